@@ -1,3 +1,4 @@
-"""kafka-edu: a Kafka of the ZooKeeper era. Every moving part can be watched, paused and broken, and
-a learner writes some of them again.
+"""kafka-edu: a Kafka of the ZooKeeper era, written in Python for learning.
+
+A learner can watch, pause and break every moving part, and write some of the parts again.
 """

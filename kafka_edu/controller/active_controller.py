@@ -1,13 +1,15 @@
 """The active controller: how it reacts to each event.
 
 (Kafka: the `process…` and `on…` methods of KafkaController.scala; book 000 §6.4.) One object is one
-term of office. It is created when the broker has won the election, and thrown away when it resigns.
-The context, the state machines and the channels go with it.
+term of office. It is created when the broker has won the election, and thrown away when the broker
+resigns. The context, the state machines and the channels are thrown away with it.
 
 All its methods run in the event task, one after the other. They wait only for ZooKeeper, through
 the given client. The decisions themselves are plain functions and tables: `leader_election`,
-`partition_reassignment_plan` and the tables of the two state machines. Next hop: the two state
-machines, then ControllerBrokersRequestBatch.
+`partition_reassignment_plan` and the tables of the two state machines.
+
+Next: `ZkPartitionStateMachine.handle_state_changes` (zk_partition_state_machine.py) and
+`ZkReplicaStateMachine.handle_state_changes` (zk_replica_state_machine.py).
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -53,31 +55,34 @@ from kafka_edu.zk.kafka_zk_client import KafkaZkClient
 from kafka_edu.zk.zk_data import TOPIC_IDS, ReplicaAssignment, TopicAssignment, random_uuid
 
 LEADERSHIPS_A_STEP: Final = 100
-"""The number of leaderships that a broker gives up at a time when it shuts down."""
+"""The maximum number of leaderships that move in one step when a broker shuts down."""
 
 
 class ControllerConfig(NamedTuple):
-    """The broker's settings that concern the controller. Each field's docstring names its key."""
+    """The broker's settings that concern the controller; each field names its key."""
 
     inter_broker_listener_name: str
-    """inter.broker.listener.name"""
+    """The name of the listener that brokers use among each other (inter.broker.listener.name)."""
     control_plane_listener_name: str | None
-    """control.plane.listener.name"""
+    """The listener only for the controller's requests, if any (control.plane.listener.name)."""
     unclean_leader_election_enable: bool
-    """unclean.leader.election.enable; a topic may override it"""
+    """Whether a replica outside the ISR may lead (unclean.leader.election.enable).
+
+    A topic may override the value.
+    """
     delete_topic_enable: bool
-    """delete.topic.enable"""
+    """Whether topics can be deleted (delete.topic.enable)."""
     auto_leader_rebalance_enable: bool
-    """auto.leader.rebalance.enable"""
+    """Whether a timer returns leadership to preferred replicas (auto.leader.rebalance.enable)."""
     leader_imbalance_check_interval_seconds: int
-    """leader.imbalance.check.interval.seconds"""
+    """Seconds between two rebalances (leader.imbalance.check.interval.seconds)."""
     leader_imbalance_per_broker_percentage: int
-    """leader.imbalance.per.broker.percentage"""
+    """Allowed imbalance of a broker in percent (leader.imbalance.per.broker.percentage)."""
     controller_socket_timeout_ms: int
 
     @property
     def listener_name(self) -> str:
-        """The listener of each broker that the controller connects to.
+        """The name of the listener through which the controller connects to brokers.
 
         (Kafka: controllerToBrokerListenerName.)
         """
@@ -85,7 +90,7 @@ class ControllerConfig(NamedTuple):
 
 
 class ActiveController:
-    """One term of office."""
+    """One broker's term of office as the active controller."""
 
     def __init__(
         self,
@@ -138,13 +143,13 @@ class ActiveController:
             tell,
         )
 
-    # Beginning and end of the term.
+    # The beginning and the end of the term of office.
 
     async def take_office(self) -> None:
         """Read and watch the whole cluster in ZooKeeper; then update every partition and broker.
 
-        Kafka: onControllerFailover. Old notifications are deleted unread, because the state that
-        they announce is about to be read.
+        (Kafka: onControllerFailover.) Old notifications are deleted without being read, because the
+        controller reads the state that they announce anyway.
         """
         context, zk = self.context, self._zk
         version = context.epoch_zk_version
@@ -172,7 +177,7 @@ class ActiveController:
         await self.preferred_replica_election()
 
     async def leave_office(self) -> None:
-        """Close all channels; requests that are not sent yet are void.
+        """Close all channels, and drop the requests that are not sent yet.
 
         The next controller reads the state from ZooKeeper and sends its own requests.
         """
@@ -180,10 +185,10 @@ class ActiveController:
         await self._channels.shutdown()
 
     async def _read_topics(self, topics: Iterable[str]) -> Mapping[str, TopicAssignment]:
-        """Read the assignments of topics, and watch each.
+        """Return topic → assignment as read from ZooKeeper, and watch each topic.
 
-        From 2.8 on, every topic has an id. A topic that an older tool created gets its id here
-        (KIP-516).
+        From inter.broker.protocol.version 2.8 on, every topic has an id. A topic that an older tool
+        created gets its id here (KIP-516).
         """
         found = await self._zk.get_assignment_for_topics(topics, watch=True)
         if self._zk.inter_broker_protocol >= TOPIC_IDS:
@@ -209,9 +214,10 @@ class ActiveController:
     # Brokers.
 
     async def broker_change(self) -> None:
-        """Compare the brokers in ZooKeeper with those that we know.
+        """Compare the brokers in ZooKeeper with the known ones, and react to each difference.
 
-        If a known broker has a higher epoch, it was away in between: it fails and starts.
+        If a known broker has a higher epoch now, it has restarted in the meantime. It is handled as
+        a failed broker first, and then as a started one.
         """
         context = self.context
         current = await self._zk.get_all_brokers_in_cluster(watch=True, watch_each=True)
@@ -240,10 +246,10 @@ class ActiveController:
             await self._on_broker_failure(dead)
 
     async def broker_modifications(self, broker_id: int) -> None:
-        """Send the new listeners of a broker to all brokers, and use its new address ourselves.
+        """Send a broker's new listeners to all brokers, and connect to its new address.
 
-        In the context, the broker keeps the epoch that we know. If its epoch has changed, it was
-        away in between, and `broker_change` will find that out.
+        In the context, the broker keeps its known epoch. If its epoch has changed, it has restarted
+        in the meantime, and `broker_change` will find that out.
         """
         broker, known = (
             await self._zk.get_broker(broker_id, watch=True),
@@ -263,10 +269,11 @@ class ActiveController:
         self._send_update_metadata(self.context.live_or_shutting_down_broker_ids, ())
 
     async def _on_broker_startup(self, brokers: list[Broker], bounced: bool) -> None:
-        """Bring new brokers into the cluster.
+        """Bring started brokers into the cluster.
 
-        The other brokers get the addresses of the new ones, and the new ones get all metadata.
-        Their replicas go online. Then partitions without a leader may elect one of them.
+        The other brokers get the addresses of the started ones, and the started ones get all
+        metadata. The replicas on the started brokers go online. Then each partition without a
+        leader may elect one of these replicas.
         """
         context = self.context
         new_ids = [broker.id for broker in brokers]
@@ -310,8 +317,11 @@ class ActiveController:
     async def _on_replicas_become_offline(
         self, replicas: list[PartitionAndReplica], reason: str
     ) -> None:
-        """Mark the partitions Offline whose leader is gone, and elect leaders for all that are New
-        or Offline. Only then remove the lost replicas from the remaining ISRs.
+        """Elect new leaders where a lost replica led; then remove lost replicas from the ISRs.
+
+        First, each partition whose leader is gone becomes Offline. Then all partitions that are New
+        or Offline elect leaders. Only then the lost replicas leave the ISRs of the other
+        partitions.
         """
         context = self.context
         leaderless = context.partitions_with_offline_leader
@@ -335,12 +345,14 @@ class ActiveController:
     async def controlled_shutdown(self, broker_id: int, broker_epoch: int) -> list[TopicPartition]:
         """Move the leaderships of a broker that is about to stop (book 000 §6.4.2).
 
-        Its followers stop too. Returns the partitions that it still leads. `ShutdownRule` has the
-        book's three cases.
+        The broker's follower replicas are stopped too. Returns the partitions that the broker still
+        leads. `ShutdownRule` has the book's three cases.
 
         Kafka moves all leaderships at once; here they move in steps. The brokers take over the
-        first step while the next one is still being written to ZooKeeper. So no partition is
-        without a leader for longer than its own step takes. Raises KafkaException.
+        partitions of one step while the next step is still being written to ZooKeeper. So no
+        partition is without a leader for longer than its own step takes.
+
+        Raises KafkaException if the broker is not alive, or has a newer epoch than `broker_epoch`.
         """
         context, rule = self.context, self._shutdown_rule
         broker = context.live_broker(broker_id)
@@ -381,7 +393,7 @@ class ActiveController:
         return remaining
 
     def _concerned(self, broker_id: int) -> list[Concerned]:
-        """Return the partitions with a replica on the broker, as they are now. O(partitions)."""
+        """Return the state of each partition with a replica on the broker. O(partitions)."""
         context = self.context
         found = []
         for tp in context.partitions_on_broker(broker_id):
@@ -399,7 +411,7 @@ class ActiveController:
     # Topics and partitions.
 
     async def topic_change(self) -> None:
-        """Compare the topics in ZooKeeper with those that we know."""
+        """Add the topics that are new in ZooKeeper, and forget the topics that are gone from it."""
         context = self.context
         current = await self._zk.get_all_topics_in_cluster(watch=True)
         for topic in sorted(set(context.all_topics) - set(current)):
@@ -412,9 +424,9 @@ class ActiveController:
         )
 
     async def partition_modifications(self, topic: str) -> None:
-        """Add the new partitions of a topic whose assignment was written.
+        """Add the new partitions of a topic after its assignment in ZooKeeper was written.
 
-        A topic that is being deleted gets no new partitions.
+        If the topic is being deleted, the old assignment is written back instead.
         """
         context = self.context
         found = (await self._zk.get_assignment_for_topics([topic], watch=True)).get(topic)
@@ -441,8 +453,8 @@ class ActiveController:
     async def _on_new_partition_creation(self, partitions: list[TopicPartition]) -> None:
         """Take new partitions from NonExistent over New to Online.
 
-        Partitions and replicas change by turns, because a replica can become New only before its
-        partition has a leader.
+        Partitions and replicas change state in turn, because a replica can become New only before
+        its partition has a leader.
         """
         reason = "the partition is new"
         replicas = self.context.replicas_for_partitions(partitions)
@@ -457,9 +469,9 @@ class ActiveController:
         await self._deletions.order(await self._zk.get_topic_deletions(watch=True))
 
     async def isr_change_notification(self) -> None:
-        """Read the new ISRs that leaders have written, and send them to all brokers.
+        """Read the new ISRs that leaders wrote to ZooKeeper, and send them to all brokers.
 
-        Clients then learn them from any broker.
+        After that, clients can get the new ISRs from any broker.
         """
         sequences = await self._zk.get_isr_change_notifications(watch=True)
         named = await self._zk.get_partitions_from_isr_change_notifications(sequences)
@@ -473,10 +485,10 @@ class ActiveController:
     # Disks.
 
     async def log_dir_event_notification(self) -> None:
-        """Find out which replicas are on log dirs that failed.
+        """Find out which replicas were in the log dirs that have failed.
 
-        The controller sends the roles again to the brokers that lost log dirs. Their responses name
-        the lost replicas.
+        The controller sends LeaderAndIsr again to the brokers that lost log dirs. Their responses
+        name the lost replicas.
         """
         sequences = await self._zk.get_log_dir_event_notifications(watch=True)
         broker_ids = await self._zk.get_brokers_from_log_dir_events(sequences)
@@ -493,9 +505,9 @@ class ActiveController:
     async def leader_and_isr_response(
         self, broker_id: int, offline: Iterable[TopicPartition], online: Iterable[TopicPartition]
     ) -> None:
-        """Remember which replicas of a broker are on failed disks.
+        """Note which replicas of a broker are on failed disks.
 
-        Replicas that are newly found there go offline.
+        A replica that was not known to be lost goes offline.
         """
         known = self.context.replicas_on_offline_dirs.get(broker_id, set())
         found = sorted(set(offline) - known)
@@ -512,9 +524,9 @@ class ActiveController:
     async def stop_replica_response(
         self, broker_id: int, deleted: Iterable[TopicPartition], failed: Iterable[TopicPartition]
     ) -> None:
-        """Continue the deletion of topics with the result of a StopReplica.
+        """Continue the deletion of topics with the results of a StopReplica request.
 
-        Replicas that a reassignment removed are already forgotten; they are ignored here.
+        Replicas that a reassignment removed are no longer known, and their results are ignored.
         """
 
         def started(partitions: Iterable[TopicPartition]) -> list[PartitionAndReplica]:
@@ -533,18 +545,21 @@ class ActiveController:
     # Elections on request.
 
     async def preferred_replica_election(self) -> None:
-        """Process /admin/preferred_replica_election if it exists, and watch for the next one."""
+        """Hold the elections listed in /admin/preferred_replica_election, if that znode exists.
+
+        Then delete the znode. It is watched, so that the next request is noticed.
+        """
         ordered = await self._zk.get_preferred_replica_election(watch=True)
         if ordered is not None:
             await self.elect_leaders(ordered, ElectionType.PREFERRED, ElectionTrigger.ZOOKEEPER)
             await self._zk.delete_preferred_replica_election(self.context.epoch_zk_version)
 
     async def auto_leader_rebalance(self) -> None:
-        """Give leaderships back to their preferred replicas, where too many others lead.
+        """Give leaderships back to preferred replicas where other brokers lead too many of them.
 
-        A broker is out of balance if more than 10 % (leader.imbalance.per.broker.percentage) of the
-        partitions that prefer it are led by others. A leadership is given back only where the
-        preferred replica is in sync.
+        A broker is out of balance if other brokers lead more than 10 %
+        (leader.imbalance.per.broker.percentage) of the partitions whose preferred replica is on it.
+        A leadership is given back only where the preferred replica is in sync.
         """
         allowed = self._config.leader_imbalance_per_broker_percentage
         for imbalance in measure_imbalance(self.context, allowed):
@@ -570,7 +585,7 @@ class ActiveController:
         election_type: ElectionType,
         trigger: ElectionTrigger,
     ) -> dict[TopicPartition, ElectionResult]:
-        """Hold elections; see `leader_elections_asked`."""
+        """Hold the requested elections; return each partition's result."""
         results = await elect_leaders(
             self.context, self._partition_machine, partitions, election_type
         )
@@ -599,7 +614,7 @@ class ActiveController:
     async def alter_isrs(
         self, broker_id: int, broker_epoch: int, wanted: Mapping[TopicPartition, LeaderAndIsr]
     ) -> dict[TopicPartition, AlteredIsr]:
-        """Write the ISRs that a leader wants, and send them to all brokers."""
+        """Write the ISRs that a leader requests, and send them to all brokers."""
         results = await alter_isrs(
             self.context, self._zk, broker_id, broker_epoch, wanted, self._tell
         )
@@ -610,16 +625,16 @@ class ActiveController:
         return results
 
     async def unclean_leader_election_enable(self, topic: str | None = None) -> None:
-        """React to unclean.leader.election.enable=true, for one topic or for the default (spec L2).
+        """Elect leaders after unclean.leader.election.enable was set to true (spec L2).
 
-        The default holds for all topics that do not set the key themselves.
+        With `topic`, only for the partitions of that topic; without it, for all partitions.
         """
         await self._partition_machine.trigger_online_partition_state_change(
             "unclean election is now allowed", topic
         )
 
     def set_unclean_by_default(self, enabled: bool) -> None:
-        """Set the default for topics that do not set the key themselves."""
+        """Set whether a topic without its own setting allows unclean elections."""
         self._unclean_by_default = enabled
 
     def snapshot(self) -> Iterator[Event]:

@@ -1,7 +1,9 @@
-"""A candidate: a part that decides, step by step, how a broker runs for the controller's office.
+"""A candidate decides, step by step, how a broker tries to become the controller.
 
-Usually there is none, and `KafkaController` runs by itself. A learner's code may be one (lab 05-1).
-It hears what has come and says what to do next. The controller does it, and brings the answer:
+Usually there is no candidate, and `KafkaController` decides by itself. In lab 05-1 a learner's code
+is the candidate. `Candidate.next` gets the latest result and returns the next operation.
+`KafkaController` performs that operation and passes the result to the next call. (`mine` tells
+whether this broker's session has created the znode.)
 
     ("look",)                → watch and read /controller        → ("office", id or None, mine)
     ("read_epoch",)          → read /controller_epoch            → ("epoch", epoch, version)
@@ -13,6 +15,8 @@ It hears what has come and says what to do next. The controller does it, and bri
     ("resign",)              → leave the office                  → ("resigned",)
     ("lead", epoch)          → take the office
     ("wait",)                → nothing until the next event
+
+Next: `KafkaController._do_as_told` (kafka_controller.py) performs the operations.
 """
 
 from typing import Final, Protocol
@@ -25,22 +29,27 @@ FIRED: Final[Came] = ("fired",)
 SESSION_LOST: Final[Came] = ("session_lost",)
 WAIT: Final[Operation] = ("wait",)
 MOST_STEPS: Final = 60
-"""The largest number of operations that may follow from one event. Losing a race costs three."""
+"""The maximum number of operations that may follow from one event.
+
+A lost race for /controller takes three operations.
+"""
 
 
 class Candidate(Protocol):
-    """Decides for one broker."""
+    """The interface of a candidate; it decides for one broker."""
 
     def next(self, came: Came) -> Operation | None:
-        """Return the next operation, of a form that can be done. None: nobody decides any more, so
-        the controller runs by itself from now on.
+        """Return the next operation after the result `came`.
+
+        None means that this candidate decides nothing more. From then on the controller decides by
+        itself.
         """
 
     def endless(self) -> None:
-        """It was asked MOST_STEPS times for one event, and is given up."""
+        """React when one event led to MOST_STEPS operations: this candidate is used no more."""
 
 
 def candidate_of(broker_id: int) -> Candidate | None:
-    """Return what decides for this broker; None: the controller itself."""
+    """Return the candidate of this broker; None if the controller decides by itself."""
     del broker_id
     return None

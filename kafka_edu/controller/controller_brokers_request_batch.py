@@ -1,14 +1,16 @@
 """Collects what one controller step must send to the brokers, and sends it in few requests.
 
-(Kafka: ControllerBrokerRequestBatch.) A state machine changes a thousand partitions and notes for
-each which brokers must know. At the end every broker gets one LeaderAndIsr, one UpdateMetadata, and
-one or two StopReplica if necessary, instead of a thousand of each. LeaderAndIsr goes to the brokers
-with replicas. UpdateMetadata goes to every broker, because any of them answers clients. Next hop:
-ControllerChannelManager.
+(Kafka: ControllerBrokerRequestBatch.) A state machine may change a thousand partitions. For each it
+notes here which brokers must know of the change. At the end every broker gets at most one
+LeaderAndIsr, one UpdateMetadata and two StopReplica requests, instead of a thousand of each.
+LeaderAndIsr goes to the brokers with replicas. UpdateMetadata goes to every broker, because any
+broker may answer a client's Metadata request.
 
-Each request carries the controller's epoch and the receiver's broker epoch. A broker refuses a
-request of a controller that was replaced (error 11). It also refuses a request from before its own
-restart (error 77, KIP-380).
+Each request carries the controller's epoch and the receiver's broker epoch. A broker refuses the
+request of a controller that was replaced (error 11). It also refuses a request that was made before
+the broker restarted (error 77, KIP-380).
+
+Next: `ControllerChannelManager.send_request` (controller_channel_manager.py).
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -53,8 +55,8 @@ SECURITY_PROTOCOL_IDS: Final[Mapping[str, int]] = {
     "SASL_PLAINTEXT": 2,
     "SASL_SSL": 3,
 }
-#: Lowest inter.broker.protocol.version → version of (LeaderAndIsr, StopReplica, UpdateMetadata),
-#: newest first (Kafka: the same class).
+#: Lowest inter.broker.protocol.version → versions of the requests (LeaderAndIsr, StopReplica,
+#: UpdateMetadata). The newest line comes first. (Kafka: the same class.)
 REQUEST_VERSIONS: Final[tuple[tuple[ProtocolVersion, tuple[int, int, int]], ...]] = (
     ((2, 8), (5, 3, 7)),
     ((2, 6), (4, 3, 6)),
@@ -64,13 +66,13 @@ REQUEST_VERSIONS: Final[tuple[tuple[ProtocolVersion, tuple[int, int, int]], ...]
 )
 
 SendRequest = Callable[[int, Message, int, int], None]
-"""(broker id, request, API version, number of partitions in the request)."""
+"""The function that queues a request: (broker id, request, API version, partition count) → None."""
 
 
 def request_versions(inter_broker_protocol: ProtocolVersion) -> tuple[int, int, int]:
-    """Return the versions of LeaderAndIsr, StopReplica and UpdateMetadata.
+    """Return the versions of the requests LeaderAndIsr, StopReplica and UpdateMetadata.
 
-    Below inter.broker.protocol.version 2.0, they are those of 2.0.
+    A version below inter.broker.protocol.version 2.0 gets the request versions of 2.0.
     """
     return next(
         (versions for since, versions in REQUEST_VERSIONS if inter_broker_protocol >= since),
@@ -79,9 +81,9 @@ def request_versions(inter_broker_protocol: ProtocolVersion) -> tuple[int, int, 
 
 
 class ControllerBrokersRequestBatch:
-    """Collects one batch at a time: `new_batch`, any `add_…`, then `send_requests_to_brokers`.
+    """Collects one batch at a time: `new_batch`, then `add_…`, then `send_requests_to_brokers`.
 
-    Owned by the event task.
+    Only the controller's event task uses it.
     """
 
     def __init__(
@@ -105,12 +107,15 @@ class ControllerBrokersRequestBatch:
         self._update_metadata: dict[TopicPartition, UpdateMetadataPartitionState] = {}
 
     def new_batch(self) -> None:
-        """Begin a batch. If the batch before was not sent, the step before has a bug."""
+        """Begin a new batch.
+
+        Raises RuntimeError if the previous batch was neither sent nor cleared, which is a bug.
+        """
         if self._leader_and_isr or self._stop_replica or self._update_metadata_brokers:
             raise RuntimeError("the previous batch was neither sent nor cleared")
 
     def clear(self) -> None:
-        """Forget what was collected, because the step has failed."""
+        """Drop the collected requests, because the controller's current step has failed."""
         self._leader_and_isr.clear()
         self._stop_replica.clear()
         self._update_metadata_brokers.clear()
@@ -123,7 +128,7 @@ class ControllerBrokersRequestBatch:
         state: LeaderIsrAndControllerEpoch,
         is_new: bool,
     ) -> None:
-        """Send the new leader to the replicas on `broker_ids`, and to every broker as metadata."""
+        """Add a partition's state for the replicas on `broker_ids`; as metadata for all brokers."""
         assignment = self._context.partition_full_replica_assignment(tp)
         for broker_id in broker_ids:
             if broker_id < 0:
@@ -148,7 +153,7 @@ class ControllerBrokersRequestBatch:
     def add_stop_replica_request(
         self, broker_ids: Iterable[int], tp: TopicPartition, delete: bool
     ) -> None:
-        """Stop the replicas on `broker_ids`; also delete their logs if `delete`."""
+        """Add a request to stop the replicas on `broker_ids`, and delete their logs if `delete`."""
         leadership = self._context.partition_leadership_info(tp)
         if self._context.is_topic_queued_up_for_deletion(tp.topic):
             leader_epoch = EPOCH_DURING_DELETE
@@ -167,7 +172,7 @@ class ControllerBrokersRequestBatch:
     def add_update_metadata_request(
         self, broker_ids: Iterable[int], partitions: Iterable[TopicPartition]
     ) -> None:
-        """Send the live brokers and the states of `partitions` to `broker_ids`.
+        """Add the live brokers and the states of `partitions` as metadata for `broker_ids`.
 
         A partition without a state is left out.
         """
@@ -197,7 +202,7 @@ class ControllerBrokersRequestBatch:
             )
 
     def send_requests_to_brokers(self) -> None:
-        """Put all requests into the brokers' queues, and empty the batch.
+        """Put all collected requests into the brokers' queues, and empty the batch.
 
         The order is LeaderAndIsr, UpdateMetadata, StopReplica.
         """
@@ -296,10 +301,10 @@ class ControllerBrokersRequestBatch:
     def _send_stop_replica(
         self, broker: Broker, states: dict[TopicPartition, StopReplicaPartitionState]
     ) -> None:
-        """Send one StopReplica, or two before version 3.
+        """Send one StopReplica request; below version 3, send up to two.
 
-        From version 3 on, each partition has its own delete flag. Before, the partitions to delete
-        need a request of their own.
+        From version 3 on, each partition has its own delete flag. In earlier versions a request had
+        one flag for all its partitions, so the partitions to delete need a request of their own.
         """
         if self._stop_replica_version >= 3:
             request = StopReplicaRequest(
@@ -341,7 +346,7 @@ class ControllerBrokersRequestBatch:
 
 
 def _by_topic(partitions: Iterable[TopicPartition]) -> dict[str, list[TopicPartition]]:
-    """Group partitions by topic, in order of name and number."""
+    """Return topic → its partitions, both sorted."""
     grouped: dict[str, list[TopicPartition]] = {}
     for tp in sorted(partitions):
         grouped.setdefault(tp.topic, []).append(tp)

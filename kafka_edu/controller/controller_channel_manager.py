@@ -1,14 +1,17 @@
 """The controller's channels: for each broker one connection, one queue and one task.
 
 (Kafka: ControllerChannelManager.scala, RequestSendThread.) A broker gets its requests one at a
-time, in the order of the controller's decisions. The next request is sent when the last one is
-answered. If a broker does not answer, its task tries again every 100 ms, until the broker's znode
-is gone and `remove_broker` ends the channel. So a broker that lives misses no decision, and a
-broker that died needs none. The controller itself never waits for a channel: responses come back as
-events.
+time, in the order of the controller's decisions. The next request is sent when the response to the
+last one has come. If a broker does not answer, its task tries again every 100 ms, until the
+broker's znode is gone and `remove_broker` ends the channel. So a living broker gets every decision,
+and a dead broker holds up nobody. The controller itself never waits for a channel: a response
+becomes an event in the controller's queue.
 
-This is a shell of tasks and connections. ControllerBrokersRequestBatch decides what is sent, and
-`controller_responses` what a response means.
+This module has only the tasks and connections. ControllerBrokersRequestBatch decides what is sent,
+and `controller_responses` decides what a response means.
+
+Next, in the broker that receives LeaderAndIsr: `ControllerOrders.become_leader_or_follower`
+(kafka_edu/replication/controller_orders.py).
 """
 
 import asyncio
@@ -35,11 +38,11 @@ from kafka_edu.trace.tracer import Tracer
 RETRY_BACKOFF_MS: Final = 100
 
 OnResponse = Callable[[int, Message, Message], None]
-"""(broker id, request, response)."""
+"""The function that is called with each response: (broker id, request, response) → None."""
 
 
 class ControllerChannels(Protocol):
-    """The interface of the channels. Tests use channels that only record."""
+    """The interface of the channels. Tests implement it with channels that only record requests."""
 
     def add_broker(self, broker: Broker) -> None: ...
 
@@ -53,7 +56,7 @@ class ControllerChannels(Protocol):
 
     @property
     def queued(self) -> int:
-        """The number of requests without response, over all brokers."""
+        """The number of requests to all brokers that have no response yet."""
         ...
 
     async def shutdown(self) -> None: ...
@@ -71,7 +74,7 @@ class QueuedRequest(NamedTuple):
 
 
 class ControllerChannelManager:
-    """The channels of one term: created at the election, shut down at the resignation."""
+    """The channels of one term of office: created at the election, closed at the resignation."""
 
     def __init__(
         self,
@@ -84,10 +87,10 @@ class ControllerChannelManager:
         cause: Callable[[], int],
         socket_timeout_ms: float,
     ) -> None:
-        """Start without channels.
+        """Create the manager without any channels.
 
-        `cause` returns the number of the event because of which a request is queued.
-        `socket_timeout_ms` is controller.socket.timeout.ms.
+        `cause` returns the trace number of the event that the controller is processing; each queued
+        request is traced as its effect. `socket_timeout_ms` is controller.socket.timeout.ms.
         """
         self._cause = cause
         self._client_id = f"controller-{controller_id}"
@@ -101,9 +104,9 @@ class ControllerChannelManager:
         self._ended: list[asyncio.Task[None]] = []
 
     def add_broker(self, broker: Broker) -> None:
-        """Start the task of a broker; it connects when there is something to send.
+        """Start a task that sends requests to the broker; it connects at the first request.
 
-        A broker without our listener cannot be reached and gets no channel.
+        A broker without the controller's listener cannot be reached, and gets no channel.
         """
         end_point = broker.end_point(self._listener_name)
         if broker.id in self._channels or end_point is None:
@@ -128,7 +131,7 @@ class ControllerChannelManager:
             self._ended.append(channel.stop())
 
     def update_broker(self, broker: Broker) -> None:
-        """Move the channel to the broker's new address, with all queued requests."""
+        """Move the channel to the broker's new address; its queued requests are kept."""
         end_point, channel = broker.end_point(self._listener_name), self._channels.get(broker.id)
         if channel is None:
             self.add_broker(broker)
@@ -140,7 +143,7 @@ class ControllerChannelManager:
     def send_request(
         self, broker_id: int, request: Message, api_version: int, partitions: int
     ) -> None:
-        """Queue one request. O(1)."""
+        """Queue one request to a broker; drop the request if the broker has no channel. O(1)."""
         if channel := self._channels.get(broker_id):
             channel.put(QueuedRequest(request, api_version, partitions, self._cause()))
 
@@ -177,7 +180,7 @@ class RequestSendTask:
         self._socket_timeout_ms = socket_timeout_ms
         self._queue: deque[QueuedRequest] = (
             deque()
-        )  # unbounded, as in Kafka: it ends with the broker's session
+        )  # unbounded, as in Kafka; it is dropped when the broker's session ends
         self._filled = asyncio.Event()
         self._correlation_id = 0
         self._task = asyncio.create_task(self._run(), name=f"controller-to-broker-{broker_id}")
@@ -191,7 +194,7 @@ class RequestSendTask:
         self._filled.set()
 
     def move(self, end_point: EndPoint) -> None:
-        """Continue at another address; a request without response is sent again there."""
+        """Connect to another address. A request that has no response yet is sent again there."""
         if end_point != self._end_point:
             self._end_point = end_point
             self._client.close()
@@ -278,7 +281,7 @@ class RequestSendTask:
 
 
 def error_code_of(response: Message) -> int:
-    """Return the error of a whole request; the controller's three responses have such a field."""
+    """Return the error code of the whole response; 0 if the response has no such field."""
     match response:
         case LeaderAndIsrResponse() | UpdateMetadataResponse() | StopReplicaResponse():
             return response.error_code

@@ -1,11 +1,11 @@
 """The controller's knowledge of the cluster (Kafka: ControllerContext.scala; book 000 §6.4.1).
 
-It is a copy of the content of ZooKeeper, with the states of the two state machines. It is read
-once, at the election. After that only the event task changes it, event by event; at the resignation
-it is thrown away. No other code may touch it, so it needs no lock.
+The context is a copy of what ZooKeeper contains, plus the states of the two state machines. It is
+read from ZooKeeper once, at the election. After that only the event task changes it, event by
+event. It is thrown away at the resignation. No other code may touch it, so it needs no lock.
 
-It holds one entry for each partition and one for each replica. All lists are in order of topic,
-partition and broker id.
+The context holds one entry for each partition and one for each replica. All lists are in order of
+topic, partition and broker id.
 """
 
 import uuid
@@ -30,14 +30,14 @@ NO_ASSIGNMENT = ReplicaAssignment(())
 
 
 class PartitionAndReplica(NamedTuple):
-    """One replica (Kafka: PartitionAndReplica)."""
+    """One replica: its partition and the id of its broker (Kafka: PartitionAndReplica)."""
 
     topic_partition: TopicPartition
     replica: int
 
 
 class ControllerContext:
-    """The state of one term of office; owned by the event task of KafkaController."""
+    """The controller's state in one term of office; only its event task changes it."""
 
     def __init__(
         self, epoch: int, epoch_zk_version: int, tell: Callable[[Event], int] | None = None
@@ -45,7 +45,7 @@ class ControllerContext:
         self._tell = tell
         self.epoch = epoch
         self.epoch_zk_version = epoch_zk_version
-        """The version of /controller_epoch; every write to ZooKeeper checks it."""
+        """The znode version of /controller_epoch; every write to ZooKeeper checks it."""
         self._live_brokers: dict[int, Broker] = {}
         self.shutting_down_broker_ids: set[int] = set()
         self._assignments: dict[str, dict[int, ReplicaAssignment]] = {}
@@ -83,7 +83,7 @@ class ControllerContext:
 
     @property
     def live_broker_ids(self) -> list[int]:
-        """The brokers that are alive and have not asked to shut down."""
+        """The ids of the brokers that are alive and have not requested a controlled shutdown."""
         return [
             broker_id
             for broker_id in self._live_brokers
@@ -96,7 +96,10 @@ class ControllerContext:
     def is_replica_online(
         self, broker_id: int, tp: TopicPartition, include_shutting_down: bool = False
     ) -> bool:
-        """Return whether the replica's broker is alive and its disk works. O(1)."""
+        """Return whether the replica's broker is alive and the replica's disk works. O(1).
+
+        A broker that is shutting down counts as alive only with `include_shutting_down`.
+        """
         if broker_id not in self._live_brokers or (
             broker_id in self.shutting_down_broker_ids and not include_shutting_down
         ):
@@ -121,7 +124,7 @@ class ControllerContext:
         return topic in self._assignments
 
     def add_topic(self, topic: str, assignment: TopicAssignment) -> None:
-        """Add a topic with its known partitions."""
+        """Add a topic with the partitions of its assignment."""
         self._assignments[topic] = dict(assignment.partitions)
         moving = (
             TopicPartition(topic, number)
@@ -153,7 +156,7 @@ class ControllerContext:
         return self._assignments.get(tp.topic, {}).get(tp.partition, NO_ASSIGNMENT)
 
     def partition_replica_assignment(self, tp: TopicPartition) -> tuple[int, ...]:
-        """Return AR, the preferred replica first."""
+        """Return AR, the ids of the partition's brokers; the preferred replica is first."""
         return self.partition_full_replica_assignment(tp).replicas
 
     def has_partition(self, tp: TopicPartition) -> bool:
@@ -187,7 +190,7 @@ class ControllerContext:
         return self.replicas_for_partitions(self.partitions_for_topic(topic))
 
     def is_topic_being_reassigned(self, topic: str) -> bool:
-        """Return whether a partition of the topic is being reassigned.
+        """Return whether any partition of the topic is being reassigned.
 
         O(partitions that are being reassigned).
         """
@@ -208,9 +211,9 @@ class ControllerContext:
 
     @property
     def partitions_with_leaders(self) -> list[TopicPartition]:
-        """Partitions that have a state, in topics that are not being deleted.
+        """The partitions with a known leader and ISR, except in topics that are being deleted.
 
-        The leader in that state may be -1 (no leader).
+        The leader may be -1 (no leader at the moment).
         """
         return [
             tp
@@ -233,7 +236,8 @@ class ControllerContext:
             if self._leadership[tp].leader_and_isr.leader == broker_id
         ]
 
-    # The states of the two machines; only put_partition_state and put_replica_state change them.
+    # The states of the two state machines. Only put_partition_state and put_replica_state change
+    # these states.
 
     def partition_state(self, tp: TopicPartition) -> PartitionState:
         return self._partition_states.get(tp, PartitionState.NON_EXISTENT)
@@ -303,7 +307,7 @@ class ControllerContext:
 
     @property
     def offline_partition_count(self) -> int:
-        """The number of partitions that are neither new nor led (Kafka: OfflinePartitionsCount)."""
+        """The number of partitions in state Offline (Kafka: OfflinePartitionsCount)."""
         return sum(state is PartitionState.OFFLINE for state in self._partition_states.values())
 
     @property
@@ -318,7 +322,7 @@ class ControllerContext:
         )
 
     def snapshot(self) -> Iterator[Event]:
-        """Yield the whole context as events of Kind.SNAPSHOT."""
+        """Yield the brokers and partitions of the context as events of Kind.SNAPSHOT."""
         for broker in self._live_brokers.values():
             end_points = tuple(str(end_point) for end_point in broker.end_points)
             yield ControllerBrokerSnapshot(

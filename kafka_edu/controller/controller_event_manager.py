@@ -1,16 +1,19 @@
-"""One queue and one task, so that the controller needs no locks.
+"""The controller's queue of events, and the one task that processes them, without any locks.
 
 (Kafka: ControllerEventManager.scala; book 000 §6.4.1, figure 6-14.) Watches fire, requests arrive
-and timers expire at any time. Each of them only puts an event into the queue. The event task
-processes the events in order of arrival, each one to its end, even while it waits for ZooKeeper. No
-other code touches ControllerContext.
+and timers expire at any time. Each of these only puts an event into the queue. The event task
+processes the events in order of arrival. It finishes one event before it begins the next, also when
+it must wait for ZooKeeper. No other code touches ControllerContext.
 
 As in Kafka, the queue is not bounded, because a dropped watch would be lost for good. The queue
-stays short: a watch fires once, and only the event that it caused sets it again. Only
-PartitionModifications may be there once for each topic.
+stays short. A watch fires once, and only the event that the watch caused sets the watch again. So
+most kinds of watch events are in the queue at most once. PartitionModifications may be in it once
+for each topic.
 
-This is the shell of the controller: it has the queue and its task, and decides nothing. Next hop:
-`KafkaController._process`, then one method of ActiveController.
+This module only has the queue and the task; it decides nothing.
+
+Next: `KafkaController._process` (kafka_controller.py), which calls one method of `ActiveController`
+(active_controller.py).
 """
 
 import asyncio
@@ -37,9 +40,9 @@ class QueuedEvent(NamedTuple):
 
 
 class ControllerEventManager:
-    """The queue and its task, owned by KafkaController.
+    """The queue and its task; each KafkaController has one.
 
-    `process` handles one event; it returns the reason of a failure, or "".
+    The function `process` handles one event. It returns the reason of a failure, or "".
     """
 
     def __init__(
@@ -56,8 +59,8 @@ class ControllerEventManager:
     def start(self) -> None:
         """Start the event task.
 
-        If a bug ends it, the loop's exception handler is called, because a controller that does
-        nothing is worse than none.
+        If a bug ends the task, the event loop's exception handler is called. A controller that
+        lives on but does nothing would be worse than no controller.
         """
         self._task = asyncio.create_task(self._run(), name="controller-event-task")
         self._task.add_done_callback(_report)
@@ -84,7 +87,7 @@ class ControllerEventManager:
         self._filled.set()
 
     def clear_and_put(self, event: ControllerEvent) -> None:
-        """Queue one event in place of all others, which are now meaningless."""
+        """Queue one event, and drop all other queued events, because the session has expired."""
         self._drop("the session has expired")
         self.put(event)
 
@@ -100,7 +103,7 @@ class ControllerEventManager:
 
     @property
     def queue_time_ms(self) -> int:
-        """How long the oldest event has waited."""
+        """How long the oldest queued event has waited, in ms; 0 if the queue is empty."""
         return (
             (self._time.nanoseconds() - self._queue[0].enqueue_ns) // 1_000_000
             if self._queue
@@ -108,13 +111,13 @@ class ControllerEventManager:
         )
 
     def cause(self) -> int:
-        """Return the number of the event that is the cause of the current work."""
+        """Return the trace number of the event that is being processed now."""
         return self._cause
 
     def tell(self, event: Event) -> int:
-        """Emit an event as an effect of the event that is processed now.
+        """Emit `event` to the trace as an effect of the event that is being processed now.
 
-        Called only if there is a trace.
+        Returns the trace number of `event`, or 0 without a trace.
         """
         if self._trace is None:
             return 0

@@ -1,10 +1,12 @@
 """The events that the controller processes, one after the other.
 
 (Kafka: ControllerEvent and its objects; book 000 §6.4.1, figure 6-14.) Watches, requests and timers
-all become one of these events; `KafkaController` has one case for each. They are plain values, with
-one exception. Five of them have an `answer`, an asyncio future that the caller awaits;
-`KafkaController` creates and completes it. The future is part of the event because the queue may
-drop an event unprocessed and must then fail the future.
+all become one of these events; `KafkaController` has one case for each. The events are plain
+values, except that five of them have an `answer`. An `answer` is an asyncio future that the caller
+awaits; `KafkaController` creates and completes it. The future is part of the event, because the
+queue may drop an event unprocessed and must then make the future fail.
+
+Next: `ControllerEventManager.put` (controller_event_manager.py) queues an event.
 """
 
 import asyncio
@@ -22,27 +24,27 @@ from kafka_edu.zk.zk_data import ReplicaAssignment
 
 
 class Startup(NamedTuple):
-    """The broker is up: find out who is the controller, or become it."""
+    """This broker has started: it reads /controller, and runs for election if nobody holds it."""
 
 
 class ControllerChange(NamedTuple):
-    """/controller was created or written: resign if it no longer names us.
+    """/controller was created or written: this broker resigns if the znode names another one.
 
-    When we read it, it may already be gone again. No other event follows then, so this one also
-    leads to an election.
+    The znode may be gone again when it is read. No other event follows in that case, so this event
+    also leads to an election.
     """
 
 
 class Reelect(NamedTuple):
-    """/controller is gone: resign if it named us, and try to become the controller."""
+    """/controller was deleted: resign if this broker was the controller, and run for election."""
 
 
 class Expire(NamedTuple):
-    """Our session is over, and /controller is gone with it: resign at once."""
+    """This broker's ZooKeeper session has expired, and /controller with it: resign at once."""
 
 
 class RegisterBrokerAndReelect(NamedTuple):
-    """There is a new session: create the broker's znode again, and run for election."""
+    """A new ZooKeeper session has begun: create this broker's znode again, run for election."""
 
 
 class UpdateBrokerInfo(NamedTuple):
@@ -55,7 +57,7 @@ class UpdateBrokerInfo(NamedTuple):
 
 
 class BrokerChange(NamedTuple):
-    """/brokers/ids has other children than before."""
+    """The children of /brokers/ids have changed: a broker has started or is gone."""
 
 
 class BrokerModifications(NamedTuple):
@@ -65,67 +67,67 @@ class BrokerModifications(NamedTuple):
 
 
 class TopicChange(NamedTuple):
-    """/brokers/topics has other children than before."""
+    """The children of /brokers/topics have changed: a topic is new or gone."""
 
 
 class PartitionModifications(NamedTuple):
-    """A topic's assignment was written: it may have more partitions now."""
+    """The assignment in a topic's znode was written; the topic may have more partitions now."""
 
     topic: str
 
 
 class TopicDeletion(NamedTuple):
-    """/admin/delete_topics has other children than before."""
+    """The children of /admin/delete_topics have changed."""
 
 
 class IsrChangeNotification(NamedTuple):
-    """Leaders have changed ISRs: read them, and send them to all brokers."""
+    """Leaders have changed ISRs: read the ISRs, and send them to all brokers."""
 
 
 class LogDirEventNotification(NamedTuple):
-    """Brokers have lost log dirs: find out which replicas were there."""
+    """Brokers have lost log dirs: find out which replicas were in them."""
 
 
 class PreferredReplicaElection(NamedTuple):
-    """/admin/preferred_replica_election was written."""
+    """/admin/preferred_replica_election was written: hold the requested elections."""
 
 
 class AutoPreferredReplicaLeaderElection(NamedTuple):
-    """The timer of auto.leader.rebalance.enable has fired."""
+    """The rebalance timer has fired (auto.leader.rebalance.enable)."""
 
 
 class UncleanLeaderElectionEnable(NamedTuple):
     """This broker's unclean.leader.election.enable was switched on.
 
-    It holds for all topics that do not set the key themselves.
+    The value holds for all topics that do not set the key themselves.
     """
 
 
 class TopicUncleanLeaderElectionEnable(NamedTuple):
-    """A topic's unclean.leader.election.enable is on.
+    """A topic's unclean.leader.election.enable is true.
 
-    It was switched on just now, or another config of the topic changed.
+    Either it was set just now, or another config of the topic has changed.
     """
 
     topic: str
 
 
 class ZkPartitionReassignment(NamedTuple):
-    """/admin/reassign_partitions was written, or is gone."""
+    """/admin/reassign_partitions was written or deleted."""
 
 
 class PartitionReassignmentIsrChange(NamedTuple):
-    """The state of a partition that is being reassigned was written.
+    """The state znode of a partition that is being reassigned was written.
 
-    A new replica may have caught up. The event also covers the other partitions that are noted
-    before it is processed.
+    A new replica may have caught up. One event covers all such partitions whose watches fired
+    before the event is processed.
     """
 
     topic_partition: TopicPartition
 
 
 class ControlledShutdown(NamedTuple):
-    """A broker wants to shut down. `answer` gets the partitions that it still leads."""
+    """A broker wants to shut down. `answer` gets the partitions that the broker still leads."""
 
     broker_id: int
     broker_epoch: int
@@ -133,7 +135,7 @@ class ControlledShutdown(NamedTuple):
 
 
 class ReplicaLeaderElection(NamedTuple):
-    """A client requests elections. `answer` gets the result of each partition, or the error."""
+    """A client requests elections. `answer` gets each partition's result, or one error for all."""
 
     partitions: tuple[TopicPartition, ...]
     election_type: ElectionType
@@ -141,14 +143,20 @@ class ReplicaLeaderElection(NamedTuple):
 
 
 class ApiPartitionReassignment(NamedTuple):
-    """A client requests new replicas for partitions; None cancels a reassignment."""
+    """A client requests to move partitions to other brokers.
+
+    For each partition, `wanted` has the ids of its future brokers; None cancels its reassignment.
+    """
 
     wanted: Mapping[TopicPartition, Sequence[int] | None]
     answer: asyncio.Future[dict[TopicPartition, ReassignmentResult]]
 
 
 class ListPartitionReassignments(NamedTuple):
-    """A client asks which of these partitions (None: of all) are being reassigned."""
+    """A client requests the list of partitions that are being reassigned.
+
+    Only those in `partitions` are listed; None means all.
+    """
 
     partitions: tuple[TopicPartition, ...] | None
     answer: asyncio.Future[dict[TopicPartition, ReplicaAssignment]]
@@ -164,9 +172,10 @@ class AlterIsrReceived(NamedTuple):
 
 
 class LeaderAndIsrResponseReceived(NamedTuple):
-    """A broker answered LeaderAndIsr.
+    """A broker has responded to LeaderAndIsr.
 
-    It may have found some replicas on a failed disk, and others alive again.
+    `offline` are the partitions whose replica is on a failed disk; `online` are those without
+    error.
     """
 
     broker_id: int
@@ -175,7 +184,10 @@ class LeaderAndIsrResponseReceived(NamedTuple):
 
 
 class TopicDeletionStopReplicaResponseReceived(NamedTuple):
-    """A broker answered the request to delete replicas."""
+    """A broker has responded to StopReplica with delete.
+
+    `deleted` are the partitions whose replica it has deleted; `failed` are the others.
+    """
 
     broker_id: int
     deleted: tuple[TopicPartition, ...]
@@ -189,7 +201,7 @@ Asked = (
     | ListPartitionReassignments
     | AlterIsrReceived
 )
-"""Events whose `answer` a caller awaits."""
+"""The events that have an `answer`, for which a caller waits."""
 
 ControllerEvent = (
     Startup
@@ -222,7 +234,7 @@ ControllerEvent = (
 
 
 def detail_of(event: ControllerEvent) -> str:
-    """Return the subject of an event in a few words, for the trace."""
+    """Return what an event is about, in a few words for the trace; for example a topic's name."""
     match event:
         case PartitionModifications(topic) | TopicUncleanLeaderElectionEnable(topic):
             return topic

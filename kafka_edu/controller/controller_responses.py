@@ -1,6 +1,8 @@
-"""The meaning of a broker's response for the controller. Pure functions.
+"""Turn a broker's response into an event for the controller, with pure functions.
 
 (Kafka: the callbacks that KafkaController hands to the channel manager.)
+
+Next: `KafkaController._on_response` (kafka_controller.py) queues the event.
 """
 
 from kafka_edu.common.errors import Errors
@@ -18,9 +20,9 @@ from kafka_edu.protocol.schema import Message
 def event_of_response(
     broker_id: int, request: Message, response: Message
 ) -> ControllerEvent | None:
-    """Return the event for a response; None if nothing follows from it.
+    """Return the event that a response leads to; None if the controller need not react.
 
-    Nothing follows from a response to UpdateMetadata, for example.
+    None is returned for a response to UpdateMetadata, for example.
     """
     if isinstance(request, LeaderAndIsrRequest) and isinstance(response, LeaderAndIsrResponse):
         errors = leader_and_isr_errors(request, response)
@@ -49,9 +51,9 @@ def event_of_response(
 def leader_and_isr_errors(
     request: LeaderAndIsrRequest, response: LeaderAndIsrResponse
 ) -> dict[TopicPartition, int]:
-    """Return the error of each partition.
+    """Return partition → error code, from a response to LeaderAndIsr.
 
-    From version 5 on, the response has topic ids; the request has their names.
+    From version 5 on, the response has topic ids instead of names. The names come from the request.
     """
     errors = {
         TopicPartition(e.topic_name, e.partition_index): e.error_code
@@ -69,7 +71,7 @@ def leader_and_isr_errors(
 
 
 def partitions_to_delete(request: StopReplicaRequest) -> list[TopicPartition]:
-    """Return the partitions that a StopReplica of any version deletes, sorted."""
+    """Return the partitions that a StopReplica request of any version deletes, sorted."""
     listed = [
         TopicPartition(t.topic_name, p.partition_index)
         for t in request.topic_states

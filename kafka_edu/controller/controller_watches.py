@@ -1,11 +1,14 @@
 """The controller's watches in ZooKeeper, and the event that each watch becomes.
 
 (Kafka: the ZNodeChangeHandlers of KafkaController; book 000 §6.4.1.) A watch fires once, and names
-only a path and a kind of change. The event reads the current state. It sets the watch again with
-that read or just before it, so nothing is missed. One event may find several changes.
+only a path and a kind of change. So the controller reads the current state when it processes the
+event. It sets the watch again with that read, or just before it, so it misses no change. One event
+may cover several changes.
 
 Every broker watches /controller. Only the active controller has the other watches. Before Kafka had
-a controller, all brokers watched everything (`kafka-edu demo watches` counts the cost).
+a controller, all brokers watched all these znodes (`kafka-edu demo watches` counts the cost).
+
+Next: `KafkaController.on_watch` (kafka_controller.py) queues the event.
 """
 
 from collections.abc import Callable, Mapping
@@ -40,7 +43,7 @@ from kafka_edu.zk.zk_data import (
     decode_number,
 )
 
-#: The znodes whose children are watched.
+#: Path of a znode whose children are watched → the event for a change of its children.
 EVENT_OF_CHILDREN: Final[Mapping[str, Callable[[], ControllerEvent]]] = {
     BrokerIdZNode.PARENT: BrokerChange,
     TopicZNode.PARENT: TopicChange,
@@ -51,7 +54,7 @@ EVENT_OF_CHILDREN: Final[Mapping[str, Callable[[], ControllerEvent]]] = {
 
 
 def event_of_watch(watched: WatchedEvent) -> ControllerEvent | None:
-    """Return the event for a change of a znode; None if the change means nothing. Pure."""
+    """Return the event for the change of a znode; None if the controller need not react. Pure."""
     path = watched.path
     if path == ControllerZNode.PATH:
         return Reelect() if watched.type is WatchType.DELETED else ControllerChange()

@@ -1,9 +1,11 @@
-"""AlterIsr: the controller writes a new ISR for a leader.
+"""AlterIsr: the controller writes a new ISR when a leader requests it.
 
 (Kafka: KafkaController.processAlterIsr; KIP-497.) Brokers of this project write their ISRs to
 ZooKeeper themselves, as Kafka 2.0 did. In the same cluster there may be a Java broker with
-inter.broker.protocol.version 2.7 or later. It sends AlterIsr to the controller, which then needs no
-notification about the change.
+inter.broker.protocol.version 2.7 or later. Such a broker sends AlterIsr to the controller. The
+controller then needs no notification about the change.
+
+Next: `ActiveController.alter_isrs` (active_controller.py) sends the new ISRs to all brokers.
 """
 
 from collections.abc import Callable, Mapping
@@ -19,11 +21,11 @@ from kafka_edu.zk.kafka_zk_client import KafkaZkClient
 
 
 class AlteredIsr(NamedTuple):
-    """The result for one partition."""
+    """The result of AlterIsr for one partition."""
 
     error: Errors
     state: LeaderAndIsr | None = None
-    """The state in ZooKeeper now; None if there is an error."""
+    """The partition's state in ZooKeeper after the request; None if there is an error."""
 
 
 async def alter_isrs(
@@ -34,11 +36,13 @@ async def alter_isrs(
     wanted: Mapping[TopicPartition, LeaderAndIsr],
     tell: Callable[[Event], int] | None,
 ) -> dict[TopicPartition, AlteredIsr]:
-    """Write the wanted states, each by the znode version that its leader knows.
+    """Write the requested states, and return the result of each partition.
 
-    The errors are UNKNOWN_TOPIC_OR_PARTITION; FENCED_LEADER_EPOCH if the broker no longer leads;
-    and INVALID_UPDATE_VERSION if the state was written in between. Raises STALE_BROKER_EPOCH for a
-    broker that is not alive or has restarted since.
+    A state is written only if its znode still has the version that the leader knows. The errors of
+    a partition are UNKNOWN_TOPIC_OR_PARTITION; FENCED_LEADER_EPOCH if the leader epoch is too old;
+    INVALID_UPDATE_VERSION if the znode was written in the meantime; and UNKNOWN_SERVER_ERROR.
+
+    Raises KafkaException (STALE_BROKER_EPOCH) if the broker is not alive or has restarted since.
     """
     broker = context.live_broker(broker_id)
     if broker is None or broker.epoch != broker_epoch:

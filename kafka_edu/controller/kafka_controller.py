@@ -1,28 +1,30 @@
 """The controller of every broker; only one of them is active.
 
-(Kafka: KafkaController.scala; book 000 §6.4.1, 003.) The broker that created the ephemeral
+(Kafka: KafkaController.scala; book 000 §6.4.1, 003.) The broker that created the ephemeral znode
 /controller is the active controller. Only this broker watches the cluster's znodes. It decides
-which replicas lead, writes that to ZooKeeper, and sends it to the brokers. The other brokers watch
-only /controller.
+which replicas lead, writes its decisions to ZooKeeper, and sends them to the brokers. The other
+brokers watch only /controller.
 
     watch, request, timer → put → ControllerEventManager → one method of ActiveController
     → state machines → request batch → channels ⇒ brokers
 
 At an election, /controller_epoch grows by one, in the same multi that creates /controller. From
 then on, every write checks the version of that znode, and every request carries the epoch. So a
-controller that was replaced and does not know it can do no harm. The new controller reads the whole
-context from ZooKeeper. At a resignation, watches are ignored, channels are closed, and the context
-is thrown away. The first controller of a cluster has epoch 1.
+controller that was replaced, but does not know that yet, can do no harm. The new controller reads
+the whole context from ZooKeeper. At a resignation, watches are ignored, channels are closed, and
+the context is thrown away. The first controller of a cluster has epoch 1.
 
-/controller may be deleted or written by hand. If it is deleted, every broker runs for election. If
-it is written, the controller sees another id (or none) and resigns, as in Kafka. The znode still
-belongs to its session, so it deletes the znode, and there is an election, as the book says. (Kafka
-leaves the znode. The broker that it names then acts as the controller without an election.) If
-/controller was created by hand, no session is behind it, and the first broker that sees it deletes
-it.
+/controller may be deleted or written by hand. If /controller is deleted, every broker runs for
+election. If another broker id (or no id) is written into it, the controller reads that and resigns,
+as in Kafka. The znode still belongs to the controller's session. So the controller deletes the
+znode, and an election follows, as the book says. (Kafka leaves the znode. The broker whose id was
+written then acts as the controller without an election.) If /controller was created by hand, the
+znode belongs to no session, and the first broker that reads it deletes it.
 
-This is a shell: it owns the event task and the timer of the rebalance. ActiveController decides,
-with plain functions and tables below it.
+KafkaController owns the event task and the rebalance timer. It leaves the decisions to
+ActiveController and to the plain functions and tables that ActiveController uses.
+
+Next: `ControllerEventManager.put` (controller_event_manager.py).
 """
 
 import asyncio
@@ -121,9 +123,10 @@ FIRST_REBALANCE_DELAY_MS: Final = 5_000
 
 
 class BrokerIdTakenError(Exception):
-    """Another broker took our place while our session was lost.
+    """Another broker registered with our broker id while our session was lost.
 
-    There is no place left for us in this cluster. The error ends the event task, and so the broker.
+    So this broker can no longer be part of the cluster. The error ends the event task and then the
+    broker.
     """
 
 
@@ -131,7 +134,7 @@ class KafkaController:
     """The controller of one broker, active or not.
 
     It is started after the broker is registered. `on_watch` and `on_session` must be called with
-    every watch and every session state that this broker gets from ZooKeeper.
+    every watch and every session state that this broker receives from ZooKeeper.
     """
 
     def __init__(
@@ -147,8 +150,8 @@ class KafkaController:
     ) -> None:
         """Create the controller; `startup` starts it.
 
-        `broker.epoch` is the result of `register_broker`. `channels` replaces the real channels in
-        tests.
+        `broker.epoch` must be the result of `register_broker`. Tests pass `channels` to replace the
+        real connections to brokers.
         """
         self._config = config
         self._zk = zk
@@ -167,7 +170,7 @@ class KafkaController:
         self._session_expired = False
         self._candidate = candidate_of(broker.id)
         self._won: tuple[int, int] | None = None
-        """The epoch that the candidate ran with and won, and its version."""
+        """The controller epoch that the candidate has just won, and its znode version."""
         self._make_channels = channels or (
             lambda on_response: ControllerChannelManager(
                 broker.id,
@@ -188,22 +191,22 @@ class KafkaController:
 
     @property
     def is_active(self) -> bool:
-        """Whether this broker is the controller, as far as it knows."""
+        """Whether this broker is the controller, as far as this broker knows."""
         return self._term is not None
 
     @property
     def epoch(self) -> int:
-        """The epoch of our last election; 0 if there was none."""
+        """The controller epoch of this broker's last won election; 0 if it has won none."""
         return self._epoch
 
     @property
     def active_controller_id(self) -> int:
-        """The broker id last read from /controller; -1 if there is none."""
+        """The broker id that was last read from /controller; -1 if there was none."""
         return self._active_controller_id
 
     @property
     def broker_epoch(self) -> int:
-        """The epoch of this broker's registration; it changes after the session has expired.
+        """The epoch of this broker's registration; a registration in a new session changes it.
 
         Requests with an older broker epoch are stale (KIP-380).
         """
@@ -215,11 +218,14 @@ class KafkaController:
         return tuple(map(str, self._broker.end_points))
 
     def is_topic_queued_for_deletion(self, topic: str) -> bool:
-        """Return whether the topic is being deleted; only the active controller knows."""
+        """Return whether the topic is being deleted.
+
+        Only the active controller knows; the result on other brokers is False.
+        """
         return self._term is not None and self._term.context.is_topic_queued_up_for_deletion(topic)
 
     async def startup(self) -> None:
-        """Start the event task; do not wait for the election, which is its first event."""
+        """Start the event task; return before its first event, the election, is processed."""
         self._events.start()
         self._events.put(Startup())
 
@@ -232,12 +238,11 @@ class KafkaController:
         await self._resign("the broker is shutting down")
 
     def on_watch(self, watched: WatchedEvent) -> None:
-        """Turn a change of a znode into an event (`event_of_watch`), and queue it.
+        """Turn a change of a znode into an event (`event_of_watch`), and queue the event.
 
-        KafkaServer calls it, for the ZooKeeper client. Next hop: ControllerEventManager.put.
-
-        On a broker that is not the controller, only /controller matters. Other watches are left
-        over from an earlier term.
+        KafkaServer calls this method with each watch of the ZooKeeper client. On a broker that is
+        not the controller, only the watch of /controller matters. Its other watches are left over
+        from an earlier term. Next: `ControllerEventManager.put`.
         """
         event = event_of_watch(watched)
         if event is None or (self._term is None and watched.path != ControllerZNode.PATH):
@@ -247,7 +252,7 @@ class KafkaController:
             and self._term
             and not self._term.reassignments.note_isr_change(event.topic_partition)
         ):
-            return  # the event that is already queued will see this change too
+            return  # the event that is already queued will cover this change too
         if self._trace:
             fired = ZkWatchFired(
                 path=watched.path,
@@ -263,8 +268,8 @@ class KafkaController:
     def on_session(self, state: SessionState) -> None:
         """React to the state of the ZooKeeper session.
 
-        If it has expired, resign before anything else. When there is a new session, register again
-        and run for election.
+        If the session has expired, resign before any other event. When there is a new session,
+        register this broker again and run for election.
         """
         if state is SessionState.EXPIRED:
             self._session_expired = True
@@ -274,10 +279,11 @@ class KafkaController:
             self._events.put(RegisterBrokerAndReelect())
 
     async def controlled_shutdown(self, broker_id: int, broker_epoch: int) -> list[TopicPartition]:
-        """Move leadership away from a broker that is about to stop; return what it still leads.
+        """Move leaderships off a stopping broker; return the partitions that it still leads.
 
-        A `broker_epoch` of -1 is not checked. Raises KafkaException: STALE_CONTROLLER_EPOCH if we
-        are not the controller, STALE_BROKER_EPOCH, BROKER_NOT_AVAILABLE.
+        A `broker_epoch` of -1 is not checked. Raises KafkaException: STALE_CONTROLLER_EPOCH if this
+        broker is not the controller, STALE_BROKER_EPOCH if the epoch is old, and
+        BROKER_NOT_AVAILABLE if the stopping broker is not alive.
         """
         return await self._asked(
             lambda answer: ControlledShutdown(broker_id, broker_epoch, answer),
@@ -287,7 +293,10 @@ class KafkaController:
     async def elect_leaders(
         self, partitions: Iterable[TopicPartition], election_type: ElectionType
     ) -> dict[TopicPartition, ElectionResult]:
-        """Hold elections; see `leader_elections_asked`. Raises KafkaException(NOT_CONTROLLER)."""
+        """Hold the requested elections, and return each partition's result.
+
+        See `leader_elections_asked`. Raises KafkaException (NOT_CONTROLLER).
+        """
         return await self._asked(
             lambda answer: ReplicaLeaderElection(tuple(partitions), election_type, answer)
         )
@@ -297,16 +306,16 @@ class KafkaController:
     ) -> dict[TopicPartition, ReassignmentResult]:
         """Begin, change or cancel reassignments; see `PartitionReassignments.alter`.
 
-        Raises KafkaException(NOT_CONTROLLER).
+        Raises KafkaException (NOT_CONTROLLER).
         """
         return await self._asked(lambda answer: ApiPartitionReassignment(wanted, answer))
 
     async def list_partition_reassignments(
         self, partitions: Iterable[TopicPartition] | None
     ) -> dict[TopicPartition, ReplicaAssignment]:
-        """Return those of `partitions` (None: of all) that are being reassigned.
+        """Return the assignments of those `partitions` that are being reassigned.
 
-        Raises KafkaException(NOT_CONTROLLER).
+        None means all partitions. Raises KafkaException (NOT_CONTROLLER).
         """
         return await self._asked(
             lambda answer: ListPartitionReassignments(
@@ -317,7 +326,7 @@ class KafkaController:
     async def alter_isrs(
         self, broker_id: int, broker_epoch: int, wanted: Mapping[TopicPartition, LeaderAndIsr]
     ) -> dict[TopicPartition, AlteredIsr]:
-        """Write new ISRs for a leader; see `isr_alterations`.
+        """Write the ISRs that a leader requests; see `isr_alterations`.
 
         Raises KafkaException: NOT_CONTROLLER, STALE_BROKER_EPOCH.
         """
@@ -328,9 +337,10 @@ class KafkaController:
     async def _asked(
         self, make: Callable[[asyncio.Future[T]], Asked], moved: Errors = Errors.NOT_CONTROLLER
     ) -> T:
-        """Queue an event and wait for its answer.
+        """Queue an event, wait until it is processed, and return its answer.
 
-        Raises KafkaException with `moved` if another broker is, or becomes, the controller.
+        Raises KafkaException with the error `moved` if another broker is the controller, or becomes
+        it while this call waits.
         """
         answer: asyncio.Future[T] = asyncio.get_running_loop().create_future()
         self._events.put(make(answer))
@@ -339,20 +349,20 @@ class KafkaController:
         except (ConnectionError, ControllerMovedError, ZkError) as error:
             raise KafkaException(moved, str(error)) from error
         finally:
-            # The answer may be an error whose traceback holds this frame. This ends the cycle,
-            # which only the garbage collector would find.
+            # `answer` may hold an error whose traceback refers to this frame, which refers to
+            # `answer`. `del` breaks this reference cycle, so that the memory is freed at once.
             del answer
 
     def update_broker_info(self, end_points: tuple[EndPoint, ...]) -> None:
         """Advertise this broker at `end_points` from now on.
 
-        It writes them into its znode, and the controller sends them to all brokers (Kafka:
-        updateBrokerInfo).
+        The broker writes the addresses into its znode, and the controller sends them to all brokers
+        (Kafka: updateBrokerInfo).
         """
         self._events.put(UpdateBrokerInfo(end_points))
 
     def enable_unclean_leader_election(self, topic: str) -> None:
-        """React to a topic that now allows unclean elections.
+        """React to a topic that allows unclean elections from now on.
 
         Its partitions without a leader may get one.
         """
@@ -361,7 +371,7 @@ class KafkaController:
     def set_unclean_leader_election(self, enabled: bool) -> None:
         """Set unclean.leader.election.enable of this broker.
 
-        While it is the controller, the value holds for all topics that do not set the key
+        While this broker is the controller, the value holds for all topics that do not set the key
         themselves.
         """
         self._config = self._config._replace(unclean_leader_election_enable=enabled)
@@ -373,9 +383,9 @@ class KafkaController:
     # The event task.
 
     async def _process_or_give_way(self, event: ControllerEvent) -> str:
-        """Process one event; return what went wrong, or "".
+        """Process one event, and return the reason of a failure, or "".
 
-        A ZooKeeper error ends the event, not the controller.
+        A ZooKeeper error ends the processing of this event, but not the controller.
         """
         try:
             try:
@@ -450,8 +460,8 @@ class KafkaController:
     async def _register_again(self) -> None:
         """Register this broker again in a new session, with a new broker epoch.
 
-        The old session took our znode in /brokers/ids with it. Every registration after the start
-        goes through here. Raises BrokerIdTakenError.
+        The broker's znode in /brokers/ids was deleted with the old session. Every registration
+        after the broker's start is done by this method. Raises BrokerIdTakenError.
         """
         try:
             epoch = await self._zk.register_broker(self._broker)
@@ -508,7 +518,7 @@ class KafkaController:
     # Election and resignation.
 
     async def _run_for_office(self, came: Came) -> None:
-        """Look at /controller, and run for the office if nobody holds it. `came` is why."""
+        """Read /controller, and run for election if nobody holds it; `came` is the reason."""
         if self._candidate is not None:
             if await self._do_as_told(self._candidate, came):
                 return
@@ -517,7 +527,10 @@ class KafkaController:
         await self._elect()
 
     async def _do_as_told(self, candidate: Candidate, came: Came) -> bool:
-        """Do what a candidate says until it waits or leads. Return False if it decides no more."""
+        """Do each operation that the candidate returns, until it waits or leads.
+
+        Return False if the candidate decides no more; then the controller must decide by itself.
+        """
         for _ in range(MOST_STEPS):
             match candidate.next(came):
                 case None:
@@ -545,7 +558,7 @@ class KafkaController:
                     await self._resign(f"/controller says {self._active_controller_id}")
                     came = ("resigned",)
                 case ("lead", int()) if self._won is not None:
-                    await self._resign("it has run again")  # nothing, unless it led already
+                    await self._resign("it has run again")  # if it led already
                     (self._epoch, self._epoch_zk_version), self._won = self._won, None
                     await self._take_office()
                     return True
@@ -555,9 +568,9 @@ class KafkaController:
         return False
 
     async def _look_at_controller(self) -> None:
-        """Read and watch /controller, and resign if it does not name us.
+        """Read and watch /controller, and resign if it does not name this broker.
 
-        A znode without an active controller behind it is deleted (see the top of this module).
+        The znode is deleted if no active controller stands behind it (see this module's docstring).
         """
         controller_id, owner = await self._zk.watch_controller()
         self._set_active_controller_id(NO_CONTROLLER if controller_id is None else controller_id)
@@ -570,10 +583,10 @@ class KafkaController:
             await self._zk.delete_stray_controller(owner)
 
     async def _give_way(self) -> None:
-        """React to a write that was refused because /controller_epoch has moved on.
+        """React to a write that was refused because /controller_epoch has another version now.
 
-        If /controller still names us, somebody wrote the epoch by hand. There must be a new
-        election.
+        If /controller still names this broker, somebody wrote /controller_epoch by hand. Then this
+        broker resigns and deletes /controller, so that there is a new election.
         """
         await self._look_at_controller()
         if self._term is not None:
@@ -581,7 +594,7 @@ class KafkaController:
             await self._zk.delete_stray_controller(self._zk.session_id)
 
     async def _elect(self) -> None:
-        """Run for election if there is no controller."""
+        """Try to become the controller if there is none."""
         if self._active_controller_id != NO_CONTROLLER:
             return
         try:
@@ -595,7 +608,7 @@ class KafkaController:
         await self._take_office()
 
     async def _take_office(self) -> None:
-        """Lead, with the epoch that was won."""
+        """Begin a term of office with the controller epoch that was just won."""
         self._set_active_controller_id(self._broker.id)
         if self._tell:
             self._tell(
@@ -626,7 +639,7 @@ class KafkaController:
             raise
 
     async def _resign(self, reason: str) -> None:
-        """Resign if we are the controller; nothing of the term is left."""
+        """End the term of office, if this broker is the controller, and drop its state."""
         term, self._term = self._term, None
         if term is None:
             return
@@ -645,7 +658,7 @@ class KafkaController:
                 self._tell(ActiveControllerChanged(controller_id=controller_id))
 
     def _on_response(self, broker_id: int, request: Message, response: Message) -> None:
-        """Turn a response on one of the channels into an event."""
+        """Turn a broker's response into an event, and queue the event."""
         if (event := event_of_response(broker_id, request, response)) is not None:
             self._events.put(event)
 
@@ -705,16 +718,16 @@ async def _refuse(error: Errors = Errors.NOT_CONTROLLER) -> NoReturn:
 
 
 async def _answer(answer: asyncio.Future[T], work: Awaitable[T]) -> None:
-    """Give the outcome of `work` to the caller that awaits `answer`.
+    """Complete the future `answer` with the result or the error of `work`.
 
-    An error that concerns the controller itself is also raised.
+    A ZooKeeper error is also raised, because the controller itself must react to it.
     """
     try:
         result = await work
     except KafkaException as refusal:
         if not answer.done():
-            # From Python 3.13 on, the frames of the traceback lead to the event, which holds
-            # `answer`. Without the traceback there is no cycle.
+            # From Python 3.13 on, the frames of the traceback refer to the event, which refers to
+            # `answer`. Without the traceback there is no reference cycle.
             answer.set_exception(refusal.with_traceback(None))
     except (ControllerMovedError, ZkError) as error:
         if not answer.done():
@@ -724,4 +737,4 @@ async def _answer(answer: asyncio.Future[T], work: Awaitable[T]) -> None:
         if not answer.done():
             answer.set_result(result)
     finally:
-        del answer  # as in `_asked`, whose error has this frame too
+        del answer  # breaks a reference cycle, as in `_asked`

@@ -1,17 +1,21 @@
-"""The four election strategies: pure functions of sets.
+"""The four strategies for the election of a partition's leader, as pure functions.
 
 (Kafka: PartitionLeaderElectionAlgorithms, Election.scala; book 000 §6.4.3.) AR are the assigned
-replicas in their order, the preferred one first. ISR are the replicas in sync. Live are the
-replicas whose broker is alive and whose disk works. All strategies follow the order of AR, never
-that of the ISR. AR keeps its order until the partition is reassigned; the ISR does not.
+replicas in their order, the preferred one first. ISR are the replicas in sync. Live replicas are
+those whose broker is alive and whose disk works. All strategies follow the order of AR, never the
+order of the ISR. The order of AR stays the same until the partition is reassigned; the order of the
+ISR changes.
 
     AR [1, 2, 0]   ISR [2, 0, 1]   live {0, 2}
         → OfflinePartition elects 2: the first of AR that is alive and in sync
     AR [1, 2, 0]   ISR [1]         live {0, 2}
-        → nobody; with unclean.leader.election.enable 2, and records that only 1 had are lost
+        → elects nobody. With unclean.leader.election.enable=true it elects 2, and the records
+          that only 1 had are lost
 
-Each strategy is O(replicas). `explain` gives the reason of a decision in words; it is called only
-for the trace.
+Each strategy is O(replicas). `explain` describes the reason of a decision in words, for the trace
+and for error messages.
+
+Next: `ZkPartitionStateMachine._elect_leaders` (zk_partition_state_machine.py) writes the result.
 """
 
 from collections.abc import Collection, Sequence
@@ -23,13 +27,13 @@ from kafka_edu.cluster.leader_and_isr import LeaderAndIsr
 
 class ElectionStrategy(StrEnum):
     OFFLINE_PARTITION = "OfflinePartition"
-    """A partition is created, or has lost its leader."""
+    """For a partition that was just created, or whose leader is gone."""
     REASSIGN_PARTITION = "ReassignPartition"
-    """The partition's replicas are moved, and the leader is not among the new ones."""
+    """For a partition that moved to other brokers, if its leader is not one of them or is dead."""
     PREFERRED_REPLICA = "PreferredReplica"
-    """Give leadership back to the first of AR."""
+    """To give leadership back to the preferred replica, the first of AR."""
     CONTROLLED_SHUTDOWN = "ControlledShutdown"
-    """The leader's broker is about to shut down."""
+    """For a partition whose leader's broker is about to shut down."""
 
 
 def offline_partition_leader_election(
@@ -38,7 +42,7 @@ def offline_partition_leader_election(
     live_replicas: Collection[int],
     unclean_leader_election_enabled: bool,
 ) -> int | None:
-    """Return the first of AR that is alive and in the ISR.
+    """Return the first replica of AR that is alive and in the ISR, or None.
 
     If there is none and unclean election is enabled, return the first that is alive.
     """
@@ -53,7 +57,7 @@ def offline_partition_leader_election(
 def reassign_partition_leader_election(
     reassignment: Sequence[int], isr: Collection[int], live_replicas: Collection[int]
 ) -> int | None:
-    """Return the first of the *new* AR that is alive and in the ISR."""
+    """Return the first replica of the *new* AR that is alive and in the ISR, or None."""
     return next(
         (replica for replica in reassignment if replica in live_replicas and replica in isr), None
     )
@@ -62,7 +66,10 @@ def reassign_partition_leader_election(
 def preferred_replica_partition_leader_election(
     assignment: Sequence[int], isr: Collection[int], live_replicas: Collection[int]
 ) -> int | None:
-    """Return the first of AR if it is alive and in the ISR; else None: the leader stays."""
+    """Return the first replica of AR if it is alive and in the ISR.
+
+    Otherwise return None; then the leader does not change.
+    """
     return next(
         (replica for replica in assignment[:1] if replica in live_replicas and replica in isr), None
     )
@@ -74,9 +81,9 @@ def controlled_shutdown_partition_leader_election(
     live_replicas: Collection[int],
     shutting_down_brokers: Collection[int],
 ) -> int | None:
-    """Return the first of AR that is alive, in the ISR, and not shutting down itself.
+    """Return the first replica of AR that is alive, in the ISR, and not shutting down; or None.
 
-    `live_replicas` counts brokers that are shutting down as alive.
+    `live_replicas` must include the replicas whose brokers are shutting down.
     """
     return next(
         (
@@ -98,9 +105,9 @@ def elect(
 ) -> LeaderAndIsr | None:
     """Return the new leader, ISR and leader epoch; None if no replica may lead.
 
-    The ISR keeps its order. It loses the replicas that are dead (offline) or shutting down
-    (shutdown). After an unclean election the leader is alone in its ISR. Records that only other
-    replicas have are no longer committed.
+    The remaining replicas of the ISR keep their order. OfflinePartition removes the dead replicas
+    from the ISR, and ControlledShutdown removes those whose brokers are shutting down. After an
+    unclean election the ISR is the leader alone. Records that only other replicas have are lost.
     """
     isr = current.isr
     match strategy:
@@ -125,11 +132,11 @@ def elect(
 
 
 class Explanation(NamedTuple):
-    """The reason for the result of an election."""
+    """The reason for the result of an election, in words for the trace."""
 
     why: str
     passed_over: tuple[tuple[int, str], ...]
-    """Each other replica of AR, in that order, with the reason why it does not lead."""
+    """For each other replica, in the order of AR: its broker id, and why it does not lead."""
 
 
 def explain(
@@ -141,7 +148,7 @@ def explain(
     unclean_leader_election_enabled: bool,
     leader: int | None,
 ) -> Explanation:
-    """Explain the decision of `elect` on the same sets in words. O(replicas).
+    """Explain in words what `elect` has decided for the same arguments. O(replicas).
 
         AR [1, 2, 0]   ISR [2, 0, 1]   live {0, 2}
         why            2 is the first of AR [1, 2, 0] that is alive and in the ISR [2, 0, 1]
@@ -169,10 +176,10 @@ def explain(
 
 
 def first_leader(assignment: Sequence[int], live_replicas: Sequence[int]) -> Explanation:
-    """Explain the first leader of a new partition, or why it has none.
+    """Explain the choice of the first leader of a new partition, or why it has none.
 
-    The first of `live_replicas`, which are in AR order, leads. There is no ISR yet, so none can be
-    missing from it.
+    `live_replicas` are in the order of AR, and the first of them leads. A new partition has no ISR
+    yet, so the ISR plays no part.
     """
     leader = live_replicas[0] if live_replicas else None
     words = {True: f"it could lead too, but stands behind {leader} in AR", False: "it is not alive"}
@@ -196,12 +203,12 @@ def _objection(
     going: Collection[int],
     leader: int | None,
 ) -> str:
-    """Return the reason why `replica`, of AR, does not lead."""
+    """Return the reason in words why `replica`, which is in AR, does not lead."""
     unclean = leader is not None and leader not in isr
     alive = replica in live_replicas
     if replica in going and (
         not alive or strategy is ElectionStrategy.CONTROLLED_SHUTDOWN
-    ):  # only this strategy counts it as alive
+    ):  # only this strategy counts such a replica as alive
         return "its broker is shutting down"
     if not alive:
         return (

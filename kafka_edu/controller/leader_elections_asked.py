@@ -1,11 +1,13 @@
-"""Elections on request: of the preferred leader, or of any leader at all.
+"""Leader elections on request: preferred or unclean.
 
 (Kafka: KafkaController.processReplicaLeaderElection; KIP-460.)
 
     preferred   The first of AR takes over from another leader. It must be alive and in sync.
     unclean     A partition without a live leader gets one, in sync or not.
 
-A client that requests an unclean election accepts that records are lost.
+A client that requests an unclean election accepts that records may be lost.
+
+Next: `ZkPartitionStateMachine.handle_state_changes` (zk_partition_state_machine.py).
 """
 
 from collections.abc import Iterable
@@ -21,14 +23,14 @@ from kafka_edu.controller.zk_partition_state_machine import ZkPartitionStateMach
 
 
 class ElectionType(IntEnum):
-    """The type of election, by its number on the wire."""
+    """The type of a requested election; the values are the numbers in ElectLeaders requests."""
 
     PREFERRED = 0
     UNCLEAN = 1
 
 
 class ElectionTrigger(StrEnum):
-    """The source of the request."""
+    """The source of a request for elections."""
 
     ADMIN = "admin client"
     ZOOKEEPER = "/admin/preferred_replica_election"
@@ -36,13 +38,13 @@ class ElectionTrigger(StrEnum):
 
 
 class ElectionResult(NamedTuple):
-    """The result for one partition."""
+    """The result of a requested election for one partition."""
 
     error: Errors
     leader: int = -1
-    """The new leader; brokers learn of it a little later."""
+    """The broker id of the new leader, which brokers learn a little later; -1 if none."""
     message: str = ""
-    """Why there is no new leader: first in Kafka's words, then in ours."""
+    """The reason why there is no new leader; it begins with Kafka's wording."""
 
 
 async def elect_leaders(
@@ -51,7 +53,7 @@ async def elect_leaders(
     partitions: Iterable[TopicPartition],
     election_type: ElectionType,
 ) -> dict[TopicPartition, ElectionResult]:
-    """Elect leaders where it is needed.
+    """Hold elections where they are needed, and return the result of each partition.
 
     The errors are UNKNOWN_TOPIC_OR_PARTITION, INVALID_TOPIC_EXCEPTION (the topic is being deleted)
     and ELECTION_NOT_NEEDED. If no replica may lead, the error is PREFERRED_LEADER_NOT_AVAILABLE or
@@ -120,22 +122,26 @@ def _is_needed(context: ControllerContext, tp: TopicPartition, election_type: El
 
 
 class LeaderImbalance(NamedTuple):
-    """How many of the partitions that prefer a broker are led by others."""
+    """How many partitions a broker should lead by preference, and how many others lead instead.
+
+    `preferred` counts the partitions whose preferred replica is on the broker, and `elsewhere`
+    those of them that other brokers lead.
+    """
 
     broker_id: int
     preferred: int
     elsewhere: int
     to_give_back: tuple[TopicPartition, ...]
-    """The leaderships to give back; empty unless the imbalance exceeds the limit."""
+    """The partitions whose leadership returns to this broker; empty within the limit."""
 
 
 def measure_imbalance(context: ControllerContext, allowed_percentage: int) -> list[LeaderImbalance]:
-    """Measure every broker with partitions that prefer it, by id. Pure. O(partitions).
+    """Return the imbalance of each broker that has preferred replicas. Pure. O(partitions).
 
     (Kafka: checkAndTriggerAutoLeaderRebalance.) With leader.imbalance.per.broker.percentage 10,
-    others may lead one of 10 partitions. When they lead two, both are given back. A leadership is
-    not given back if the preferred replica is not alive or not in sync. Nothing is given back while
-    any partition is being reassigned, because its leader is about to change.
+    other brokers may lead one of a broker's 10 partitions. When they lead two, both are given back.
+    A leadership is not given back if the preferred replica is not alive or not in sync. Nothing is
+    given back while any partition is being reassigned, because its leader is about to change.
     """
     preferred: dict[int, list[TopicPartition]] = {}
     for tp in context.all_partitions:

@@ -1,21 +1,25 @@
 """A change of the leaders and ISRs of many partitions at once.
 
-The controller decides and writes by version. Where another writer was faster, it reads and decides
-again. (Kafka: the common part of doElectLeaderForPartitions, doRemoveReplicasFromIsr and
-updateLeaderEpoch. They read every znode first.)
+The controller decides, and writes each state with a check of its znode's version. If another writer
+was faster, the controller reads that state and decides again. (Kafka: the common part of
+doElectLeaderForPartitions, doRemoveReplicasFromIsr and updateLeaderEpoch. They read every znode
+first.)
 
-The context knows the states and the versions of their znodes. So the first round decides on these
-and reads nothing. Each write names the version that its decision is based on. If the znode has
-another version by now, the write is refused.
+The context has the states and the versions of their znodes. So the first round decides by the
+context and reads nothing. Each write names the version on which its decision is based. If the znode
+has another version by now, the write is refused.
 
-If the decision is to write nothing, no version protects it. So that decision is trusted only for a
-state that was just read. For example, a leader may have added a follower to the ISR and died before
-its notification was processed. By the context, no replica may lead then, although that follower
-could.
+A decision to write nothing has no such check. So the controller trusts that decision only for a
+state that it has just read. For example, a leader may add a follower to the ISR and die before the
+controller has processed the notification. By the context no replica may lead then, although that
+follower may.
 
 An example of the cost: a controller takes over 3,000 partitions. Its dead predecessor led 1,000 of
-them and was in every ISR. The controller reads 3,000 states, removes it from 3,000 ISRs and holds
-1,000 elections: 7,000 requests. With a read before each write it was 11,000.
+them and was in every ISR. The controller reads 3,000 states, removes the predecessor from 3,000
+ISRs and holds 1,000 elections: 7,000 requests. With a read before each write it was 11,000.
+
+Next: the caller (a state machine or PartitionReassignments) puts the result into
+ControllerBrokersRequestBatch (controller_brokers_request_batch.py).
 """
 
 from collections.abc import Iterable, Mapping
@@ -30,19 +34,23 @@ from kafka_edu.zk.zk_requests import ControllerMovedError
 
 
 class UpdateRound(NamedTuple):
-    """The result of one round; partitions that are in no field come again in the next round."""
+    """The result of one round.
+
+    A partition that is in none of these fields comes again in the next round.
+    """
 
     written: dict[TopicPartition, LeaderIsrAndControllerEpoch]
-    """The states as they are in ZooKeeper now. The caller must put them into the context."""
+    """Partition → its state in ZooKeeper now. The caller must put the states into the context."""
     unchanged: list[TopicPartition]
-    """Nothing had to be written, by a state that was just read; or there is no state."""
+    """The partitions whose state was just read and needs no change, or that have no state."""
     failed: dict[TopicPartition, ZkError]
 
 
 class LeadershipUpdate:
-    """One change, in rounds, as long as there are `remaining` partitions.
+    """One change of many partitions, in rounds, until no partitions are `remaining`.
 
-    Each round calls `states`, decides, and calls `write`. The object lives within one event.
+    In each round the caller calls `states`, decides, and calls `write`. The object lives only while
+    one event is processed.
     """
 
     def __init__(
@@ -58,7 +66,7 @@ class LeadershipUpdate:
 
         In the first round they come from the context; later they are read from ZooKeeper and put
         into the context. A partition without a state is left out. Raises ControllerMovedError if a
-        later controller has written one.
+        controller with a higher epoch has written one of the states.
         """
         context = self._context
         if self._is_first:
@@ -76,7 +84,10 @@ class LeadershipUpdate:
         return {tp: state.leader_and_isr for tp, state in states.items()}
 
     async def write(self, wanted: Mapping[TopicPartition, LeaderAndIsr]) -> UpdateRound:
-        """Write the decided states. Raises ControllerMovedError."""
+        """Write the decided states, and return the result of this round.
+
+        Raises ControllerMovedError if another broker has become the controller.
+        """
         context = self._context
         result = await self._zk.update_leader_and_isr(
             wanted, context.epoch, context.epoch_zk_version

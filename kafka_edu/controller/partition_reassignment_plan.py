@@ -1,13 +1,18 @@
-"""Decisions about requests to move partitions. Pure functions.
+"""Decide which requests to move partitions to other brokers are accepted; pure functions.
 
 (Kafka: validateReplicas, maybeBuildReassignment, isReassignmentComplete of KafkaController.scala;
-KIP-455.) A request names the brokers that will hold the partition, the preferred one first. None
-requests to cancel a running reassignment. A new request during a reassignment replaces its target.
-The origin stays the same, so that a cancellation goes back to it (`ReplicaAssignment.reassign_to`).
+KIP-455.) A request lists the ids of the partition's future brokers, the preferred one first. The
+value None requests to cancel the partition's running reassignment. A new request during a
+reassignment replaces the target. The original replicas stay noted, so that a cancellation can go
+back to them (`ReplicaAssignment.reassign_to`).
 
-The API refuses new brokers that are not alive. An order in the znode may name them, and waits until
-they are alive. Both refuse a target that is not a list of different brokers. Kafka does not check
-orders in the znode for that; with an empty list it would delete the partition's last replica.
+There are two ways to request a move. The API (AlterPartitionReassignments) refuses new brokers that
+are not alive. An order in the znode /admin/reassign_partitions may name dead brokers, and waits
+until they are alive. Both refuse an empty target, and a target that names a broker twice. Kafka
+does not check this in the znode's orders; an empty target would delete the partition's last
+replica.
+
+Next: `PartitionReassignments._reassign` (partition_reassignments.py).
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -20,14 +25,14 @@ from kafka_edu.controller.controller_context import ControllerContext
 
 
 class ReassignmentResult(NamedTuple):
-    """The result of the request for one partition."""
+    """The result of a request to reassign one partition."""
 
     error: Errors
     message: str = ""
 
 
 class ReassignmentPlan(NamedTuple):
-    """The reassignments to begin, and those that are refused."""
+    """The reassignments that are accepted, and the errors of those that are refused."""
 
     accepted: dict[TopicPartition, ReplicaAssignment]
     refused: dict[TopicPartition, ReassignmentResult]
@@ -41,8 +46,8 @@ def plan_reassignments(
 ) -> ReassignmentPlan:
     """Decide which requests are accepted.
 
-    The errors are INVALID_REPLICA_ASSIGNMENT, NO_REASSIGNMENT_IN_PROGRESS (nothing to cancel) and
-    UNKNOWN_TOPIC_OR_PARTITION (also if the topic is being deleted).
+    The errors are INVALID_REPLICA_ASSIGNMENT, NO_REASSIGNMENT_IN_PROGRESS (there is nothing to
+    cancel) and UNKNOWN_TOPIC_OR_PARTITION (also if the topic is being deleted).
     """
     plan = ReassignmentPlan({}, {})
     for tp, target in wanted.items():
@@ -72,9 +77,9 @@ def plan_reassignments(
 def reason_against(
     current: ReplicaAssignment, target: Sequence[int], live: Collection[int] | None
 ) -> str:
-    """Return why the partition cannot be moved to `target`, or "".
+    """Return why the partition cannot be moved to the brokers in `target`; "" if it can.
 
-    If `live` is None, new brokers need not be alive.
+    `live` are the ids of the live brokers. If it is None, new brokers need not be alive.
     """
     if not target:
         return "a partition needs at least one replica"
@@ -95,10 +100,10 @@ def reason_against(
 
 
 def missing_replicas(assignment: ReplicaAssignment, isr: Collection[int]) -> tuple[int, ...]:
-    """Return the replicas of the target that are not in sync yet.
+    """Return the replicas of the reassignment's target that are not in the ISR yet.
 
-    While there are any, no replica may be removed. Empty for a partition that is not being
-    reassigned.
+    While any are missing, no replica may be removed. The result is empty for a partition that is
+    not being reassigned.
     """
     return (
         tuple(r for r in assignment.target_replicas if r not in isr)
@@ -110,7 +115,7 @@ def missing_replicas(assignment: ReplicaAssignment, isr: Collection[int]) -> tup
 def list_reassignments(
     context: ControllerContext, partitions: Iterable[TopicPartition] | None
 ) -> dict[TopicPartition, ReplicaAssignment]:
-    """Return those of `partitions` (None: of all) that are being reassigned."""
+    """Return the assignments of those `partitions` (None: of all) that are being reassigned."""
     asked = sorted(context.partitions_being_reassigned) if partitions is None else partitions
     listed = {tp: context.partition_full_replica_assignment(tp) for tp in asked}
     return {tp: assignment for tp, assignment in listed.items() if assignment.is_being_reassigned}

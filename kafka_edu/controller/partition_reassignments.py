@@ -1,12 +1,13 @@
-"""Moves partitions between brokers while clients write and read them.
+"""Moves partitions from broker to broker while clients write to them and read from them.
 
 (Kafka: KafkaController.onPartitionReassignment; KIP-455; spec C5.) `partition_reassignment_plan`
 and `cluster.topic_assignment` define the requests and the sets of replicas. RS are all replicas, AR
-those being added, and RR those being removed. (In this module AR has this meaning, as in Kafka's
-comments; elsewhere AR are the assigned replicas.) The phases, each for all partitions at once:
+those being added, and RR those being removed. (AR has this meaning only in this module, as in
+Kafka's comments. Elsewhere AR are the assigned replicas.) Each phase is done for all partitions at
+once:
 
     U1  Write the new assignment (RS, AR, RR) into the topics' znodes.
-        From here on, the next controller would find it and continue.
+        From now on, a new controller would find the reassignment and continue it.
     U2  Put it into the context; stop replicas that a new target no longer needs.
     A   While the ISR lacks a replica of the target:
     A1    Send a new leader epoch to every replica of RS,
@@ -28,13 +29,15 @@ No acknowledged record is lost on the way. No replica is removed before the whol
 ISR, and each replica of the ISR has every acknowledged record.
 
 The work may be interrupted at any point. The next controller reads AR and RR in the topics' znodes.
-It also reads the order that still stands, which is all there is below inter.broker.protocol.version
-2.4. Then it begins again with U or A; a step that is done twice does no harm. When a broker of a
-target starts, its partitions also begin again. A topic that is to be deleted waits until its
-reassignments end.
+It also reads the order that is still in /admin/reassign_partitions. Below
+inter.broker.protocol.version 2.4 the order is all it finds. Then it begins again with U or A; to do
+a step twice does no harm. When a broker of a target starts, the reassignments to it also begin
+again. A topic that is to be deleted waits until its reassignments end.
 
-The watch on a state znode fires when a leader changes the ISR. Many may fire in a burst. They are
-noted, and one event processes all of them.
+The watch on a state znode fires when a leader changes the ISR. Many watches may fire within a short
+time. Their partitions are noted, and one event processes all of them.
+
+Next: `ZkReplicaStateMachine.handle_state_changes` (zk_replica_state_machine.py).
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -79,7 +82,7 @@ STOPPED = "it was reassigned"
 
 
 class PartitionReassignments:
-    """The running reassignments; owned by the event task of KafkaController."""
+    """The running reassignments; only the event task of KafkaController uses this object."""
 
     def __init__(
         self,
@@ -100,20 +103,21 @@ class PartitionReassignments:
         self._tell = tell
         self._isr_changes: dict[TopicPartition, None] = {}
 
-    # The beginning of reassignments, also again after an interruption.
+    # The beginning of reassignments, and their continuation after an interruption.
 
     async def resume(self) -> None:
-        """Continue the reassignments in the topics' znodes, and begin the order that stands.
+        """Continue the running reassignments; begin those in /admin/reassign_partitions.
 
-        Called at the election.
+        A new controller calls this method at its election. The running ones are in the topics'
+        znodes.
         """
         await self._reassign(self._running(), "controller")
         await self.order()
 
     async def brokers_started(self, broker_ids: Iterable[int]) -> None:
-        """Begin the partitions again that wait for one of these brokers.
+        """Begin the reassignments again that wait for one of these brokers.
 
-        The broker may never have received its role.
+        A broker that was dead may never have received the request to create its new replicas.
         """
         started = set(broker_ids)
         await self._reassign(
@@ -122,9 +126,9 @@ class PartitionReassignments:
         )
 
     async def order(self) -> None:
-        """Process /admin/reassign_partitions if it exists, and watch for its next change.
+        """Process the reassignments in /admin/reassign_partitions, and watch the znode.
 
-        Entries that cannot be begun are removed.
+        Entries that are refused are removed from the znode.
         """
         ordered = await self._zk.get_partition_reassignment(watch=True) or {}
         new = {
@@ -139,9 +143,10 @@ class PartitionReassignments:
     async def alter(
         self, wanted: Mapping[TopicPartition, Sequence[int] | None]
     ) -> dict[TopicPartition, ReassignmentResult]:
-        """Return the result of each request; None requests to cancel.
+        """Process the requests of AlterPartitionReassignments, and return the result of each.
 
-        The latest request counts: entries for the same partitions are removed from the order.
+        `wanted` has each partition's future brokers, or None to cancel. The latest request counts,
+        so entries for the same partitions are removed from /admin/reassign_partitions.
         """
         plan = plan_reassignments(self._context, wanted, new_replicas_must_live=True)
         self._refuse(plan, wanted)
@@ -158,16 +163,20 @@ class PartitionReassignments:
         return {tp: plan.refused.get(tp, ReassignmentResult(Errors.NONE)) for tp in wanted}
 
     def note_isr_change(self, tp: TopicPartition) -> bool:
-        """Note that the watch of a state znode has fired.
+        """Note that the watch of a partition's state znode has fired.
 
-        Returns whether it is the first since `isr_changed`; only then an event is needed.
+        Returns whether the caller must queue an event: only for the first note since the last
+        `isr_changed`.
         """
         first = not self._isr_changes
         self._isr_changes[tp] = None
         return first
 
     async def isr_changed(self, partitions: Iterable[TopicPartition] = ()) -> None:
-        """Complete those of `partitions`, and of the noted ones, whose target is in sync."""
+        """Complete each reassignment whose whole target is in the ISR now.
+
+        It checks `partitions`, and the partitions that were noted with `note_isr_change`.
+        """
         changed = dict.fromkeys([*self._isr_changes, *partitions])
         self._isr_changes.clear()
         running = [tp for tp in changed if tp in self._context.partitions_being_reassigned]
@@ -211,10 +220,10 @@ class PartitionReassignments:
                     )
                 )
 
-    # The phases.
+    # The phases that the module's docstring lists.
 
     async def _reassign(self, assignments: Assignments, ordered_by: str) -> None:
-        """Run all phases that are possible now."""
+        """Begin the given reassignments, and do all their phases that are possible now."""
         if not assignments:
             return
         self._deletions.mark_ineligible(sorted({tp.topic for tp in assignments}), REASON)
@@ -225,9 +234,10 @@ class PartitionReassignments:
         await self._complete(list(complete))
 
     async def _assign(self, assignments: Assignments, ordered_by: str) -> list[TopicPartition]:
-        """U1 and U2. Return the partitions whose topics still exist.
+        """Do phases U1 and U2: write the new assignments, and stop replicas no longer needed.
 
-        The others are forgotten when the watch on /brokers/topics fires.
+        Return the partitions whose topics still exist. The other topics are forgotten when the
+        watch on /brokers/topics fires.
         """
         context = self._context
         before = {tp: context.partition_full_replica_assignment(tp) for tp in assignments}
@@ -258,9 +268,9 @@ class PartitionReassignments:
         return there
 
     async def _in_sync(self, partitions: Sequence[TopicPartition]) -> list[TopicPartition]:
-        """Return the partitions whose whole target is in the ISR in ZooKeeper.
+        """Return the partitions whose whole target is in the ISR, by the state in ZooKeeper.
 
-        The state znode of each partition is watched for its next change.
+        The state znode of each partition is also watched for its next change.
         """
         context = self._context
         states = await self._zk.get_topic_partition_states(partitions, watch=True)
@@ -295,7 +305,7 @@ class PartitionReassignments:
         return complete
 
     async def _start_new_replicas(self, partitions: Sequence[TopicPartition]) -> None:
-        """A1 and A2."""
+        """Do phases A1 and A2: send a new leader epoch, and let the added replicas become New."""
         context = self._context
         adding = {
             tp: context.partition_full_replica_assignment(tp).adding_replicas for tp in partitions
@@ -312,7 +322,7 @@ class PartitionReassignments:
         )
 
     async def _complete(self, partitions: Sequence[TopicPartition]) -> None:
-        """B1 to B8."""
+        """Do phases B1 to B8: finish the reassignments whose target is in the ISR."""
         if not partitions:
             return
         context = self._context
@@ -333,7 +343,7 @@ class PartitionReassignments:
         await self._finish(completed)
 
     async def _bring_online(self, assignments: Assignments) -> None:
-        """B1."""
+        """Do phase B1: the added replicas become Online."""
         added = [
             PartitionAndReplica(tp, r)
             for tp, assignment in assignments.items()
@@ -344,7 +354,7 @@ class PartitionReassignments:
         )
 
     async def _elect(self, partitions: Sequence[TopicPartition]) -> None:
-        """B3, where the leader goes or is dead."""
+        """Do phase B3 for the partitions whose leader is removed or dead: elect a leader."""
         await self._partition_state_machine.handle_state_changes(
             partitions,
             PartitionState.ONLINE,
@@ -353,7 +363,7 @@ class PartitionReassignments:
         )
 
     async def _finish(self, completed: Assignments) -> None:
-        """B6 to B8."""
+        """Do phases B6 to B8: write the final assignments, and send the metadata to all brokers."""
         context, partitions = self._context, list(completed)
         await self._zk.update_replica_assignments(completed, context.epoch_zk_version)
         context.partitions_being_reassigned.difference_update(partitions)
@@ -390,10 +400,10 @@ class PartitionReassignments:
     async def _increment_leader_epoch(
         self, partitions: Sequence[TopicPartition], new: Iterable[PartitionAndReplica] = ()
     ) -> None:
-        """Put the same leader and ISR into the next leader epoch, and send it to all replicas.
+        """Keep each leader and ISR, raise the leader epoch by one, and send it to all replicas.
 
-        With it the replicas also receive the assignment. A partition without a state waits for its
-        first leader.
+        The same request brings the new assignment to the replicas. A partition without a state is
+        left out; it gets its state with its first leader.
         """
         if not partitions:
             return
@@ -448,7 +458,7 @@ class PartitionReassignments:
     async def _stop_replicas(
         self, removed: Mapping[TopicPartition, Iterable[int]], reason: str
     ) -> None:
-        """Take replicas out of the ISR, stop, delete and forget them."""
+        """Remove replicas from the ISR, stop them, delete them, and forget them."""
         replicas = [PartitionAndReplica(tp, r) for tp, brokers in removed.items() for r in brokers]
         for state in (
             ReplicaState.OFFLINE,
@@ -467,7 +477,10 @@ class PartitionReassignments:
                     )
 
     async def _shrink_order(self, done: Callable[[TopicPartition, tuple[int, ...]], bool]) -> None:
-        """B7. All changes of /admin/reassign_partitions go through here."""
+        """Do phase B7: remove the entries from the znode for which `done` returns true.
+
+        The znode is /admin/reassign_partitions. All changes of it are made by this method.
+        """
         left = await self._zk.remove_from_partition_reassignment(
             done, self._context.epoch_zk_version
         )

@@ -9,10 +9,11 @@
 - Online: a leader has been elected. Only an election leads to this state.
 - Offline: the leader has died, and no replica has taken its place yet.
 
-From New to Online, the first live replica of the assignment leads, and all live replicas are the
-ISR. From Offline, or from Online when leadership is moved, an `ElectionStrategy` decides.
+When a New partition becomes Online, the first live replica of the assignment leads, and all live
+replicas are the ISR. When an Offline partition becomes Online, or when leadership moves, an
+`ElectionStrategy` decides who leads.
 
-Next hop: zk_partition_state_machine, which writes the decisions to ZooKeeper.
+Next: `ZkPartitionStateMachine.handle_state_changes` (zk_partition_state_machine.py).
 """
 
 from collections.abc import Mapping
@@ -27,7 +28,7 @@ class PartitionState(StrEnum):
     NON_EXISTENT = "NonExistentPartition"
 
 
-#: State → the states from which it may be entered. Any other transition is refused.
+#: New state → the old states from which a partition may enter it. Any other transition is refused.
 VALID_PREVIOUS_STATES: Final[Mapping[PartitionState, frozenset[PartitionState]]] = {
     PartitionState.NEW: frozenset({PartitionState.NON_EXISTENT}),
     PartitionState.ONLINE: frozenset(
@@ -41,5 +42,5 @@ VALID_PREVIOUS_STATES: Final[Mapping[PartitionState, frozenset[PartitionState]]]
 
 
 def may_become(before: PartitionState, after: PartitionState) -> bool:
-    """Return whether the table has this transition."""
+    """Return whether VALID_PREVIOUS_STATES allows a partition to go from `before` to `after`."""
     return before in VALID_PREVIOUS_STATES[after]

@@ -1,18 +1,22 @@
 """The placement of the replicas of new partitions (Kafka: AdminUtils.assignReplicasToBrokers).
 
-It has three aims. Replicas are spread evenly over the brokers. The followers of one leader are
-spread over all others, so that its death burdens them evenly. Each partition is in as many racks as
-possible.
+The placement has three aims. Replicas are spread evenly over the brokers. The followers of one
+broker's leaders are spread over all other brokers. So when that broker dies, the others share its
+work evenly. Each partition is in as many racks as possible.
 
-Without racks, the first replicas go round the brokers from a random start. The followers come after
-their leader, with a shift that grows by one in each round. Ten partitions of three replicas on five
-brokers, start and shift 0:
+Without racks, the first replicas of partitions 0, 1, 2 … go to one broker after the other, from a
+random start. The followers are on the brokers after the leader. The distance from the leader to the
+first follower grows by one after each round. An example has ten partitions of three replicas on
+five brokers, with start and shift 0:
 
     p0 0 1 2    p1 1 2 3    p2 2 3 4    p3 3 4 0    p4 4 0 1
     p5 0 2 3    p6 1 3 4    p7 2 4 0    p8 3 0 1    p9 4 1 2
 
 With racks, the brokers are first listed so that the racks alternate. No rack gets a second replica
 of a partition before each rack has one.
+
+Next: the caller writes the assignment to ZooKeeper, and the controller's TopicChange event reads
+it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -24,8 +28,8 @@ from kafka_edu.common.errors import Errors, KafkaException
 MAX_NEW_PARTITIONS: Final = 10_000
 """The maximum number of partitions that are created at once.
 
-The count comes from a stranger and has four bytes: two thousand million partitions would take all
-memory. Kafka has the same limit since KRaft.
+The number in a client's request has four bytes, so it may be up to two thousand million. So many
+partitions would take all memory. Kafka has the same limit since KRaft.
 """
 
 
@@ -38,12 +42,12 @@ def assign_replicas_to_brokers(
     fixed_start_index: int = -1,
     start_partition_id: int = 0,
 ) -> dict[int, tuple[int, ...]]:
-    """Return partition number → brokers, the preferred leader first.
+    """Return partition number → ids of its brokers, the preferred leader first.
 
-    O(partitions × brokers) at worst. `racks` is broker id → rack, of the live brokers. A
-    `fixed_start_index` ≥ 0 replaces the two random draws. To add partitions to a topic,
-    `start_partition_id` is the first new number, and `fixed_start_index` is where partition 0 of
-    the topic began.
+    O(partitions × brokers) at worst. `racks` is broker id → rack, for the live brokers. If
+    `fixed_start_index` is ≥ 0, it replaces the two random numbers. To add partitions to a topic,
+    pass the first new partition number as `start_partition_id`. Then `fixed_start_index` is the
+    index of partition 0's first replica in the list of brokers.
 
     Raises KafkaException: INVALID_PARTITIONS, POLICY_VIOLATION for more than MAX_NEW_PARTITIONS, or
     INVALID_REPLICATION_FACTOR. The last is also raised if some brokers have a rack and some have
@@ -88,9 +92,9 @@ def assign_replicas_to_brokers(
 
 
 def rack_alternated_broker_list(racks: Mapping[int, str]) -> list[int]:
-    """Return the brokers in an order in which the racks alternate.
+    """Return the broker ids in an order in which the racks alternate.
 
-    {0: a, 1: c, 2: c, 3: b, 4: b, 5: a} → [0, 3, 1, 5, 4, 2].
+    For example, {0: a, 1: c, 2: c, 3: b, 4: b, 5: a} → [0, 3, 1, 5, 4, 2].
     """
     by_rack: dict[str, list[int]] = {}
     for broker_id, rack in sorted(racks.items()):
@@ -111,9 +115,9 @@ def _replicas(
     shift: int,
     replication_factor: int,
 ) -> tuple[int, ...]:
-    """Return one partition's brokers: the leader at index `first`, then its followers.
+    """Return one partition's broker ids: the leader at index `first`, then its followers.
 
-    A broker whose rack is already taken is skipped until every rack has a replica.
+    A broker whose rack already has a replica is skipped until every rack has one.
     """
     rack_count = len(set(racks.values()))
     chosen = [brokers[first]]
@@ -131,5 +135,5 @@ def _replicas(
 
 
 def _replica_index(first: int, shift: int, step: int, brokers: int) -> int:
-    """Return the index of a follower; it is never the leader's own index."""
+    """Return a follower's index in the list of brokers; it is never the leader's own index."""
     return (first + 1 + (shift + step) % (brokers - 1)) % brokers

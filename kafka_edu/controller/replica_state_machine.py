@@ -5,17 +5,17 @@
     NonExistent → New → Online ⇄ Offline
     Offline → DeletionStarted → DeletionSuccessful → NonExistent
                      └→ DeletionIneligible → Offline (the deletion is tried again)
-                                           → Online (its broker came back and the topic lives)
+                                           → Online (its broker came back; the topic stays)
 
 - New: it was just assigned, and may only become a follower.
 - Online: it takes part, as leader or follower.
 - Offline: its broker has died or its disk has failed. It is removed from the ISR.
-- DeletionStarted: its broker has received the request to delete it.
+- DeletionStarted: the request to delete it is sent to its broker.
 - DeletionSuccessful: its broker has deleted it.
 - DeletionIneligible: its broker could not delete it, or is dead. The deletion of the whole topic
   waits for it.
 
-Next hop: zk_replica_state_machine, which removes replicas from ISRs in ZooKeeper.
+Next: `ZkReplicaStateMachine.handle_state_changes` (zk_replica_state_machine.py).
 """
 
 from collections.abc import Mapping
@@ -33,7 +33,7 @@ class ReplicaState(StrEnum):
     NON_EXISTENT = "NonExistentReplica"
 
 
-#: State → the states from which it may be entered. Any other transition is refused.
+#: New state → the old states from which a replica may enter it. Any other transition is refused.
 VALID_PREVIOUS_STATES: Final[Mapping[ReplicaState, frozenset[ReplicaState]]] = {
     ReplicaState.NEW: frozenset({ReplicaState.NON_EXISTENT}),
     ReplicaState.ONLINE: frozenset(
@@ -62,5 +62,5 @@ VALID_PREVIOUS_STATES: Final[Mapping[ReplicaState, frozenset[ReplicaState]]] = {
 
 
 def may_become(before: ReplicaState, after: ReplicaState) -> bool:
-    """Return whether the table has this transition."""
+    """Return whether VALID_PREVIOUS_STATES allows a replica to go from `before` to `after`."""
     return before in VALID_PREVIOUS_STATES[after]

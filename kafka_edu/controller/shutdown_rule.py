@@ -1,11 +1,14 @@
-"""Which partitions a broker's controlled shutdown concerns, and what the controller does with each
-(Kafka: KafkaController.doControlledShutdown; book 000 §6.4.2; spec G1).
+"""Decide what the controller does with each partition of a broker that shuts down.
 
-The book has three cases, by the partitions that have a replica on the broker:
+(Kafka: KafkaController.doControlledShutdown; book 000 §6.4.2; spec G1.)
+
+The book has three cases for a partition with a replica on that broker:
 
 - More than one replica, and the broker leads: another replica of the ISR is elected.
 - More than one replica, and the broker follows: its replica stops and leaves the ISR.
 - Only one replica: nothing can be done. The broker stops the replica itself at the end.
+
+Next: `ActiveController.controlled_shutdown` (active_controller.py).
 """
 
 from collections.abc import Iterable
@@ -15,26 +18,28 @@ from kafka_edu.common.errors import Errors
 from kafka_edu.common.topic_partition import TopicPartition
 
 NOT_CHECKED = -1
-"""The broker epoch of a request that names none."""
+"""The broker epoch in a request that names no epoch; it is not checked."""
 
 
 class Concerned(NamedTuple):
-    """A partition, as the controller knows it."""
+    """The state of a partition that has a replica on the broker that shuts down."""
 
     partition: TopicPartition
     replicas: tuple[int, ...]
     leader: int | None
-    """-1: none at the moment; None: it never had one."""
+    """The leader's broker id; -1: no leader at the moment; None: it never had a leader."""
     deleting: bool
-    """Its topic is queued up for deletion."""
+    """Whether the partition's topic is queued up for deletion."""
 
 
 class ShutdownRule:
-    """Sorts partitions. It keeps no state."""
+    """The rule of a controlled shutdown: what to do with each partition. It has no state."""
 
     def refusal(self, asked_epoch: int, live_epoch: int | None) -> Errors:
-        """Return why the request is refused; NONE if it is not. `live_epoch` is the epoch of the
-        broker's registration, or None if it is not alive.
+        """Return the error with which the request is refused; NONE if it is accepted.
+
+        `asked_epoch` is the broker epoch in the request. `live_epoch` is the epoch of the broker's
+        registration, or None if the broker is not alive.
         """
         if live_epoch is None:
             return (
@@ -48,7 +53,10 @@ class ShutdownRule:
     def sort(
         self, broker_id: int, partitions: Iterable[Concerned]
     ) -> tuple[list[TopicPartition], list[TopicPartition]]:
-        """Return the partitions whose leadership moves, and those whose follower stops. O(n)."""
+        """Return two lists: partitions whose leadership moves, and partitions whose follower stops.
+
+        O(partitions).
+        """
         led: list[TopicPartition] = []
         followed: list[TopicPartition] = []
         for one in partitions:
@@ -57,7 +65,7 @@ class ShutdownRule:
         return led, followed
 
     def remaining(self, broker_id: int, partitions: Iterable[Concerned]) -> list[TopicPartition]:
-        """Return the partitions that the broker leads and somebody else could. O(n)."""
+        """Return the partitions that the broker leads although others could. O(partitions)."""
         return [one.partition for one in partitions if _can_move(one) and one.leader == broker_id]
 
 

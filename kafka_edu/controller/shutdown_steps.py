@@ -1,18 +1,21 @@
-"""The decisions of a broker that asks the controller to let it go, step by step (Kafka: the loop in
-KafkaServer.controlledShutdown; book §6.4.2; spec G1).
+"""Decide, step by step, how a broker requests its controlled shutdown from the controller.
 
-It hears what has come and says what to do next. `ControlledShutdown` does it, and brings the
-answer:
+(Kafka: the loop in KafkaServer.controlledShutdown; book §6.4.2; spec G1.)
+
+`ShutdownSteps.next` gets the result of the last operation and returns the next operation.
+`ControlledShutdown` performs that operation and passes the result to the next call:
 
     ("find",)        → read who the controller is          → ("controller", id or None)
     ("connect", id)  → close the old connection, open one  → ("connected",) or ("failed",)
     ("ask",)         → send ControlledShutdown             → ("answer", error, remaining) or
                                                              ("failed",)
     ("wait", ms)     → wait                                → ("waited",)
-    ("stop", done)   → stop; `done` says whether the controller has let it go
+    ("stop", done)   → stop; `done` says whether all leaderships have moved
 
-`remaining` are the partitions that the broker still leads, such as "web-0". The first thing that
-comes is ("begin",).
+`remaining` are the names of the partitions that the broker still leads, such as "web-0". The first
+call gets ("begin",).
+
+Next, in the controller: `ActiveController.controlled_shutdown` (active_controller.py).
 """
 
 from typing import Final
@@ -28,11 +31,11 @@ NOBODY: Final = -1
 
 
 class ShutdownSteps:
-    """Asks until the controller has moved all leaderships away, `max_retries` times in all, and
-    waits `retry_backoff_ms` between two attempts. O(1) a step.
+    """Requests the shutdown until the controller has moved all leaderships, or retries are used up.
 
-    Each attempt looks the controller up again, because it may have changed. The connection is kept
-    while the controller is the same and nothing has failed.
+    It makes at most `max_retries` attempts, and waits `retry_backoff_ms` between two of them. Each
+    attempt first looks up which broker is the controller, because that may have changed. The
+    connection is kept while the controller is the same and nothing has failed. O(1) a step.
     """
 
     def __init__(self, max_retries: int, retry_backoff_ms: int) -> None:
@@ -41,7 +44,7 @@ class ShutdownSteps:
         self._connected_to = NOBODY
 
     def next(self, came: Came) -> Operation:
-        """Return the next operation. Raises ValueError if `came` is nothing that can come."""
+        """Return the next operation. Raises ValueError if `came` is no valid result."""
         match came:
             case ("begin",) | ("waited",):
                 return self._attempt()

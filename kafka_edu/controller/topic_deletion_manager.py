@@ -1,19 +1,22 @@
-"""Deletes topics, or waits until it can (Kafka: TopicDeletionManager.scala; spec C4).
+"""Deletes topics; if a topic cannot be deleted now, waits until it can.
 
-The order is `/admin/delete_topics/<topic>`. The event task then does these steps:
+(Kafka: TopicDeletionManager.scala; spec C4.) The znode `/admin/delete_topics/<topic>` is the order
+to delete a topic. The event task then does these steps:
 
-1. The topic is *queued*. Its partitions go Offline and NonExistent. Metadata for the brokers has
-   leader -2, "being deleted".
-2. The replicas on live brokers go Offline and DeletionStarted: StopReplica with delete. The
-   deletion has *started*.
-3. The response of each broker moves its replica to DeletionSuccessful or DeletionIneligible. The
-   replica of a dead broker is ineligible at once.
-4. When all are successful, the topic's znodes are deleted, and at last the order: the deletion is
-   *complete*. If one is ineligible, the topic is *ineligible* and waits. When the broker of that
-   replica comes back, or the reassignment ends, the ineligible replicas go Offline and everything
-   begins again.
+1. The topic is *queued*. Its partitions become Offline, then NonExistent. The brokers get metadata
+   with leader -2, which means "being deleted".
+2. The replicas on live brokers become Offline, then DeletionStarted, and StopReplica with delete is
+   sent to their brokers. The deletion has *started*.
+3. Each broker's response moves its replicas to DeletionSuccessful or DeletionIneligible. A replica
+   on a dead broker becomes DeletionIneligible at once.
+4. When all replicas are DeletionSuccessful, the topic's znodes are deleted, and last the order. The
+   deletion is *complete*. If a replica is DeletionIneligible, the topic is *ineligible* and waits.
+   When the replica's broker comes back, or the topic's reassignment ends, the ineligible replicas
+   become Offline, and the deletion goes on with step 2.
 
 With delete.topic.enable=false the orders are removed, and nothing is deleted.
+
+Next: `ZkReplicaStateMachine.handle_state_changes` (zk_replica_state_machine.py).
 """
 
 from collections.abc import Callable, Iterable
@@ -30,7 +33,7 @@ from kafka_edu.zk.kafka_zk_client import KafkaZkClient
 
 
 class TopicDeletionManager:
-    """The topics being deleted; owned by the event task of KafkaController."""
+    """The topics that are being deleted; only the event task of KafkaController uses it."""
 
     def __init__(
         self,
@@ -51,9 +54,9 @@ class TopicDeletionManager:
         self._tell = tell
 
     async def init(self, ordered: Iterable[str]) -> None:
-        """Take over the orders that stand at the election.
+        """Take over the orders that a new controller finds in /admin/delete_topics.
 
-        Nothing is deleted before the state machines are started (`resume_deletions`).
+        Nothing is deleted before the state machines have started; then `resume_deletions` begins.
         """
         context = self._context
         topics = sorted(ordered)
@@ -73,7 +76,7 @@ class TopicDeletionManager:
                 self.mark_ineligible([topic], "its replicas are being reassigned")
 
     async def order(self, ordered: Iterable[str]) -> None:
-        """Accept new orders from /admin/delete_topics."""
+        """Accept the new orders in /admin/delete_topics; `ordered` are all topics named there."""
         context = self._context
         topics = sorted(ordered)
         unknown = [topic for topic in topics if not context.has_topic(topic)]
@@ -95,7 +98,7 @@ class TopicDeletionManager:
         await self.resume_deletions()
 
     async def resume_deletion_for_topics(self, topics: Iterable[str]) -> None:
-        """Try again with topics whose obstacle may be gone."""
+        """Try again to delete those of `topics` that wait and are not being reassigned."""
         context = self._context
         waiting = [
             t
@@ -109,7 +112,7 @@ class TopicDeletionManager:
     async def fail_replica_deletion(
         self, replicas: Iterable[PartitionAndReplica], reason: str
     ) -> None:
-        """Note that these replicas could not be deleted; their topics must wait."""
+        """Note that these replicas could not be deleted; the deletion of their topics must wait."""
         failed = [
             r
             for r in replicas
@@ -123,7 +126,7 @@ class TopicDeletionManager:
             await self.resume_deletions()
 
     async def complete_replica_deletion(self, replicas: Iterable[PartitionAndReplica]) -> None:
-        """Note that these replicas are deleted."""
+        """Note that these replicas are deleted, and continue the deletion of their topics."""
         deleted = [
             r
             for r in replicas
@@ -135,14 +138,14 @@ class TopicDeletionManager:
         await self.resume_deletions()
 
     def mark_ineligible(self, topics: Iterable[str], reason: str) -> None:
-        """Delete nothing of these topics until `resume_deletion_for_topics`."""
+        """Stop the deletion of these topics until `resume_deletion_for_topics` is called."""
         for topic in topics:
             if topic in self._context.topics_to_be_deleted:
                 self._context.topics_ineligible_for_deletion.add(topic)
                 self._step(topic, "ineligible", reason)
 
     async def resume_deletions(self) -> None:
-        """Take every queued topic as far as possible now."""
+        """Continue the deletion of every queued topic as far as it is possible now."""
         context = self._context
         for topic in sorted(context.topics_to_be_deleted):
             states = {
@@ -196,7 +199,7 @@ class TopicDeletionManager:
             self.mark_ineligible([topic], f"broker {dead[0].replica} is dead")
 
     async def _complete_delete_topic(self, topic: str) -> None:
-        """Delete the znodes of a topic, because all its replicas are gone."""
+        """Delete the znodes of a topic whose replicas are all deleted."""
         context = self._context
         deleted = context.replicas_in_state(topic, ReplicaState.DELETION_SUCCESSFUL)
         context.topic_ids.pop(topic, None)

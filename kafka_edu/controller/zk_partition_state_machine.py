@@ -1,12 +1,15 @@
 """Takes partitions through their states, and writes the results to ZooKeeper.
 
 (Kafka: ZkPartitionStateMachine; book 000 §6.4.2, §6.4.3.) The table is in
-`partition_state_machine`, and the choice of leaders is in `leader_election`. This module has the
-order of the steps: check the table, decide, write the state znodes by version, update the context,
-send requests to the brokers. Another broker may have written a state znode, for example a leader
-that changes its ISR; `leadership_update` handles that. Every step is done for all partitions at
-once. A step of many partitions pauses, so that the broker serves others in between. Next hop:
-ControllerBrokersRequestBatch.
+`partition_state_machine`, and the choice of leaders is in `leader_election`. This module does the
+steps in their order: check the table, decide, write the state znodes, update the context, send
+requests to the brokers. Each write checks the znode's version, because a leader may have written
+its new ISR there; `leadership_update` handles that case. Every step is done for all partitions at
+once. A step with many partitions pauses now and then, so that the broker can serve clients in
+between.
+
+Next: `ControllerBrokersRequestBatch.send_requests_to_brokers`
+(controller_brokers_request_batch.py).
 """
 
 from collections.abc import Callable, Collection, Iterable, Sequence
@@ -44,7 +47,7 @@ UNCLEAN_ELECTION_KEY = "unclean.leader.election.enable"
 
 
 class ZkPartitionStateMachine:
-    """The partitions' state machine; owned by the event task of KafkaController."""
+    """The state machine of all partitions; only the event task of KafkaController uses it."""
 
     def __init__(
         self,
@@ -63,9 +66,9 @@ class ZkPartitionStateMachine:
         self._tell = tell
 
     async def startup(self) -> None:
-        """Set the state of each partition by ZooKeeper and the live brokers.
+        """Set each partition's first state, from its state in ZooKeeper and the live brokers.
 
-        Then elect leaders for partitions without one.
+        Then elect leaders for the partitions that have none.
         """
         for tp in self._context.all_partitions:
             leadership = self._context.partition_leadership_info(tp)
@@ -82,7 +85,7 @@ class ZkPartitionStateMachine:
     async def trigger_online_partition_state_change(
         self, reason: str, topic: str | None = None
     ) -> None:
-        """Try to elect a leader for every new or offline partition (of one topic).
+        """Try to elect a leader for every New or Offline partition (of `topic`, if given).
 
         Topics that are being deleted are left out.
         """
@@ -106,11 +109,11 @@ class ZkPartitionStateMachine:
         *,
         allow_unclean: bool = False,
     ) -> list[TopicPartition]:
-        """Take `partitions` to `target`; return those that arrived.
+        """Take `partitions` to the state `target`; return those that reached it.
 
-        `strategy` is for partitions that go to Online and already have a state. With
-        `allow_unclean`, a leader that is not in sync is accepted, whatever the topic says. A
-        transition that the table does not have is not done; it is reported by an event.
+        `strategy` is used for partitions that become Online and have had a leader before. With
+        `allow_unclean`, a replica outside the ISR may be elected, also if the topic's config
+        forbids it. A transition that is not in the table is not done; an event reports it.
         """
         chosen = list(dict.fromkeys(partitions))
         if not chosen:
@@ -157,7 +160,7 @@ class ZkPartitionStateMachine:
     async def _initialize_leader_and_isr(
         self, partitions: Sequence[TopicPartition]
     ) -> list[TopicPartition]:
-        """Create the state znodes of new partitions.
+        """Create the state znodes of new partitions; return the partitions that have one now.
 
         The first live replica leads, and all live replicas are the ISR.
         """
@@ -196,7 +199,10 @@ class ZkPartitionStateMachine:
     async def _elect_leaders(
         self, partitions: Sequence[TopicPartition], strategy: ElectionStrategy, allow_unclean: bool
     ) -> list[TopicPartition]:
-        """Elect until every partition has a leader or cannot have one; return those that have."""
+        """Elect leaders until each partition has one or cannot get one.
+
+        Return the partitions with a new leader.
+        """
         context, going = self._context, self._context.shutting_down_broker_ids
         live = {tp: self._live_replicas(tp, strategy) for tp in partitions}
         arrived: list[TopicPartition] = []
@@ -249,9 +255,9 @@ class ZkPartitionStateMachine:
         )
 
     def _live_replicas(self, tp: TopicPartition, strategy: ElectionStrategy) -> tuple[int, ...]:
-        """Return the live replicas in the order of AR.
+        """Return the broker ids of the live replicas, in the order of AR.
 
-        At a controlled shutdown, brokers that are shutting down count too, because they must
+        At a controlled shutdown, brokers that are shutting down are included, because they must
         receive the change.
         """
         going_too = strategy is ElectionStrategy.CONTROLLED_SHUTDOWN
@@ -266,9 +272,9 @@ class ZkPartitionStateMachine:
         states: dict[TopicPartition, LeaderAndIsr],
         live: dict[TopicPartition, tuple[int, ...]],
     ) -> frozenset[str]:
-        """Return the topics that allow an unclean election, of those that need one.
+        """Return the topics that need an unclean election and allow it.
 
-        The topic's own setting counts, or else the broker's (KIP-106).
+        The topic's own config decides, or else the broker's setting (KIP-106).
         """
         needy = {tp.topic for tp, state in states.items() if not set(state.isr) & set(live[tp])}
         default = "true" if self._unclean_leader_election_enable() else "false"
@@ -288,9 +294,9 @@ class ZkPartitionStateMachine:
         live: tuple[int, ...],
         unclean_allowed: bool,
     ) -> None:
-        """Record the new leader of a partition in the context, and emit the event.
+        """Note the new leader of a partition in the context, and emit the event.
 
-        The leader is already written to ZooKeeper. Every new leader goes through here.
+        The leader is already written to ZooKeeper. Every new leader is noted by this method.
         """
         self._context.put_partition_leadership_info(tp, state)
         leader, leader_epoch, isr, zk_version = state.leader_and_isr
@@ -346,9 +352,9 @@ class ZkPartitionStateMachine:
         explanation: Explanation | None,
         unclean_allowed: bool = False,
     ) -> None:
-        """Report that no leader was elected.
+        """Emit the event that no leader was elected for a partition.
 
-        If `explanation` is None, it is what the strategy says about these sets.
+        If `explanation` is None, `explain` gives the reasons.
         """
         if self._tell:
             candidates, going = (

@@ -1,7 +1,7 @@
 """Takes replicas through their states, and writes the results to ZooKeeper.
 
-(Kafka: ZkReplicaStateMachine; book 000 §6.4.) The table is in `replica_state_machine`. The
-transitions do this:
+(Kafka: ZkReplicaStateMachine; book 000 §6.4.) The table is in `replica_state_machine`. These
+transitions do more than change the state:
 
     → New              send LeaderAndIsr if the partition already has a leader (a reassignment)
     → Online           send LeaderAndIsr again
@@ -10,8 +10,11 @@ transitions do this:
     → DeletionStarted  send StopReplica with delete
     → NonExistent      remove the replica from the assignment
 
-The other transitions only change the state. A step of many replicas pauses, so that the broker
-serves others in between.
+The other transitions only change the state. A step with many replicas pauses now and then, so that
+the broker can serve clients in between.
+
+Next: `ControllerBrokersRequestBatch.send_requests_to_brokers`
+(controller_brokers_request_batch.py).
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -30,7 +33,7 @@ from kafka_edu.zk.zk_data import TopicPartitionStateZNode
 
 
 class ZkReplicaStateMachine:
-    """The replicas' state machine; owned by the event task of KafkaController."""
+    """The state machine of all replicas; only the event task of KafkaController uses it."""
 
     def __init__(
         self,
@@ -47,10 +50,11 @@ class ZkReplicaStateMachine:
         self._tell = tell
 
     async def startup(self) -> None:
-        """Set the replicas of live brokers online, and the others offline.
+        """Set the replicas on live brokers to Online, and the others to Offline.
 
-        The online replicas receive their roles. As in Kafka, replicas of dead brokers begin as
-        DeletionIneligible. If their topic is being deleted, it must wait for them.
+        The online replicas receive LeaderAndIsr. As in Kafka, the replicas on dead brokers are
+        DeletionIneligible first. If the topic of such a replica is being deleted, the deletion must
+        wait for its broker.
         """
         online, offline = [], []
         for replica in self._context.replicas_for_partitions(self._context.all_partitions):
@@ -69,9 +73,9 @@ class ZkReplicaStateMachine:
     async def handle_state_changes(
         self, replicas: Iterable[PartitionAndReplica], target: ReplicaState, reason: str
     ) -> None:
-        """Take `replicas` to `target`.
+        """Take `replicas` to the state `target`.
 
-        A transition that the table does not have is not done; it is reported by an event.
+        A transition that is not in the table is not done; an event reports it.
         """
         by_broker: dict[int, list[PartitionAndReplica]] = {}
         for replica in replicas:
@@ -172,9 +176,9 @@ class ZkReplicaStateMachine:
     async def _remove_replicas_from_isr(
         self, broker_id: int, partitions: Sequence[TopicPartition]
     ) -> dict[TopicPartition, LeaderIsrAndControllerEpoch]:
-        """Remove `broker_id` from the ISRs; return the new states, in order of `partitions`.
+        """Remove `broker_id` from the partitions' ISRs, and return the new states.
 
-        The last replica of an ISR stays in it, without leading. Only this replica has all
+        The last replica of an ISR stays in it, but no longer leads. Only this replica has all
         acknowledged records, and it may come back.
         """
         context = self._context
@@ -234,7 +238,10 @@ class ZkReplicaStateMachine:
 
 
 def _without(broker_id: int, state: LeaderAndIsr) -> LeaderAndIsr:
-    """Return `state` without a broker that is in its ISR."""
+    """Return `state` after the broker is removed from its ISR and from its leadership.
+
+    If the broker is the last one in the ISR, it stays in the ISR.
+    """
     leader = NO_LEADER if state.leader == broker_id else state.leader
     return state.with_leader(
         leader,

@@ -1,4 +1,4 @@
-"""Coordination of clients by brokers: groups (`group`) and transactions (spec O1, O2).
+"""Brokers coordinate clients: consumer groups (`group`) and transactions (spec O1, O2).
 
-Each of the two has its own internal topic.
+Groups and transactions have an internal topic each.
 """

@@ -1,9 +1,9 @@
-"""Which broker coordinates a group or a transactional id.
+"""Find out which broker coordinates a group or a transactional id.
 
 (Kafka: CoordinatorType in FindCoordinatorRequest.java, partitionFor in GroupMetadataManager.scala.)
 A group or a transactional id belongs to one partition of an internal topic, by the hash of its
-name. The leader of that partition is its coordinator. So coordinators are spread, elected and moved
-together with leaders, and need no election of their own.
+name. The leader of that partition is its coordinator. So coordinators are spread over the brokers,
+elected and moved together with partition leaders. They need no election of their own.
 """
 
 from collections.abc import Mapping
@@ -16,13 +16,13 @@ _INT_MIN: Final = -0x8000_0000
 
 
 class CoordinatorType(IntEnum):
-    """The meaning of the key in a FindCoordinator request, by its `key_type`."""
+    """The `key_type` in a FindCoordinator request: what the key names."""
 
     GROUP = 0
     TRANSACTION = 1
 
 
-#: Type of coordinator → the internal topic; the coordinator leads one of its partitions.
+#: Type of coordinator → its internal topic. A coordinator leads one of the topic's partitions.
 INTERNAL_TOPIC: Final[Mapping[CoordinatorType, str]] = {
     CoordinatorType.GROUP: GROUP_METADATA_TOPIC_NAME,
     CoordinatorType.TRANSACTION: TRANSACTION_STATE_TOPIC_NAME,
@@ -30,18 +30,20 @@ INTERNAL_TOPIC: Final[Mapping[CoordinatorType, str]] = {
 
 
 def partition_for(key: str, partitions: int) -> int:
-    """Return the partition of the internal topic that `key` belongs to.
+    """Return the number of the internal topic's partition to which `key` belongs.
 
-    It is |hash| modulo the number of partitions; the lowest hash counts as 0. "test" of 50: 48.
+    It is |hash| modulo the number of partitions. The lowest possible hash, -2³¹, counts as 0. For
+    example, the group "test" belongs to partition 48 of 50.
     """
     code = java_hash(key)
     return 0 if code == _INT_MIN else abs(code) % partitions
 
 
 def java_hash(text: str) -> int:
-    """Return Java's String.hashCode of `text`. O(length).
+    """Return the hash of `text` that Java's String.hashCode computes. O(length).
 
-    It goes over UTF-16 units: h = 31 h + unit, in 32 bits with sign.
+    The hash h begins at 0. For each UTF-16 unit, h becomes 31 · h + unit, as a signed 32-bit
+    integer.
     """
     code = 0
     units = text.encode("utf-16-be", "surrogatepass")

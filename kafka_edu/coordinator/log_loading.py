@@ -1,10 +1,10 @@
-"""Reads a whole partition of an internal topic.
+"""Reads a whole partition of an internal topic from its log.
 
-(Kafka: loadGroupsAndOffsets, loadTransactionMetadata.) A new leader learns in this way what the old
-leader knew. The log is read piece by piece; between two pieces the event loop can handle requests.
-The end of the log is checked when it is reached. So records that others append meanwhile, such as
-transaction markers, are read too. After the last piece is applied, there is no await before the
-caller continues, so nothing can happen in between.
+(Kafka: loadGroupsAndOffsets, loadTransactionMetadata.) In this way a new leader gets the state that
+the old leader had. The log is read piece by piece; between two pieces the event loop can handle
+requests. The end of the log is checked again after each piece. So records that are appended
+meanwhile, such as transaction markers, are read too. After the last piece there is no await before
+the caller continues, so no record can be appended in between.
 """
 
 from collections.abc import Callable
@@ -18,20 +18,23 @@ from kafka_edu.record.record_batch import BatchHeader, iter_headers
 PIECE_BYTES: Final = 32 * 1024
 """The maximum number of bytes processed before other tasks run.
 
-That is about 300 committed offsets, at 12 µs of one core each. offsets.load.buffer.size and similar
-keys may lower it further.
+32 KiB are about 300 committed offsets, at 12 µs of one core each. offsets.load.buffer.size and
+transaction.state.log.load.buffer.size may lower the number.
 """
 
 ApplyBatch = Callable[[BatchHeader, memoryview], None]
-"""Takes one whole batch: its header, and its bytes, which are valid during the call."""
+"""The function that processes one batch: (header, bytes of the whole batch) → None.
+
+The bytes are valid only during the call.
+"""
 
 
 async def load_log(
     log: Log, apply: ApplyBatch, time: Time, buffer_bytes: int, wanted: Callable[[], bool]
 ) -> bool:
-    """Give every batch of `log`, in order, to `apply`. O(log).
+    """Call `apply` with every batch of `log`, in order. O(log).
 
-    Returns True at the end of the log, and False if `wanted` became False before that. Raises
+    Returns True at the end of the log, and False if `wanted` returned False before that. Raises
     KAFKA_STORAGE_ERROR, and every error of `apply`.
     """
     offset = log.log_start_offset
@@ -48,7 +51,7 @@ async def load_log(
                 offset = header.next_offset
         if (
             offset == before
-        ):  # the rest of the log holds no batch: compaction may have emptied its end
+        ):  # the rest of the log holds no batch: compaction may have removed the last ones
             return True
         await time.sleep(0)
     return False

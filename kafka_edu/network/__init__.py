@@ -1,5 +1,5 @@
-"""The network layer: bytes of sockets to requests, and responses to bytes.
+"""The network layer: makes requests from the bytes of sockets, and bytes from responses.
 
-Acceptor, processors and request channel serve clients. The network client is the client side of a
+Acceptor, processors and request channel serve clients. NetworkClient is the client side of a
 connection, for example between brokers.
 """

@@ -1,5 +1,6 @@
-"""The acceptor of a listener gives each new connection to the next processor in turn (Kafka:
-Acceptor in SocketServer.scala).
+"""The acceptor of a listener gives each new connection to the next processor in turn.
+
+(Kafka: Acceptor in SocketServer.scala.)
 """
 
 from collections.abc import Callable
@@ -14,7 +15,7 @@ from kafka_edu.trace.tracer import Tracer
 
 
 class _Refused:
-    """The receiver of a refused wire, which is closed at once."""
+    """The receiver for a refused connection; it ignores all bytes, because the wire is closed."""
 
     def data_received(self, data: memoryview) -> None: ...
 
@@ -24,7 +25,7 @@ class _Refused:
 
 
 class Acceptor:
-    """Accepts one listener's connections and owns its processors. Next hop: Processor."""
+    """Accepts one listener's connections and owns its processors. Next: `Processor.accept`."""
 
     def __init__(
         self,
@@ -34,8 +35,10 @@ class Acceptor:
         quotas: ConnectionQuotas,
         on_change: Callable[[], None],
     ) -> None:
-        """`on_change` is called after a connection was opened or closed. Then another listener may
-        have to pause, or may resume.
+        """Create an acceptor that is not bound yet.
+
+        `on_change` is called after a connection was opened or closed. Then each listener checks
+        whether it must pause or may resume.
         """
         self.end_point = end_point
         self.processors = processors
@@ -49,14 +52,15 @@ class Acceptor:
 
     @property
     def port(self) -> int:
-        """The listener's port. It is known once `bind` has returned."""
+        """The listener's port number. It is known once `bind` has returned."""
         if self._listener is None:
             raise RuntimeError("not bound yet")
         return self._listener.port
 
     async def bind(self, transport: Transport) -> None:
-        """Bind the port. Connections wait in the kernel until `start`. Raises OSError if the port
-        is in use.
+        """Bind the port; connections wait in the kernel until `start` is called.
+
+        Raises OSError if the port is in use.
         """
         self._listener = await transport.listen(
             self.end_point.host, self.end_point.port, self._on_wire
@@ -90,8 +94,9 @@ class Acceptor:
         return channel
 
     def heed_limits(self) -> None:
-        """Accept while a slot is free (max.connections), otherwise pause. During a pause clients
-        wait in the kernel's queue, which costs this process nothing.
+        """Accept connections while max.connections allows one more; otherwise pause.
+
+        During a pause clients wait in the kernel's queue, which costs this process nothing.
         """
         if self._listener is None or not self._open:
             return
@@ -109,7 +114,7 @@ class Acceptor:
             self._listener.resume_accepting()
 
     def on_gone(self, channel: KafkaChannel) -> None:
-        """Release the slot of a closed connection."""
+        """Count a closed connection, so that another one may be accepted."""
         self._quotas.release(self.end_point.listener_name, channel.client_address)
         self._on_change()
 

@@ -1,22 +1,22 @@
 """One client's connection (Kafka: KafkaChannel.java, ChannelMuteState).
 
-A channel works on one request at a time, as in Kafka: it is muted from the moment a request is
-complete until its response has left. Produce requests are the exception, see below. So responses
-leave in the order of the requests, whatever the purgatory does. Requests that a client sends ahead
-wait here, as bytes already received (at most one receive buffer of them), or in the kernel's socket
-buffer.
+A channel works on one request at a time, as in Kafka. It is muted from the moment when a request is
+complete until its response has left. (Produce requests are an exception, see below.) So responses
+leave in the order of the requests, also when a request waits in a purgatory. Further requests that
+the client has sent wait in this object as received bytes, at most one receive buffer of them. The
+rest waits in the kernel's socket buffer.
 
-The hop before is the wire, which calls `data_received`. Next hop: `Processor.on_frame`.
+The wire calls `data_received`. Next: `Processor.on_frame` (processor.py).
 
-**Pipelined produce.** That rule has a price. A produce with acks=all waits for the followers, and
-the client's next produce is not even read meanwhile. When replication takes 50 ms, a connection
-gets 20 answers a second, however many requests the client sends ahead. The backlog grows without
-bound, and the client gives up after its own time-out, for example after 60 s (docs/answers.md shows
-it measured). The protocol only wants answers in the order of the requests. So with
-`edu.max.pipelined.requests` above 1, and its default is 64, the next produce is appended while the
-one before waits in the purgatory. Its answer is held until the answers before it have left. This
-applies to produce requests with acks 1 or all only. A request of any other kind, or with acks=0,
-waits until the connection has nothing in progress.
+**Pipelined produce.** To work on one request at a time has a price. A produce with acks=all waits
+for the followers, and meanwhile the client's next produce is not even read. When replication takes
+50 ms, a connection gets 20 responses a second, no matter how many requests the client sends. More
+and more requests wait, until the client gives up after its own time-out, for example after 60 s
+(docs/answers.md has a measurement). But the protocol only requires that responses come in the order
+of the requests. So if `edu.max.pipelined.requests` is above 1 (the default is 64), the next produce
+is appended while the produce before it waits in the purgatory. Its response is held until the
+earlier responses have left. This applies only to produce requests with acks 1 or all. Any other
+request waits until the connection has no request in progress.
 """
 
 from collections import deque
@@ -29,12 +29,12 @@ from kafka_edu.network.request import Request
 from kafka_edu.protocol.framing import FrameReceiver, InvalidReceive
 from kafka_edu.protocol.produce_peek import is_acknowledged_produce
 
-#: How many bytes of requests a connection may have in progress before its next request has to wait.
+#: The maximum number of bytes of pipelined requests that a connection may have in progress.
 MAX_PIPELINED_BYTES: Final = 1 << 20
 
 
 class ChannelOwner(Protocol):
-    """The owner of a channel (`Processor`), as the channel sees it. Each call names the channel."""
+    """The interface of a channel's owner (`Processor`). Each call names the channel."""
 
     bytes_in: int
 
@@ -52,9 +52,7 @@ class ChannelOwner(Protocol):
 
 
 class KafkaChannel:
-    """Turns the bytes of one wire into requests. It is that wire's receiver, and its processor owns
-    it.
-    """
+    """Turns the bytes of one client's connection into requests; its processor owns it."""
 
     __slots__ = (
         "_bytes_in_progress",
@@ -84,7 +82,10 @@ class KafkaChannel:
         now_ms: int,
         pool: MemoryPool | None = None,
     ) -> None:
-        """`pool` bounds the memory of all connections' requests together. None means no bound."""
+        """Create the channel of a new connection.
+
+        `pool` bounds the memory of all connections' requests together. None means no bound.
+        """
         self.wire = wire
         self.processor = processor
         self.connection_id = connection_id
@@ -92,20 +93,20 @@ class KafkaChannel:
         self.listener_name = listener_name
         self.client_id = ""
         self.in_progress: deque[Request] = deque()
-        """The requests whose responses have not left yet, oldest first: one, or several produces
-        (see above).
+        """The requests whose responses have not left yet, oldest first.
+
+        There is at most one, or several produce requests if they are pipelined.
         """
         self.close_reason = ""
         self.last_active_ms = now_ms
-        """The last time at which a frame began or was complete, or a part of a response left.
+        """The last time when a frame began or was complete, or when a part of a response left.
 
-        Bytes in the middle of a frame do not count. So a client that sends a byte now and then must
-        still complete its frame within connections.max.idle.ms. Apache Kafka waits for ever.
+        Monotonic, in ms. Bytes in the middle of a frame do not change it. So a client that sends
+        single bytes slowly must still complete its frame within connections.max.idle.ms. Apache
+        Kafka waits for ever.
         """
         self.unsent_before = 0
-        """Bytes of responses that had not left when the processor last looked for idle
-        connections.
-        """
+        """The number of response bytes that were not sent at the processor's last idle check."""
         self._bytes_in_progress = 0
         self._frames: deque[bytes] = deque()
         self.pool = pool
@@ -117,7 +118,7 @@ class KafkaChannel:
         wire.guard_sends(self._send_failed)
 
     def data_received(self, data: memoryview) -> None:
-        """Take the bytes that have arrived. An unexpected exception closes only this connection."""
+        """Process received bytes. An unexpected exception closes only this connection."""
         try:
             self._hold_or_take(data)
         except Exception as error:
@@ -126,17 +127,17 @@ class KafkaChannel:
     def _hold_or_take(self, data: memoryview) -> None:
         self.processor.bytes_in += len(data)
         held = self._receiver.held
-        if held is not None:  # more bytes arrived before reading had stopped
+        if held is not None:  # bytes arrived before the pause took effect
             self._receiver.held = memoryview(bytes(held) + data)
             self.wire.pause_reading()
             return
         self._take(data)
 
     def _allocate(self, size: int) -> bool:
-        """Return whether a request of `size` bytes may begin.
+        """Return whether a request of `size` bytes may begin to be read, and take its memory.
 
-        A muted channel takes no memory for a large request, because requests sent ahead must not
-        keep other clients waiting. Small ones that were sent ahead have arrived already.
+        A muted channel takes no memory for a large request. Otherwise a request that was sent ahead
+        would keep other clients waiting. Small requests that were sent ahead have arrived already.
         """
         pool = self.pool
         if pool is None:
@@ -150,21 +151,23 @@ class KafkaChannel:
 
     @property
     def waits_for_memory(self) -> bool:
-        """Whether a request has arrived but may not begin, because the broker already holds
-        queued.max.request.bytes.
+        """Whether the beginning of a request has arrived, but the request must wait for memory.
+
+        The broker already holds queued.max.request.bytes of requests.
         """
         return self._receiver.held is not None
 
     def more_memory(self) -> None:
-        """Go on with the request that could not begin. Now there is memory, or the request before
-        it is answered.
+        """Read on in the request that could not begin.
+
+        Called when there is memory again, or when the connection's previous request is answered.
         """
         held, self._receiver.held = self._receiver.held, None
         if held is None:
             return  # the connection was closed meanwhile
         try:
             self._take(memoryview(held))
-        except Exception as error:  # must not reach the caller, which only gave memory back
+        except Exception as error:  # must not reach the caller, which only released memory
             self.processor.fail(self, "reading its requests", error)
             return
         if not self.is_muted and self._receiver.held is None:
@@ -202,20 +205,21 @@ class KafkaChannel:
 
     @property
     def request(self) -> Request | None:
-        """The oldest request in progress. The watchdog looks at it (`RequestWatchdog`)."""
+        """The oldest request in progress, or None; `RequestWatchdog` checks how old it is."""
         return self.in_progress[0] if self.in_progress else None
 
     @property
     def is_muted(self) -> bool:
-        """Whether no further request may start now, of whatever kind."""
+        """Whether no further request, not even a produce, may start now."""
         waiting = self.in_progress
         return bool(waiting) and not (
             waiting[-1].may_be_followed and len(waiting) < self.processor.max_pipelined_requests
         )
 
     def start_next(self) -> None:
-        """Start each request that has been received and may start now. Read on unless one has to
-        wait.
+        """Start each received request that may start now.
+
+        If no request must wait, continue to read from the wire.
         """
         while self._frames and self._may_start(self._frames[0]):
             self._start(self._frames.popleft())
@@ -229,7 +233,7 @@ class KafkaChannel:
             self.wire.resume_reading()
 
     def _may_start(self, frame: bytes) -> bool:
-        """Whether this request may start, given what is in progress."""
+        """Return whether the request in `frame` may start, given the requests in progress."""
         if not self.in_progress:
             return True
         return (
@@ -239,9 +243,7 @@ class KafkaChannel:
         )
 
     def unmute(self, answered: int = 1) -> None:
-        """The responses of the `answered` oldest requests have left: take the next request, already
-        received or still to come.
-        """
+        """Remove the `answered` oldest requests, whose responses have left; start the next ones."""
         for _ in range(answered):
             self._bytes_in_progress -= len(self.in_progress.popleft().frame)
         self.last_active_ms = self.processor.now_ms()
@@ -267,23 +269,27 @@ class KafkaChannel:
     def enqueue_response(
         self, request: Request, parts: list[Part] | None
     ) -> Callable[[], None] | None:
-        """Queue a response at the processor. Return its wake-up if this is the queue's first."""
+        """Queue a response at the processor.
+
+        Returns the function that wakes the processor if this is the first response in its queue;
+        else None.
+        """
         processor = self.processor
         if processor.enqueue_response(request, parts):
             return processor.process_new_responses
         return None
 
     def refuse(self, rule: str, came: str) -> None:
-        """Close the connection because of its input; the log names both."""
+        """Close the connection because its input breaks `rule`; the log shows rule and input."""
         self.processor.refuse(self, rule, came)
 
     def release(self, size: int) -> None:
-        """Give memory back to the pool, if there is one."""
+        """Give `size` bytes of memory back to the pool, if there is a pool."""
         if self.pool is not None:
             self.pool.release(size)
 
     def _release(self, frames: Iterable[bytes]) -> None:
-        """Give back the memory of dropped requests."""
+        """Give the memory of dropped requests back to the pool."""
         for frame in frames:
             self.release(len(frame))
 

@@ -8,9 +8,9 @@
 A connection above the limit of its address is closed at once. At the limit of the broker or of the
 listener, the acceptors stop accepting, and further clients wait in the kernel's queue.
 
-If there are several listeners, the listener between brokers is protected, because clients must not
-cut the brokers off from each other. It accepts connections above max.connections. For each of them,
-the broker closes the connection of another listener that was silent for longest.
+If there are several listeners, the listener between brokers is protected, so that many clients
+cannot cut the brokers off from each other. It accepts connections above max.connections. For each
+such connection, the broker closes one of another listener: the one that was silent for longest.
 """
 
 from collections import Counter
@@ -19,18 +19,21 @@ from typing import NamedTuple
 
 
 class ConnectionLimits(NamedTuple):
-    """The values of the settings above."""
+    """The values of the settings that this module's docstring lists."""
 
     max_connections: int
     max_per_ip: int
     per_ip_overrides: Mapping[str, int]
-    """Address → limit."""
+    """Client address → maximum number of connections from that address."""
     max_per_listener: Mapping[str, int]
-    """Listener → limit. A listener that is not in this table has the limit `max_connections`."""
+    """Listener name → maximum number of its connections.
+
+    A listener that is not in this table has the limit `max_connections`.
+    """
 
 
 class ConnectionQuotas:
-    """Counts connections. The SocketServer owns it, and all listeners share it."""
+    """Counts the broker's connections; the SocketServer owns it, and all listeners share it."""
 
     def __init__(
         self,
@@ -45,7 +48,7 @@ class ConnectionQuotas:
         self.total = 0
 
     def is_protected(self, listener: str) -> bool:
-        """Return whether this is the listener between brokers and there are other listeners."""
+        """Return whether this is the listener between brokers, and there are other listeners."""
         return listener == self._protected
 
     def slot_available(self, listener: str) -> bool:
@@ -57,7 +60,7 @@ class ConnectionQuotas:
         return self.is_protected(listener) or self.total < self.limits.max_connections
 
     def why_full(self, listener: str) -> str:
-        """Return the reason why a listener has no free slot: the limit that it has reached."""
+        """Return the limit that the listener has reached, as a text for people."""
         own = self.limits.max_per_listener.get(listener, self.limits.max_connections)
         if self._listeners[listener] >= own:
             return (
@@ -70,8 +73,9 @@ class ConnectionQuotas:
         )
 
     def take(self, listener: str, address: str) -> str:
-        """Count a new connection and return "". Or return the reason why its address may not have
-        another one.
+        """Count a new connection and return "", or return the reason to refuse it.
+
+        It is refused if its address already has as many connections as allowed.
         """
         most = self.limits.per_ip_overrides.get(address, self.limits.max_per_ip)
         if (count := self._addresses[address]) >= most:
@@ -85,7 +89,7 @@ class ConnectionQuotas:
         return ""
 
     def release(self, listener: str, address: str) -> None:
-        """Count a closed connection."""
+        """Note that a connection of this listener from this address was closed."""
         self._addresses[address] -= 1
         if not self._addresses[address]:
             del self._addresses[address]
@@ -94,7 +98,8 @@ class ConnectionQuotas:
 
     @property
     def excess(self) -> int:
-        """The number of connections above max.connections. The protected listener accepted them, or
-        the limit was lowered.
+        """The number of connections above max.connections; 0 if there are none.
+
+        There are some if the protected listener accepted them, or if the limit was lowered.
         """
         return max(self.total - self.limits.max_connections, 0)

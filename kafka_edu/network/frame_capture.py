@@ -1,16 +1,16 @@
 """Capture the frames of chosen clients in a file, for the wire microscope (`edu.capture.*`).
 
-While nothing is captured, a processor has no FrameCapture, and a request costs one test. A capture
-costs 0.15 µs for a request of another client, 12 µs for one of 1 KB, and 0.3 ms for one of which
-64 KiB are kept.
+While nothing is captured, a processor has no FrameCapture, and each request only costs one check.
+During a capture, a request of a client that was not chosen costs 0.15 µs. A request of a chosen
+client costs 12 µs if it has 1 KB, and 0.3 ms if 64 KiB of it are kept.
 
-Each frame of the chosen clients is written at once, so that a reader sees it, and so that it
-survives a kill -9. Long frames are cut. When the file holds half of the allowed size, it becomes
-`FILE.1` and a new one begins. Secrets are hidden before anything is written
+Each frame of the chosen clients is written at once. So readers of the file see it at once, and it
+survives a kill -9. Long frames are cut. When the file has reached half of the allowed size, it is
+renamed to `FILE.1`, and a new file begins. Secrets are hidden before anything is written
 (`kafka_edu.protocol.secrets`).
 
-A file that cannot be written ends the capture with an event, and never a request. So does a frame
-that the capture cannot take apart.
+If the file cannot be written, or a frame cannot be decoded, the capture ends with an event. The
+requests go on.
 """
 
 import logging
@@ -30,12 +30,13 @@ from kafka_edu.protocol.secrets import SECRET_FIELDS, without_secrets
 
 log = logging.getLogger(__name__)
 
-#: Of a longer frame, the first bytes are kept.
+#: The maximum number of bytes of a frame that are kept. The rest of a longer frame is cut off.
 KEPT_BYTES: Final = 64 * 1024
-#: Of a frame without a known API key only the size and the key are kept. It may be anything, also a
-#: password that was sent to the wrong port.
+#: The number of bytes kept of a frame with an unknown API key: its size and its key. Such a frame
+#: may contain anything, even a password that was sent to the wrong port.
 _KEPT_OF_UNKNOWN: Final = 6
-#: Of a frame whose header cannot be read, if its API carries secrets: up to the correlation id.
+#: The number of bytes kept of a frame with an unreadable header, if its API carries secrets. They
+#: end with the correlation id.
 _KEPT_OF_SECRET: Final = 12
 ALL_CLIENTS: Final = "*"
 LEFT_OUT: Final = "-"
@@ -43,10 +44,10 @@ _KEYS: Final = {int(key): key for key in ApiKey}
 
 
 class CaptureFile:
-    """The file of a capture and its predecessor. Together they hold at most `max_bytes`."""
+    """The capture's file and the previous file `.1`; together at most `max_bytes`."""
 
     def __init__(self, path: Path, max_bytes: int, broker_id: int) -> None:
-        """Begin a new file. What an earlier capture left becomes the predecessor.
+        """Begin a new file; an existing file of an earlier capture is renamed to `.1`.
 
         Raises OSError.
         """
@@ -71,19 +72,19 @@ class CaptureFile:
         self._size = len(self._header)
 
     def write(self, line: bytes) -> None:
-        """Write one line. Raises OSError, also if only a part of it fits on the disk."""
+        """Write one line. Raises OSError, also if only a part of the line fits on the disk."""
         if self._size + len(line) > self._max_bytes // 2:
             self._begin()
         if self._file is None:
             return
         rest = memoryview(line)
-        while rest:  # of a line for which there is no room a part is written, and then it is said
+        while rest:  # a full disk takes a part of the line first, and then raises
             written = self._file.write(rest)
             self._size += written
             rest = rest[written:]
 
     def close(self) -> None:
-        """Close the file. A system that reports a lost write at the close has nobody to tell."""
+        """Close the file; an error at the close is ignored."""
         file, self._file = self._file, None
         if file is not None:
             with suppress(OSError):
@@ -91,7 +92,7 @@ class CaptureFile:
 
 
 class _Names:
-    """Client ids, and prefixes of client ids that end with `*`."""
+    """A set of client ids, and of prefixes of client ids (given with `*` at their end)."""
 
     def __init__(self, names: Iterable[str]) -> None:
         given = tuple(names)
@@ -103,7 +104,7 @@ class _Names:
 
 
 class FrameCapture:
-    """One capture, from its start to its end. Only the broker's loop uses it."""
+    """One capture, from its start to its end; used only in the broker's event loop."""
 
     def __init__(
         self,
@@ -113,9 +114,11 @@ class FrameCapture:
         time: Time,
         on_failure: Callable[[str], None],
     ) -> None:
-        """`clients` are client ids, or prefixes that end with `*`. Those that begin with `-` are
-        left out. `on_failure` is called with the reason when the file cannot be written. It must
-        end the capture.
+        """Start a capture into `file`.
+
+        `clients` are client ids, or prefixes that end with `*`. Those that begin with `-` are left
+        out. `on_failure` is called with the reason when a frame cannot be captured or written. It
+        must end the capture.
         """
         self.clients = tuple(clients)
         self.file = file
@@ -134,7 +137,7 @@ class FrameCapture:
         return self._in.has(name) and not self._out.has(name)
 
     def request(self, request: Request) -> None:
-        """Capture a request that has just arrived, if its client is one of ours."""
+        """Capture a request that has just arrived, if its client is one of the chosen ones."""
         header = request.header
         if self.wants(header.client_id):
             self._try(lambda: self._request(request))
@@ -159,7 +162,7 @@ class FrameCapture:
         )
 
     def response(self, request: Request, parts: Sequence[Part]) -> None:
-        """Capture a response that is about to leave, if its client is one of ours."""
+        """Capture a response that is about to be sent, if its client is one of the chosen ones."""
         header = request.header
         if self.wants(header.client_id):
             self._try(lambda: self._response(request, parts))
@@ -187,15 +190,15 @@ class FrameCapture:
         )
 
     def unreadable(self, connection_id: str, client_id: str, data: bytes) -> None:
-        """Capture bytes that are no request: a size that is not allowed, or a broken header.
+        """Capture bytes that are no valid request: a forbidden size, or a broken header.
 
-        `data` begins with the size field. `client_id` is the one of the connection's last request.
+        `data` begins with the size field. `client_id` is from the connection's previous request.
         """
         if self.wants(client_id):
             self._try(lambda: self._unreadable(connection_id, client_id, data))
 
     def _try(self, capture: Callable[[], None]) -> None:
-        """Capture one frame. If that raises, the capture ends, and the request goes on."""
+        """Capture one frame. If that raises an exception, the capture ends; the request goes on."""
         if self._ended:
             return
         try:
@@ -262,8 +265,8 @@ class FrameCapture:
 def _first_bytes(parts: Sequence[Part], most: int) -> bytes:
     """Return the first bytes of a response, at most `most`.
 
-    Records in a file are read from it. Records that are made while they are sent end what is kept,
-    because they can be made only once.
+    Records that lie in a file are read from it. A lazy part ends the result, because its bytes can
+    be produced only once.
     """
     out = bytearray()
     for part in parts:
@@ -274,6 +277,6 @@ def _first_bytes(parts: Sequence[Part], most: int) -> bytes:
             part = FileRegion(part.file, part.position, min(part.length, left))
         try:
             out += memoryview(part_bytes(part))[:left]
-        except OSError:  # the wire will meet it too, and close the connection
+        except OSError:  # the wire gets the same error, and closes the connection
             break
     return bytes(out)

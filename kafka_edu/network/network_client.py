@@ -1,10 +1,9 @@
-"""The client side of one connection to a broker (Kafka: NetworkClient.java, InFlightRequests.java;
-book 000 §6.1).
+"""The client side of one connection to a broker.
 
-A client may send several requests before the first answer. The broker answers them in order.
-Therefore the requests in flight form a queue, and the correlation id is only a check. A request
-without an answer in time closes the connection, because later answers could not be matched to their
-requests.
+(Kafka: NetworkClient.java, InFlightRequests.java; book 000 §6.1.) A client may send several
+requests before the first response comes. The broker responds to them in order. So the requests in
+flight form a queue, and the correlation id is only a check. If a response does not come in time,
+the connection is closed, because later responses could not be matched to their requests.
 """
 
 import asyncio
@@ -28,12 +27,13 @@ class _InFlight(NamedTuple):
     api_version: int
     answer: asyncio.Future[Message]
     deadline: float
-    """In seconds of the loop's clock."""
+    """The time, in seconds of the event loop's clock, when the request fails with TimeoutError."""
 
 
 class NetworkClient:
-    """Sends requests on one connection and returns their responses. One loop owns it, and each task
-    of that loop may send.
+    """Sends requests on one connection and returns their responses.
+
+    One event loop owns it, and every task of that loop may send.
     """
 
     def __init__(self, transport: Transport, client_id: str) -> None:
@@ -43,8 +43,9 @@ class NetworkClient:
         self._receiver = FrameReceiver(MAX_RESPONSE_BYTES)
         self._in_flight: deque[_InFlight] = deque()
         self._alarm: asyncio.TimerHandle | None = None
-        """Rings at the earliest deadline in flight, or before it. An answer does not move the
-        alarm.
+        """A timer that fires at the earliest deadline in flight, or before it.
+
+        When a response comes, the timer is not moved to a later deadline.
         """
         self._next_correlation_id = 0
 
@@ -54,8 +55,9 @@ class NetworkClient:
 
     @property
     def local(self) -> str:
-        """This side's `host:port`. The broker's events use it in the connection's name. Empty when
-        not connected.
+        """The `host:port` of this side of the connection; empty when not connected.
+
+        The connection's name in the broker's events contains it.
         """
         return self._wire.local if self._wire else ""
 
@@ -72,11 +74,11 @@ class NetworkClient:
         )
 
     async def send(self, request: Message, api_version: int, timeout_ms: float) -> Message:
-        """Send a request and return its response.
+        """Send a request, wait for its response and return it.
 
         Raises ConnectionError if there is no connection, or if it is lost. Raises TimeoutError
-        after `timeout_ms`, and ProtocolError if the response cannot be read. Both also close the
-        connection. A request in flight costs one future.
+        after `timeout_ms`, and ProtocolError if the response cannot be read. These two also close
+        the connection. A request in flight costs one future.
         """
         if request.KEY is None:
             raise ValueError(f"{type(request).__name__} is no request")
@@ -96,8 +98,8 @@ class NetworkClient:
         try:
             return await answer
         finally:
-            # The answer may be an error whose traceback holds this frame. This ends the cycle,
-            # which only the garbage collector would find.
+            # `answer` may hold an error whose traceback refers to this frame, which refers to
+            # `answer`. `del` breaks this reference cycle, so that the memory is freed at once.
             del answer
 
     def _set_alarm(self, loop: asyncio.AbstractEventLoop, deadline: float) -> None:
@@ -106,10 +108,10 @@ class NetworkClient:
         self._alarm = loop.call_at(deadline, self._look_at_deadlines, loop, deadline)
 
     def _look_at_deadlines(self, loop: asyncio.AbstractEventLoop, now: float) -> None:
-        """Fail each request whose time is over with TimeoutError, and close the connection. O(in
-        flight).
+        """Let each request that is too late fail with TimeoutError, and close the connection.
 
-        `now` is the time for which the alarm was set, because a clock may show a little less.
+        O(in flight). `now` is the time for which the timer was set, because the clock may show a
+        little less.
         """
         self._alarm = None
         late = [waiting for waiting in self._in_flight if waiting.deadline <= now]
@@ -124,7 +126,7 @@ class NetworkClient:
     async def ask(
         self, request: Message, api_version: int, response_type: type[R], timeout_ms: float
     ) -> R:
-        """Send a request and return its response, which must be of `response_type`."""
+        """Send a request and return its response; raise TypeError if it has another type."""
         response = await self.send(request, api_version, timeout_ms)
         if not isinstance(response, response_type):
             raise TypeError(
@@ -182,7 +184,10 @@ class NetworkClient:
 
 
 class _Answers:
-    """The receiver of one wire. Its client lives longer and may have another wire by now."""
+    """The receiver of one wire, which passes its bytes to the client.
+
+    The client may have another wire by now; then it ignores the bytes of this one.
+    """
 
     def __init__(self, client: NetworkClient, wire: Wire) -> None:
         self._client = client

@@ -1,13 +1,13 @@
-"""A processor owns connections. It turns bytes into requests, and responses into bytes (Kafka:
-Processor in SocketServer.scala; book 001).
+"""A processor owns connections. It makes requests from bytes, and bytes from responses.
 
-Kafka runs num.network.threads processors, each in its own thread. Here each is a part of the
-broker's one loop, with Kafka's queues between the parts. That keeps Kafka's structure, not its
-parallelism (docs/differences.md).
+(Kafka: Processor in SocketServer.scala; book 001.) Kafka runs num.network.threads processors, each
+in its own thread. Here all processors run in the broker's one event loop, with Kafka's queues
+between the parts. So the structure is Kafka's, but the processors do not run in parallel
+(docs/differences.md).
 
-The hop before is the Acceptor for a new connection. For a request it is the wire: SocketWire gives
-bytes to KafkaChannel, FrameReceiver cuts them into frames, and the channel calls `on_frame`. A
-request's next hop is the RequestChannel. A response's next hop is the wire.
+A new connection comes from the Acceptor. A request comes from the wire: SocketWire passes bytes to
+KafkaChannel, FrameReceiver cuts them into frames, and the channel calls `on_frame`. Next, for a
+request: `RequestChannel.try_send_request` (request_channel.py); for a response: the wire.
 """
 
 import asyncio
@@ -42,17 +42,17 @@ from kafka_edu.trace.tracer import Tracer
 
 log = logging.getLogger(__name__)
 
-#: The log shows this many bytes of an unreadable request.
+#: The number of bytes of an unreadable request that the log shows.
 SHOWN_BYTES: Final = 16
 
 SLOW_NS: Final = SLOW_MS * 1_000_000
 
 
 def is_slow(request: Request) -> bool:
-    """Return whether a request took so long that its response is emitted as a fact, unless there
-    are too many of them (Tracer.tells_slow).
+    """Return whether a request was slow, so that its ResponseSent event is emitted in any case.
 
-    The time for which the client wants it to wait does not count.
+    The time that the client itself allows the request to wait is not counted. If there are too many
+    slow requests, Tracer.tells_slow limits the events.
     """
     took_ns = request.response_sent_from_ns - request.start_ns
     if took_ns < SLOW_NS:
@@ -63,7 +63,7 @@ def is_slow(request: Request) -> bool:
 
 
 class ProcessorSettings(NamedTuple):
-    """The limits of a listener's processors."""
+    """The listener's name, and the limits for its connections, in bytes, ms and requests."""
 
     listener_name: str
     max_request_size: int
@@ -72,7 +72,7 @@ class ProcessorSettings(NamedTuple):
 
 
 class SharedByProcessors:
-    """The parts that all processors of a broker use together."""
+    """The objects that all processors of a broker use together."""
 
     def __init__(
         self,
@@ -82,20 +82,22 @@ class SharedByProcessors:
         on_failure: OnFailure | None = None,
         metrics: RequestMetrics | None = None,
     ) -> None:
-        """`on_failure` is called with the name of a task that a bug has ended. It must stop the
+        """Create the shared objects.
+
+        `on_failure` is called with the name of a task that a bug has ended. It must stop the
         broker.
         """
         self.pool = pool
         self.on_failure = on_failure
         self.metrics = metrics or RequestMetrics(time)
         self.failures_logged = LogLimiter(time.hi_res_clock_ms)
-        """Limits the tracebacks in the log."""
+        """Limits how many exceptions with tracebacks go into the log."""
         self.refusals_logged = LogLimiter(time.hi_res_clock_ms)
-        """Limits the lines about bad input from clients."""
+        """Limits how many lines about bad input from clients go into the log."""
 
 
 class Processor:
-    """Owns some of one listener's connections. Only the broker's loop uses its state."""
+    """Owns some of one listener's connections; used only in the broker's event loop."""
 
     def __init__(
         self,
@@ -107,7 +109,10 @@ class Processor:
         trace: Tracer | None = None,
         on_gone: Callable[[KafkaChannel], None] = lambda _: None,
     ) -> None:
-        """`on_gone` is called with a connection that was closed."""
+        """Create a processor without connections.
+
+        `on_gone` is called with each connection that was closed.
+        """
         self.index = index
         self._time = time
         self._request_channel = request_channel
@@ -123,16 +128,14 @@ class Processor:
         self._refusals_logged = shared.refusals_logged
         self._metrics = shared.metrics
         self.capture: FrameCapture | None = None
-        """Captures frames of chosen clients. None while nothing is captured."""
+        """Captures the frames of chosen clients; None while nothing is captured."""
         self.channels: dict[str, KafkaChannel] = {}
         self.bytes_in = 0
         self.bytes_out = 0
         self._next_connection = 0
         self._responses: deque[tuple[Request, list[Part] | None]] = deque()
         self._sending: dict[str, list[tuple[Request, int]]] = {}
-        """Connection → the requests whose responses are being sent, oldest first, with their
-        sizes.
-        """
+        """Connection id → the responses being sent, as (request, bytes of the response)."""
         self._blocked: deque[Request] = deque()
         self._blocked_task: asyncio.Task[None] | None = None
         self._idle_task: asyncio.Task[None] | None = None
@@ -149,12 +152,12 @@ class Processor:
 
     def _spawn(self, work: Coroutine[None, None, None], name: str) -> asyncio.Task[None]:
         task = asyncio.get_running_loop().create_task(work, name=f"processor-{self.index}-{name}")
-        if self._on_failure is not None:  # otherwise requests would wait for it for ever
+        if self._on_failure is not None:  # otherwise requests would wait for ever
             report_failure(task, self._on_failure)
         return task
 
     def accept(self, wire: Wire) -> KafkaChannel:
-        """Take over a new connection (Kafka: configureNewConnections)."""
+        """Create the channel of a new connection (Kafka: configureNewConnections)."""
         connection_id = f"{wire.local}-{wire.peer}-{self._next_connection}"
         self._next_connection += 1
         channel = KafkaChannel(
@@ -178,7 +181,7 @@ class Processor:
     def on_frame(self, channel: KafkaChannel, frame: bytes) -> None:
         """Put a complete request into the request channel (Kafka: processCompletedReceives).
 
-        The channel is muted from now on, because the request is in progress. If its header cannot
+        The channel is muted from now on, because the request is in progress. If the header cannot
         be read, the connection is closed.
         """
         try:
@@ -217,9 +220,10 @@ class Processor:
                 self._blocked_task = self._spawn(self._unblock(), "blocked")
 
     async def _unblock(self) -> None:
-        """Put the waiting requests into the request queue, in order, as soon as it has room.
+        """Put the blocked requests into the request queue, in order, as soon as it has room.
 
-        The queue was full. Until it has room, the requests of all our connections wait.
+        They are blocked because the queue was full. Until it has room, new requests of all
+        connections of this processor wait too.
         """
         while self._blocked:
             await self._request_channel.send_request(self._blocked[0])
@@ -227,18 +231,18 @@ class Processor:
         self._blocked_task = None
 
     def enqueue_response(self, request: Request, parts: list[Part] | None) -> bool:
-        """Put a response into this processor's queue. None means no answer: only unmute.
+        """Put a response into this processor's queue; None means that no response is sent.
 
-        Return whether it is the first one in the queue. Then the processor must be woken.
+        Returns True if it is the first in the queue, so that the processor must be woken.
         """
         self._responses.append((request, parts))
         return len(self._responses) == 1
 
     def process_new_responses(self) -> None:
-        """Send the queued responses. RequestChannel.end_handling calls it. Next hop: the wire, and
-        then `on_all_sent`.
+        """Send the queued responses; called by RequestChannel.end_handling or by the event loop.
 
-        An unexpected exception closes one connection, and the other responses are sent.
+        An unexpected exception closes only one connection, and the other responses are sent. Next:
+        the wire, which then calls `on_all_sent`.
         """
         responses, self._responses = self._responses, deque()
         for request, parts in responses:
@@ -250,13 +254,14 @@ class Processor:
                     self.fail(channel, "sending its response", error)
 
     def _send(self, channel: KafkaChannel, request: Request, parts: list[Part] | None) -> None:
-        """Send a response, or hold it until the responses to the connection's earlier requests have
-        left.
+        """Send a response, or hold it until the responses to earlier requests have left.
+
+        Without a response (`parts` None), only unmute the connection.
         """
         if parts is None:
             now = self._time.nanoseconds()
             self._metrics.record(request, now, now)
-            channel.unmute()  # acks=0: nothing else is in progress
+            channel.unmute()  # acks=0: no other request is in progress
             return
         request.response_parts = parts
         if channel.in_progress[0] is request and channel.connection_id not in self._sending:
@@ -285,10 +290,10 @@ class Processor:
             channel.wire.send(all_parts)
 
     def fail(self, channel: KafkaChannel, doing: str, error: Exception) -> None:
-        """Close a connection after an unexpected exception in its service, and log the exception.
+        """Close a connection after an unexpected exception, and log the exception.
 
-        All other connections go on. This is one of the boundaries where the broker survives its own
-        bug (docs/answers.md).
+        All other connections go on. This is one of the places where the broker survives a bug of
+        its own (docs/answers.md).
         """
         if self._failures_logged.allows():
             log.error(
@@ -310,8 +315,9 @@ class Processor:
         channel.close(f"the broker failed while {doing}: {what}")
 
     def refuse(self, channel: KafkaChannel, rule: str, came: str) -> None:
-        """Close a connection because of its input. The log names the client, the input and the rule
-        that the input breaks.
+        """Close a connection because of its bad input.
+
+        The log names the client, the input `came` and the `rule` that the input breaks.
         """
         if self._refusals_logged.allows():
             client = f"client id '{channel.client_id}'" if channel.client_id else "no client id yet"
@@ -325,7 +331,7 @@ class Processor:
         channel.close(rule)
 
     def refuse_size(self, channel: KafkaChannel, rule: str, size: bytes) -> None:
-        """Close a connection because it announces a frame of a size that is not allowed."""
+        """Close a connection that announces a frame of a size that is not allowed."""
         self._capture_unreadable(channel, size)
         self.refuse_bytes(channel, rule, size)
 
@@ -334,12 +340,13 @@ class Processor:
             self.capture.unreadable(channel.connection_id, channel.client_id, data)
 
     def refuse_bytes(self, channel: KafkaChannel, rule: str, data: bytes) -> None:
-        """Close a connection because its bytes are not a request."""
+        """Close a connection whose bytes `data` are not a valid request."""
         self.refuse(channel, rule, bytes_text(data))
 
     def on_all_sent(self, channel: KafkaChannel) -> None:
-        """Emit ResponseSent for responses that have all left, and unmute the connection (Kafka:
-        processCompletedSends).
+        """Emit ResponseSent for the responses that have left, and unmute the connection.
+
+        (Kafka: processCompletedSends.)
         """
         sent = self._sending.pop(channel.connection_id, None)
         if sent is None:
@@ -360,7 +367,7 @@ class Processor:
             self._send_held(channel)
 
     def on_closed(self, channel: KafkaChannel, reason: str) -> None:
-        """Remove a closed connection. Its requests are still processed, but not answered."""
+        """Remove a closed connection; its requests are still handled, but get no response."""
         if self.channels.pop(channel.connection_id, None) is None:
             return
         self._sending.pop(channel.connection_id, None)
@@ -375,7 +382,8 @@ class Processor:
     async def _close_idle(self) -> None:
         """Close connections that were silent for connections.max.idle.ms.
 
-        A connection that waits for its answer is not idle. One that does not read its answer is.
+        A connection that waits for a response is not idle. A connection whose client does not read
+        its response is idle.
         """
         while True:
             await self._time.sleep(max(self._max_idle_ms / 4, 10))
@@ -402,7 +410,7 @@ class Processor:
         ]
 
     def close(self) -> None:
-        """Close every connection and stop."""
+        """Close every connection, and stop this processor's tasks."""
         for task in (self._idle_task, self._blocked_task):
             if task:
                 task.cancel()
@@ -430,8 +438,9 @@ def _time_split(request: Request, size: int, now: int) -> ResponseSent:
 
 
 def bytes_text(data: bytes) -> str:
-    """Describe bytes that are not a request: as text if they are text of another protocol,
-    otherwise in hexadecimal.
+    """Describe bytes that are not a request, for the log.
+
+    They are shown as text if they are printable text, otherwise in hexadecimal.
     """
     first = data[:SHOWN_BYTES]
     text = first.rstrip(b"\r\n")

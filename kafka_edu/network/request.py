@@ -8,7 +8,7 @@ from kafka_edu.protocol.headers import RequestHeader
 
 
 class Connection(Protocol):
-    """The connection of a request (`KafkaChannel`), as the request and its queue see it."""
+    """The interface of a request's connection (`KafkaChannel`), for the request and its queue."""
 
     @property
     def connection_id(self) -> str: ...
@@ -22,17 +22,18 @@ class Connection(Protocol):
     def enqueue_response(
         self, request: "Request", parts: list[Part] | None, /
     ) -> Callable[[], None] | None:
-        """Queue a response; None means that there is none. Return the function that wakes the
-        connection's processor, or None if it need not be woken.
+        """Queue a response; None means that no response is sent.
+
+        Returns the function that wakes the connection's processor, or None if it need not be woken.
         """
         ...
 
     def start_next(self) -> None:
-        """Start each request that has been received and may start now."""
+        """Start each received request that may start now."""
         ...
 
     def release(self, size: int, /) -> None:
-        """Give memory of a request back to the pool."""
+        """Give `size` bytes of a request's memory back to the pool."""
         ...
 
     def refuse(self, rule: str, came: str, /) -> None:
@@ -43,7 +44,7 @@ class Connection(Protocol):
 
 
 class Request:
-    """One request on its way, with a time (monotonic ns) for each hop that it has passed."""
+    """One request on its way; each hop that it passes notes its time, in monotonic ns."""
 
     __slots__ = (
         "body_offset",
@@ -77,40 +78,46 @@ class Request:
         self.channel = channel
         self.header = header
         self.frame = frame
-        """The whole request without its size prefix; the body starts at `body_offset`."""
+        """The bytes of the whole request without its size prefix; its body is at `body_offset`."""
         self.body_offset = body_offset
         self.connection_id = channel.connection_id
         self.client_address = channel.client_address
         self.listener_name = channel.listener_name
         self.start_ns = start_ns
         self.cause = 0
-        """The number of the event that causes the next hop. First that is RequestReceived, later
-        the event that completed the answer. 0 if neither was emitted.
+        """The trace number of the event that causes the next hop; 0 if none was emitted.
+
+        First that is RequestReceived, later the event that completed the response.
         """
         self.dequeued_ns = 0
         self.local_done_ns = 0
-        """The time at which the handler left the request to a purgatory. 0 if the request was
-        answered at once.
+        """The time when the handler left the request to a purgatory.
+
+        0 if the response was ready at once.
         """
         self.may_be_followed = False
-        """Whether the connection's next produce may start before this request is answered
-        (`edu.max.pipelined.requests`).
+        """Whether the connection's next produce may start before this request is answered.
+
+        It depends on `edu.max.pipelined.requests`.
         """
         self.response_parts: list[Part] | None = None
-        """The response, while it waits for the responses of earlier requests to leave."""
+        """The parts of the response while it waits until earlier responses have left; else None."""
         self.response_ns = 0
         self.response_sent_from_ns = 0
         self.throttle_ns = 0
-        """The time for which a quota keeps the connection muted after the response (KIP-219). It
-        is 0, because this broker has no quotas yet.
+        """The time in ns for which a quota mutes the connection after the response (KIP-219).
+
+        It is always 0, because this broker has no quotas yet.
         """
         self.timeout_ms: int | None = None
-        """The client's time-out for this request, in ms. The watchdog looks it up when the request
-        is a second old.
+        """The client's time-out for this request, in ms.
+
+        None until the watchdog looks it up, when the request is a second old.
         """
         self.memory = 0
-        """The bytes that the request holds of the pool (queued.max.request.bytes). 0 if there is no
-        pool.
+        """The bytes that the request takes from the pool (queued.max.request.bytes).
+
+        0 if there is no pool.
         """
 
     def release_memory(self) -> None:

@@ -1,11 +1,11 @@
 """The queue between processors and handlers (Kafka: RequestChannel.scala; book 001, request path).
 
-Processors put requests in, and handlers take them out. All share one bounded queue
-(queued.max.requests, 500). If it is full, a processor has to wait and reads none of its
-connections. In this way the pressure reaches the clients through TCP. A response goes back to the
-processor that owns the connection.
+Processors put requests in, and handlers take them out. All of them share one bounded queue
+(queued.max.requests, 500). If it is full, a processor must wait, and it reads from none of its
+connections. Then the TCP buffers fill up, and the clients must wait too. A response goes back to
+the processor that owns the connection.
 
-A request's next hop is the KafkaRequestHandler. A response's next hop is the Processor.
+Next, for a request: `KafkaRequestHandler`; for a response: `Processor.process_new_responses`.
 """
 
 import asyncio
@@ -20,7 +20,7 @@ from kafka_edu.trace.tracer import Tracer
 
 
 class RequestChannel:
-    """The request queue. `capacity` is queued.max.requests. The broker's loop owns it."""
+    """The queue of requests in the broker's event loop; `capacity` is queued.max.requests."""
 
     def __init__(self, time: Time, capacity: int, trace: Tracer | None = None) -> None:
         self._time = time
@@ -30,7 +30,7 @@ class RequestChannel:
         self._takers: deque[asyncio.Future[Request]] = deque()
         self._putters: deque[asyncio.Future[None]] = deque()
         self._promised = 0
-        """The number of places in the queue that are promised to processors and not taken yet."""
+        """The number of free places that are promised to waiting processors and not used yet."""
         self._handling = False
         self._to_wake: list[Callable[[], None]] = []
         self.requests_total = 0
@@ -40,8 +40,9 @@ class RequestChannel:
         return len(self._queue)
 
     def try_send_request(self, request: Request) -> bool:
-        """Put a request in and return True. Return False if the queue is full, or if other
-        processors already wait for room. O(1).
+        """Put a request into the queue and return True, or return False if it must wait. O(1).
+
+        It must wait if the queue is full, or if other processors already wait for room.
         """
         if self._putters or len(self._queue) + self._promised >= self.capacity:
             return False
@@ -58,8 +59,9 @@ class RequestChannel:
         self._queue.append(request)
 
     async def send_request(self, request: Request) -> None:
-        """Put a request in as soon as there is room. Callers get room in the order in which they
-        came.
+        """Put a request into the queue as soon as there is room.
+
+        Callers get room in the order in which they called.
         """
         if not self.try_send_request(request):
             await self._wait_for_room()
@@ -67,19 +69,19 @@ class RequestChannel:
             self._put(request)
 
     async def _wait_for_room(self) -> None:
-        """Return with one place promised to the caller."""
+        """Wait until one place in the queue is promised to the caller."""
         putter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._putters.append(putter)
         try:
             await putter
         except asyncio.CancelledError:
-            if putter.done() and not putter.cancelled():  # we had a place: the next caller gets it
+            if putter.done() and not putter.cancelled():  # the next caller gets our place
                 self._promised -= 1
                 self._promise()
             raise
 
     def _promise(self) -> None:
-        """Promise the free places to the callers that wait, in the order in which they came."""
+        """Promise free places in the queue to waiting callers, in the order of their calls."""
         while self._putters and len(self._queue) + self._promised < self.capacity:
             putter = self._putters.popleft()
             if not putter.done():
@@ -87,7 +89,7 @@ class RequestChannel:
                 putter.set_result(None)
 
     async def receive_request(self) -> Request:
-        """Wait for the next request and return it, first in, first out."""
+        """Wait for the next request and return it; the oldest request comes first."""
         if self._queue:
             request = self._queue.popleft()
             self._promise()
@@ -104,7 +106,7 @@ class RequestChannel:
         return request
 
     def _put_back(self, request: Request) -> None:
-        """Give a request to another handler that waits, or put it at the head of the queue."""
+        """Give a request to another waiting handler, or put it back at the head of the queue."""
         while self._takers:
             taker = self._takers.popleft()
             if not taker.done():
@@ -113,17 +115,17 @@ class RequestChannel:
         self._queue.appendleft(request)
 
     def begin_handling(self) -> None:
-        """Note that a handler begins with a request.
+        """Note that a handler begins to handle a request.
 
-        Responses made while a request is handled are queued, also responses to other clients.
-        `end_handling` wakes each processor once.
+        Until `end_handling`, responses are only queued, also responses to other clients.
         """
         self._handling = True
 
     def end_handling(self) -> None:
-        """Wake each processor that got responses while the request was handled, once (Kafka:
-        selector.wakeup). So the answer to a produce leaves when the follower's fetch that completed
-        it has been handled.
+        """Wake, once each, the processors that got responses since `begin_handling`.
+
+        (Kafka: selector.wakeup.) So if a follower's fetch completes a produce, the response to the
+        produce leaves after the fetch has been handled.
         """
         self._handling = False
         if self._to_wake:
@@ -134,8 +136,8 @@ class RequestChannel:
     def send_response(self, request: Request, parts: list[Part] | None) -> None:
         """Queue a response at the processor that owns the connection, and wake the processor.
 
-        `parts` are the whole response with its size prefix. None means that there is no response
-        (Produce with acks=0). Then the connection just goes on with its next request.
+        `parts` are the whole response with its size prefix. None means that no response is sent
+        (Produce with acks=0). Then the connection only goes on with its next request.
         """
         request.response_ns = self._time.nanoseconds()
         trace = self._trace
@@ -149,17 +151,16 @@ class RequestChannel:
                 asyncio.get_running_loop().call_soon(wake)
 
     def let_next_start(self, request: Request) -> None:
-        """Let the connection's next produce start, although this request waits for its answer in a
-        purgatory.
+        """Let the connection's next produce start, although this request waits in a purgatory.
 
-        This does nothing while `edu.max.pipelined.requests` is 1, as in Kafka. See `KafkaChannel`.
+        This does nothing if `edu.max.pipelined.requests` is 1, as in Kafka. See `KafkaChannel`.
         """
         if request.channel.max_pipelined_requests > 1:
             request.may_be_followed = True
             request.channel.start_next()
 
     def refuse(self, request: Request, rule: str) -> None:
-        """Close the connection because of this request, which breaks `rule`. The log names both."""
+        """Close the connection whose request breaks `rule`. The log names request and rule."""
         header = request.header
         came = (
             f"{ApiKey(header.api_key).name} ({header.api_key}) version {header.api_version},"
@@ -168,22 +169,22 @@ class RequestChannel:
         request.channel.refuse(rule, came)
 
     def close_connection(self, request: Request, reason: str) -> None:
-        """Close the request's connection."""
+        """Close the request's connection, for `reason`."""
         request.channel.close(reason)
 
 
 class DataPlaneRequestChannel(RequestChannel):
     """The data plane's queue in a broker with a control plane (KIP-291; book 001; spec C10).
 
-    It lets the loop turn between any two requests.
+    It lets the event loop do other work between any two requests.
 
-    In Apache Kafka the control plane has its own threads, and the kernel runs them whatever the
-    data plane does. Here both planes share one loop. Without a pause, the handlers would first
-    empty a full data queue. Meanwhile the loop would not even read the control plane's sockets. So
-    the loop looks at its sockets between any two requests of the data plane.
+    In Apache Kafka the control plane has its own threads, and the kernel runs them even if the data
+    plane is busy. Here both planes share one event loop. Without a pause, the handlers would first
+    empty a full data queue, and meanwhile nobody would read the control plane's sockets. So after
+    each request of the data plane, the loop checks its sockets.
 
-    This costs two turns of the loop a request, about 20 µs. A broker without a control plane uses
-    the plain RequestChannel and does not pay for it.
+    This costs two turns of the loop for each request, about 20 µs. A broker without a control plane
+    uses the plain RequestChannel and does not pay for it.
     """
 
     def __init__(self, time: Time, capacity: int, trace: Tracer | None = None) -> None:
@@ -191,8 +192,9 @@ class DataPlaneRequestChannel(RequestChannel):
         self._turn = asyncio.Lock()
 
     async def receive_request(self) -> Request:
-        """Return the next request to one handler at a time. That handler works on it before the
-        next handler gets one.
+        """Wait for the next request and return it, after one turn of the event loop.
+
+        Only one handler waits at a time. It handles its request before the next handler gets one.
         """
         async with self._turn:
             await asyncio.sleep(0)

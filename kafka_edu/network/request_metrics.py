@@ -1,18 +1,20 @@
-"""Count where each request spent its time (Kafka: RequestMetrics in RequestChannel.scala; spec N2).
+"""Measure where each request spends its time, in histograms for each API.
 
-Six parts, and the total. The parts without the throttle add up to the total.
+(Kafka: RequestMetrics in RequestChannel.scala; spec N2.) The time is split into six parts. The
+parts without the throttle add up to the total:
 
-    request queue    from the whole request at the processor until a handler takes it
+    request queue    from the processor's receipt of the whole request until a handler takes it
     local            in the handler: the leader's own work
     remote           in a purgatory: waiting for followers, for records, for members of a group
-    throttle         the connection stays muted for it after the response (KIP-219)
+    throttle         how long the connection stays muted after the response (KIP-219)
     response queue   from the response until the processor sends it
     response send    until the kernel has the last byte
 
-Each API has a histogram of each part. Followers' fetches and consumers' fetches count apart, as in
-Kafka. The histograms are arrays of integers that are made at an API's first request. A request adds
-one to at most seven of them and makes no object that stays. `record` takes 0.8 µs for a produce
-with acks=1, 1.4 µs with acks=all and 1.7 µs for a fetch that waited.
+Each API has a histogram of each part and of the total. Followers' fetches and consumers' fetches
+are counted separately, as in Kafka. The histograms are arrays of integers, which are created at an
+API's first request. A request adds one to at most seven histograms, and creates no object that
+stays. `record` takes 0.8 µs for a produce with acks=1, 1.4 µs with acks=all and 1.7 µs for a fetch
+that waited.
 """
 
 from array import array
@@ -32,18 +34,22 @@ from kafka_edu.trace.events.network import (
 )
 
 FOLLOWER_FETCH: Final = -1
-"""The place of a follower's fetches in the table. Its key on the wire is Fetch."""
+"""The key under which the fetches of followers are counted.
+
+In the protocol, followers and consumers use the same key, Fetch.
+"""
 SAMPLE_EVERY_MS: Final = 500
 _TABLE: Final = len(BUCKET_TABLE)
-#: Each part's first place in an array. Place 0 counts the requests.
+#: The index in an array at which each part's histogram begins. Index 0 has the number of requests.
 _QUEUE, _LOCAL, _REMOTE, _THROTTLE, _RESPONSE_QUEUE, _SEND, _TOTAL = (
     1 + BUCKETS * part for part in range(len(REQUEST_PARTS))
 )
 
 
 def is_follower_fetch(request: Request) -> bool:
-    """Return whether a broker sent this fetch. A fetch begins with its replica id, negative for
-    consumers.
+    """Return whether a request is a Fetch that a follower broker has sent.
+
+    A Fetch begins with the sender's replica id, which is negative for consumers.
     """
     return (
         request.header.api_key == ApiKey.FETCH
@@ -53,15 +59,16 @@ def is_follower_fetch(request: Request) -> bool:
 
 
 def local_done_ns(request: Request) -> int:
-    """Return when the handler's own work ended: when it left the request to a purgatory, or when
-    it answered, whichever was first.
+    """Return the time, in monotonic ns, when the handler's own work on the request ended.
+
+    It ended when the handler left the request to a purgatory, or when the response was ready.
     """
     waits_from, answered = request.local_done_ns, request.response_ns
     return waits_from if 0 < waits_from < answered else answered
 
 
 class RequestMetrics:
-    """The histograms of one broker, shared by its processors."""
+    """The histograms of one broker; all its processors share them."""
 
     def __init__(self, time: Time) -> None:
         self._time = time
@@ -70,7 +77,7 @@ class RequestMetrics:
         self._sampled_requests: dict[int, int] = {}
 
     def record(self, request: Request, sent_from_ns: int, end_ns: int) -> None:
-        """Count one request whose response has left. O(1)."""
+        """Count one request whose response has been sent. O(1)."""
         key = request.header.api_key
         if key == 1 and is_follower_fetch(request):
             key = FOLLOWER_FETCH
@@ -82,7 +89,8 @@ class RequestMetrics:
         if not 0 < local_done < response:
             local_done = response
         counts[0] += 1
-        # A part that took less than 1 µs is not counted: those are all requests but the counted.
+        # A part that took less than 1 µs is not counted. The number of such requests is the number
+        # of all requests minus the counted ones.
         us = (dequeued - start) // 1000
         if us > 0:
             counts[_QUEUE + (BUCKET_TABLE[us] if us < _TABLE else bucket_of(us))] += 1
@@ -106,7 +114,7 @@ class RequestMetrics:
             counts[_TOTAL + (BUCKET_TABLE[us] if us < _TABLE else bucket_of(us))] += 1
 
     def times(self, key: int) -> RequestTimes:
-        """Return the histograms of one API as a value. O(buckets)."""
+        """Return the histograms of one API as a value for events. O(buckets)."""
         counts = self._counts[key]
         return RequestTimes(
             api_key=int(ApiKey.FETCH) if key == FOLLOWER_FETCH else key,
@@ -128,9 +136,9 @@ class RequestMetrics:
         return [RequestTimesSnapshot(times=self.times(key)) for key in sorted(self._counts)]
 
     def gauges(self) -> Iterable[Event]:
-        """Return the histograms of the APIs that had requests, at most twice a second.
+        """Return the histograms of the APIs with new requests as events; at most twice a second.
 
-        A sample holds totals. So a subscriber that misses one loses nothing.
+        A sample has totals since the start. So a subscriber that misses a sample loses nothing.
         """
         now_ms = self._time.hi_res_clock_ms()
         if now_ms - self._sampled_ms < SAMPLE_EVERY_MS:

@@ -1,14 +1,14 @@
-"""All listeners of one broker (Kafka: SocketServer.scala; spec N1).
+"""The socket server: all listeners of one broker (Kafka: SocketServer.scala; spec N1).
 
     acceptor (one for each listener) → processors (num.network.threads for each listener)
     → request channel → handlers (num.io.threads) → processors
 
 The listener of control.plane.listener.name is separate. It has its own acceptor, its own processor,
 its own request channel of 20 requests and its own handler. So the controller's requests never wait
-behind the clients' requests (KIP-291; book 001; spec C10).
+for clients' requests (KIP-291; book 001; spec C10).
 
-`bind` takes the ports, so the broker knows them. `start_processing` accepts connections, once all
-later hops are ready.
+`bind` opens the ports, so that the broker knows their numbers. `start_processing` accepts
+connections. It is called when the rest of the broker is ready.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -31,7 +31,7 @@ from kafka_edu.trace.events.network import NetworkSampled
 from kafka_edu.trace.tracer import Tracer
 
 CONTROL_PLANE_QUEUED_REQUESTS: Final = 20
-"""The same number as in Kafka. It is not a setting."""
+"""The capacity of the control plane's request queue; fixed, as in Kafka."""
 
 
 class ControlPlane(NamedTuple):
@@ -42,24 +42,24 @@ class ControlPlane(NamedTuple):
 
 
 class NetworkConfig(NamedTuple):
-    """The settings of the network layer. Each field's docstring names its key."""
+    """The settings of the network layer. Times are in ms, sizes in bytes."""
 
     num_network_threads: int
-    """num.network.threads: processors for each listener."""
+    """The number of processors for each listener (num.network.threads)."""
     socket_request_max_bytes: int
     connections_max_idle_ms: int
     connection_limits: ConnectionLimits
-    """max.connections and the keys next to it."""
+    """The limits on the number of connections (max.connections and related keys)."""
     queued_max_requests: int
-    """queued.max.requests: the length of the request queue."""
+    """The capacity of the request queue (queued.max.requests)."""
     queued_max_request_bytes: int
-    """queued.max.request.bytes; -1: no bound."""
+    """The bound on the bytes of queued requests; -1: no bound (queued.max.request.bytes)."""
     max_pipelined_requests: int
-    """edu.max.pipelined.requests"""
+    """The maximum number of a connection's requests in progress (edu.max.pipelined.requests)."""
 
 
 class SocketServer:
-    """Owns acceptors and processors. It shares the request channels with the handlers."""
+    """Owns acceptors and processors; shares the request channels with the handlers."""
 
     def __init__(
         self,
@@ -74,7 +74,9 @@ class SocketServer:
         control_plane: ControlPlane | None = None,
         on_failure: OnFailure | None = None,
     ) -> None:
-        """`on_failure` is called with the name of a task that a bug has ended. It must stop the
+        """Create the acceptors and processors; `bind` opens the ports.
+
+        `on_failure` is called with the name of a task that a bug has ended. It must stop the
         broker.
         """
         self._transport = transport
@@ -145,14 +147,16 @@ class SocketServer:
         return processor
 
     def set_capture(self, capture: FrameCapture | None) -> None:
-        """Capture frames from now on, or stop with None. The caller owns the capture."""
+        """Capture frames with `capture` from now on; None stops. The caller closes the capture."""
         self._capture = capture
         for processor in self.processors:
             processor.capture = capture
 
     def limit_connections(self, limits: ConnectionLimits) -> None:
-        """Change the limits. Connections above max.connections are closed. Connections above the
-        limit of their address stay.
+        """Change the limits on the number of connections.
+
+        Connections above max.connections are closed. Connections above the limit of their address
+        stay open.
         """
         self._quotas.limits = limits
         self._heed_limits()
@@ -168,10 +172,10 @@ class SocketServer:
             acceptor.heed_limits()
 
     def _close_excess(self) -> None:
-        """Close as many connections as there are above max.connections.
+        """Close the connections above max.connections.
 
-        The connections that were silent for longest are closed, but none of the protected listener.
-        Kafka closes one at each turn of a processor, with the same result in the end.
+        Those that were silent for longest are closed, but none of the protected listener. Kafka
+        closes one connection at each turn of a processor, with the same result in the end.
         O(connections), but only if there are too many.
         """
         channels = [
@@ -197,12 +201,12 @@ class SocketServer:
         ]
 
     def channels(self) -> Iterator[KafkaChannel]:
-        """Yield all open connections."""
+        """Yield all open connections of the broker."""
         for processor in self.processors:
             yield from processor.channels.values()
 
     async def bind(self) -> None:
-        """Bind all ports. Raises OSError, and then no port is left bound."""
+        """Bind all ports. Raises OSError if one cannot be bound; then all are closed again."""
         try:
             for acceptor in self.acceptors.values():
                 await acceptor.bind(self._transport)
@@ -212,12 +216,15 @@ class SocketServer:
             raise
 
     def bound_port(self, listener_name: str) -> int:
-        """Return the listener's port: the configured one, or for 0 the free one that was chosen."""
+        """Return the listener's port number.
+
+        It is the configured number, or the free port that was chosen if 0 was configured.
+        """
         return self.acceptors[listener_name].port
 
     @property
     def bound_ports(self) -> dict[str, int]:
-        """The port of every listener, by the listener's name."""
+        """Listener name → its port number."""
         return {name: acceptor.port for name, acceptor in self.acceptors.items()}
 
     def start_processing(self) -> None:
@@ -226,7 +233,7 @@ class SocketServer:
             acceptor.start()
 
     def stop_accepting(self) -> None:
-        """Accept no new connections. Open connections go on."""
+        """Accept no new connections. Open connections stay open."""
         for acceptor in self.acceptors.values():
             acceptor.stop_accepting()
 

@@ -1,4 +1,7 @@
-"""An operation whose response has to wait (Kafka: DelayedOperation.scala; book §6.3; 延时操作)."""
+"""A delayed operation: its response must wait until a condition holds (延时操作).
+
+(Kafka: DelayedOperation.scala; book §6.3.)
+"""
 
 from __future__ import annotations
 
@@ -12,30 +15,30 @@ from kafka_edu.trace.events.purgatory import Requirement
 
 
 class CompletedBy(StrEnum):
-    """The cause that completed an operation."""
+    """What completed a delayed operation."""
 
     AT_ONCE = "at once"
-    """It did not have to wait at all."""
+    """The operation did not wait, because its conditions held from the beginning."""
     EVENT = "event"
-    """Something happened under one of its keys (外部事件)."""
+    """An event under one of the operation's keys completed it (外部事件)."""
     TIMEOUT = "time-out"
     FORCED = "forced"
-    """The code that owns it completed it: the broker stops, or the partition is gone."""
+    """Other code completed it, because the broker stops or the partition is gone."""
 
 
 class CompletionDoor(Protocol):
-    """The one place through which every completion goes: the purgatory.
+    """The interface through which an operation is completed; the purgatory implements it.
 
     It counts the completion and emits the event.
     """
 
     def complete(self, operation: DelayedOperation) -> None:
-        """Emit the completion and call the operation's `on_complete`."""
+        """Emit the completion as an event, and call the operation's `on_complete`."""
         ...
 
 
 class Requester(Protocol):
-    """The request that an operation answers, as far as people need to know it."""
+    """The request for which an operation waits, with the data that events show about it."""
 
     @property
     def client_id(self) -> str: ...
@@ -45,24 +48,26 @@ class Requester(Protocol):
 
 
 class DelayedOperation(TimerTask):
-    """An operation that completes exactly once: by an event, by its time-out, or by force.
+    """An operation that completes exactly once: by an event, by its time-out, or by other code.
 
-    The first of them completes it. A subclass defines what it waits for:
+    Whichever comes first completes it. A subclass defines what the operation waits for:
 
     - `try_complete`: if the conditions hold now, `return self.force_complete()`; otherwise return
       False. The purgatory calls it at each event of a key.
     - `on_complete`: send the response. Called once, whatever completed the operation.
-    - `on_expiration`: called after `on_complete` if the time-out completed the operation. Mostly it
-      counts.
-    - `why_waiting`: return what is still missing, in numbers. Called only for the trace.
+    - `on_expiration`: called after `on_complete` if the time-out completed the operation. Most
+      subclasses only count these calls.
+    - `why_waiting`: return what the operation still waits for, in numbers. Called only for the
+      trace.
 
-    A plain timer task (定时任务) is different: only time completes it. An operation may be complete
-    long before its time.
+    A plain timer task (定时任务) is different, because only time completes it. An operation may be
+    complete long before its time-out.
 
-    `delay_ms` is the time-out: for a produce its timeout_ms, 30,000 by default; for a fetch
-    fetch.max.wait.ms, 500 by default. The operation itself is the timer's task, so completing it
-    also cancels it, in O(1). Invariant: `completed` becomes True once, and from then on the
-    operation is in no timer. Owned by one event loop. Next hop: DelayedOperationPurgatory.
+    `delay_ms` is the time-out. For a produce it is the request's timeout_ms, 30,000 by default. For
+    a fetch it is fetch.max.wait.ms, 500 by default. The operation itself is the timer's task, so a
+    completion also cancels the task, in O(1). Always true: `completed` becomes True once, and from
+    then on the operation is in no timer. Only one event loop uses the operation. Next:
+    `DelayedOperationPurgatory.try_complete_else_watch` (delayed_operation_purgatory.py).
     """
 
     __slots__ = ("completed", "door", "keys", "number", "on_failure", "requester", "watched_ms")
@@ -79,18 +84,19 @@ class DelayedOperation(TimerTask):
         self.door: CompletionDoor | None = None
         """The purgatory that holds the operation."""
         self.keys: tuple[Hashable, ...] = ()
-        """The keys under which it is watched; set by the purgatory."""
+        """The keys under which the purgatory watches the operation; the purgatory sets them."""
         self.number = 0
-        """Its number in that purgatory, from 1; events about the operation carry it."""
+        """The operation's number in its purgatory, from 1 on; events name it."""
         self.on_failure: Callable[[Exception], None] | None = None
-        """Called with an exception that no error code covers.
+        """Called with an unexpected exception, for which there is no error code.
 
-        It fails the request that this operation answers. None: there is no single such request.
+        It must fail the request that waits for this operation. None: there is no single such
+        request.
         """
         self.requester: Requester | None = None
-        """The request that waits. None: there is no single such request."""
+        """The request that waits for this operation. None: there is no single such request."""
         self.watched_ms = 0
-        """The time when the purgatory received it."""
+        """The monotonic time in ms when the purgatory received the operation."""
 
     def try_complete(self) -> bool:
         """Complete the operation if its conditions hold now.
@@ -100,14 +106,14 @@ class DelayedOperation(TimerTask):
         raise NotImplementedError(f"{type(self).__name__} must define `try_complete`")
 
     def on_complete(self) -> None:
-        """Send the response."""
+        """Send the response, because the operation is complete."""
         raise NotImplementedError(f"{type(self).__name__} must define `on_complete`")
 
     def on_expiration(self) -> None:
-        """React to the time-out. Does nothing, unless a subclass counts it."""
+        """React to the time-out; most subclasses do nothing or count it."""
 
     def why_waiting(self) -> tuple[Requirement, ...]:
-        """Return what is still missing; empty if the subclass does not know."""
+        """Return what the operation still waits for; empty if the subclass does not say."""
         return ()
 
     def ended_by(self, by: CompletedBy, key: Hashable | None) -> str:
@@ -119,23 +125,24 @@ class DelayedOperation(TimerTask):
         return by.value
 
     def is_news(self) -> bool:
-        """Return whether the completion is worth a fact even after a short wait.
+        """Return whether the completion event is emitted in any case, even after a short wait.
 
         Called only if there is a trace.
         """
         return False
 
     def tell_cause(self, key: Hashable | None, level: Level) -> int:
-        """Emit the facts that complete the operation now; return the last one's number, or 0.
+        """Emit the event that caused this completion, for example a move of the high watermark.
 
-        These are facts that level `state` leaves out. `key` is the key whose event completes it;
-        None if it is completed at once. `level` is that of the completion: only at STATE are they
-        emitted again for sinks that have not got them. Not called for a time-out.
+        Returns the number of that event, or 0. Such events are not always in the trace, so they are
+        emitted when an operation depends on them. `key` is the key whose event completes the
+        operation; None if it is completed at once. `level` is the trace level of the completion.
+        Not called for a time-out.
         """
         return 0
 
     def force_complete(self) -> bool:
-        """Complete the operation, whatever its conditions say. O(1).
+        """Complete the operation, even if its conditions do not hold. O(1).
 
         Returns False, and does nothing, if it was completed before.
         """
@@ -150,7 +157,7 @@ class DelayedOperation(TimerTask):
         return True
 
     def run(self) -> None:
-        """Complete the operation because its time is up. The timer calls this."""
+        """Complete the operation because its time-out is over. The timer calls this method."""
         try:
             if self.force_complete():
                 self.on_expiration()
@@ -160,8 +167,8 @@ class DelayedOperation(TimerTask):
     def fail(self, error: Exception) -> None:
         """End the operation because of a bug in `try_complete` or `on_complete`.
 
-        The bug fails the request behind this operation, not the request that is handled now. Raises
-        `error` again if there is no such request.
+        The request that waits for this operation fails, not the request that is handled now. If
+        there is no such request, `error` is raised again.
         """
         self.completed = True
         self.cancel()

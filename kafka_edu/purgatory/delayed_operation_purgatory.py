@@ -1,4 +1,4 @@
-"""The place where delayed operations wait (延时操作管理器, 炼狱).
+"""The purgatory, in which delayed operations wait (延时操作管理器, 炼狱).
 
 (Kafka: DelayedOperationPurgatory in DelayedOperation.scala; book §6.3.)
 """
@@ -31,19 +31,22 @@ from kafka_edu.trace.events.purgatory import (
 from kafka_edu.trace.tracer import Tracer
 
 PURGE_INTERVAL: Final = 1000
-"""Kafka: producer.purgatory.purge.interval.requests, fetch.purgatory.purge.interval.requests."""
+"""If the lists have more completed operations than this number, all lists are purged.
+
+(Kafka: producer.purgatory.purge.interval.requests, fetch.purgatory.purge.interval.requests.)
+"""
 
 OPERATIONS_TOLD: Final = 50
 """The maximum number of waiting operations that gauges and snapshots list."""
 
 LOOKED_FOR_MS: Final = 1000
-"""Causes are counted for so long after the last gauge: somebody looks."""
+"""Causes are counted in detail for this time, in ms, after the gauges were last read."""
 
 LONGEST_WAIT_MS: Final = (1 << 22) - 1
-"""Longer waits, over an hour, count as so long."""
+"""The longest wait that is recorded, in ms (over an hour); longer waits count as this long."""
 
 CAUSES_COUNTED: Final = 50
-"""The maximum number of causes that a purgatory counts. Later ones count as `other causes`."""
+"""The maximum number of different causes that are counted; the rest is `other causes`."""
 
 OTHER_CAUSES: Final = "other causes"
 
@@ -54,27 +57,27 @@ Result = TypeVar("Result")
 class DelayedOperationPurgatory(Generic[Operation]):
     """Holds operations until an event or their time-out completes them.
 
-    Each operation is in two structures. The *watcher lists*, one for each key (a partition, a
-    group), say which operations an event concerns. For example, code that moves a high watermark
-    calls `check_and_complete` with the key of that partition. The *timer* knows when each operation
-    times out.
+    Each operation is in two structures. There is one *watcher list* for each key, for example a
+    partition or a group. The list has the operations that an event of this key may complete. For
+    example, code that moves a high watermark calls `check_and_complete` with the partition's key.
+    The *timer* has the time-out of each operation.
 
     A completed operation leaves the timer at once, in O(1). It stays in the lists of its other keys
     until they are next checked. If the estimated number of completed operations in the lists
     exceeds `purge_interval`, all lists are purged.
 
-    A completion may cause others: `on_complete` may raise a watermark and call
-    `check_and_complete`. Such an inner call is queued, and the outermost call processes it before
-    it returns. So the lists never change during a loop, and a chain of completions needs no deep
-    stack. Kafka tries an operation a second time after watching it, because another thread may have
-    acted in between. Here one event loop owns everything.
+    A completion may cause other completions, because `on_complete` may raise a high watermark and
+    call `check_and_complete`. Such an inner call is queued, and the outermost call processes it
+    before it returns. So the lists never change during a loop, and a chain of completions needs no
+    deep stack. Kafka tries an operation a second time after it is in the lists, because another
+    thread may have acted in between. Here there is only one event loop, so one try is enough.
 
     An exception of one operation does not stop the others. `DelayedOperation.fail` fails the
-    request behind it, and the other operations of the key are still tried. If there is no such
-    request, the exception is raised after all have been tried.
+    request that waits for it, and the other operations of the key are still tried. If there is no
+    such request, the exception is raised after all have been tried.
 
-    Invariant: an operation in the timer is not completed. Next hop: SystemTimer;
-    ExpiredOperationReaper moves the time.
+    Always true: an operation in the timer is not completed. Next: `SystemTimer.add`
+    (kafka_edu/timer/system_timer.py). `ExpiredOperationReaper` calls `advance_clock`.
     """
 
     def __init__(
@@ -86,8 +89,8 @@ class DelayedOperationPurgatory(Generic[Operation]):
     ) -> None:
         """Create an empty purgatory.
 
-        `name` is the name that Kafka uses: Produce, Fetch, DeleteRecords, …; `now_ms` is a
-        monotonic clock.
+        `name` is Kafka's name for it: Produce, Fetch, DeleteRecords, …; `now_ms` returns the
+        monotonic time in ms.
         """
         self.name = name
         self.purge_interval = purge_interval
@@ -101,25 +104,31 @@ class DelayedOperationPurgatory(Generic[Operation]):
         """The cause that is recorded for an operation that completes now."""
         self._key: Hashable | None = None
         self._to_check: deque[tuple[Hashable, int]] = deque()
-        """Keys whose events arrived while another event was processed, each with its cause."""
+        """Keys whose events came while another event was processed, each with a trace number.
+
+        The number is that of the event's cause.
+        """
         self._checking = False
         self.completed: dict[CompletedBy, int] = dict.fromkeys(CompletedBy, 0)
-        """The number of completed operations, by cause."""
+        """Cause → the number of operations that it has completed."""
         self._looked = False
-        """Whether somebody looks at the gauges now. Only then causes are counted in detail."""
+        """Whether somebody reads the gauges now. Only then causes are counted in detail."""
         self._looked_ms = 0
         self._ended: dict[str, dict[int, int]] = {}
-        """cause → the waits that it has ended, counted as in EndedBy."""
+        """Cause → how many waits of each length it has ended.
+
+        The inner table is length bucket → count, as in EndedBy.
+        """
         self._ended_changed = False
         if trace is not None:
             trace.on_snapshot(self._snapshot)
             trace.on_gauges(self._gauges)
 
     def try_complete_else_watch(self, operation: Operation, keys: tuple[Hashable, ...]) -> bool:
-        """Complete `operation` now if possible; else watch it under `keys` and start its time-out.
+        """Complete `operation` now if possible; else watch it under `keys` and start its timer.
 
-        Returns whether it was completed at once. There should be few keys, all different; O(keys).
-        Raises ValueError without a key, because only the time-out could then complete the
+        Returns whether it was completed at once. There should be only a few keys, all different;
+        O(keys). Raises ValueError without a key, because then only the time-out could complete the
         operation.
         """
         if not keys:
@@ -155,13 +164,13 @@ class DelayedOperationPurgatory(Generic[Operation]):
                 )
             self._as(CompletedBy.TIMEOUT, None, lambda: self.timer.add(operation))
         except Exception:
-            operation.completed = True  # the caller answers with the error; no second response
+            operation.completed = True  # the caller responds with the error
             operation.cancel()
             raise
         return False
 
     def check_and_complete(self, key: Hashable) -> int:
-        """Try all operations that wait for `key`, because something happened that concerns it.
+        """Try all operations that wait under `key`, because an event of this key has happened.
 
         Returns how many operations were completed, by this event and by the events that it caused.
         An inner call, inside another check, returns 0; the outer check does its work before it
@@ -183,8 +192,8 @@ class DelayedOperationPurgatory(Generic[Operation]):
                 else:
                     with self._trace.because(cause):
                         completed += self._try_complete_watched(key)
-            # The exception of an operation without a single request behind it. The other operations
-            # must still see their event.
+            # An operation without a single waiting request has raised this exception. The other
+            # operations must still be tried.
             except Exception as error:
                 failed = error
         self._checking = False
@@ -195,7 +204,7 @@ class DelayedOperationPurgatory(Generic[Operation]):
     def cancel_for_key(self, key: Hashable) -> list[Operation]:
         """Stop watching all operations under `key`, and return them uncompleted.
 
-        They leave the timer too. The caller answers their requests in its own way.
+        They are also removed from the timer. The caller must respond to their requests.
         """
         operations = [
             operation for operation in self._watchers.pop(key, []) if not operation.completed
@@ -219,22 +228,22 @@ class DelayedOperationPurgatory(Generic[Operation]):
         return expired
 
     def next_expiration_ms(self) -> int | None:
-        """Return the time when `advance_clock` next has something to do, or None."""
+        """Return the time in ms when `advance_clock` must next be called, or None."""
         return self.timer.next_expiration_ms()
 
     def on_earlier(self, callback: Callable[[], None] | None) -> None:
         """Let the timer call `callback` whenever `next_expiration_ms` becomes earlier.
 
-        The reaper uses it as its alarm.
+        The reaper uses the call to wake up earlier.
         """
         self.timer.on_earlier(callback)
 
     @property
     def watched(self) -> int:
-        """The number of operations in all lists. O(keys).
+        """The number of operations in all watcher lists together. O(keys).
 
-        An operation under several keys counts several times. A completed operation counts until it
-        is purged.
+        An operation under several keys is counted several times. A completed operation is counted
+        until it is purged.
         """
         return sum(map(len, self._watchers.values()))
 
@@ -244,7 +253,7 @@ class DelayedOperationPurgatory(Generic[Operation]):
         return self.timer.size
 
     def waiting(self) -> Iterator[Operation]:
-        """Yield the operations that wait, each once, key by key."""
+        """Yield each operation that waits, once, in the order of its first key."""
         for key, operations in self._watchers.items():
             for operation in operations:
                 if not operation.completed and operation.keys[0] == key:
@@ -253,7 +262,7 @@ class DelayedOperationPurgatory(Generic[Operation]):
     def complete(self, operation: DelayedOperation) -> None:
         """Count the completion, emit its event, and let the operation send its response.
 
-        Every completion goes through here. The operation itself calls this, once.
+        Each operation calls this method once, when it completes.
         """
         by = self._by
         self.completed[by] += 1
@@ -290,7 +299,7 @@ class DelayedOperationPurgatory(Generic[Operation]):
             self._as(CompletedBy.FORCED, None, operation.on_complete)
 
     def _count_cause(self, operation: DelayedOperation, by: CompletedBy) -> None:
-        """Count what ends the operation, and how long it has waited. O(1)."""
+        """Count what has ended the operation, and how long it has waited. O(1)."""
         cause = operation.ended_by(by, self._key)
         waits = self._ended.get(cause)
         if waits is None:
@@ -310,7 +319,7 @@ class DelayedOperationPurgatory(Generic[Operation]):
         )
 
     def _as(self, by: CompletedBy, key: Hashable | None, call: Callable[[], Result]) -> Result:
-        """Run `call`; operations that complete meanwhile count as completed by `by`."""
+        """Run `call`; operations that complete meanwhile are recorded as completed by `by`."""
         before = self._by, self._key
         self._by, self._key = by, key
         try:
@@ -340,9 +349,9 @@ class DelayedOperationPurgatory(Generic[Operation]):
         return completed
 
     def _drop_completed(self, key: Hashable) -> int:
-        """Remove the completed operations from one list; return their number.
+        """Remove the completed operations from the list of `key`; return their number.
 
-        An empty list is removed too.
+        If the list becomes empty, the list itself is removed.
         """
         watchers = self._watchers.get(key)
         if watchers is None:

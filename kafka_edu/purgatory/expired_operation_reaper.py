@@ -1,7 +1,7 @@
-"""The task that moves a purgatory's time (收割机线程).
+"""The task that advances a purgatory's clock, so that operations time out (收割机线程).
 
-(Kafka: ExpiredOperationReaper in DelayedOperation.scala.) Next hop:
-DelayedOperationPurgatory.advance_clock, then SystemTimer.
+(Kafka: ExpiredOperationReaper in DelayedOperation.scala.) Next:
+`DelayedOperationPurgatory.advance_clock` (delayed_operation_purgatory.py), then `SystemTimer`.
 """
 
 import asyncio
@@ -11,7 +11,7 @@ from typing import Final, Protocol
 from kafka_edu.common.time import Time
 
 ROUND_MS: Final = 200
-"""The longest wait of one round, as in Kafka."""
+"""The maximum time in ms that the reaper sleeps in one round, as in Kafka."""
 
 
 class Advanced(Protocol):
@@ -30,10 +30,10 @@ class Advanced(Protocol):
 class ExpiredOperationReaper:
     """Sleeps until the next bucket is due, at most 200 ms, and then advances the clock.
 
-    It wakes early when an earlier bucket enters. There is one reaper for each purgatory and its
-    timer (一一对应). It is the shell around them, and the only code in this package that awaits.
-    For 30,000 waiting requests the loop holds one sleep; with a `call_later` for each request, it
-    would hold 30,000 handles.
+    It wakes earlier if a new bucket is due earlier. Each purgatory with its timer has one reaper
+    (一一对应). The reaper is the only code in this package that awaits. With 30,000 waiting
+    requests the event loop still has only this one sleep. With a `call_later` for each request, it
+    would have 30,000 handles.
     """
 
     def __init__(self, purgatory: Advanced, time: Time, round_ms: int = ROUND_MS) -> None:
@@ -43,7 +43,7 @@ class ExpiredOperationReaper:
         self._task: asyncio.Task[None] | None = None
         self._sleep: asyncio.Task[None] | None = None
         self._until_ms = 0
-        """The time when the current sleep ends."""
+        """The monotonic time in ms when the current sleep ends."""
 
     def start(self) -> asyncio.Task[None]:
         """Start the reaper and return its task.
@@ -57,15 +57,15 @@ class ExpiredOperationReaper:
         return self._task
 
     def wake(self) -> None:
-        """End the sleep if a bucket entered that is due before it ends."""
+        """End the sleep if a bucket is due before the sleep would end."""
         due_ms = self._purgatory.next_expiration_ms()
         if self._sleep is not None and due_ms is not None and due_ms < self._until_ms:
             self._sleep.cancel()
 
     async def shutdown(self) -> None:
-        """Stop the reaper; waiting operations stay where they are.
+        """Stop the reaper; waiting operations stay in the purgatory.
 
-        Raises the exception that an operation raised.
+        If an operation's exception has ended the reaper before, that exception is raised.
         """
         task, self._task = self._task, None
         if task is not None:

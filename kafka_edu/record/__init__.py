@@ -1,5 +1,5 @@
-"""Record batches (book §6.1).
+"""Record batches and their records (book §6.1).
 
-Producers send them, segments store them and consumers receive them. The bytes are the same in all
-three places.
+Producers send batches, segments store them and consumers receive them. The bytes are the same in
+all three places.
 """

@@ -1,4 +1,4 @@
-"""The four codecs, and how Kafka frames the bytes of each.
+"""Compress and decompress with Kafka's four codecs, each in the framing that Kafka uses.
 
 (Kafka: CompressionType.java, KafkaLZ4BlockInputStream.java; snappy-java's SnappyOutputStream.) A
 compressed batch holds its records as one compressed block. Its header and CRC stay readable, so a
@@ -12,8 +12,9 @@ broker can store and serve the batch without decompressing it.
 | zstd   | a zstd frame; only in message format v2 (KIP-110) |
 
 A raw snappy block without xerial header can be read too, because librdkafka writes it. In message
-format v0, the descriptor of an lz4 frame is checksummed together with the magic number. The lz4
-format does not do that. It was a bug of the first version, and v0 readers rely on it.
+format v0, the checksum in an lz4 frame's descriptor covers the magic number too. The lz4 format
+itself does not include the magic number. This was a bug in Kafka's first version, but v0 readers
+expect it.
 
 MAX_DECOMPRESSED_BYTES limits the size of the result, because a few bytes from the network can
 expand to gigabytes. Apache Kafka has no such limit.
@@ -42,9 +43,9 @@ _I32_BE: Final = struct.Struct(">i")
 
 
 class CompressionError(KafkaException):
-    """Bytes that their codec cannot read.
+    """Raised for bytes that the codec cannot read.
 
-    Like Kafka's, our broker answers UNKNOWN_SERVER_ERROR.
+    As in Kafka, the error in the response is UNKNOWN_SERVER_ERROR.
     """
 
     def __init__(self, message: str) -> None:
@@ -52,11 +53,11 @@ class CompressionError(KafkaException):
 
 
 class TooLargeError(CompressionError):
-    """Bytes that would be more than allowed when decompressed."""
+    """Raised if the decompressed bytes would be more than allowed."""
 
 
 def compression_type(attributes: int) -> CompressionType:
-    """Return the codec named in `attributes`; raise CompressionError for an unknown one."""
+    """Return the codec that `attributes` name; raise CompressionError for an unknown one."""
     codec = attributes & 0x07
     if codec > CompressionType.ZSTD:
         raise CompressionError(f"unknown compression type id {codec}")
@@ -64,7 +65,7 @@ def compression_type(attributes: int) -> CompressionType:
 
 
 def compress(codec: CompressionType, data: Buffer, magic: int = 2) -> bytes:
-    """Compress `data` into the codec's framing for message format `magic`. O(size)."""
+    """Return `data` compressed, in the codec's framing for message format `magic`. O(size)."""
     match codec:
         case CompressionType.NONE:
             return bytes(data)
@@ -85,10 +86,10 @@ def compress(codec: CompressionType, data: Buffer, magic: int = 2) -> bytes:
 def decompress(
     codec: CompressionType, data: Buffer, magic: int = 2, limit: int | None = None
 ) -> bytes:
-    """Decompress `data` from the codec's framing for message format `magic`.
+    """Return `data` decompressed, from the codec's framing for message format `magic`.
 
-    Raises CompressionError for bytes that the codec cannot read, and TooLargeError for a result
-    above `limit` bytes, MAX_DECOMPRESSED_BYTES if it is None. O(size of the result).
+    Raises CompressionError for bytes that the codec cannot read, and TooLargeError if the result
+    has more than `limit` bytes; None means MAX_DECOMPRESSED_BYTES. O(size of the result).
     """
     if limit is None:
         limit = MAX_DECOMPRESSED_BYTES
@@ -159,10 +160,11 @@ def _snappy_block(block: memoryview, limit: int) -> bytes:
 
 
 def _lz4_unpack(data: memoryview, magic: int, limit: int) -> bytes:
-    """Parse an lz4 frame here instead of in the library.
+    """Decompress an lz4 frame block by block.
 
-    This way the size of each block is limited. In message format v0, the checksum of the descriptor
-    may be the wrong one of the early days or the right one.
+    The frame is parsed here and not by the library, so that the size of each block can be limited.
+    In message format v0 the checksum of the descriptor is not checked, because it may be computed
+    in the old wrong way or in the right way.
     """
     if len(data) < 7 or bytes(data[:4]) != _LZ4_MAGIC:
         raise CompressionError("lz4: this is not an lz4 frame")
@@ -211,8 +213,8 @@ def _lz4_unpack(data: memoryview, magic: int, limit: int) -> bytes:
 def _zstd_unpack(data: bytes, limit: int) -> bytes:
     """Decompress a zstd frame by trying buffers of growing size.
 
-    The frame does not always state the size of the result (Java leaves it out). If a buffer is
-    full, the next one is four times larger.
+    The frame does not always state the size of the result (Java leaves it out). If a buffer is too
+    small, the next one is four times larger.
     """
     size = max(64 * 1024, 8 * len(data))
     while True:
@@ -232,7 +234,8 @@ def _zstd_unpack(data: bytes, limit: int) -> bytes:
 def _with_v0_checksum(frame: bytes) -> bytes:
     """Return the frame with the descriptor checksum of message format v0.
 
-    It covers magic and descriptor; in the lz4 format it covers only the descriptor.
+    This checksum covers the magic number and the descriptor. In the lz4 format it covers only the
+    descriptor.
     """
     end = 6 + (8 if frame[4] & 0x08 else 0)
     return frame[:end] + bytes(((xxh32_short(frame[:end]) >> 8) & 0xFF,)) + frame[end + 1 :]

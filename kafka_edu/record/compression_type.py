@@ -1,13 +1,14 @@
-"""The codecs by number (Kafka: CompressionType.java).
+"""The numbers of the compression codecs (Kafka: CompressionType.java).
 
-The module imports no codec, so Spark's executors, which have only some of them, can use it.
+This module imports no codec library. So Spark's executors, which have only some of the libraries,
+can import it.
 """
 
 from enum import IntEnum
 
 
 class CompressionType(IntEnum):
-    """The codec, as in the lowest three bits of a batch's attributes."""
+    """A codec; its number is in the lowest three bits of a batch's attributes."""
 
     NONE = 0
     GZIP = 1

@@ -2,8 +2,8 @@
 
 (Kafka: ControlRecordType.java, EndTransactionMarker.java.) A control batch holds one record. Its
 key is `version int16, type int16` (0 abort, 1 commit), and its value is `version int16, coordinator
-epoch int32`. Only brokers write control records: a producer that sends one gets an error. Consumers
-never hand them to the application.
+epoch int32`. Only brokers write control records; a producer that sends one gets an error. Consumers
+do not pass them to the application.
 """
 
 import struct
@@ -24,7 +24,7 @@ class ControlRecordType(IntEnum):
 
 
 class EndTransactionMarker(NamedTuple):
-    """The end of a transaction, and the epoch of the coordinator that decided it."""
+    """A marker: commit or abort, and the epoch of the coordinator that decided this."""
 
     type: ControlRecordType
     coordinator_epoch: int
@@ -33,7 +33,7 @@ class EndTransactionMarker(NamedTuple):
 def read_end_transaction_marker(batch: Buffer) -> EndTransactionMarker | None:
     """Return the marker in a control batch; None if compaction has emptied the batch.
 
-    Raises InvalidRecordError if the batch holds anything but such a marker.
+    Raises InvalidRecordError if the batch has anything but such a marker.
     """
     records = read_records(batch)
     if not records:
@@ -55,7 +55,7 @@ def build_end_transaction_marker(
     timestamp: int,
     offset: int = 0,
 ) -> bytes:
-    """Build the control batch that ends the transaction of `producer_id`."""
+    """Return the control batch that ends the transaction of `producer_id`."""
     record = Record(
         offset, timestamp, _KEY.pack(0, marker.type), _VALUE.pack(0, marker.coordinator_epoch)
     )

@@ -1,22 +1,22 @@
-"""Down-conversion: stored records for clients that know only older message formats.
+"""Down-conversion: convert stored records for clients that know only older message formats.
 
 (Kafka: RecordsUtil.java, LazyDownConversionRecords.java; KIP-283.)
 
     Fetch v0–1    message format v0              Fetch v4+    as stored in the log, by sendfile
     Fetch v2–3    message format v1
 
-Entries in that format or an older one are sent as they are. Other entries are unpacked and built
-again. Headers are lost, and in v0 timestamps too. Control batches are left out. A zstd batch cannot
-be converted for such a client.
+Entries in the client's format or an older one are sent as they are. Other entries are unpacked and
+built again in the client's format. Record headers are lost, and in v0 timestamps too. Control
+batches are left out. A zstd batch cannot be converted for such a client.
 
 The conversion runs piece by piece while the response is sent, one piece in each turn of the event
-loop. For each connection, at most CHUNK_BYTES of the log are unpacked in memory, or one batch if it
-is larger, however much is fetched.
+loop. For each connection, at most CHUNK_BYTES of the log are unpacked in memory at a time, or one
+batch if it is larger. This does not depend on how much is fetched.
 
-So the size of the response must be announced before it is known. Kafka announces the size of the
-records in the log, or that of the first converted entry if it is larger. Bytes beyond that size are
-cut off. Missing bytes are filled with the beginning of a batch that is too long for the response.
-Clients take it for a batch that was cut off, and ignore it.
+But the size of the response must be announced before the conversion is finished. Kafka announces
+the size of the records in the log, or the size of the first converted entry if that is larger.
+Converted bytes beyond the announced size are cut off. If bytes are missing, the response is filled
+with the beginning of a batch that is too long for it. Clients ignore an incomplete last batch.
 """
 
 import errno
@@ -32,20 +32,21 @@ from kafka_edu.record.memory_records import build_records, read_entry
 from kafka_edu.record.record_batch import HEADER_BYTES, BatchHeader, header_of_any_format
 
 CHUNK_BYTES: Final = 16 * 1024
-"""The bytes of the log that are converted at a time.
+"""The maximum bytes of the log that are converted at a time.
 
-One chunk takes 1 to 15 ms, in which the broker's loop does nothing else. Kafka has a thread for
-this and takes 128 KiB.
+One chunk takes 1 to 15 ms, in which the broker's event loop does nothing else. Kafka converts 128
+KiB at a time, in a thread.
 """
 _OVERFLOW: Final = struct.Struct(">qi")
 Entry = tuple[BatchHeader, Buffer]
 
 
 def lazily_down_converted(records: Part, magic: int, first_offset: int) -> Part:
-    """Return a part that converts `records` of the log to format `magic` while it is sent.
+    """Return a response part that converts `records` to format `magic` while it is sent.
 
-    The last entry of `records` may be cut off. The first entry is converted at once. A compressed
-    batch is returned with all its records, an uncompressed one only from `first_offset` on.
+    The last entry of `records` may be cut off. The first entry is converted at once. From a
+    compressed batch all records are returned, from an uncompressed one only those from
+    `first_offset` on.
 
     Raises UNSUPPORTED_COMPRESSION_TYPE if the first entry is a zstd batch, and every error of
     unpacking.
@@ -66,9 +67,9 @@ def lazily_down_converted(records: Part, magic: int, first_offset: int) -> Part:
 
 
 def down_convert(entries: list[Entry], magic: int, first_offset: int) -> bytes:
-    """Convert whole entries to format `magic`. O(bytes).
+    """Return whole entries converted to format `magic`. O(bytes).
 
-    Raises UNSUPPORTED_COMPRESSION_TYPE for zstd.
+    Raises KafkaException (UNSUPPORTED_COMPRESSION_TYPE) for a zstd batch.
     """
     out: list[Buffer] = []
     for header, entry in entries:
@@ -92,7 +93,7 @@ def down_convert(entries: list[Entry], magic: int, first_offset: int) -> bytes:
 
 
 def _chunks(entries: Iterator[Entry]) -> Iterator[list[Entry]]:
-    """Yield lists of entries, each of at most CHUNK_BYTES together, but of at least one entry."""
+    """Yield lists of entries: each has at most CHUNK_BYTES, or one entry that is larger."""
     chunk: list[Entry] = []
     size = 0
     for entry in entries:
@@ -106,7 +107,7 @@ def _chunks(entries: Iterator[Entry]) -> Iterator[list[Entry]]:
 
 
 def _entries(records: Part) -> Iterator[Entry]:
-    """Yield each whole entry; it is read from the file only then.
+    """Yield each whole entry; read it from the file only when it is needed.
 
     Raises OSError if the file has become shorter.
     """
@@ -136,7 +137,8 @@ def _read(records: Part, position: int, count: int) -> Buffer:
 def _filled(first: bytes, converted: Iterator[bytes], size: int) -> Iterator[Buffer]:
     """Yield exactly `size` bytes: the converted entries, cut off or filled up.
 
-    The size is announced already, so an entry that cannot be converted raises OSError.
+    Raises OSError if an entry cannot be unpacked, because `size` is already announced. At a zstd
+    batch the entries end, and the rest is filled up.
     """
     left = size
     piece = first

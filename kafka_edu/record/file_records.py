@@ -1,8 +1,8 @@
-"""The entries of a segment file (Kafka: FileRecords.java, FileLogInputStream.java).
+"""Read the entries of a segment file (Kafka: FileRecords.java, FileLogInputStream.java).
 
 A segment is a sequence of batches, or of messages of an older format, without gaps. The length of
-an entry leads to the next one. So a search walks over headers and reads 61 bytes of each batch. The
-sparse index only says where the walk begins.
+an entry leads to the next entry. So a search goes from header to header, and reads 61 bytes of each
+batch. The sparse index only gives the position where the search begins.
 """
 
 from collections.abc import Iterator
@@ -24,7 +24,7 @@ _READ_AHEAD: Final = 1024 * 1024
 
 
 def iter_file_headers(file: File, position: int, end: int) -> Iterator[tuple[int, BatchHeader]]:
-    """Yield position and header of each whole entry from `position` to `end`.
+    """Yield (position, header) of each whole entry from `position` to `end`.
 
     An entry must begin at `position`. Each entry costs one read of 61 bytes. Raises
     CorruptRecordError at bytes that cannot begin an entry.
@@ -51,9 +51,10 @@ def iter_file_headers(file: File, position: int, end: int) -> Iterator[tuple[int
 def iter_file_batches(
     file: File, position: int, end: int
 ) -> Iterator[tuple[int, BatchHeader, memoryview]]:
-    """Yield position, header and bytes of each whole entry from `position` to `end`.
+    """Yield (position, header, bytes) of each whole entry from `position` to `end`.
 
-    It reads a megabyte at a time. Recovery uses it, because recovery must check every byte.
+    The file is read a megabyte at a time. Recovery uses this function, because it must check every
+    byte.
     """
     chunk, start = memoryview(b""), position
     while end - position >= MIN_ENTRY_BYTES:
@@ -80,7 +81,7 @@ def iter_file_batches(
 
 
 def read_batch(file: File, position: int, header: BatchHeader) -> bytes:
-    """Return the whole entry whose header is at `position`."""
+    """Return the bytes of the whole entry whose header is at `position`."""
     return file.pread(header.batch_length + LOG_OVERHEAD, position)
 
 

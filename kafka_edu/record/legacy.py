@@ -5,16 +5,16 @@
     offset int64 | size int32 | crc uint32 | magic int8 | attributes int8
     | timestamp int64 (only v1) | key length int32, key | value length int32, value
 
-The CRC-32 (not CRC-32C) covers everything from the magic on, so a broker that sets an offset does
-not have to compute it again. Messages follow each other without any frame. A compressed set is one
-message, the wrapper; its value holds the compressed inner messages.
+The CRC-32 (not CRC-32C) covers everything from `magic` on. So a broker that sets the offset does
+not have to compute the CRC again. Messages follow each other without a common header. A compressed
+set of messages is one message, the wrapper. Its value has the compressed inner messages.
 
-In v0 the inner messages carry absolute offsets. To set them, a broker must unpack and compress the
-set again. In v1 the wrapper carries the offset of its last inner message, and the inner offsets
-count from 0: absolute = wrapper offset - last inner offset + inner offset.
+In v0 the inner messages have absolute offsets. To set these, a broker must unpack the set and
+compress it again. In v1 the wrapper has the offset of its last inner message, and the inner offsets
+begin at 0: absolute = wrapper offset - last inner offset + inner offset.
 
 Old clients read and write these formats, and a topic with an old message.format.version stores
-them. `read_old_produce` reads the records of a Produce v0–2.
+them.
 """
 
 import struct
@@ -42,7 +42,7 @@ _INT64: Final = struct.Struct(">q")
 
 
 class LegacyMessage(NamedTuple):
-    """One message as it is stored; the value of a wrapper is its compressed inner set.
+    """One message as it is stored; the value of a wrapper is the compressed inner messages.
 
     `timestamp` is -1 in v0.
     """
@@ -56,13 +56,14 @@ class LegacyMessage(NamedTuple):
     size_in_bytes: int
     crc: int
     is_valid: bool
-    """Whether the checksum is right."""
+    """Whether the stored checksum is right."""
 
 
 def iter_messages(buffer: Buffer, *, checked: bool = True) -> Iterator[LegacyMessage]:
     """Yield the messages of format v0 or v1 in `buffer`; an incomplete last one is left out.
 
-    Raises CorruptRecordError; for a wrong checksum only if `checked`. O(bytes).
+    Raises CorruptRecordError for broken bytes; for a wrong checksum only if `checked`. Raises
+    InvalidRecordError for a v2 batch among them. O(bytes).
     """
     view = memoryview(buffer)
     position = 0
@@ -112,10 +113,10 @@ def _read_bytes(raw: memoryview, at: int) -> tuple[bytes | None, int]:
 
 
 def inner_messages(message: LegacyMessage, *, checked: bool = True) -> list[LegacyMessage]:
-    """Return the message itself, or the inner messages of a wrapper. O(bytes).
+    """Return the inner messages of a wrapper, or the message itself if it is none. O(bytes).
 
-    Inner messages get absolute offsets and their timestamps. Raises an error for every fault inside
-    the wrapper; for a wrong checksum only if `checked`.
+    Inner messages get their absolute offsets and their timestamps. Raises an error for every fault
+    inside the wrapper; for a wrong checksum only if `checked`.
     """
     codec = compression_type(message.attributes)
     if not codec:
@@ -150,7 +151,7 @@ def inner_messages(message: LegacyMessage, *, checked: bool = True) -> list[Lega
 
 
 def inner_records(message: LegacyMessage) -> list[Record]:
-    """Return the records in one message, as `inner_messages` finds them."""
+    """Return the records in a message or in a wrapper, with absolute offsets."""
     return [
         Record(one.offset, one.timestamp, one.key, one.value) for one in inner_messages(message)
     ]
@@ -159,7 +160,7 @@ def inner_records(message: LegacyMessage) -> list[Record]:
 class OldProduce(NamedTuple):
     """The decoded records of a Produce v0–2.
 
-    The records are numbered from 0. `magic` and `compression` are the producer's, and
+    The records are numbered from 0. `magic` and `compression` are those that the producer used.
     `largest_message` is in bytes.
     """
 
@@ -168,11 +169,11 @@ class OldProduce(NamedTuple):
     compression: CompressionType
     largest_message: int
     log_append_time: bool
-    """Whether the producer set the timestamp type that only a broker may set."""
+    """Whether the producer set timestamp type LogAppendTime, which only a broker may set."""
     wrapper: LegacyMessage | None = None
-    """The compressed message, if it may be stored with a new offset and time only.
+    """The compressed message, if the broker may store it without compressing it again.
 
-    That requires v1, and inner messages numbered from 0.
+    Then only its offset and its time change. That requires v1, and inner messages numbered from 0.
     """
 
 
@@ -219,9 +220,10 @@ def read_old_produce(buffer: Buffer) -> OldProduce:
 
 
 def _survey(view: memoryview) -> tuple[list[int], int, int]:
-    """Return the magics in order of appearance, and the numbers of compressed and of all entries.
+    """Return (formats, compressed entries, all entries), and check sizes and formats.
 
-    Sizes and magics are checked.
+    The formats are the magic numbers in the order in which they first appear. The other two are
+    counts.
     """
     magics: list[int] = []
     wrappers = entries = position = 0
@@ -242,7 +244,7 @@ def _survey(view: memoryview) -> tuple[list[int], int, int]:
 def encode_message(
     offset: int, magic: int, attributes: int, timestamp: int, key: bytes | None, value: bytes | None
 ) -> bytes:
-    """Encode one message of format v0 or v1."""
+    """Return one message of format v0 or v1 as bytes."""
     body = bytearray((magic, attributes))
     if magic == 1:
         body += _INT64.pack(timestamp)
@@ -259,9 +261,9 @@ def build_message_set(
     *,
     log_append_time: bool = False,
 ) -> bytes:
-    """Build messages of format `magic`, inside one wrapper if compressed. O(bytes).
+    """Return messages of format `magic` as bytes; if compressed, inside one wrapper. O(bytes).
 
-    Headers are lost, because the older formats have none.
+    Record headers are lost, because the older formats have none.
     """
     time_bit = LOG_APPEND_TIME_BIT if log_append_time and magic == 1 else 0
     if not compression:

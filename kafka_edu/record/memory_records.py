@@ -1,4 +1,4 @@
-"""Log entries of any format: reading and building them.
+"""Read and build log entries of any message format.
 
 (Kafka: MemoryRecords.java, MemoryRecordsBuilder.java.)
 """
@@ -25,7 +25,7 @@ MAGICS: Final = (0, 1, 2)
 def read_entry(entry: Buffer) -> list[Record]:
     """Return the records of one whole entry: a v2 batch, an old message, or an old wrapper.
 
-    Raises the errors of the reader for that format. O(bytes).
+    Raises the errors of the function that reads that format. O(bytes).
     """
     if entry[MAGIC_OFFSET] == MAGIC_V2:
         return read_records(entry)
@@ -33,7 +33,7 @@ def read_entry(entry: Buffer) -> list[Record]:
 
 
 def read_all(entries: Buffer) -> list[Record]:
-    """Return the records of all whole entries, in order. O(bytes)."""
+    """Return the records of all whole entries in `entries`, in order. O(bytes)."""
     view = memoryview(entries)
     return [
         record
@@ -49,9 +49,9 @@ def build_records(
     *,
     timestamp_type: TimestampType = TimestampType.CREATE_TIME,
 ) -> bytes:
-    """Build an entry of at least one record in format `magic`. O(bytes).
+    """Return `records`, at least one, as bytes in message format `magic`. O(bytes).
 
-    Older formats have no headers, and v0 has no timestamps. Raises ValueError for zstd before v2.
+    Older formats have no record headers, and v0 has no timestamps.
     """
     if magic == MAGIC_V2:
         return build_batch(records, compression=compression, timestamp_type=timestamp_type)

@@ -1,7 +1,8 @@
-"""One record of a v2 batch, and the varints that it is written in.
+"""Encode and decode the records of a v2 batch, and the varints in them.
 
-(Kafka: DefaultRecord.java, ByteUtils.java; book §6.1.) A record stores differences from its batch:
-a timestamp delta and an offset delta. Each is a zigzag varint, so most take one byte:
+(Kafka: DefaultRecord.java, ByteUtils.java; book §6.1.) A record stores its timestamp and its offset
+as differences from the batch's base timestamp and base offset. These deltas and the lengths are
+zigzag varints, and most of them take one byte:
 
     length varint | attributes int8 | timestamp delta varlong | offset delta varint
     | key length varint, key | value length varint, value
@@ -18,9 +19,10 @@ from kafka_edu.common.errors import Errors, KafkaException
 
 
 class Record(NamedTuple):
-    """One message. `offset` is absolute; `timestamp` is in ms since 1970, or -1 if there is none.
+    """One message with its absolute offset.
 
-    The name of a header is text; its value is bytes or None.
+    `timestamp` is in ms since 1970, or -1 if there is none. The name of a header is text; its value
+    is bytes or None.
     """
 
     offset: int
@@ -31,16 +33,17 @@ class Record(NamedTuple):
 
 
 class InvalidRecordError(KafkaException):
-    """Bytes that do not have the form of a record or batch (Kafka: InvalidRecordException)."""
+    """Raised for bytes that are not a valid record or batch (Kafka: InvalidRecordException)."""
 
     def __init__(self, message: str) -> None:
         super().__init__(Errors.INVALID_RECORD, message)
 
 
 def append_varint(out: bytearray, value: int) -> None:
-    """Append `value` as a zigzag varint or varlong.
+    """Append `value` to `out` as a zigzag varint or varlong.
 
-    0, -1, 1, -2 … become 0, 1, 2, 3 …, written with seven bits in each byte, lowest bits first.
+    0, -1, 1, -2 … become 0, 1, 2, 3 … These are written with seven bits in each byte, lowest bits
+    first.
     """
     rest = (value << 1) ^ (value >> 63)
     while rest > 0x7F:
@@ -50,7 +53,7 @@ def append_varint(out: bytearray, value: int) -> None:
 
 
 def read_varint(data: bytes, position: int, max_bytes: int = 5) -> tuple[int, int]:
-    """Return the zigzag number at `position`, and the position after it.
+    """Return (number, position after it) of the zigzag varint at `position`.
 
     `max_bytes` is 5 for a varint and 10 for a varlong. Raises InvalidRecordError.
     """
@@ -74,8 +77,8 @@ def read_varint(data: bytes, position: int, max_bytes: int = 5) -> tuple[int, in
 
 
 def append_record(out: bytearray, record: Record, base_offset: int, base_timestamp: int) -> None:
-    """Append `record` to `out`, as deltas to the base of its batch."""
-    body = bytearray(b"\x00")  # attributes: no bit is in use
+    """Append `record` to `out`, with deltas to the batch's base offset and base timestamp."""
+    body = bytearray(b"\x00")  # attributes: no bit is used
     append_varint(body, record.timestamp - base_timestamp)
     append_varint(body, record.offset - base_offset)
     _append_bytes(body, record.key)
@@ -97,7 +100,7 @@ def _append_bytes(out: bytearray, data: bytes | None) -> None:
 
 
 def encode_records(records: Sequence[Record], base_offset: int, base_timestamp: int) -> bytes:
-    """Encode the records section of a batch, uncompressed. O(bytes)."""
+    """Return the records section of a batch as bytes, uncompressed. O(bytes)."""
     out = bytearray()
     for record in records:
         append_record(out, record, base_offset, base_timestamp)
@@ -111,9 +114,9 @@ def decode_records(
     base_timestamp: int,
     log_append_time: int | None = None,
 ) -> list[Record]:
-    """Decode the `count` records in `data`; they must fill it exactly. O(bytes).
+    """Return the `count` records in `data`, which they must fill exactly. O(bytes).
 
-    With `log_append_time`, every record gets that timestamp. Raises InvalidRecordError.
+    If `log_append_time` is given, every record gets that timestamp. Raises InvalidRecordError.
     """
     records = []
     position = 0

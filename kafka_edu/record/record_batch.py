@@ -1,6 +1,6 @@
 """The v2 record batch (Kafka: DefaultRecordBatch.java; book §6.1).
 
-A broker stores and serves a batch in the bytes in which it arrived.
+A broker stores a batch and sends it to consumers without changing the records' bytes.
 
     position  field                      position  field
      0  base offset            int64      27  base timestamp      int64
@@ -11,13 +11,13 @@ A broker stores and serves a batch in the bytes in which it arrived.
     21  attributes             int16      57  records count       int32
     23  last offset delta      int32      61  records, perhaps compressed
 
-`batch length` counts from position 12. The CRC covers everything from position 21 on, so a broker
-can set base offset and leader epoch without computing it again. Attributes: bits 0–2 codec, 3
-timestamp type, 4 transactional, 5 control. A batch of 10,000 records has one header of 61 bytes. In
-message format v0 or v1, it would have 10,000 headers.
+`batch length` counts the bytes from position 12 on. The CRC covers everything from position 21 on.
+So a broker can set base offset and leader epoch without computing the CRC again. The attributes
+are: bits 0–2 codec, bit 3 timestamp type, bit 4 transactional, bit 5 control. A batch of 10,000
+records has one header of 61 bytes. In message format v0 or v1, there would be 10,000 headers.
 
-A log may also hold older messages (see `legacy`). `header_of_any_format` describes every entry of a
-log by a BatchHeader, so that code which walks over entries needs no special case.
+A log may also contain older messages (see `legacy`). `header_of_any_format` describes every entry
+of a log as a BatchHeader. So code that goes from entry to entry needs no special case.
 """
 
 import struct
@@ -36,15 +36,21 @@ from kafka_edu.record.record import Record, decode_records, encode_records
 HEADER: Final = struct.Struct(">qiibIhiqqqhii")
 HEADER_BYTES: Final = 61
 HEADER_START: Final = struct.Struct(">qii")
-"""Base offset, length and leader epoch: the leader overwrites them, and the CRC leaves them out."""
+"""The layout of base offset, batch length, leader epoch: the first 16 bytes of a batch.
+
+The leader may overwrite these bytes, because the CRC does not cover them.
+"""
 LOG_OVERHEAD: Final = 12
-"""The bytes of base offset and length, which `batch length` does not count."""
+"""The number of bytes of base offset and length, which `batch length` does not count."""
 MAGIC_OFFSET: Final = 16
 CRC_OFFSET: Final = 17
 ATTRIBUTES_OFFSET: Final = 21
 MAGIC_V2: Final = 2
 MIN_LEGACY_BYTES: Final = 14
-"""The length of the shortest message of any format: v0 with a null key and a null value."""
+"""The smallest possible value of an entry's size field, in bytes.
+
+A v0 message with a null key and a null value has it.
+"""
 MIN_ENTRY_BYTES: Final = LOG_OVERHEAD + MIN_LEGACY_BYTES
 
 NO_PRODUCER_ID: Final = -1
@@ -60,18 +66,21 @@ CONTROL_BIT: Final = 0x20
 
 MAX_SEQUENCE: Final = 2**31 - 1
 _LEGACY: Final = struct.Struct(">qiIbbq")
-"""A message of v0 or v1 up to its timestamp. Only v1 has one; v0 has the key in that place."""
+"""The layout of a v0 or v1 message up to its timestamp.
+
+Only v1 has a timestamp; in v0 the key is in this place.
+"""
 
 
 class TimestampType(IntEnum):
-    """The source of a record's timestamp: its producer, or the leader when it appends."""
+    """Who set a record's timestamp: its producer (0), or the leader at the append (1)."""
 
     CREATE_TIME = 0
     LOG_APPEND_TIME = 1
 
 
 class CorruptRecordError(KafkaException):
-    """A size, magic or checksum that is wrong (Kafka: CorruptRecordException)."""
+    """Raised for a wrong size, magic or checksum (Kafka: CorruptRecordException)."""
 
     def __init__(self, message: str) -> None:
         super().__init__(Errors.CORRUPT_MESSAGE, message)
@@ -83,8 +92,8 @@ class BatchHeader(NamedTuple):
     `HEADER.unpack_from(buffer, position)` returns the values in about 0.3 µs.
 
     For a message of format v0 or v1, base offset and last offset are both the message's own offset.
-    For a compressed set, that is the offset of its last message. The max timestamp is the message's
-    own, -1 in v0. There is no epoch, no producer and no count (-1).
+    For a compressed set of messages, that is the offset of the last message in it. The max
+    timestamp is the message's own, and -1 in v0. Leader epoch, producer and records count are -1.
     """
 
     base_offset: int
@@ -116,7 +125,7 @@ class BatchHeader(NamedTuple):
 
     @property
     def compression(self) -> CompressionType:
-        """The codec. Raises CompressionError if the number names none."""
+        """The codec. Raises CompressionError if its number is unknown."""
         return compression_type(self.attributes)
 
     @property
@@ -137,9 +146,9 @@ class BatchHeader(NamedTuple):
 
     @property
     def last_sequence(self) -> int:
-        """The sequence number of the last record.
+        """The sequence number of the last record; -1 without a producer id.
 
-        Sequence numbers run to 2**31 - 1 and continue at 0, even within a batch.
+        After sequence number 2**31 - 1 comes 0, even within a batch.
         """
         return (
             increment_sequence(self.base_sequence, self.last_offset_delta)
@@ -149,7 +158,7 @@ class BatchHeader(NamedTuple):
 
 
 def increment_sequence(sequence: int, by: int) -> int:
-    """Return the sequence number `by` after `sequence`; after 2**31 - 1 comes 0."""
+    """Return the sequence number that is `by` after `sequence`; after 2**31 - 1 comes 0."""
     return sequence + by if sequence <= MAX_SEQUENCE - by else by - (MAX_SEQUENCE - sequence) - 1
 
 
@@ -158,12 +167,12 @@ def decrement_sequence(sequence: int, by: int) -> int:
 
 
 def parse_header(buffer: Buffer, position: int = 0) -> BatchHeader:
-    """Return the header of the batch at `position`; at least its 61 bytes must be there."""
+    """Return the header of the batch at `position`; all its 61 bytes must be there."""
     return BatchHeader._make(HEADER.unpack_from(buffer, position))
 
 
 def header_of_any_format(buffer: Buffer, position: int = 0) -> BatchHeader | None:
-    """Return the header of the entry at `position`, in any format. O(1).
+    """Return the header of the entry at `position`, in any message format. O(1).
 
     Returns None if the buffer ends before the header does. Raises CorruptRecordError for a size or
     magic that no entry has.
@@ -199,7 +208,7 @@ def header_of_any_format(buffer: Buffer, position: int = 0) -> BatchHeader | Non
 
 
 def iter_headers(buffer: Buffer) -> Iterator[tuple[int, BatchHeader]]:
-    """Yield position and header of each whole entry in `buffer`, in order. O(entries).
+    """Yield (position, header) of each whole entry in `buffer`, in order. O(entries).
 
     Entries may have any format; an incomplete last one is left out. Raises CorruptRecordError for a
     size or magic that no entry has.
@@ -223,9 +232,9 @@ def iter_headers(buffer: Buffer) -> Iterator[tuple[int, BatchHeader]]:
 
 
 def check_entry(batch_length: int, magic: int) -> None:
-    """Check the first 17 bytes of an entry against the rules of every format.
+    """Raise CorruptRecordError if an entry's length or magic is invalid.
 
-    Raises CorruptRecordError.
+    Both are in the first 17 bytes of an entry, in every format.
     """
     if batch_length < MIN_LEGACY_BYTES:
         raise CorruptRecordError(
@@ -242,7 +251,7 @@ def check_entry(batch_length: int, magic: int) -> None:
 
 
 def compute_crc(batch: Buffer) -> int:
-    """Return the CRC-32C of one whole batch, from its attributes on. O(size).
+    """Return the CRC-32C of one whole batch, computed from its attributes on. O(size).
 
     The bytes are copied once, because the library takes only `bytes`.
     """
@@ -251,9 +260,9 @@ def compute_crc(batch: Buffer) -> int:
 
 
 def check_crc(batch: Buffer, header: BatchHeader) -> None:
-    """Raise CorruptRecordError unless the entry's checksum is right.
+    """Raise CorruptRecordError unless the entry's stored checksum is right.
 
-    It is a CRC-32C in v2 and a CRC-32 before.
+    The checksum is a CRC-32C in v2 and a CRC-32 in older formats.
     """
     if header.magic == MAGIC_V2:
         computed = google_crc32c.value(bytes(memoryview(batch)[ATTRIBUTES_OFFSET:]))
@@ -278,7 +287,7 @@ def build_batch(
     is_transactional: bool = False,
     is_control: bool = False,
 ) -> bytes:
-    """Build a batch of at least one record. O(bytes).
+    """Return a batch of at least one record as bytes. O(bytes).
 
     Its base offset is the offset of the first record (0 for a producer). If `max_timestamp` is
     None, it is the latest timestamp of the records.
@@ -309,7 +318,7 @@ def build_batch(
 
 
 def assemble_batch(body: bytes, header: BatchHeader) -> bytes:
-    """Join header and records to one batch.
+    """Return a batch as bytes, made from header and records section.
 
     Length and CRC are computed; their values in `header` are ignored.
     """
@@ -322,9 +331,9 @@ def assemble_batch(body: bytes, header: BatchHeader) -> bytes:
 
 
 def read_records(batch: Buffer) -> list[Record]:
-    """Return the records of one whole batch, decompressed. O(bytes).
+    """Return the decompressed records of one whole batch. O(bytes).
 
-    Does not check the CRC. Raises InvalidRecordError or CompressionError.
+    The CRC is not checked. Raises InvalidRecordError or CompressionError.
     """
     header = parse_header(batch)
     codec = header.compression

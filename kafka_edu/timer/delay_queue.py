@@ -1,4 +1,7 @@
-"""The queue of buckets, by the time when they are due (Kafka: java.util.concurrent.DelayQueue)."""
+"""The queue of a timer's buckets, in order of the times when they are due.
+
+(Kafka: java.util.concurrent.DelayQueue.)
+"""
 
 from collections.abc import Callable
 from heapq import heappop, heappush
@@ -9,13 +12,13 @@ from kafka_edu.timer.timer_task_list import TimerTaskList
 class DelayQueue:
     """Buckets in order of their expiration (spec T2).
 
-    Thanks to this queue, the clock jumps to the next bucket and does not look at every empty tick.
+    With this queue, the clock jumps to the next bucket. It need not look at every empty tick.
 
     The queue is a heap, so `offer` and `poll` cost O(log buckets). Only the first task of a bucket
-    pays this price, and each level has at most `wheel_size` buckets, for any number of tasks.
-    Buckets with the same expiration leave in the order in which they entered. A bucket whose tasks
-    were all cancelled stays until its time. Owned by SystemTimer; shared by its wheels. Next hop:
-    ExpiredOperationReaper, which waits for the head.
+    has this cost. Each level has at most `wheel_size` buckets, for any number of tasks. Buckets
+    with the same expiration leave in the order in which they entered. A bucket whose tasks were all
+    cancelled stays until it is due. SystemTimer owns the queue, and all its wheels use it. Next:
+    ExpiredOperationReaper, which sleeps until the first bucket is due.
     """
 
     __slots__ = ("_count", "_heap", "on_earlier")
@@ -26,11 +29,11 @@ class DelayQueue:
         self.on_earlier: Callable[[], None] | None = None
         """Called when a bucket enters that is due before all others.
 
-        Code that sleeps until the head is due must wake up then.
+        Code that sleeps until the first bucket is due must wake up then.
         """
 
     def offer(self, bucket: TimerTaskList) -> None:
-        """Insert a bucket whose expiration has just been set. O(log buckets)."""
+        """Insert a bucket whose `expiration_ms` has just been set. O(log buckets)."""
         self._count += 1
         heap = self._heap
         earlier = not heap or bucket.expiration_ms < heap[0][0]
@@ -39,7 +42,7 @@ class DelayQueue:
             self.on_earlier()
 
     def poll(self, now_ms: int) -> tuple[int, TimerTaskList] | None:
-        """Remove and return the first bucket that is due at `now_ms`, with its expiration.
+        """Remove the first bucket if it is due at `now_ms`; return (expiration in ms, bucket).
 
         Returns None if no bucket is due.
         """
@@ -54,7 +57,7 @@ class DelayQueue:
         return self._heap[0][2] if self._heap else None
 
     def next_expiration_ms(self) -> int | None:
-        """Return the time when the next bucket is due, or None. O(1)."""
+        """Return the time in ms when the next bucket is due, or None. O(1)."""
         return self._heap[0][0] if self._heap else None
 
     def __len__(self) -> int:

@@ -1,4 +1,4 @@
-"""The timer: its wheels, the queue of their buckets, and the events about them.
+"""The timer: it uses the wheels and the queue of buckets, and emits the events about them.
 
 (Kafka: SystemTimer in Timer.scala.)
 """
@@ -29,25 +29,25 @@ from kafka_edu.trace.events.timer import (
 from kafka_edu.trace.tracer import Tracer
 
 TASKS_TOLD: Final = 8
-"""The maximum number of tasks of the next bucket that a gauge lists."""
+"""The maximum number of the next bucket's tasks that a gauge lists."""
 
 
 class SystemTimer:
     """Runs each task once, at its deadline (定时器).
 
-    If the owner calls `advance_clock` late, the task runs in that call.
+    If `advance_clock` is called late, the task runs in that call.
 
-    `add` gives the task to the lowest wheel. The wheel puts it into a bucket, and the bucket into
-    the delay queue. A task that is already due runs at once. `advance_clock` takes the buckets
-    whose time has come, moves the hands, and adds each of their tasks again. Some tasks move down
-    to a finer wheel; the others are due and run. A task never runs early, and it runs late only if
-    the owner's call is late.
+    `add` gives the task to the lowest wheel. The wheel puts the task into a bucket, and the bucket
+    into the delay queue. A task that is already due runs at once. `advance_clock` takes the buckets
+    that are due, moves the wheels' hands, and adds each task of these buckets again. Some of the
+    tasks move down to a finer wheel; the others are due and run. A task never runs early. It runs
+    late only if `advance_clock` is called late.
 
     All times are ms of the given clock, which must not run backward. Tasks run inside
-    `advance_clock` or `add`; they may add and cancel tasks of this timer. One event loop owns the
-    timer, so nothing needs a lock. `TimingWheel` in this module is a seam
-    (`kafka_edu.learner.seams`): a learner's wheel can take its place. All events about the timer
-    are emitted here. Next hop: TimingWheel; the purgatory's reaper calls `advance_clock`.
+    `advance_clock` or `add`; they may add and cancel tasks of this timer. Only one event loop uses
+    the timer, so it needs no lock. A learner's wheel can replace `TimingWheel` in this module
+    (`kafka_edu.learner.seams`). All events about the timer are emitted by this class. Next:
+    `TimingWheel.add` (timing_wheel.py). The purgatory's reaper calls `advance_clock`.
     """
 
     def __init__(
@@ -63,7 +63,7 @@ class SystemTimer:
         self._trace = trace
         self._queue = DelayQueue()
         self._made: dict[int, tuple[int, int]] = {1: (now_ms(), 0)}
-        """Level → when its wheel was created, and the delay of the task that needed it."""
+        """Level → (time when its wheel was created, delay of the task that needed it), in ms."""
         self.wheel: TimingWheel = TimingWheel(
             tick_ms,
             wheel_size,
@@ -72,7 +72,7 @@ class SystemTimer:
             on_overflow=self._wheel_created,
             on_cancelled=self._task_cancelled if trace is not None else None,
         )
-        """The lowest wheel."""
+        """The lowest wheel, with the shortest tick."""
         self.inserted_total = 0
         self.expired_total = 0
         self.demoted_total = 0
@@ -82,7 +82,7 @@ class SystemTimer:
 
     @property
     def size(self) -> int:
-        """The number of waiting tasks. O(levels · wheel_size): counted only on demand."""
+        """The number of waiting tasks, counted at each call. O(levels · wheel_size)."""
         return sum(
             bucket.size
             for wheel in self.wheel.wheels()
@@ -92,13 +92,13 @@ class SystemTimer:
 
     @property
     def cancelled_total(self) -> int:
-        """The number of cancelled tasks: those that were added, did not run, and no longer wait."""
+        """The number of tasks that were added and then cancelled."""
         return self.inserted_total - self.expired_total - self.size
 
     def add(self, task: TimerTask) -> None:
         """Run `task` in `task.delay_ms` from now. O(1).
 
-        If that is within the current tick, the task runs at once, inside this call.
+        If that time is within the current tick, the task runs at once, inside this call.
         """
         entry = TimerTaskEntry(task, task.delay_ms + self._now_ms())
         self.inserted_total += 1
@@ -118,7 +118,7 @@ class SystemTimer:
             )
 
     def advance_clock(self, now_ms: int) -> int:
-        """Run what is due at `now_ms`, and return how many tasks ran.
+        """Run the tasks that are due at `now_ms`, and return how many tasks ran.
 
         O(buckets that are due, and the tasks in them). Empty ticks cost nothing.
         """
@@ -128,15 +128,15 @@ class SystemTimer:
             self.wheel.advance_clock(expiration_ms)
             failed: Exception | None = None
             for entry in bucket.flush():
-                if entry.cancelled:  # a task of the same bucket ran before and cancelled it
+                if entry.cancelled:  # an earlier task of the bucket cancelled it
                     continue
                 if self.wheel.add(entry):
                     self._demoted(entry, expiration_ms, bucket)
                 else:
                     try:
                         self._expire(entry, now_ms, bucket.level, bucket.slot)
-                    # The other tasks of the bucket are in no list now. An error of this task must
-                    # not lose them.
+                    # The other tasks of the bucket are in no list now. They must still be added or
+                    # run, although this task has failed.
                     except Exception as error:
                         failed = error
                     expired += 1
@@ -145,7 +145,7 @@ class SystemTimer:
         return expired
 
     def next_expiration_ms(self) -> int | None:
-        """Return the time when `advance_clock` next has something to do, or None. O(1)."""
+        """Return the time in ms when `advance_clock` must next be called, or None. O(1)."""
         return self._queue.next_expiration_ms()
 
     def on_earlier(self, callback: Callable[[], None] | None) -> None:

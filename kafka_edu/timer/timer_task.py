@@ -1,10 +1,10 @@
-"""The task that a timer runs when its time has come (Kafka: TimerTask.scala)."""
+"""A task that a timer runs at the task's deadline (Kafka: TimerTask.scala)."""
 
 from typing import Protocol
 
 
 class Place(Protocol):
-    """A task's place in a timer (`TimerTaskEntry`)."""
+    """The place of a waiting task in a timer; `TimerTaskEntry` implements it."""
 
     def leave(self) -> None:
         """Take the task out of its bucket, because it was cancelled. O(1)."""
@@ -14,9 +14,9 @@ class Place(Protocol):
 class TimerTask:
     """A task (定时任务) that runs `delay_ms` after it is added to a timer.
 
-    While it waits, it knows its entry in the wheel, so it can be cancelled in O(1) without a
-    search. A task that is added again moves: its old entry is removed. Subclasses override `run`,
-    and `label` for the trace. Owned by the owner of the timer. Next hop: SystemTimer.add.
+    While the task waits, it has a reference to its entry in the wheel, so it can be cancelled in
+    O(1) without a search. If a waiting task is added again, its old entry is removed. Subclasses
+    override `run`, and `label` for the trace. Next: `SystemTimer.add` (system_timer.py).
     """
 
     __slots__ = ("delay_ms", "entry")
@@ -24,7 +24,7 @@ class TimerTask:
     def __init__(self, delay_ms: int) -> None:
         self.delay_ms = delay_ms
         self.entry: Place | None = None
-        """The place in the wheel.
+        """The task's place in the wheel.
 
         It is None before the task is added, after it has run, and after it was cancelled.
         """
@@ -39,7 +39,7 @@ class TimerTask:
         raise NotImplementedError(f"{type(self).__name__} must define `run`")
 
     def cancel(self) -> None:
-        """Never run this task. O(1).
+        """Make sure that this task will not run. O(1).
 
         Nothing happens if it has run, was cancelled before, or was never added.
         """

@@ -1,4 +1,4 @@
-"""A bucket of the wheel: a circular doubly linked list with a sentinel root (环形双向链表).
+"""A bucket of a timing wheel, as a circular doubly linked list of tasks (环形双向链表).
 
 (Kafka: TimerTaskList.scala, TimerTaskEntry.)
 """
@@ -11,15 +11,15 @@ from typing import Final
 from kafka_edu.timer.timer_task import TimerTask
 
 NOT_QUEUED: Final = -1
-"""The expiration of a bucket that is not in the delay queue."""
+"""The value of `expiration_ms` for a bucket that is not in the delay queue."""
 
 
 class TimerTaskEntry:
-    """One link of the list: a task and its deadline, `expiration_ms` on the timer's clock.
+    """One entry of the list: a task and its deadline (`expiration_ms`, on the timer's clock).
 
     The deadline stays the same when the entry moves from wheel to wheel. An entry is cancelled if
-    its task has another entry, or none. `next` and `prev` are valid only while `bucket` is set. An
-    entry that was removed keeps its old values, and nothing reads them.
+    its task has another entry, or none. `next` and `prev` are valid only while `bucket` is set.
+    After an entry is removed, its old `next` and `prev` are no longer read.
     """
 
     __slots__ = ("bucket", "expiration_ms", "next", "prev", "task")
@@ -28,7 +28,7 @@ class TimerTaskEntry:
     prev: TimerTaskEntry
 
     def __init__(self, task: TimerTask, expiration_ms: int) -> None:
-        if task.entry is not None:  # added a second time: it moves
+        if task.entry is not None:  # added again: the old entry is removed
             task.cancel()
         task.entry = self
         self.task = task
@@ -40,7 +40,7 @@ class TimerTaskEntry:
         return self.task.entry is not self
 
     def leave(self) -> None:
-        """Leave the bucket, because the task was cancelled. O(1)."""
+        """Remove this entry from its bucket, because the task was cancelled. O(1)."""
         bucket = self.bucket
         if bucket is not None:
             bucket.remove(self)
@@ -53,14 +53,14 @@ class TimerTaskList:
 
         root ⇄ first ⇄ second ⇄ … ⇄ last ⇄ root
 
-    The root holds no task, and an empty list is the root linked to itself. So `add` and `remove`
-    need no special case; both are O(1) and allocate nothing. Invariant: `size` is the number of
-    entries, and each of them has this list as its `bucket`.
+    The root has no task, and in an empty list the root is linked to itself. So `add` and `remove`
+    need no special case; both are O(1) and allocate nothing. Always true: `size` is the number of
+    entries, and each entry has this list as its `bucket`.
 
-    The delay queue holds buckets, not tasks. `expiration_ms` is the start of the time that the
-    bucket covers, or NOT_QUEUED. Within one turn of the wheel, all tasks of a bucket have the same
-    expiration. A new expiration means that the bucket is used again and must be queued again. Owned
-    by its TimingWheel. Next hop: DelayQueue.
+    The delay queue holds buckets, not tasks. `expiration_ms` is the start of the time span that the
+    bucket covers, or NOT_QUEUED. Within one turn of the wheel it is the same for all tasks of a
+    bucket. A new value means that the bucket is used again and must be queued again. The
+    TimingWheel owns its buckets. Next: `DelayQueue.offer` (delay_queue.py).
     """
 
     __slots__ = ("_root", "expiration_ms", "level", "on_cancelled", "size", "slot")
@@ -76,7 +76,10 @@ class TimerTaskList:
         self.expiration_ms = NOT_QUEUED
         self.size = 0
         self.on_cancelled = on_cancelled
-        """Called with each entry that `TimerTask.cancel` removed; the timer emits it."""
+        """Called with each entry that `TimerTask.cancel` has removed, and with this bucket.
+
+        The timer passes a function that emits the event.
+        """
         self._root = root = TimerTaskEntry(TimerTask(0), NOT_QUEUED)
         root.next = root.prev = root
 
@@ -91,7 +94,7 @@ class TimerTaskList:
         self.size += 1
 
     def remove(self, entry: TimerTaskEntry) -> None:
-        """Unlink `entry` if it is in this list. O(1)."""
+        """Remove `entry` if it is in this list. O(1)."""
         if entry.bucket is self:
             before = entry.prev
             after = entry.next
@@ -103,8 +106,8 @@ class TimerTaskList:
     def flush(self) -> list[TimerTaskEntry]:
         """Remove and return all entries, first to last, and clear the expiration. O(size).
 
-        The returned entries are in no list. The caller must skip those that are cancelled before it
-        comes to them.
+        The returned entries are in no list. Before the caller processes an entry, it must check
+        whether the entry was cancelled.
         """
         entries: list[TimerTaskEntry] = []
         root = self._root
@@ -119,7 +122,7 @@ class TimerTaskList:
         return entries
 
     def __iter__(self) -> Iterator[TimerTaskEntry]:
-        """Iterate from first to last. The list must not change meanwhile."""
+        """Yield the entries from first to last. The list must not change meanwhile."""
         entry = self._root.next
         while entry is not self._root:
             yield entry

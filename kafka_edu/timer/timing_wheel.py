@@ -1,4 +1,7 @@
-"""The hierarchical timing wheel (Kafka: TimingWheel.scala; book §6.2, 002 §3.4.4; 层级时间轮)."""
+"""The hierarchical timing wheel: wheels of buckets, each with a longer tick than the one below.
+
+(Kafka: TimingWheel.scala; book §6.2, 002 §3.4.4; 层级时间轮.)
+"""
 
 from __future__ import annotations
 
@@ -17,29 +20,30 @@ class TimingWheel:
 
     Kafka's SystemTimer uses 20 buckets of 1 ms.
 
-    `current_time_ms`, the hand (表盘指针), is a multiple of the tick. The bucket under the hand is
-    due. The wheel accepts deadlines in [current + tick, current + interval), where interval = tick
-    · size. So no task is ever put under the hand, and each bucket holds the tasks of only one tick.
-    The number of the bucket is deadline // tick % size, whatever the current time is. For example,
-    with tick 1 and size 20, a task of 2 ms at time 0 goes into bucket 2. At 2 ms, a task of 8 ms
-    (deadline 10) goes into bucket 10. A task of 19 ms (deadline 21) goes into bucket 1, which is
-    used again.
+    `current_time_ms` is the position of the wheel's hand (表盘指针), which is a multiple of the
+    tick. The bucket at the hand is due. The wheel accepts deadlines in [current + tick, current +
+    interval), where interval = tick · size. So no task is ever put into the bucket at the hand, and
+    each bucket holds the tasks of only one tick. The number of the bucket is deadline // tick %
+    size, whatever the current time is. For example, with tick 1 and size 20, a task of 2 ms at time
+    0 goes into bucket 2. At time 2, a task of 8 ms (deadline 10) goes into bucket 10. A task of 19
+    ms (deadline 21) goes into bucket 1, because 21 % 20 = 1.
 
-    A deadline that is too far away goes up to the next wheel, whose tick is this wheel's interval:
-    1 × 20, 20 × 20, 400 × 20 ms, 8 s × 20 … Each wheel is created when the first such task arrives.
-    A task of 350 ms goes to level 2, bucket 350 // 20 % 20 = 17. A task of 450 ms goes to level 3,
-    bucket 1, like every deadline in [400, 800).
+    A task whose deadline is too far away goes up to the next wheel, whose tick is this wheel's
+    interval: 1 × 20, 20 × 20, 400 × 20 ms, 8 s × 20 … Each wheel is created when the first such
+    task arrives. A task of 350 ms goes to level 2, bucket 350 // 20 % 20 = 17. A task of 450 ms
+    goes to level 3, bucket 1, like every deadline in [400, 800).
 
-    When that bucket is due, at 400, its tasks are added again. The task has 50 ms left and fits
-    into level 2, bucket 2 ([40, 60) from then). At 440 it has 10 ms left and goes to level 1; at
-    450 it is due. Each time, a task moves down (降级) by at least one level. So it moves at most
-    log_size(delay / tick) times, and insert and cancel are O(1) for any number of tasks. (The heap
-    of java.util.Timer needs O(log n). The book says O(n log n), which is the price of n inserts.)
+    When that bucket is due, at time 400, its tasks are added again. The task of 450 ms has 50 ms
+    left and goes into level 2, bucket 450 // 20 % 20 = 2. At time 440 it has 10 ms left and goes to
+    level 1; at time 450 it is due. Each time, a task moves down (降级) by at least one level. So it
+    moves at most log_size(delay / tick) times, and insert and cancel are O(1) for any number of
+    tasks. (The heap of java.util.Timer needs O(log n). The book says O(n log n), which is the price
+    of n inserts.)
 
-    The hand moves only when buckets are due, by `advance_clock`. As in Kafka, the hand of an idle
-    timer stands still. Invariant: every queued bucket of a wheel is due after `current_time_ms` and
-    before `current_time_ms` + interval. Owned by SystemTimer, which also owns the DelayQueue and
-    emits the events. Next hop: TimerTaskList.
+    `advance_clock` moves the hand, and only when a bucket is due. As in Kafka, the hand of an idle
+    timer does not move. Always true: every queued bucket of a wheel is due after `current_time_ms`
+    and before `current_time_ms` + interval. SystemTimer owns the wheels and the DelayQueue, and
+    emits the events. Next: `TimerTaskList.add` (timer_task_list.py).
     """
 
     __slots__ = (
@@ -69,7 +73,7 @@ class TimingWheel:
         """Create an empty wheel.
 
         `on_overflow` is called with each wheel that is created above this one, and with the
-        deadline that needed it. `on_cancelled` is handed to the buckets.
+        deadline of the task that needed it. `on_cancelled` is passed to the buckets.
         """
         if tick_ms < 1 or wheel_size < 2:
             raise ValueError(
@@ -83,7 +87,7 @@ class TimingWheel:
         self._end_ms = self.current_time_ms + self.interval_ms
         self.level = level
         self.buckets: list[TimerTaskList | None] = [None] * wheel_size
-        """Each bucket is created when its first task arrives."""
+        """The buckets by number; each is created when its first task arrives."""
         self.overflow_wheel: TimingWheel | None = None
         self.queue = queue
         self.on_overflow = on_overflow
@@ -132,7 +136,7 @@ class TimingWheel:
         return bucket
 
     def add_overflow_wheel(self, deadline_ms: int) -> TimingWheel:
-        """Create the next wheel up, for a task due at `deadline_ms`."""
+        """Create and return the next wheel up, because a task is due at `deadline_ms`."""
         above = TimingWheel(
             self.interval_ms,
             self.wheel_size,
@@ -148,12 +152,12 @@ class TimingWheel:
         return above
 
     def wheels(self) -> Iterator[TimingWheel]:
-        """Yield this wheel and those above it, lowest first."""
+        """Yield this wheel and the wheels above it, lowest first."""
         wheel: TimingWheel | None = self
         while wheel is not None:
             yield wheel
             wheel = wheel.overflow_wheel
 
     def counts(self) -> tuple[int, ...]:
-        """Return the number of tasks in each bucket. O(wheel_size)."""
+        """Return the number of tasks in each bucket, by bucket number. O(wheel_size)."""
         return tuple([0 if bucket is None else bucket.size for bucket in self.buckets])

@@ -1,4 +1,7 @@
-"""The wait for a member's next sign of life (Kafka: DelayedHeartbeat.scala; spec D2)."""
+"""The purgatory operation that waits for a member's next heartbeat or other sign of life.
+
+(Kafka: DelayedHeartbeat.scala; spec D2.)
+"""
 
 from collections.abc import Hashable
 from typing import ClassVar, NamedTuple, Protocol
@@ -9,7 +12,10 @@ from kafka_edu.trace.events.purgatory import Requirement
 
 
 class MemberKey(NamedTuple):
-    """The purgatory key of one member; checked when it shows a sign of life, or is removed."""
+    """The purgatory key under which one member's DelayedHeartbeat waits.
+
+    The purgatory checks this key when the member shows a sign of life, or is removed.
+    """
 
     group: str
     member: str
@@ -19,7 +25,7 @@ class MemberKey(NamedTuple):
 
 
 class Expects(Protocol):
-    """The part of GroupRebalancer that decides whether a DelayedHeartbeat is fulfilled."""
+    """The part of GroupRebalancer that decides whether a DelayedHeartbeat may end."""
 
     def is_heartbeat_fulfilled(
         self, group: GroupMetadata, member_id: str, is_pending: bool
@@ -31,14 +37,16 @@ class Expects(Protocol):
 
 
 class DelayedHeartbeat(DelayedOperation):
-    """Waits for the next sign of life of a member.
+    """Waits for a member's next sign of life.
 
-    Any sign of life completes it and starts the next one. If the session time-out expires first,
-    the member is removed from the group.
+    A sign of life is Heartbeat, JoinGroup, SyncGroup or OffsetCommit. It completes this operation
+    and starts the next one. If the session time-out expires first, the member is removed from the
+    group.
 
-    A pending member (`is_pending`, KIP-394) must send its JoinGroup in that time. The operation
-    waits under the member's key in the purgatory "Heartbeat". Ten thousand members need ten
-    thousand timer tasks, and each heartbeat sets and cancels one in O(1).
+    A pending member (`is_pending`, KIP-394) has an id, and must send JoinGroup with that id within
+    its session time-out. The operation waits under the member's key in the purgatory "Heartbeat".
+    Ten thousand members need ten thousand timer tasks. Each heartbeat cancels one task and adds
+    one, in O(1).
     """
 
     __slots__ = ("_group", "_is_pending", "_member_id", "_rebalancer")
@@ -74,7 +82,7 @@ class DelayedHeartbeat(DelayedOperation):
         )
 
     def on_complete(self) -> None:
-        """Do nothing: there is no response, and the code that completed it continues."""
+        """Do nothing: a heartbeat needs no delayed response."""
 
     def on_expiration(self) -> None:
         self._rebalancer.on_expire_heartbeat(self._group, self._member_id, self._is_pending)

@@ -1,7 +1,7 @@
-"""The operations that wait while a group rebalances.
+"""The purgatory operations that wait while a group rebalances.
 
-(Kafka: DelayedJoin.scala, DelayedSync.scala; book 000 §6.3; spec D2.) All of them wait under their
-group's key in the purgatory "Rebalance", until their time-out.
+(Kafka: DelayedJoin.scala, DelayedSync.scala; book 000 §6.3; spec D2.) Each operation waits under
+its group's key in the purgatory "Rebalance", at most until its time-out.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from kafka_edu.trace.events.purgatory import Requirement
 
 
 class JoinKey(NamedTuple):
-    """The purgatory key of a group's DelayedJoin.
+    """The purgatory key under which a group's DelayedJoin waits.
 
-    It is checked when a member has joined or left, or when the group no longer waits for it.
+    The purgatory checks this key when a member has joined or left the group.
     """
 
     group: str
@@ -29,7 +29,10 @@ class JoinKey(NamedTuple):
 
 
 class SyncKey(NamedTuple):
-    """The purgatory key of a group's DelayedSync; checked when a member has sent SyncGroup."""
+    """The purgatory key under which a group's DelayedSync waits.
+
+    The purgatory checks this key when a member has sent SyncGroup.
+    """
 
     group: str
     what: str = "sync"
@@ -39,7 +42,7 @@ class SyncKey(NamedTuple):
 
 
 class Rebalancing(Protocol):
-    """The part of GroupRebalancer that decides what follows when a wait is over."""
+    """The part of GroupRebalancer that is called when a DelayedJoin or DelayedSync has ended."""
 
     def on_complete_join(self, group: GroupMetadata) -> None: ...
 
@@ -49,8 +52,9 @@ class Rebalancing(Protocol):
 class DelayedJoin(DelayedOperation):
     """Waits until all known members of a group have joined again.
 
-    Meanwhile their JoinGroup requests wait. When the rebalance time-out of the slowest member is
-    over, members that have not joined are removed. Next hop: GroupRebalancer.on_complete_join.
+    Meanwhile their JoinGroup requests get no response. When the longest rebalance time-out of all
+    members is over, members that have not joined are removed. Next:
+    `GroupRebalancer.on_complete_join` (group_rebalancer.py).
     """
 
     __slots__ = ("_group", "_rebalancer")
@@ -65,7 +69,7 @@ class DelayedJoin(DelayedOperation):
         return f"join {self._group.group_id}, generation {self._group.generation_id + 1}"
 
     def try_complete(self) -> bool:
-        """Complete if all have joined. O(1), because the group keeps count."""
+        """Complete if all members have joined. O(1), because the group counts them."""
         return self._group.has_all_members_joined and self.force_complete()
 
     def on_complete(self) -> None:
@@ -77,7 +81,7 @@ class DelayedJoin(DelayedOperation):
         return "all members have joined" if by is CompletedBy.EVENT else by.value
 
     def why_waiting(self) -> tuple[Requirement, ...]:
-        """Return how many members it waits for, and those that have not joined."""
+        """Return how many members must join, how many have joined, and which are missing."""
         group = self._group
         missing = tuple((member.name, 0) for member in group.not_yet_rejoined) + tuple(
             (member_id, 0) for member_id in group.pending_members
@@ -92,8 +96,9 @@ class InitialDelayedJoin(DelayedJoin):
     """Waits for more members in the first rebalance of an empty group.
 
     The consumers of a service start one after the other, and each would cause a rebalance. So the
-    group waits for group.initial.rebalance.delay.ms, even if all known members have joined. Each
-    newcomer makes it wait once more, up to the rebalance time-out in total.
+    group waits for group.initial.rebalance.delay.ms, even if all known members have joined. If new
+    members join during that delay, the group waits for one more delay. The total is at most the
+    rebalance time-out.
 
     An example: the delay is 3 s, the rebalance time-out 300 s, and members join at 0 s, 2 s and 4
     s. The wait ends at 9 s, because no member joined between 6 s and 9 s.
@@ -116,7 +121,7 @@ class InitialDelayedJoin(DelayedJoin):
         self._remaining_ms = remaining_ms
 
     def try_complete(self) -> bool:
-        """Return False, because only time ends this wait."""
+        """Return False, because this wait ends only when its time is over."""
         return False
 
     def on_complete(self) -> None:
@@ -152,10 +157,10 @@ class InitialDelayedJoin(DelayedJoin):
 
 
 class DelayedSync(DelayedOperation):
-    """Gives each member the rebalance time-out once more to ask for its assignment.
+    """Waits until all members have sent SyncGroup, at most for the rebalance time-out.
 
-    A member that does not send SyncGroup in that time is removed (2.8). In 2.0 such a member blocks
-    no other member, but stays as long as it sends heartbeats.
+    A member that does not send SyncGroup in that time is removed (Kafka 2.8). In Kafka 2.0 such a
+    member stays as long as it sends heartbeats, and no other member waits for it.
     """
 
     __slots__ = ("_generation_id", "_group", "_rebalancer")
@@ -183,7 +188,7 @@ class DelayedSync(DelayedOperation):
         return self._is_over and self.force_complete()
 
     def on_complete(self) -> None:
-        """Do nothing: the SyncGroup requests are answered elsewhere."""
+        """Do nothing: GroupRebalancer sends the responses to SyncGroup."""
 
     def on_expiration(self) -> None:
         self._rebalancer.on_expire_pending_sync(self._group, self._generation_id)

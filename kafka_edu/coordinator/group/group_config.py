@@ -1,7 +1,7 @@
 """The settings of the group coordinator, with Kafka's names.
 
-(Kafka: GroupConfig, OffsetConfig.scala.) There are no defaults here; only
-`server.kafka_config_keys` has defaults.
+(Kafka: GroupConfig, OffsetConfig.scala.) The defaults are not in this module but in
+`server.kafka_config_keys`.
 """
 
 from typing import NamedTuple
@@ -10,7 +10,7 @@ from kafka_edu.record.compression import CompressionType
 
 
 class GroupConfig(NamedTuple):
-    """Settings of membership. Times in ms; each field has the name of its key."""
+    """The settings for the members of groups. Times are in ms; each field has its key's name."""
 
     group_min_session_timeout_ms: int
     group_max_session_timeout_ms: int
@@ -19,18 +19,17 @@ class GroupConfig(NamedTuple):
 
 
 class OffsetConfig(NamedTuple):
-    """Settings of committed offsets and their topic. Times in ms, sizes in bytes."""
+    """The settings for committed offsets and their topic. Times are in ms, sizes in bytes."""
 
     offset_metadata_max_bytes: int
-    """As in Kafka, it counts characters."""
+    """The maximum length of a commit's metadata; in characters, as in Kafka."""
     offsets_load_buffer_size: int
     offsets_retention_ms: int
-    """offsets.retention.minutes"""
+    """The time in ms after which unused offsets expire (offsets.retention.minutes)."""
     offsets_retention_check_interval_ms: int
     compression: CompressionType
-    """offsets.topic.compression.codec"""
+    """The compression of the batches in the topic (offsets.topic.compression.codec)."""
     offsets_commit_timeout_ms: int
     offsets_commit_required_acks: int
     inter_broker_protocol_version: tuple[int, int]
-    """It decides in which version records are written, so that the oldest broker can read them.
-    """
+    """Decides the version of written records, so that the oldest broker can read them."""

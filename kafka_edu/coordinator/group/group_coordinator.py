@@ -1,17 +1,18 @@
 """The group coordinator: it answers the requests of group members and consumers.
 
-(Kafka: GroupCoordinator.scala; book 001, 002 §6; spec O1, O2.) It is synchronous: each request is
-answered by its `respond`, now or when its wait is over. Every request is first checked: does this
-broker coordinate the group at all? Then the member is checked: it may be fenced
-(FENCED_INSTANCE_ID), unknown (UNKNOWN_MEMBER_ID), or of an old generation (ILLEGAL_GENERATION). The
-response in each state is in the method of the request.
+(Kafka: GroupCoordinator.scala; book 001, 002 §6; spec O1, O2.) It is synchronous. A request's
+function `respond` is called with the response, either at once or when the wait is over. First each
+request is checked: does this broker coordinate the group at all? Then the member is checked. It may
+be fenced (FENCED_INSTANCE_ID), unknown (UNKNOWN_MEMBER_ID), or of an old generation
+(ILLEGAL_GENERATION). Each kind of request has one `handle_…` method, which decides the response in
+each state of the group.
 
     JoinGroup   → waits for the other members    → the new generation
     SyncGroup   → waits for the leader's request → the member's assignment
     Heartbeat   → at once: is there a rebalance?
     LeaveGroup  → at once
 
-Previous hop: apis/groups, apis/offsets. Next hop: GroupRebalancer, GroupMetadataManager.
+The requests come from apis/groups and apis/offsets. Next: GroupRebalancer and GroupMetadataManager.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -46,18 +47,18 @@ NO_GENERATION: Final = -1
 
 
 class Client(NamedTuple):
-    """The client that sends a request, for DescribeGroups."""
+    """The client that sent a request, as DescribeGroups shows it."""
 
     client_id: str
     host: str
-    """For example `/127.0.0.1`."""
+    """The client's address, for example `/127.0.0.1`."""
 
 
 class Member(NamedTuple):
-    """The identity that a request claims.
+    """The member that a request names as its sender.
 
-    Empty id, no instance id and generation -1 mean a client outside the group that only commits
-    offsets.
+    A client outside the group, which only commits offsets, has an empty id, no instance id and
+    generation -1.
     """
 
     member_id: str = NO_MEMBER_ID
@@ -75,9 +76,9 @@ class MemberSummary(NamedTuple):
 
 
 class GroupSummary(NamedTuple):
-    """A group in the form of DescribeGroups.
+    """A group as DescribeGroups shows it.
 
-    Protocol, metadata and assignments are filled only for a stable group.
+    Protocol, metadata and assignments are filled only while the group is stable.
     """
 
     state: str
@@ -87,15 +88,15 @@ class GroupSummary(NamedTuple):
 
 
 DEAD_GROUP: Final = GroupSummary(GroupState.DEAD)
-"""The summary of an unknown group."""
+"""The summary in the response about a group that does not exist."""
 NO_GROUP: Final = GroupSummary(NO_STATE)
-"""The summary in a response with an error."""
+"""The summary in a response that has an error."""
 
 
 class GroupCoordinator:
-    """The coordinator of all groups whose partition this broker leads.
+    """The coordinator of all groups whose partition of `__consumer_offsets` this broker leads.
 
-    Owned by the broker's loop.
+    Used only in the broker's event loop.
     """
 
     def __init__(
@@ -110,12 +111,12 @@ class GroupCoordinator:
         self._rebalancer = rebalancer
         self._random = random
         self.is_active = True
-        """False from the broker's shutdown on; requests then get COORDINATOR_NOT_AVAILABLE."""
+        """False after the broker's shutdown began; requests then get COORDINATOR_NOT_AVAILABLE."""
 
     def _status(self, group_id: str, *, empty_id_is_valid: bool = False) -> Errors:
-        """Return NONE if this broker can answer requests for the group now, else the error.
+        """Return NONE if this broker can handle requests for the group now, else the error.
 
-        The empty name is a valid group for offsets, but not for members.
+        The empty group name is valid for offsets, but not for members.
         """
         if not group_id and not empty_id_is_valid:
             return Errors.INVALID_GROUP_ID
@@ -126,7 +127,7 @@ class GroupCoordinator:
         return Errors.NONE if self._manager.is_group_local(group_id) else Errors.NOT_COORDINATOR
 
     def _check_member(self, group: GroupMetadata, member: Member, operation: str) -> Errors:
-        """Return NONE if `member` is a member of the current generation, else the error."""
+        """Return NONE if `member` belongs to the group's current generation, else the error."""
         if group.state is GroupState.DEAD:
             return Errors.COORDINATOR_NOT_AVAILABLE
         if group.is_static_member_fenced(member.member_id, member.group_instance_id, operation):
@@ -147,10 +148,10 @@ class GroupCoordinator:
         require_known_member_id: bool,
         respond: JoinCallback,
     ) -> None:
-        """Handle JoinGroup: a member wants to be in the next generation.
+        """Handle JoinGroup: its sender wants to be a member of the next generation.
 
-        With `require_known_member_id`, a new member first gets its id, and joins again with it
-        (KIP-394).
+        With `require_known_member_id`, a new member first gets its id in an error response, and
+        then joins again with this id (KIP-394).
         """
         error = self._status(request.group_id)
         if (
@@ -189,10 +190,10 @@ class GroupCoordinator:
             self._rebalancer.check_join(group)
 
     def _has_room(self, group: GroupMetadata, member_id: str) -> bool:
-        """Return whether the group has room for this member (group.max.size, KIP-389).
+        """Return whether group.max.size leaves a place for the member (KIP-389).
 
-        Existing members may stay. During PreparingRebalance, the members that join first get the
-        places.
+        Existing members may stay. But during PreparingRebalance, the members that join first get
+        the places.
         """
         if group.state in (GroupState.EMPTY, GroupState.DEAD):
             return True
@@ -254,7 +255,7 @@ class GroupCoordinator:
             reason = "the leader joins again: it may want to make a new assignment"
         elif group.state is GroupState.STABLE and not same:
             reason = "a member joins again with other protocols"
-        else:  # the response to its JoinGroup was probably lost: it is sent once more
+        else:  # the response to its JoinGroup was probably lost, and is sent again
             members = (
                 group.current_members()
                 if leads and group.state is GroupState.COMPLETING_REBALANCE
@@ -276,12 +277,15 @@ class GroupCoordinator:
         self._rebalancer.update_member_and_rebalance(group, member, protocols, respond, reason)
 
     def handle_sync_group(self, request: SyncGroupRequest, respond: SyncCallback) -> None:
-        """Handle SyncGroup: a member asks for its assignment, and the leader sends all of them."""
+        """Handle SyncGroup: it requests the member's assignment.
+
+        The SyncGroup of the leader also brings the assignments of all members.
+        """
         error = self._status(request.group_id)
         if error is Errors.COORDINATOR_LOAD_IN_PROGRESS:
             error = (
                 Errors.REBALANCE_IN_PROGRESS
-            )  # its rebalance was lost together with the old coordinator
+            )  # the old coordinator's unfinished rebalance is lost
         group = self._manager.get_group(request.group_id) if error is Errors.NONE else None
         if group is None:
             respond(SyncGroupResult(error or Errors.UNKNOWN_MEMBER_ID))
@@ -319,13 +323,14 @@ class GroupCoordinator:
             )
 
     def handle_heartbeat(self, group_id: str, member: Member) -> Errors:
-        """Handle Heartbeat; REBALANCE_IN_PROGRESS means that the member must join again.
+        """Handle Heartbeat: note the sign of life, and return the error for the response.
 
-        While the group waits for the assignment, the result is NONE.
+        REBALANCE_IN_PROGRESS means that the member must join again. While the group waits for the
+        leader's assignment, the result is NONE.
         """
         error = self._status(group_id)
         if error is Errors.COORDINATOR_LOAD_IN_PROGRESS:
-            return Errors.NONE  # any member's session begins again when the group is loaded
+            return Errors.NONE  # when the group is loaded, each session begins again
         if error is not Errors.NONE:
             return error
         group = self._manager.get_group(group_id)
@@ -346,9 +351,10 @@ class GroupCoordinator:
     def handle_leave_group(
         self, group_id: str, members: Sequence[Member]
     ) -> tuple[Errors, list[Errors]]:
-        """Handle LeaveGroup; return the group's error, and each member's error if that is NONE.
+        """Handle LeaveGroup: remove members; return the group's error and each member's error.
 
-        A static member can be named by its instance id alone.
+        If the group has an error, the list of members' errors is empty. A static member can be
+        named by its instance id alone.
         """
         error = self._status(group_id)
         if error is not Errors.NONE:
@@ -382,11 +388,11 @@ class GroupCoordinator:
         offsets: Mapping[TopicPartition, OffsetAndMetadata],
         respond: Callable[[CommitErrors], None],
     ) -> None:
-        """Commit offsets.
+        """Handle OffsetCommit: commit offsets of the group.
 
         Without a generation (-1), a commit is allowed only while the group has no members. A member
-        may commit even while the group gathers, because it learns of the rebalance by its
-        heartbeat. It may not commit while the assignment is being made.
+        may still commit during PreparingRebalance, because it learns of the rebalance only by its
+        next heartbeat. It may not commit during CompletingRebalance.
         """
         error = self._status(group_id, empty_id_is_valid=True)
         group = self._manager.get_group(group_id) if error is Errors.NONE else None
@@ -427,9 +433,10 @@ class GroupCoordinator:
         offsets: Mapping[TopicPartition, OffsetAndMetadata],
         respond: Callable[[CommitErrors], None],
     ) -> None:
-        """Commit offsets within a transaction; they count when it commits.
+        """Handle TxnOffsetCommit: commit offsets as part of a transaction.
 
-        Member and generation are checked if the producer sends them (KIP-447).
+        They become valid when the transaction commits. Member and generation are checked if the
+        producer sends them (KIP-447).
         """
         error = self._status(group_id)
         if error is not Errors.NONE:
@@ -461,7 +468,7 @@ class GroupCoordinator:
     def handle_fetch_offsets(
         self, group_id: str, partitions: Collection[TopicPartition] | None, *, require_stable: bool
     ) -> tuple[Errors, dict[TopicPartition, tuple[Errors, OffsetAndMetadata | None]]]:
-        """Return the group's error, and each partition's error and committed offset.
+        """Handle OffsetFetch: return the group's error, and each partition's error and offset.
 
         If `partitions` is None, return all committed offsets. With `require_stable`, an offset that
         is being written or is part of an open transaction gets UNSTABLE_OFFSET_COMMIT (KIP-447).
@@ -484,10 +491,10 @@ class GroupCoordinator:
     def handle_delete_offsets(
         self, group_id: str, partitions: Sequence[TopicPartition]
     ) -> tuple[Errors, dict[TopicPartition, Errors]]:
-        """Delete committed offsets (KIP-496).
+        """Handle OffsetDelete: return the group's error and each partition's error (KIP-496).
 
-        If the group is empty, any offset may be deleted; else only those of topics that no consumer
-        of the group reads.
+        If the group is empty, any offset may be deleted. Otherwise only offsets of topics may be
+        deleted that no consumer of the group reads.
         """
         error = self._status(group_id)
         if error is not Errors.NONE:
@@ -518,9 +525,10 @@ class GroupCoordinator:
     def handle_list_groups(
         self, states: Collection[str]
     ) -> tuple[Errors, list[tuple[str, str, str]]]:
-        """Return (group, protocol type, state) of the groups in these states, or of all groups.
+        """Handle ListGroups: return (group, protocol type, state) of the groups in these states.
 
-        While a partition is loading, the list comes with an error.
+        An empty `states` means all groups. While a partition is being loaded, the list comes with
+        the error COORDINATOR_LOAD_IN_PROGRESS.
         """
         if not self.is_active:
             return Errors.COORDINATOR_NOT_AVAILABLE, []
@@ -532,7 +540,10 @@ class GroupCoordinator:
         ]
 
     def handle_describe_group(self, group_id: str) -> tuple[Errors, GroupSummary]:
-        """Return state and members; an unknown group is Dead, without an error."""
+        """Handle DescribeGroups for one group: return its error, and its state and members.
+
+        A group that does not exist is described as Dead, without an error.
+        """
         error = self._status(group_id, empty_id_is_valid=True)
         if error is not Errors.NONE:
             return error, NO_GROUP
@@ -540,7 +551,7 @@ class GroupCoordinator:
         return Errors.NONE, DEAD_GROUP if group is None else _summary(group)
 
     def handle_delete_groups(self, group_ids: Sequence[str]) -> dict[str, Errors]:
-        """Delete groups without members, with their offsets (KIP-229)."""
+        """Handle DeleteGroups: delete groups without members, with their offsets (KIP-229)."""
         return {group_id: self._delete_group(group_id) for group_id in dict.fromkeys(group_ids)}
 
     def _delete_group(self, group_id: str) -> Errors:
@@ -567,9 +578,9 @@ def _protocols(request: JoinGroupRequest) -> tuple[Protocol, ...]:
 
 
 def _member(member_id: str, request: JoinGroupRequest, client: Client) -> MemberMetadata:
-    """Create the member that the request describes.
+    """Create the member that a JoinGroup request describes.
 
-    A rebalance time-out of -1 (v0 has none) means the session time-out.
+    A rebalance time-out of -1 means that it equals the session time-out (JoinGroup v0 has none).
     """
     session_timeout_ms, rebalance_timeout_ms = (
         request.session_timeout_ms,

@@ -1,9 +1,9 @@
-"""Reads the records of a partition of `__consumer_offsets`, batch by batch.
+"""Reads groups from the records of one partition of `__consumer_offsets`, batch by batch.
 
-(Kafka: doLoadGroupsAndOffsets in GroupMetadataManager.scala.) The last value of a key counts, and a
-tombstone removes the key. Offsets of a transaction count when its commit marker comes, with the
-position at which they were appended. After an abort marker they do not count at all. Offsets of a
-transaction that is still open at the end stay pending.
+(Kafka: doLoadGroupsAndOffsets in GroupMetadataManager.scala.) The last value of a key is the valid
+one, and a tombstone removes the key. Offsets of a transaction become valid at its commit marker; at
+an abort marker they are dropped. Of two commits for the same partition, the one that was appended
+later wins. If the transaction is still open at the end of the log, its offsets stay pending.
 """
 
 from collections.abc import Iterator
@@ -31,18 +31,18 @@ Offsets = dict[TopicPartition, CommittedOffset]
 
 
 class LoadedGroup(NamedTuple):
-    """All information about one group in the log."""
+    """All that the log contains about one group."""
 
     group_id: str
     value: GroupMetadataValue | None
-    """None if the group has only offsets."""
+    """The group's members and generation; None if the log has only offsets of the group."""
     offsets: Offsets
     pending: dict[int, Offsets]
-    """Offsets of open transactions, by producer id."""
+    """Producer id → the offsets of that producer's open transaction."""
 
 
 class GroupLoader:
-    """Reads one partition; owned by the task that loads it.
+    """Reads one partition; only the task that loads the partition uses this object.
 
     Memory O(groups and offsets that remain), time O(records).
     """
@@ -53,7 +53,7 @@ class GroupLoader:
         self._pending: dict[int, dict[str, Offsets]] = {}
 
     def apply(self, header: BatchHeader, batch: memoryview) -> None:
-        """Read one batch. Raises InvalidRecordError."""
+        """Read one batch. Raises InvalidRecordError if a record is broken."""
         if header.is_control:
             marker = read_end_transaction_marker(batch)
             if marker is not None:
@@ -94,7 +94,7 @@ class GroupLoader:
                         offsets[tp] = commit
 
     def groups(self) -> Iterator[LoadedGroup]:
-        """Yield every group with any content, after all batches are applied."""
+        """Yield every group that has members or offsets, after all batches are applied."""
         pending: dict[str, dict[int, Offsets]] = {}
         for producer_id, by_group in self._pending.items():
             for group_id, offsets in by_group.items():
@@ -117,9 +117,9 @@ class GroupLoader:
 
 
 def make_group(loaded: LoadedGroup, now_ms: int, trace: Tracer | None) -> GroupMetadata:
-    """Create the group as it was when its last record was written. O(members + offsets).
+    """Create the group in the state that its last record describes. O(members + offsets).
 
-    It is Empty without members, else Stable. Its members must send heartbeats again.
+    The group is Stable if it has members, else Empty. Its members must send heartbeats again.
     """
     value = loaded.value
     members = value.members if value is not None else []

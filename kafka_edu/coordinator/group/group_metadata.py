@@ -1,21 +1,22 @@
 """One group: its members, its generation, its protocol and its offsets.
 
-(Kafka: GroupMetadata.scala; book 001, 002 §6.) This is pure bookkeeping; GroupCoordinator decides
-what happens and when. Each kind of change has one method, which also emits its event.
+(Kafka: GroupMetadata.scala; book 001, 002 §6.) This module only keeps the data of a group;
+GroupCoordinator decides when they change. Each kind of change has one method, which also emits the
+event of that change.
 
-- generation: counts the assignments. A member with another generation has missed a rebalance
-  (ILLEGAL_GENERATION).
-- leader: the first member. It makes the assignment for all members, and the coordinator never looks
-  into it.
-- protocol: an assignor that all members support, chosen by vote. Each member votes for its
-  favourite. For example A: [range, sticky], B: [sticky, range], C: [sticky, range] → sticky, 2 of
-  3.
-- pending: members that received an id and have not joined with it yet (KIP-394). A rebalance waits
-  for them too.
-- static: instance id → member id (KIP-345).
+- generation: a number that grows by one in each rebalance. A member with another generation has
+  missed a rebalance (ILLEGAL_GENERATION).
+- leader: the member that makes the assignment for all members, usually the first one. The
+  coordinator does not need to understand the assignment.
+- protocol: an assignor that all members support, chosen by vote. Each member votes for the one that
+  it prefers. For example, A prefers range, B and C prefer sticky, and all support both. Then sticky
+  is chosen, with 2 of 3 votes.
+- pending members: clients that received a member id and have not joined with it yet (KIP-394). A
+  rebalance waits for them too.
+- static members: a table of instance id → member id (KIP-345).
 
-Invariants: `num_awaiting_join` is the number of members whose JoinGroup waits; the leader is a
-member; static members are members. Owned by GroupMetadataManager.
+Always true: `num_awaiting_join` is the number of members whose JoinGroup waits; the leader is a
+member; each static member is in `members`. GroupMetadataManager owns the groups.
 """
 
 from collections import Counter
@@ -62,12 +63,12 @@ from kafka_edu.zk.zk_data import random_uuid
 CONSUMER_PROTOCOL_TYPE: Final = "consumer"
 NO_MEMBER_ID: Final = ""
 MAX_TOLD_ASSIGNMENT_BYTES: Final = 16 * 1024
-"""The largest assignment, of all members together, whose partitions stand in GroupAssigned."""
+"""GroupAssigned lists partitions only if all assignments together have at most these bytes."""
 MAX_TOLD_OFFSETS: Final = 1000
 
 
 class GroupMetadata:
-    """A group. `members` is in the order in which they joined."""
+    """A group. Its `members` are in the order in which they joined."""
 
     def __init__(
         self, group_id: str, state: GroupState, now_ms: int, trace: Tracer | None = None
@@ -77,10 +78,13 @@ class GroupMetadata:
         self.current_state_timestamp: int | None = now_ms
         """The wall time in ms when the group entered its state; None if an old record lacks it.
 
-        It decides when offsets expire (KIP-211).
+        It decides when the group's offsets expire (KIP-211).
         """
         self.protocol_type: str | None = None
-        """None: no member ever joined, the group only commits offsets."""
+        """The members' protocol type, such as "consumer".
+
+        None if no member ever joined, so that the group only commits offsets.
+        """
         self.protocol_name: str | None = None
         self.generation_id = 0
         self.leader_id: str | None = None
@@ -89,9 +93,9 @@ class GroupMetadata:
         self.pending_sync_members: dict[str, None] = {}
         """The members of the new generation that have not sent SyncGroup yet."""
         self.new_member_added = False
-        """Whether a member joined while the first rebalance waits, so that it may wait longer."""
+        """Whether a member joined during the first rebalance, which then waits longer."""
         self.subscribed_topics: frozenset[str] | None = None
-        """The topics that all members of a consumer group read together.
+        """The topics to which at least one member of a consumer group subscribes.
 
         None if this is not a consumer group, or if a subscription cannot be read.
         """
@@ -102,7 +106,7 @@ class GroupMetadata:
         self._trace = trace
 
     def transition_to(self, state: GroupState, now_ms: int) -> None:
-        """Enter the next state. Raises RuntimeError if the table does not have the transition."""
+        """Enter the next state. Raises RuntimeError if the table does not allow this transition."""
         if self.state not in VALID_PREVIOUS_STATES[state]:
             raise RuntimeError(f"group {self.group_id} cannot go from {self.state} to {state}")
         before, self.state = self.state, state
@@ -129,15 +133,15 @@ class GroupMetadata:
         return self.leader_id == member_id
 
     def static_member_id(self, group_instance_id: str | None) -> str | None:
-        """Return the member id that the instance id belongs to now, or None."""
+        """Return the member id that now belongs to the instance id; None if there is none."""
         return None if group_instance_id is None else self._static_members.get(group_instance_id)
 
     def is_static_member_fenced(
         self, member_id: str, group_instance_id: str | None, operation: str
     ) -> bool:
-        """Return whether the instance id now belongs to another member.
+        """Return whether the instance id now belongs to another member than `member_id`.
 
-        An instance id that no member has does not fence.
+        An instance id that belongs to no member fences nobody.
         """
         current = self.static_member_id(group_instance_id)
         if current is None or current == member_id:
@@ -156,13 +160,16 @@ class GroupMetadata:
     def generate_member_id(
         self, client_id: str, group_instance_id: str | None, random: Random
     ) -> str:
-        """Return `<client id>-<uuid>`, or `<instance id>-<uuid>` for a static member."""
+        """Return a new member id: `<client id>-<uuid>`.
+
+        For a static member it is `<instance id>-<uuid>`.
+        """
         return (
             f"{client_id if group_instance_id is None else group_instance_id}-{random_uuid(random)}"
         )
 
     def add_pending_member(self, member_id: str, client_id: str, client_host: str) -> None:
-        """Remember a member that received its id; the group waits for it."""
+        """Note a member id that a client just received; the group waits until it joins."""
         self.pending_members[member_id] = None
         if self._trace:
             self._trace(
@@ -177,7 +184,7 @@ class GroupMetadata:
     def add(self, member: MemberMetadata, respond: JoinCallback | None = None) -> int:
         """Add a member, whose JoinGroup waits if `respond` is given. The first member leads.
 
-        Returns the event's number.
+        Returns the number of the trace event, or 0 without a trace.
         """
         if not self.members:
             self.protocol_type = member.protocol_type
@@ -217,7 +224,7 @@ class GroupMetadata:
         protocol_name: str | None,
         leader_id: str | None,
     ) -> None:
-        """Fill the group with the content of the log, without an event for each member."""
+        """Set the members and values that were read from the log, without emitting events."""
         self.generation_id = generation_id
         self.protocol_type = protocol_type
         self.protocol_name = protocol_name
@@ -229,9 +236,9 @@ class GroupMetadata:
     def update(
         self, member: MemberMetadata, protocols: tuple[Protocol, ...], respond: JoinCallback | None
     ) -> int:
-        """Let a member join again with these protocols; its JoinGroup waits.
+        """Note that a member joins again with these protocols; its JoinGroup waits.
 
-        Returns the event's number.
+        Returns the number of the trace event, or 0 without a trace.
         """
         self._supported.subtract(member.protocol_names())
         before, member.supported_protocols = member.supported_protocols, protocols
@@ -257,7 +264,10 @@ class GroupMetadata:
         )
 
     def remove(self, member_id: str) -> MemberMetadata | None:
-        """Remove a member; if it led, the next one leads. The caller emits the event."""
+        """Remove a member and return it; None if it was unknown. The caller emits the event.
+
+        If it was the leader, the next member becomes the leader.
+        """
         member = self.members.pop(member_id, None)
         if member is None:
             return None
@@ -277,9 +287,9 @@ class GroupMetadata:
     def replace_static_member(
         self, group_instance_id: str, old_member_id: str, new_member_id: str
     ) -> MemberMetadata:
-        """Give a static member its new member id (KIP-345).
+        """Give a static member its new member id (KIP-345), and return the member.
 
-        Requests that wait under the old id are fenced.
+        Requests that wait under the old id are answered with FENCED_INSTANCE_ID.
         """
         member = self.members.pop(old_member_id)
         fenced = JoinGroupResult(Errors.FENCED_INSTANCE_ID, old_member_id)
@@ -309,7 +319,7 @@ class GroupMetadata:
         member.awaiting_join = respond
 
     def answer_join(self, member: MemberMetadata, result: JoinGroupResult) -> bool:
-        """Answer the member's waiting JoinGroup; return whether there was one."""
+        """Send the response to the member's waiting JoinGroup; return whether one waited."""
         respond = member.awaiting_join
         if respond is None:
             return False
@@ -318,14 +328,14 @@ class GroupMetadata:
         return True
 
     def await_sync(self, member: MemberMetadata, respond: SyncCallback) -> None:
-        """Let the member's SyncGroup wait for the leader's.
+        """Note that the member's SyncGroup waits for the SyncGroup of the leader.
 
-        If another one already waits, the client has given it up.
+        If an earlier SyncGroup of the member still waits, its response is no longer sent.
         """
         member.awaiting_sync = respond
 
     def answer_sync(self, member: MemberMetadata, result: SyncGroupResult) -> bool:
-        """Answer the member's waiting SyncGroup; return whether there was one."""
+        """Send the response to the member's waiting SyncGroup; return whether one waited."""
         respond = member.awaiting_sync
         if respond is None:
             return False
@@ -343,13 +353,13 @@ class GroupMetadata:
 
     @property
     def rebalance_timeout_ms(self) -> int:
-        """The rebalance time-out of the slowest member."""
+        """The longest rebalance time-out of all members, in ms."""
         return max((member.rebalance_timeout_ms for member in self.members.values()), default=0)
 
     def supports_protocols(self, protocol_type: str, names: Collection[str]) -> bool:
-        """Return whether a member with these protocols fits into the group.
+        """Return whether a member with these protocols may join the group.
 
-        It needs the same type, and at least one protocol that all other members support.
+        It must have the group's protocol type, and at least one protocol that all members support.
         """
         if self.state is GroupState.EMPTY:
             return bool(protocol_type) and bool(names)
@@ -358,10 +368,11 @@ class GroupMetadata:
         )
 
     def select_protocol(self) -> str:
-        """Choose the protocol by vote; the group must have a member.
+        """Return the protocol that the members choose by vote; the group must have a member.
 
-        Each member votes for its favourite among those that all members support. Most votes win; in
-        a tie the one that was named first wins.
+        Each member votes for the one that it prefers, among those that all members support. The
+        protocol with the most votes wins. If two have the same number, the one that got a vote
+        first wins.
         """
         count = len(self.members)
         candidates = frozenset(
@@ -371,7 +382,7 @@ class GroupMetadata:
         return votes.most_common(1)[0][0]
 
     def elect_joined_leader(self) -> bool:
-        """Replace a leader that has not joined again by a member that has.
+        """Make sure that the leader has joined again; if it has not, another member replaces it.
 
         Returns False if no member has joined again.
         """
@@ -392,7 +403,7 @@ class GroupMetadata:
         return True
 
     def init_next_generation(self, now_ms: int) -> None:
-        """Begin the next generation with the members that have joined, or become empty."""
+        """Begin the next generation with the members that joined; without members become Empty."""
         self.generation_id += 1
         self.protocol_name = self.select_protocol() if self.members else None
         self.subscribed_topics = self.compute_subscribed_topics()
@@ -412,7 +423,7 @@ class GroupMetadata:
             )
 
     def compute_subscribed_topics(self) -> frozenset[str] | None:
-        """Return the topics that the members read together; None if they are unknown."""
+        """Return the topics to which any member subscribes; None if they are unknown."""
         if self.protocol_type != CONSUMER_PROTOCOL_TYPE:
             return None
         if not self.members:
@@ -424,17 +435,17 @@ class GroupMetadata:
         )
 
     def topics_of(self, protocols: Sequence[Protocol]) -> tuple[str, ...]:
-        """Return the topics that a member subscribes to, for events; none if they are unknown."""
+        """Return the topics that a member subscribes to, for events; empty if they are unknown."""
         if self.protocol_type != CONSUMER_PROTOCOL_TYPE or not protocols:
             return ()
         return topics_of(protocols[0].metadata) or ()
 
     def is_subscribed_to(self, topic: str) -> bool:
-        """Return whether a member may read the topic; also True if that is unknown."""
+        """Return whether a member may read the topic; True also if the topics are unknown."""
         return self.subscribed_topics is None or topic in self.subscribed_topics
 
     def current_members(self) -> list[JoinGroupMember]:
-        """Return the members in the form for the leader; a protocol must be chosen."""
+        """Return the members in the form that the leader gets in its JoinGroup response."""
         name = self.protocol_name
         assert name is not None
         return [
@@ -443,7 +454,7 @@ class GroupMetadata:
         ]
 
     def assign(self, assignments: Mapping[str, bytes]) -> None:
-        """Set the leader's assignment, which is already in the log."""
+        """Note the assignment of each member, after it was written to the log."""
         for member_id, member in self.members.items():
             member.assignment = assignments.get(member_id, b"")
         if self._trace:
@@ -469,15 +480,15 @@ class GroupMetadata:
         )
 
     def forget_assignments(self) -> None:
-        """Clear the assignments, because the one being made is void."""
+        """Clear all members' assignments, because this rebalance will not be completed."""
         for member in self.members.values():
             member.assignment = b""
 
     def expired_offsets(self, now_ms: int, retention_ms: int) -> list[TopicPartition]:
         """Return the partitions whose offsets have expired (KIP-211).
 
-        An empty group keeps its offsets for the retention time. A stable group loses the offsets of
-        topics that no member reads.
+        An empty group keeps its offsets for the retention time. A stable group loses the expired
+        offsets of topics that no member reads.
         """
         if self.protocol_type is None:
             return self.offsets.expired(now_ms, retention_ms, since_ms=None)
@@ -494,7 +505,10 @@ class GroupMetadata:
         return []
 
     def description(self, partition: int) -> GroupDescription:
-        """Return the whole state as a value for events."""
+        """Return a summary of the group as a value for events.
+
+        `partition` is the group's partition of `__consumer_offsets`.
+        """
         members = tuple(
             (m.member_id, m.group_instance_id or "", m.client_id, m.client_host)
             for m in self.members.values()
@@ -513,9 +527,9 @@ class GroupMetadata:
         )
 
     def members_state(self, partition: int, now_ms: int, wall_ms: int) -> GroupMembers:
-        """Return members and offsets as a value for events. `now_ms` is the monotonic time.
+        """Return the group with its members and offsets as a value for events.
 
-        O(members + their partitions + offsets).
+        `now_ms` is the monotonic time, `wall_ms` the wall time. O(members + partitions + offsets).
         """
         is_consumer = self.protocol_type == CONSUMER_PROTOCOL_TYPE
         entered_ms = self.current_state_timestamp

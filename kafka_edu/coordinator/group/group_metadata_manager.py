@@ -1,19 +1,20 @@
-"""The groups of this broker and their log (Kafka: GroupMetadataManager.scala; book 001; spec O2).
+"""Keeps the groups of this broker in memory, and writes them to `__consumer_offsets`.
 
-`__consumer_offsets` has 50 partitions. A group belongs to one of them by the hash of its name, and
-to the broker that leads that partition. Data that must survive the broker is written to the
-partition's log before the response is sent. That is each generation with its assignment, and each
-committed offset.
+(Kafka: GroupMetadataManager.scala; book 001; spec O2.) `__consumer_offsets` has 50 partitions. A
+group belongs to one of them by the hash of its name, and the broker that leads that partition
+coordinates the group. Data that must survive the broker is written to the partition's log before
+the response is sent. Such data are each generation with its assignment, and each committed offset.
 
-- Partition: if this broker does not lead it, requests get NOT_COORDINATOR. While it is loading,
-  they get COORDINATOR_LOAD_IN_PROGRESS. If it is owned, its groups are in memory.
-- Storing: one batch with acks=-1 (offsets.commit.required.acks). The callback comes when the whole
-  ISR has the batch, or after offsets.commit.timeout.ms.
+- Partition: if this broker does not lead a partition, requests for its groups get NOT_COORDINATOR.
+  While the partition is being loaded, they get COORDINATOR_LOAD_IN_PROGRESS. When it is loaded, its
+  groups are in memory.
+- Storing: the records are one batch, appended with acks=-1 (offsets.commit.required.acks). The
+  callback is called when the whole ISR has the batch, or after offsets.commit.timeout.ms.
 - Expiry: every offsets.retention.check.interval.ms, tombstones are written for offsets that have
   expired, and for groups that have nothing left (KIP-211).
 
-The manager is synchronous; PartitionLoader is the shell that reads logs. Owned by the broker's
-loop. Next hop: Append.append_records.
+The manager is synchronous and runs in the broker's event loop. PartitionLoader reads the logs for
+it. Next: `Append.append_records` (kafka_edu/replication/append.py).
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -59,7 +60,8 @@ from kafka_edu.trace.tracer import Tracer
 
 MAX_SAMPLED_GROUPS: Final = 50
 SAMPLE_EVERY_MS: Final = 500
-#: Which groups a sample shows first, if there are too many for one.
+#: State → rank in a sample. If there are too many groups for one sample, those of the lowest rank
+#: are shown.
 _SAMPLED_FIRST: Final[Mapping[GroupState, int]] = {
     GroupState.PREPARING_REBALANCE: 0,
     GroupState.COMPLETING_REBALANCE: 0,
@@ -69,13 +71,13 @@ _SAMPLED_FIRST: Final[Mapping[GroupState, int]] = {
 }
 CommitErrors = dict[TopicPartition, Errors]
 OFFSETS_SEQUENCE: Final = 0
-"""The sequence number that Kafka writes into a batch of offsets.
+"""The sequence number that Kafka writes into a batch of committed offsets.
 
-It has no meaning, because the sequence numbers of a coordinator are not checked.
+It has no meaning, because brokers do not check the sequence numbers of a coordinator.
 """
 Selector = Callable[[GroupMetadata], Collection[TopicPartition]]
 
-#: Error of an append → error for the client of the coordinator. All other errors stay the same.
+#: Error of an append → error in the response to the client. All other errors stay the same.
 APPEND_ERRORS: Final[Mapping[Errors, Errors]] = {
     Errors.UNKNOWN_TOPIC_OR_PARTITION: Errors.COORDINATOR_NOT_AVAILABLE,
     Errors.NOT_ENOUGH_REPLICAS: Errors.COORDINATOR_NOT_AVAILABLE,
@@ -83,7 +85,8 @@ APPEND_ERRORS: Final[Mapping[Errors, Errors]] = {
     Errors.NOT_LEADER_OR_FOLLOWER: Errors.NOT_COORDINATOR,
     Errors.KAFKA_STORAGE_ERROR: Errors.NOT_COORDINATOR,
 }
-#: The same for a group's own record (first), and for committed offsets (second).
+#: The same as APPEND_ERRORS, with more errors: GROUP_APPEND_ERRORS for the record of a group, and
+#: OFFSET_APPEND_ERRORS for the records of committed offsets.
 GROUP_APPEND_ERRORS: Final[Mapping[Errors, Errors]] = {
     **APPEND_ERRORS,
     Errors.REQUEST_TIMED_OUT: Errors.REBALANCE_IN_PROGRESS,
@@ -100,7 +103,7 @@ OFFSET_APPEND_ERRORS: Final[Mapping[Errors, Errors]] = {
 
 
 class GroupLog(Protocol):
-    """The log to which records are appended: Append."""
+    """The interface for appending records to the log; `Append` implements it."""
 
     def append_records(
         self,
@@ -116,7 +119,7 @@ class GroupLog(Protocol):
 class GroupMetadataManager:
     """The owner of this broker's groups.
 
-    `partitions` is called for the number of partitions of `__consumer_offsets`.
+    The function `partitions` returns how many partitions `__consumer_offsets` has.
     """
 
     def __init__(
@@ -133,9 +136,9 @@ class GroupMetadataManager:
         self._partitions = partitions
         self._trace = trace
         self._owned: dict[int, dict[str, GroupMetadata]] = {}
-        """Partition that is led here and loaded → its groups by name."""
+        """Number of a partition that this broker leads and has loaded → its groups by name."""
         self._loading: dict[int, int] = {}
-        """Partition that is being loaded → leader epoch."""
+        """Number of a partition that is being loaded → its leader epoch."""
         self._groups_of_producer: dict[int, set[str]] = {}
         """Producer id → the groups in which it has an open transaction."""
         self._sampled_ms = 0
@@ -150,7 +153,7 @@ class GroupMetadataManager:
         return self.partition_for(group_id) in self._loading
 
     def is_group_local(self, group_id: str) -> bool:
-        """Return whether this broker coordinates the group, or will when it is loaded."""
+        """Return whether this broker coordinates the group; True also while it is being loaded."""
         partition = self.partition_for(group_id)
         return partition in self._owned or partition in self._loading
 
@@ -159,18 +162,18 @@ class GroupMetadataManager:
         return bool(self._loading)
 
     def is_loading_partition(self, partition: int, leader_epoch: int) -> bool:
-        """Return whether the load of that partition and epoch is still wanted."""
+        """Return whether the load of this partition under this leader epoch is still needed."""
         return self._loading.get(partition) == leader_epoch
 
     def owns(self, partition: int) -> bool:
         return partition in self._owned
 
     def get_group(self, group_id: str) -> GroupMetadata | None:
-        """Return the group if it is here and loaded. O(1)."""
+        """Return the group; None if it is unknown, or its partition is not loaded here. O(1)."""
         return self._owned.get(self.partition_for(group_id), {}).get(group_id)
 
     def get_or_create_group(self, group_id: str) -> GroupMetadata:
-        """Return the group, or a new Empty one. Its partition must be owned."""
+        """Return the group, or a new Empty one. Its partition must be loaded here."""
         groups = self._owned[self.partition_for(group_id)]
         group = groups.get(group_id)
         if group is None:
@@ -180,19 +183,19 @@ class GroupMetadataManager:
         return group
 
     def groups(self) -> Iterator[GroupMetadata]:
-        """Yield all groups of all partitions that are led here."""
+        """Yield all groups of all partitions that this broker leads and has loaded."""
         for groups in self._owned.values():
             yield from groups.values()
 
     def begin_loading(self, partition: int, leader_epoch: int) -> None:
-        """Begin to load a partition that this broker now leads.
+        """Note that the load of a partition begins, because this broker now leads it.
 
-        The caller has already unloaded groups from an earlier leadership.
+        The caller has already unloaded the groups from an earlier leadership of the same partition.
         """
         self._loading[partition] = leader_epoch
 
     def loaded(self, partition: int, groups: Iterable[GroupMetadata]) -> None:
-        """Set the groups of a partition that has been read."""
+        """Take over the groups of a partition whose log has been read completely."""
         self._loading.pop(partition, None)
         self._owned[partition] = {group.group_id: group for group in groups}
         for group in self._owned[partition].values():
@@ -200,9 +203,9 @@ class GroupMetadataManager:
                 self._groups_of_producer.setdefault(producer_id, set()).add(group.group_id)
 
     def unload(self, partition: int) -> list[GroupMetadata]:
-        """Forget a partition that another broker leads, or that need not be loaded.
+        """Forget a partition that this broker no longer leads, or could not load.
 
-        Returns its groups, whose members must still be notified.
+        Returns the partition's groups, whose members must still be notified.
         """
         self._loading.pop(partition, None)
         groups = list(self._owned.pop(partition, {}).values())
@@ -229,9 +232,9 @@ class GroupMetadataManager:
         producer_epoch: int = NO_PRODUCER_EPOCH,
         base_sequence: int = NO_SEQUENCE,
     ) -> None:
-        """Append (key, value) pairs as one batch, within a transaction if there is a producer.
+        """Append (key, value) pairs as one batch; with a producer id, in its transaction.
 
-        `respond` gets the error and the batch's offset, now or later.
+        `respond` is called with the error and the batch's base offset, now or later.
         """
         now_ms = self._time.milliseconds()
         batch = build_batch(
@@ -262,9 +265,9 @@ class GroupMetadataManager:
         assignments: Mapping[str, bytes],
         respond: Callable[[Errors], None],
     ) -> None:
-        """Write the group's generation with `assignments`, by member id.
+        """Write the group's generation to the log, with `assignments` (member id → assignment).
 
-        `respond` is called once, now or later.
+        `respond` is called once with the error, now or later.
         """
         record = (
             group_key(group.group_id),
@@ -289,8 +292,9 @@ class GroupMetadataManager:
     ) -> None:
         """Commit offsets; `respond` gets each partition's error, now or later.
 
-        An offset with too long a text is left out (OFFSET_METADATA_TOO_LARGE); the others are one
-        batch. With a producer, the offsets wait for the end of its transaction.
+        An offset whose metadata text is too long is left out (OFFSET_METADATA_TOO_LARGE). The other
+        offsets are written as one batch. With a producer id, they become valid only when its
+        transaction commits.
         """
         limit = self._config.offset_metadata_max_bytes
         valid = {tp: value for tp, value in offsets.items() if len(value.metadata) <= limit}
@@ -336,7 +340,7 @@ class GroupMetadataManager:
         error: Errors,
         batch_offset: int,
     ) -> None:
-        """Apply the result of an append to the group's offsets."""
+        """Apply the result of an append, success or error, to the group's offsets."""
         transactional = producer_id != NO_PRODUCER_ID
         if error is not Errors.NONE:
             if transactional:
@@ -367,7 +371,7 @@ class GroupMetadataManager:
     ) -> None:
         """Apply the end of a transaction whose markers are in these partitions' logs.
 
-        O(offsets that it committed).
+        O(offsets that the transaction contains).
         """
         for group_id in sorted(self._groups_of_producer.get(producer_id, ())):
             group = self.get_group(group_id)
@@ -386,10 +390,10 @@ class GroupMetadataManager:
                 )
 
     def cleanup_expired(self, groups: Iterable[GroupMetadata]) -> int:
-        """Remove expired offsets of these groups. Return how many there were. O(offsets).
+        """Remove expired offsets of these groups, and return how many were removed. O(offsets).
 
-        The loader calls it for all groups, some at a time, every
-        offsets.retention.check.interval.ms.
+        Every offsets.retention.check.interval.ms, PartitionLoader calls this method for all groups,
+        100 at a time.
         """
         now_ms = self._time.milliseconds()
         return self.cleanup(
@@ -399,7 +403,7 @@ class GroupMetadataManager:
         )
 
     def cleanup_deleted(self, partitions: Collection[TopicPartition]) -> None:
-        """Remove the offsets of deleted partitions, which no client can read any more.
+        """Remove the offsets of deleted partitions, because no client can read these any more.
 
         O(groups + their offsets).
         """
@@ -414,11 +418,11 @@ class GroupMetadataManager:
         self.cleanup([group], lambda dead: list(dead.offsets.committed), "deleted")
 
     def cleanup(self, groups: Iterable[GroupMetadata], select: Selector, reason: str) -> int:
-        """Remove the selected offsets of each group; an Empty group without any content dies.
-        Return the number of removed offsets.
+        """Remove the selected offsets of each group, and return how many were removed.
 
-        Tombstones are appended to the log without waiting for the result. If one is missing, the
-        next coordinator finds that out and removes the entry again.
+        An Empty group that has no offsets left becomes Dead and is removed too. Tombstones are
+        appended to the log without waiting for the result. If a tombstone is lost, the next
+        coordinator still has the old entry, and removes it at a later clean-up.
         """
         now_ms = self._time.milliseconds()
         count = 0
@@ -462,7 +466,7 @@ class GroupMetadataManager:
             yield GroupMembersSnapshot(state=state)
 
     def _gauges(self) -> Iterable[Event]:
-        """Return the groups with their members, at most twice a second."""
+        """Yield the groups with their members as events; at most twice a second."""
         now_ms = self._time.hi_res_clock_ms()
         if now_ms - self._sampled_ms >= SAMPLE_EVERY_MS:
             self._sampled_ms = now_ms
@@ -470,7 +474,7 @@ class GroupMetadataManager:
                 yield GroupMembersSampled(state=state)
 
     def _members_states(self) -> Iterator[GroupMembers]:
-        """Yield the state of at most fifty groups, those that rebalance first."""
+        """Yield the states of at most 50 groups; groups that rebalance come first."""
         groups = [
             (_SAMPLED_FIRST[group.state], partition, group)
             for partition, owned in self._owned.items()

@@ -1,16 +1,17 @@
 """The committed offsets of a group, and those that are being written.
 
 (Kafka: the offset half of GroupMetadata.scala; KIP-98, KIP-211, KIP-447.) A commit is *prepared*
-before it is appended to the log, and it *counts* when the log has it. So an offset that a client
-reads back is never lost later. Between the two steps the commit is pending: an offset that is being
-written does not expire, and its group stays alive.
+before it is appended to the log. It becomes *valid* when the log has it. So an offset that a client
+reads back is never lost later. Between the two steps the commit is pending. A pending offset does
+not expire, and its group is not removed.
 
-    prepare → append → appended: counts, unless a later one in the log already counts
+    prepare → append → appended: valid, unless a later one in the log is valid already
                      → failed: dropped
 
-A commit within a transaction is prepared and appended in the same way. Then it waits, by producer
-id, for the end of the transaction. A commit marker makes it count, and an abort marker drops it.
-While it waits, a reader that requires stable offsets gets UNSTABLE_OFFSET_COMMIT.
+A commit within a transaction is prepared and appended in the same way. Then it waits for the end of
+the transaction, which its producer id identifies. A commit marker makes it valid, and an abort
+marker drops it. While the commit waits, a reader that requires stable offsets gets
+UNSTABLE_OFFSET_COMMIT.
 """
 
 from collections.abc import Iterable, Mapping, Set
@@ -20,7 +21,7 @@ from kafka_edu.coordinator.group.offset_and_metadata import CommittedOffset, Off
 
 
 class GroupOffsets:
-    """The offsets of one group, owned by it.
+    """The offsets of one group; only its GroupMetadata owns this object.
 
     All operations are O(offsets named); `expired` is O(offsets).
     """
@@ -29,17 +30,17 @@ class GroupOffsets:
 
     def __init__(self) -> None:
         self.committed: dict[TopicPartition, CommittedOffset] = {}
-        """The offsets that count."""
+        """The valid committed offset of each partition."""
         self._pending: dict[TopicPartition, OffsetAndMetadata] = {}
         self._pending_transactional: dict[int, dict[TopicPartition, CommittedOffset]] = {}
 
     @property
     def is_empty(self) -> bool:
-        """Whether no offset is committed or being written, and no transaction is open."""
+        """Whether no offset is committed, being written, or part of an open transaction."""
         return not (self.committed or self._pending or self._pending_transactional)
 
     def is_pending(self, tp: TopicPartition) -> bool:
-        """Return whether a commit that has already arrived may soon change the offset."""
+        """Return whether a commit for the partition is being written, or waits in a transaction."""
         return tp in self._pending or any(
             tp in offsets for offsets in self._pending_transactional.values()
         )
@@ -49,13 +50,13 @@ class GroupOffsets:
 
     @property
     def producers(self) -> Iterable[int]:
-        """The producers with an open transaction in this group."""
+        """The ids of the producers with an open transaction in this group."""
         return self._pending_transactional
 
     def among(self, partitions: Set[TopicPartition]) -> set[TopicPartition]:
-        """Return those of `partitions` with a committed or pending offset. O(offsets).
+        """Return those of `partitions` that have a committed or pending offset. O(offsets).
 
-        Offsets in open transactions count too.
+        Offsets in open transactions are included.
         """
         known: list[Iterable[TopicPartition]] = [
             self.committed,
@@ -69,9 +70,9 @@ class GroupOffsets:
         committed: Mapping[TopicPartition, CommittedOffset],
         pending: Mapping[int, Mapping[TopicPartition, CommittedOffset]],
     ) -> None:
-        """Set the content that was read from the log.
+        """Set the offsets that were read from the log.
 
-        `pending` are the commits of transactions that are still open, by producer id.
+        `pending` has, by producer id, the offsets of transactions that are still open.
         """
         self.committed = dict(committed)
         self._pending_transactional = {
@@ -79,23 +80,23 @@ class GroupOffsets:
         }
 
     def prepare(self, offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> None:
-        """Note offsets that are about to be appended.
+        """Note the offsets that are about to be appended to the log.
 
-        If two commits for one partition are being written, the later one is the pending one.
+        If two commits for one partition are being written, the later one is noted as pending.
         """
         self._pending.update(offsets)
 
     def appended(
         self, offsets: Mapping[TopicPartition, OffsetAndMetadata], batch_offset: int
     ) -> None:
-        """Note that the log has the offsets, at `batch_offset`."""
+        """Note that the log has the offsets, in the batch at `batch_offset`."""
         for tp, value in offsets.items():
             if tp in self._pending:
                 self._count(tp, CommittedOffset(value, batch_offset))
                 self._settle(tp, value)
 
     def failed(self, offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> None:
-        """Note that the log does not have the offsets."""
+        """Drop pending offsets that could not be appended to the log."""
         for tp, value in offsets.items():
             self._settle(tp, value)
 
@@ -121,10 +122,9 @@ class GroupOffsets:
         offsets: Mapping[TopicPartition, OffsetAndMetadata],
         batch_offset: int,
     ) -> None:
-        """Note that the log has the offsets of a transaction.
+        """Note that the log has these offsets of a transaction.
 
-        If the transaction has ended meanwhile, nothing is left to do: it was aborted, or its commit
-        was answered before.
+        If the transaction has ended in the meantime, nothing is noted.
         """
         open_ones = self._pending_transactional.get(producer_id, {})
         for tp, value in offsets.items():
@@ -135,7 +135,10 @@ class GroupOffsets:
     def transactional_failed(
         self, producer_id: int, offsets: Mapping[TopicPartition, OffsetAndMetadata]
     ) -> None:
-        """Note that the log does not have the offsets; forget a producer without any."""
+        """Drop a transaction's offsets that could not be appended to the log.
+
+        A producer that has no pending offsets left is forgotten.
+        """
         open_ones = self._pending_transactional.get(producer_id)
         if open_ones is None:
             return
@@ -153,11 +156,10 @@ class GroupOffsets:
     def complete_transaction(
         self, producer_id: int, committed: bool
     ) -> dict[TopicPartition, CommittedOffset]:
-        """End a transaction whose marker is in the log; return the offsets that it concerned.
+        """End a transaction whose marker is in the log; return the offsets that it contained.
 
-        A transaction that is not open here changes nothing. A commit that is still being written is
-        dropped, because its coordinator ended the transaction without knowing that the commit
-        arrived.
+        A producer without an open transaction here changes nothing. A commit that is still being
+        written is dropped, because the transaction ended before this commit was complete.
         """
         ended = self._pending_transactional.pop(producer_id, {})
         if committed:
@@ -169,7 +171,7 @@ class GroupOffsets:
     def remove(
         self, partitions: Iterable[TopicPartition]
     ) -> dict[TopicPartition, OffsetAndMetadata]:
-        """Forget the offsets of these partitions, also the pending ones.
+        """Forget the committed and pending offsets of these partitions.
 
         Returns the committed ones, so that the caller can write tombstones.
         """
@@ -200,8 +202,8 @@ class GroupOffsets:
 
         An offset expires `retention_ms` after `since_ms` (the time when the group became empty), or
         after its commit if `since_ms` is None. Offsets of `subscribed` topics and pending offsets
-        do not expire. An expire time that the client itself set (OffsetCommit v2 to v4) has
-        priority.
+        do not expire. If the client itself set an expire time (OffsetCommit v2 to v4), only that
+        time is used.
         """
         topics = frozenset(subscribed)
         return [

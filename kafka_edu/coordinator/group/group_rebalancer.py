@@ -9,9 +9,10 @@
     the leader's SyncGroup is in the log                  → Stable:
         each member gets its assignment
 
-Two time-outs watch the members. For the session it is DelayedHeartbeat, which begins again at every
-sign of life. For the rebalance it is DelayedJoin, then DelayedSync. Each rebalance emits why it
-began and which member caused it (RebalanceStarted). Owned by GroupCoordinator.
+Members have two time-outs. DelayedHeartbeat has the session time-out, which begins again at every
+sign of life. DelayedJoin, and then DelayedSync, have the rebalance time-out. For each rebalance the
+event RebalanceStarted gives the reason and the member that caused it. GroupCoordinator owns this
+object.
 """
 
 from typing import Final
@@ -44,16 +45,17 @@ from kafka_edu.trace.events.group import MemberFailed, MemberLeft, RebalanceStar
 from kafka_edu.trace.tracer import Tracer
 
 NEW_MEMBER_JOIN_TIMEOUT_MS: Final = 5 * 60 * 1000
-"""The longest time that the JoinGroup of a new member may wait.
+"""The maximum time in ms that the JoinGroup of a new member may wait.
 
-The member has no id yet with which it could send heartbeats, and its client may be gone.
+The client does not know its member id yet, so it cannot send heartbeats. Without this limit, a
+client that died would never be noticed.
 """
 
 
 class GroupRebalancer:
-    """Decides about rebalances.
+    """Decides when a rebalance begins and ends, and what follows.
 
-    GroupMetadata holds the numbers on which it decides; the purgatories know when time is up.
+    GroupMetadata has the data for these decisions. The two purgatories have the timers.
     """
 
     def __init__(
@@ -75,7 +77,7 @@ class GroupRebalancer:
     def add_member_and_rebalance(
         self, group: GroupMetadata, member: MemberMetadata, respond: JoinCallback
     ) -> None:
-        """Add a new member, whose JoinGroup waits, and start a rebalance."""
+        """Add a new member, let its JoinGroup wait, and begin a rebalance."""
         member.is_new = True
         if group.state is GroupState.PREPARING_REBALANCE and group.generation_id == 0:
             group.new_member_added = True
@@ -91,7 +93,7 @@ class GroupRebalancer:
         respond: JoinCallback,
         reason: str,
     ) -> None:
-        """Let a member join again; its JoinGroup waits, and a rebalance starts."""
+        """Let a member join again with its new protocols, and begin a rebalance."""
         cause = group.update(member, protocols, respond)
         self._maybe_prepare_rebalance(group, reason, member.name, cause)
 
@@ -106,9 +108,10 @@ class GroupRebalancer:
         """Let a static member come back under a new id (KIP-345); `member` is from its request.
 
         A stable group whose protocol stays the same continues without a rebalance, and the member
-        gets its old assignment. Even if it led the group, it gets the old leader's id. So it does
-        not make a new assignment, which a stable group would not accept. While the assignment is
-        being made, it may contain the old id, so the group gathers again.
+        gets its old assignment. Its response names the old leader's id, even if this member was the
+        leader. So the member does not make a new assignment, which a stable group would not accept.
+        In CompletingRebalance, the leader's assignment may contain the old member id, so the group
+        begins to rebalance again.
         """
         leader_before = group.leader_id
         instance = member.group_instance_id or ""
@@ -164,7 +167,7 @@ class GroupRebalancer:
 
         def stored(error: Errors) -> None:
             if member.awaiting_join is None or not group.has(new_member_id):
-                return  # it was removed or replaced meanwhile, and already answered
+                return  # meanwhile removed or replaced, and already answered
             failed = error is not Errors.NONE
             member_id = "" if failed else new_member_id
             if failed:
@@ -190,7 +193,7 @@ class GroupRebalancer:
         )
 
     def remove_left_member(self, group: GroupMetadata, member: MemberMetadata) -> None:
-        """Remove a member that has sent LeaveGroup."""
+        """Remove a member that has sent LeaveGroup, and begin a rebalance if needed."""
         cause = 0
         if self._trace:
             left = MemberLeft(
@@ -203,7 +206,10 @@ class GroupRebalancer:
         self._remove(group, member, "a member leaves", cause)
 
     def _fail(self, group: GroupMetadata, member: MemberMetadata, reason: str) -> int:
-        """Emit that a member is removed because it failed; return the event's number."""
+        """Emit the event that a member is removed because it failed.
+
+        Returns the number of the event, or 0 without a trace.
+        """
         if not self._trace:
             return 0
         return self._trace(
@@ -219,9 +225,9 @@ class GroupRebalancer:
     def _remove(
         self, group: GroupMetadata, member: MemberMetadata, reason: str, cause: int
     ) -> None:
-        """Remove a member, and answer its waiting requests.
+        """Remove a member, and answer its waiting requests with UNKNOWN_MEMBER_ID.
 
-        If its client is still alive, it can then join again.
+        If the member's client is still alive, it can then join again.
         """
         group.answer_join(member, JoinGroupResult(Errors.UNKNOWN_MEMBER_ID, ""))
         group.answer_sync(member, SyncGroupResult(Errors.UNKNOWN_MEMBER_ID))
@@ -233,9 +239,9 @@ class GroupRebalancer:
             self.check_join(group)
 
     def remove_pending_member(self, group: GroupMetadata, member_id: str) -> None:
-        """Remove a member that received an id but does not join with it.
+        """Remove a member id whose client did not join with it, or has left.
 
-        A rebalance no longer waits for it.
+        A rebalance no longer waits for that client.
         """
         group.pending_members.pop(member_id, None)
         self.cease_heartbeat(group, member_id)
@@ -243,7 +249,7 @@ class GroupRebalancer:
             self.check_join(group)
 
     def check_join(self, group: GroupMetadata) -> None:
-        """Check whether the group still has to wait, because a member has come or gone."""
+        """Check whether the group's DelayedJoin is complete, after a member has come or gone."""
         self._rebalances.check_and_complete(JoinKey(group.group_id))
 
     def _maybe_prepare_rebalance(
@@ -255,7 +261,10 @@ class GroupRebalancer:
     def _prepare_rebalance(
         self, group: GroupMetadata, reason: str, member: str, cause: int
     ) -> None:
-        """Let the group gather; members that wait for the old assignment must join again."""
+        """Begin a rebalance: wait until all members have sent JoinGroup again.
+
+        Members that wait for the previous generation's assignment get REBALANCE_IN_PROGRESS.
+        """
         if self._trace:
             started = RebalanceStarted(
                 group=group.group_id, generation=group.generation_id, reason=reason, member=member
@@ -285,7 +294,7 @@ class GroupRebalancer:
         self._rebalances.try_complete_else_watch(delayed, (JoinKey(group.group_id),))
 
     def on_complete_join(self, group: GroupMetadata) -> None:
-        """Finish the wait for JoinGroup requests.
+        """End the wait for JoinGroup requests, and begin the next generation.
 
         Dynamic members that have not joined are removed. Static members stay until their session
         ends (KIP-345).
@@ -300,7 +309,7 @@ class GroupRebalancer:
         if group.members and not group.elect_joined_leader():
             again = DelayedJoin(
                 self, group, group.rebalance_timeout_ms
-            )  # only static members, and none has joined: their sessions decide
+            )  # only static members are left, and none has joined
             self._rebalances.try_complete_else_watch(again, (JoinKey(group.group_id),))
             return
         group.init_next_generation(self._time.milliseconds())
@@ -328,7 +337,7 @@ class GroupRebalancer:
         self._rebalances.try_complete_else_watch(delayed, (SyncKey(group.group_id),))
 
     def synced(self, group: GroupMetadata, member_id: str) -> None:
-        """Note that a member has sent SyncGroup."""
+        """Note that a member has sent SyncGroup; the last one completes the DelayedSync."""
         group.pending_sync_members.pop(member_id, None)
         if not group.pending_sync_members:
             self._rebalances.check_and_complete(SyncKey(group.group_id))
@@ -359,7 +368,7 @@ class GroupRebalancer:
     def store_assignment(self, group: GroupMetadata, assignments: dict[str, bytes]) -> None:
         """Write the leader's assignment to the log, and then send it to the members.
 
-        Events that happen meanwhile may make it void.
+        If another rebalance begins before the log has it, the assignment is dropped.
         """
         generation_id = group.generation_id
         complete = {member_id: assignments.get(member_id, b"") for member_id in group.members}
@@ -387,9 +396,10 @@ class GroupRebalancer:
         self._propagate_assignment(group, error)
 
     def _propagate_assignment(self, group: GroupMetadata, error: Errors) -> None:
-        """Answer every SyncGroup that waits.
+        """Answer every waiting SyncGroup with the member's assignment, or with `error`.
 
-        Waiting counted as a sign of life; from now on, heartbeats are expected again.
+        A member counted as alive while its SyncGroup waited. From now on it must send heartbeats
+        again.
         """
         known = error is Errors.NONE
         for member in list(group.members.values()):
@@ -419,7 +429,10 @@ class GroupRebalancer:
             self.heard_from(group, member)
 
     def on_group_unloaded(self, group: GroupMetadata) -> None:
-        """Send the waiting members of an unloaded group to the new coordinator."""
+        """Answer all waiting requests of an unloaded group with NOT_COORDINATOR.
+
+        The clients then look for the new coordinator.
+        """
         if group.state is GroupState.DEAD:
             return
         group.transition_to(GroupState.DEAD, self._time.milliseconds())
@@ -433,7 +446,7 @@ class GroupRebalancer:
             self._rebalances.cancel_for_key(key)
 
     def heard_from(self, group: GroupMetadata, member: MemberMetadata) -> None:
-        """Note a sign of life: the session begins again."""
+        """Note a member's sign of life: its session time-out begins again."""
         self.expect_heartbeat(group, member, member.session_timeout_ms)
 
     def expect_heartbeat(
@@ -449,12 +462,12 @@ class GroupRebalancer:
         )
 
     def expect_pending_member(self, group: GroupMetadata, member_id: str, timeout_ms: int) -> None:
-        """Wait for a member that received an id: it must join within the session time-out."""
+        """Start the timer of a member that received an id: it must join within that time-out."""
         delayed = DelayedHeartbeat(self, group, member_id, timeout_ms, is_pending=True)
         self._heartbeats.try_complete_else_watch(delayed, (MemberKey(group.group_id, member_id),))
 
     def cease_heartbeat(self, group: GroupMetadata, member_id: str) -> None:
-        """Expect no more heartbeats of a member that is gone."""
+        """Stop the session timer of a member that is gone."""
         self._heartbeats.cancel_for_key(MemberKey(group.group_id, member_id))
 
     def is_heartbeat_fulfilled(

@@ -1,4 +1,4 @@
-"""The records of `__consumer_offsets`.
+"""Encode and decode the records of `__consumer_offsets`.
 
 (Kafka: the companion object of GroupMetadataManager.scala; book 001; spec O2.)
 
@@ -51,10 +51,10 @@ def offset_key(group_id: str, tp: TopicPartition) -> bytes:
 
 
 def offset_value(value: OffsetAndMetadata, protocol: ProtocolVersion) -> bytes:
-    """Encode a committed offset.
+    """Return a committed offset as the bytes of a record's value.
 
-    Version 1 has an expire time and no leader epoch. It is written for an old protocol, and if the
-    client set the time for which the offset is kept.
+    Version 1 has an expire time and no leader epoch. It is written below
+    inter.broker.protocol.version 2.1, and if the client set the time when the offset expires.
     """
     version = 1 if protocol < (2, 1) or value.expire_timestamp is not None else 3
     return _with_version(
@@ -76,8 +76,9 @@ def group_key(group_id: str) -> bytes:
 def group_value(
     group: GroupMetadata, assignments: Mapping[str, bytes], protocol: ProtocolVersion
 ) -> bytes:
-    """Encode the group. `assignments` maps member ids to the assignments that will be in force.
-    O(members).
+    """Return the group as the bytes of a record's value. O(members).
+
+    `assignments` maps each member id to the assignment that is written.
     """
     version = 1 if protocol < (2, 1) else 2 if protocol < (2, 3) else 3
     name = group.protocol_name
@@ -110,21 +111,21 @@ def group_value(
 
 
 class OffsetKey(tuple[str, TopicPartition]):
-    """The key of a committed offset: (group, partition)."""
+    """The decoded key of a committed offset's record: (group name, partition)."""
 
     __slots__ = ()
 
 
 class GroupKey(str):
-    """The key of a group: its name."""
+    """The decoded key of a group's record: the group's name."""
 
     __slots__ = ()
 
 
 def read_key(data: bytes) -> OffsetKey | GroupKey | None:
-    """Return the key of a record; None for a version of a later Kafka.
+    """Return the decoded key of a record; None for a version of a later Kafka.
 
-    Raises InvalidRecordError.
+    Raises InvalidRecordError if the key is broken.
     """
     version = _version(data)
     try:
@@ -139,9 +140,9 @@ def read_key(data: bytes) -> OffsetKey | GroupKey | None:
 
 
 def read_offset_value(data: bytes) -> OffsetCommitValue:
-    """Decode a committed offset.
+    """Return the decoded value of a committed offset's record.
 
-    Raises InvalidRecordError, also for a version of a later Kafka.
+    Raises InvalidRecordError if the value is broken, or has a version of a later Kafka.
     """
     version = _version(data)
     if not OffsetCommitValue.VALID.has(version):
@@ -153,10 +154,10 @@ def read_offset_value(data: bytes) -> OffsetCommitValue:
 
 
 def read_group_value(data: bytes) -> GroupMetadataValue:
-    """Decode a group.
+    """Return the decoded value of a group's record.
 
-    Version 0 has no rebalance time-out; the session time-out is used. Raises InvalidRecordError,
-    also for a version of a later Kafka.
+    Version 0 has no rebalance time-out; the session time-out is used instead. Raises
+    InvalidRecordError if the value is broken, or has a version of a later Kafka.
     """
     version = _version(data)
     if not GroupMetadataValue.VALID.has(version):

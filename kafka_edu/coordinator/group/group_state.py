@@ -6,10 +6,10 @@
 
 - Empty: the group has no members, but it may have offsets. A new group begins here. A group that
   only commits offsets stays here.
-- PreparingRebalance: the group gathers. JoinGroup requests wait, at most for the rebalance time-out
-  of the slowest member.
-- CompletingRebalance: all members have joined, the generation is one higher, and the leader knows
-  all members. SyncGroup requests wait for its assignment.
+- PreparingRebalance: the group waits until all members have sent JoinGroup. These requests wait, at
+  most for the longest rebalance time-out of all members.
+- CompletingRebalance: all members have joined, the generation is one higher, and the leader has the
+  list of members. SyncGroup requests wait until the leader sends its assignment.
 - Stable: each member has its assignment and sends only heartbeats.
 - Dead: the group is removed. Its last offset is gone and it has no members, or it was deleted, or
   another broker now leads its partition.
@@ -24,7 +24,7 @@ from typing import Final
 
 
 class GroupState(StrEnum):
-    """The state, by the name in responses to DescribeGroups and ListGroups."""
+    """The state of a group; the values are the names in DescribeGroups and ListGroups responses."""
 
     EMPTY = "Empty"
     PREPARING_REBALANCE = "PreparingRebalance"
@@ -33,7 +33,7 @@ class GroupState(StrEnum):
     DEAD = "Dead"
 
 
-#: State → the states from which it may be entered.
+#: New state → the old states from which a group may enter it.
 VALID_PREVIOUS_STATES: Final[Mapping[GroupState, frozenset[GroupState]]] = {
     GroupState.EMPTY: frozenset({GroupState.PREPARING_REBALANCE}),
     GroupState.PREPARING_REBALANCE: frozenset(

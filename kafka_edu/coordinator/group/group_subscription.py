@@ -1,8 +1,9 @@
-"""The messages of consumers to each other through the coordinator: subscriptions, assignments.
+"""Read the subscriptions and assignments that consumers exchange through the coordinator.
 
 (Kafka: computeSubscribedTopics in GroupMetadata.scala, ConsumerProtocol.java.) The coordinator
-passes the members' data on without reading them. There are two exceptions. It must know which
-offsets of a group are no longer read (KIP-211, KIP-496). And its events say who reads what.
+passes the members' data on without reading them. There are two exceptions. The coordinator must
+know which topics a group still reads, before it removes offsets (KIP-211, KIP-496). And its events
+list each member's topics and partitions.
 """
 
 import struct
@@ -22,7 +23,7 @@ HIGHEST_KNOWN_VERSION: Final = 1
 def topics_of(metadata: bytes) -> tuple[str, ...] | None:
     """Return the topics of one subscription; None if it cannot be read.
 
-    A newer version is read like the newest known version.
+    A version newer than the known ones is read as the newest known version.
     """
     try:
         (version,) = _VERSION.unpack_from(metadata)
@@ -37,7 +38,7 @@ def topics_of(metadata: bytes) -> tuple[str, ...] | None:
 
 
 def subscribed_topics(metadata: Iterable[bytes]) -> frozenset[str] | None:
-    """Return all topics of these subscriptions; None if one of them cannot be read."""
+    """Return all topics of these subscriptions; None if any of them cannot be read."""
     topics: set[str] = set()
     for each in metadata:
         read = topics_of(each)
@@ -48,7 +49,7 @@ def subscribed_topics(metadata: Iterable[bytes]) -> frozenset[str] | None:
 
 
 def partitions_of(assignment: bytes) -> tuple[tuple[str, tuple[int, ...]], ...]:
-    """Return the partitions of one assignment, by topic; none if it is empty or cannot be read."""
+    """Return each topic's partitions in an assignment; () if it is empty or unreadable."""
     try:
         (version,) = _VERSION.unpack_from(assignment)
         if version < 0:

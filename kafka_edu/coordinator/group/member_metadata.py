@@ -1,4 +1,4 @@
-"""One member of a group (Kafka: MemberMetadata.scala)."""
+"""One member of a group, with its time-outs and protocols (Kafka: MemberMetadata.scala)."""
 
 from collections.abc import Callable, Collection, Sequence
 from typing import NamedTuple
@@ -7,7 +7,7 @@ from kafka_edu.common.errors import Errors
 
 
 class Protocol(NamedTuple):
-    """An assignor that a member supports, with the member's own data for it.
+    """An assignor that a member supports, with the member's own data for the assignor.
 
     For a consumer, that data is its subscription.
     """
@@ -17,7 +17,7 @@ class Protocol(NamedTuple):
 
 
 class JoinGroupMember(NamedTuple):
-    """A member in the form for the leader."""
+    """One member, in the list of members that the leader gets in its JoinGroup response."""
 
     member_id: str
     group_instance_id: str | None
@@ -25,7 +25,7 @@ class JoinGroupMember(NamedTuple):
 
 
 class JoinGroupResult(NamedTuple):
-    """The response to a JoinGroup."""
+    """The content of the response to a JoinGroup request."""
 
     error: Errors
     member_id: str
@@ -34,11 +34,11 @@ class JoinGroupResult(NamedTuple):
     protocol_name: str | None = None
     leader_id: str = ""
     members: Sequence[JoinGroupMember] = ()
-    """All members, in the response to the leader; empty for the others."""
+    """All members, in the response to the leader; empty in the other responses."""
 
 
 class SyncGroupResult(NamedTuple):
-    """The response to a SyncGroup."""
+    """The content of the response to a SyncGroup request."""
 
     error: Errors
     protocol_type: str | None = None
@@ -51,18 +51,18 @@ SyncCallback = Callable[[SyncGroupResult], None]
 
 
 class MemberMetadata:
-    """A member, with the id that the coordinator gave it; owned by its group.
+    """A member of a group, under the id that the coordinator gave it.
 
     It has two time-outs. After the *session* time-out without a sign of life (Heartbeat, JoinGroup,
     SyncGroup, OffsetCommit), the member is dead. The *rebalance* time-out is how long a rebalance
     waits until the member joins again, and then until it sends SyncGroup.
 
-    A member whose JoinGroup or SyncGroup waits here cannot send heartbeats, and it counts as alive.
-    But the client of a new member may be gone without a sign, so a new member may wait for only
-    five minutes.
+    A member whose JoinGroup or SyncGroup waits for a response cannot send heartbeats, so it counts
+    as alive. But the client of a new member may die while it waits, and nobody would notice. So the
+    JoinGroup of a new member may wait for at most five minutes.
 
-    A static member (KIP-345) also has an instance id of its own. So it can come back with a new
-    member id without a rebalance.
+    A static member (KIP-345) also has an instance id, which its user chose. With it the member can
+    come back under a new member id without a rebalance.
     """
 
     __slots__ = (
@@ -102,16 +102,16 @@ class MemberMetadata:
         self.session_timeout_ms = session_timeout_ms
         self.protocol_type = protocol_type
         self.supported_protocols = supported_protocols
-        """In the order of preference, the favourite first."""
+        """The assignors that the member supports; the one that it prefers is first."""
         self.assignment = assignment
         self.awaiting_join: JoinCallback | None = None
-        """Answers the JoinGroup that waits; set by GroupMetadata."""
+        """Sends the response to the waiting JoinGroup; None if none waits. Set by GroupMetadata."""
         self.awaiting_sync: SyncCallback | None = None
-        """Answers the SyncGroup that waits."""
+        """Sends the response to the waiting SyncGroup; None if none waits."""
         self.is_new = False
-        """True until its first JoinGroup is answered."""
+        """True until the member's first JoinGroup is answered."""
         self.heard_ms = 0
-        """The monotonic time in ms of its last sign of life."""
+        """The monotonic time in ms of the member's last sign of life."""
         self.heartbeat_satisfied = False
         """True only while the purgatory processes a sign of life of this member."""
 
@@ -121,7 +121,7 @@ class MemberMetadata:
 
     @property
     def name(self) -> str:
-        """The name for people: with the instance id if there is one."""
+        """The name for people to read: the member id, or `<instance id> (<member id>)`."""
         return (
             self.member_id
             if self.group_instance_id is None
@@ -143,9 +143,9 @@ class MemberMetadata:
         return frozenset(protocol.name for protocol in self.supported_protocols)
 
     def metadata(self, protocol_name: str) -> bytes:
-        """Return the member's own data for the protocol.
+        """Return the member's own data for the assignor `protocol_name`.
 
-        Raises ValueError if it does not support the protocol.
+        Raises ValueError if the member does not support it.
         """
         for protocol in self.supported_protocols:
             if protocol.name == protocol_name:
@@ -153,9 +153,9 @@ class MemberMetadata:
         raise ValueError(f"{self.member_id} does not support {protocol_name}")
 
     def vote(self, candidates: Collection[str]) -> str:
-        """Return the member's favourite among `candidates`, the protocols that all support.
+        """Return the assignor that the member prefers among `candidates`.
 
-        Raises ValueError if it supports none of them.
+        Raises ValueError if the member supports none of them.
         """
         for protocol in self.supported_protocols:
             if protocol.name in candidates:

@@ -2,10 +2,10 @@
 
 (Kafka: scheduleLoadGroupAndOffsets, removeGroupsForPartition.) One task processes the changes of
 leadership in their order, like Kafka's single scheduler thread. So a partition that was lost and
-won again is unloaded before it is loaded. The event loop continues meanwhile: a log is read 32 KiB
-at a time, and groups are taken over or given up a hundred at a time.
+won again is unloaded before it is loaded. The event loop continues meanwhile, because a log is read
+32 KiB at a time, and groups are loaded or unloaded a hundred at a time.
 
-This is the shell around GroupMetadataManager, and the only part of the group coordinator that
+This module works for GroupMetadataManager. It is the only part of the group coordinator that
 awaits.
 """
 
@@ -33,7 +33,7 @@ GROUPS_AT_A_TIME: Final = 100
 
 
 class Told(Protocol):
-    """The part of GroupCoordinator that notifies the members of loaded and unloaded groups."""
+    """The part of GroupCoordinator that is called for each loaded and each unloaded group."""
 
     def on_group_loaded(self, group: GroupMetadata) -> None: ...
 
@@ -41,9 +41,10 @@ class Told(Protocol):
 
 
 class PartitionLoader:
-    """The owner of the background task; a LeadershipListener for `__consumer_offsets`.
+    """Loads and unloads groups when this broker's leadership of `__consumer_offsets` changes.
 
-    `log_of` returns the log of a partition that is led here, or None.
+    It is a LeadershipListener and owns the background task. The function `log_of` returns the log
+    of a partition that this broker leads, or None.
     """
 
     def __init__(
@@ -65,9 +66,9 @@ class PartitionLoader:
         self._wake = asyncio.Event()
 
     def on_election(self, partition: int, leader_epoch: int) -> None:
-        """Load a partition that this broker now leads.
+        """Load the groups of a partition that this broker now leads.
 
-        From this moment on, requests for its groups get COORDINATOR_LOAD_IN_PROGRESS.
+        From this moment on, requests for these groups get COORDINATOR_LOAD_IN_PROGRESS.
         """
         self.on_resignation(partition, leader_epoch)
         self._manager.begin_loading(partition, leader_epoch)
@@ -76,10 +77,10 @@ class PartitionLoader:
         self._do(lambda: self._load(partition, leader_epoch))
 
     def on_resignation(self, partition: int, _: int | None) -> None:
-        """Unload a partition that this broker no longer leads.
+        """Unload the groups of a partition that this broker no longer leads.
 
-        From this moment on, requests for its groups get NOT_COORDINATOR. Waiting members are
-        answered one group after the other.
+        From this moment on, requests for these groups get NOT_COORDINATOR. The waiting requests of
+        members are answered one group after the other.
         """
         groups = self._manager.unload(partition)
         if groups:
@@ -88,10 +89,10 @@ class PartitionLoader:
     def complete_transaction(
         self, producer_id: int, partitions: frozenset[int], committed: bool
     ) -> None:
-        """Apply a transaction whose markers are in these partitions.
+        """Apply the end of a transaction whose markers are in these partitions.
 
-        If partitions are being loaded, this comes after them, because they may hold what the
-        transaction committed.
+        If partitions are being loaded, the end is applied after the load, because the load may
+        bring offsets of this transaction.
         """
         if self._manager.is_loading:
             self._do(lambda: self._complete(producer_id, partitions, committed))
@@ -103,7 +104,7 @@ class PartitionLoader:
         self._wake.set()
 
     async def run(self) -> None:
-        """Process the jobs for ever."""
+        """Process the queued loads and unloads, without end."""
         while True:
             while self._jobs:
                 await self._jobs.popleft()()
@@ -170,7 +171,7 @@ class PartitionLoader:
             self._trace(GroupsUnloaded(partition=partition, groups=len(groups), offsets=offsets))
 
     async def cleanup_expired(self) -> None:
-        """Remove expired offsets. Called every offsets.retention.check.interval.ms."""
+        """Remove the expired offsets of all groups, a hundred groups at a time."""
         began_ms, removed = self._time.hi_res_clock_ms(), 0
         groups = list(self._manager.groups())
         for i in range(0, len(groups), GROUPS_AT_A_TIME):

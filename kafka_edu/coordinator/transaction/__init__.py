@@ -1,4 +1,4 @@
 """The transaction coordinator (spec X2; Kafka: kafka.coordinator.transaction; KIP-98).
 
-It records which partitions a transaction has written, and how it ends.
+It records which partitions a transaction has written to, and whether it commits or aborts.
 """

@@ -1,9 +1,9 @@
-"""Writes transaction markers into the logs that this broker leads.
+"""Writes transaction markers into the logs of partitions that this broker leads.
 
-(Kafka: KafkaApis.handleWriteTxnMarkersRequest.) The transaction coordinators of other brokers
-request it by WriteTxnMarkers; this broker's own coordinator calls it directly. A marker is appended
-with acks=all. If it ends offsets that were committed in the transaction, the group coordinator is
-notified, so that they count or are forgotten.
+(Kafka: KafkaApis.handleWriteTxnMarkersRequest.) Transaction coordinators on other brokers request
+markers by WriteTxnMarkers; this broker's own coordinator calls `MarkerWriter.write` directly. A
+marker is appended with acks=all. If a marker is for a partition of `__consumer_offsets`, the group
+coordinator is notified. It then makes the offsets of the transaction valid, or drops them.
 """
 
 from collections.abc import Callable
@@ -25,14 +25,14 @@ from kafka_edu.replication.delayed_produce import ProduceResults
 from kafka_edu.replication.partitions import Partitions
 
 OnTransactionCompleted = Callable[[int, list[int], bool], None]
-"""(producer id, partitions of `__consumer_offsets`, committed).
+"""The function that is called after markers were written to `__consumer_offsets`.
 
-Called when the markers are in these partitions.
+Its arguments are (producer id, partitions of `__consumer_offsets`, whether committed).
 """
 
 
 class TxnMarker(NamedTuple):
-    """The end of one transaction, for the partitions of one leader."""
+    """The marker that ends one transaction, for the partitions of one leader."""
 
     producer_id: int
     producer_epoch: int
@@ -42,7 +42,7 @@ class TxnMarker(NamedTuple):
 
 
 class MarkerWriter:
-    """The writer of markers, owned by the broker's loop."""
+    """Appends markers to logs; used only in the broker's event loop."""
 
     def __init__(
         self,
@@ -54,7 +54,7 @@ class MarkerWriter:
     ) -> None:
         """Create a writer.
 
-        `timeout_ms` is request.timeout.ms: how long to wait until the ISR has a marker.
+        `timeout_ms` is request.timeout.ms: how long to wait until the whole ISR has a marker.
         """
         self._partitions = partitions
         self._append = append
@@ -65,9 +65,9 @@ class MarkerWriter:
     def write(
         self, marker: TxnMarker, respond: Callable[[dict[TopicPartition, Errors]], None]
     ) -> None:
-        """Append the marker to each partition; `respond` gets each partition's error, once.
+        """Append the marker to each partition; call `respond` once with each partition's error.
 
-        A partition that is not here gets UNKNOWN_TOPIC_OR_PARTITION.
+        A partition that is not on this broker gets UNKNOWN_TOPIC_OR_PARTITION.
         """
         results = dict.fromkeys(marker.partitions, Errors.UNKNOWN_TOPIC_OR_PARTITION)
         kind = ControlRecordType.COMMIT if marker.committed else ControlRecordType.ABORT

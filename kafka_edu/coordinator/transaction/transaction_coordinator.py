@@ -1,4 +1,4 @@
-"""The transaction coordinator of the partitions that this broker leads.
+"""The transaction coordinator: it handles the requests of transactional producers.
 
 (Kafka: TransactionCoordinator.scala; KIP-98, KIP-360.)
 
@@ -6,16 +6,17 @@
                         of an earlier producer with the same transactional id.
     AddPartitions       Note the partitions that the transaction will write. They are in the log
                         before their first record, so that an abort finds all of them.
-    AddOffsets          The same for the group's partition of `__consumer_offsets`.
-    EndTxn              Write PrepareCommit or PrepareAbort into the log: the point of no return.
-                        Then write the markers, and the last record.
+    AddOffsets          Note the group's partition of `__consumer_offsets` in the same way.
+    EndTxn              Write the decision, PrepareCommit or PrepareAbort, into the log.
+                        Then write the markers, and the final state.
 
-A request must name the producer id that belongs to the transactional id (else
-INVALID_PRODUCER_ID_MAPPING). It must have the current epoch (else PRODUCER_FENCED, which older
-versions of the requests call INVALID_PRODUCER_EPOCH). No other change may be in progress (else
-CONCURRENT_TRANSACTIONS).
+A request must name the producer id that belongs to the transactional id. Otherwise it gets
+INVALID_PRODUCER_ID_MAPPING. It must have the current epoch. Otherwise it gets PRODUCER_FENCED
+(INVALID_PRODUCER_EPOCH in older versions of the requests). While another change of the same
+transactional id is in progress, it gets CONCURRENT_TRANSACTIONS.
 
-`respond` is called once, when the log has the decision. Owned by the broker's loop.
+The function `respond` of a request is called once, when the log has the decision. All code runs in
+the broker's event loop.
 """
 
 from collections.abc import Awaitable, Callable, Iterable
@@ -50,8 +51,8 @@ from kafka_edu.trace.events.transaction import (
 )
 from kafka_edu.trace.tracer import Tracer
 
-#: (state, whether a commit is requested) → the response to a repeated EndTxn. Any other combination
-#: is INVALID_TXN_STATE.
+#: (state, whether a commit is requested) → the error in the response to an EndTxn that was sent
+#: again. Any other combination gets INVALID_TXN_STATE.
 ASKED_AGAIN: Final = {
     (TransactionState.COMPLETE_COMMIT, True): Errors.NONE,
     (TransactionState.COMPLETE_ABORT, False): Errors.NONE,
@@ -66,7 +67,7 @@ class ProducerIdAndEpoch(NamedTuple):
 
 
 class InitProducerIdResult(NamedTuple):
-    """The producer's id and epoch; both are -1 if there is an error."""
+    """A producer id and an epoch for the producer; both are -1 if there is an error."""
 
     producer_id: int
     producer_epoch: int
@@ -82,9 +83,10 @@ def _failed(error: Errors) -> InitProducerIdResult:
 
 
 class TransactionCoordinator:
-    """The coordinator of all transactional ids of this broker; see the module.
+    """The coordinator of all transactional ids whose partition this broker leads.
 
-    `generate_producer_id` returns an id that was never used; it may raise KafkaException.
+    The function `generate_producer_id` returns an id that was never used; it may raise
+    KafkaException.
     """
 
     def __init__(
@@ -110,7 +112,7 @@ class TransactionCoordinator:
         expected: ProducerIdAndEpoch | None,
         respond: RespondInit,
     ) -> None:
-        """Handle InitProducerId; it waits only for a new block of producer ids.
+        """Handle InitProducerId; wait only if a new block of producer ids is needed.
 
         `expected` is the id and epoch that the producer already has, if any (KIP-360).
         """
@@ -134,8 +136,8 @@ class TransactionCoordinator:
     ) -> bool:
         """Return whether a new producer id is needed.
 
-        That is so if the transactional id is new here. It is also so if its epochs are used up, no
-        transaction is open, and the request names the current epoch or none.
+        One is needed if the transactional id is new here. One is also needed if the epochs are used
+        up, no transaction is open, and the request names the current epoch or none.
         """
         return known is None or (
             known.metadata.state in NOTHING_OPEN and _needs_rotation(known.metadata, expected)
@@ -192,7 +194,7 @@ class TransactionCoordinator:
         new_id: int | None,
         now_ms: int,
     ) -> TxnTransitMetadata:
-        """Return the state after the initialisation; it is then written to the log.
+        """Return the state after the initialisation, which the caller then writes to the log.
 
         Raises CONCURRENT_TRANSACTIONS, PRODUCER_FENCED.
         """
@@ -222,9 +224,9 @@ class TransactionCoordinator:
         partitions: Iterable[TopicPartition],
         respond: Respond,
     ) -> None:
-        """Handle AddPartitionsToTxn; answer when the partitions are in the log.
+        """Handle AddPartitionsToTxn: respond when the log has the partitions.
 
-        If the transaction already has all of them, the answer comes at once.
+        If the transaction already has all of them, respond at once.
         """
         if not transactional_id:
             respond(Errors.INVALID_REQUEST)
@@ -253,7 +255,7 @@ class TransactionCoordinator:
         )
 
     def _known(self, transactional_id: str, producer_id: int) -> CoordinatorEpochAndTxnMetadata:
-        """Return the transactional id if it belongs to this producer id.
+        """Return the state of the transactional id, if the producer id belongs to it.
 
         Raises INVALID_PRODUCER_ID_MAPPING, NOT_COORDINATOR, COORDINATOR_LOAD_IN_PROGRESS.
         """
@@ -265,7 +267,7 @@ class TransactionCoordinator:
     def handle_end_transaction(
         self, transactional_id: str, producer: ProducerIdAndEpoch, commit: bool, respond: Respond
     ) -> None:
-        """Handle EndTxn; answer when the decision is in the log. The markers follow."""
+        """Handle EndTxn: respond when the log has the decision; then write the markers."""
         self._end_transaction(transactional_id, producer, commit, respond, from_client=True)
 
     def _end_transaction(
@@ -277,10 +279,10 @@ class TransactionCoordinator:
         *,
         from_client: bool,
     ) -> None:
-        """End a transaction.
+        """Commit or abort a transaction.
 
-        If `from_client` is False, the coordinator itself aborts. It uses the raised epoch of a
-        producer that it has just fenced.
+        `from_client` is False if the coordinator itself aborts. Then `producer` has the raised
+        epoch of the producer that the coordinator has just fenced.
         """
         if not transactional_id:
             respond(Errors.INVALID_REQUEST)
@@ -302,8 +304,8 @@ class TransactionCoordinator:
                     metadata.has_failed_epoch_fence = True
                 respond(error)
                 return
-            # The state cannot have changed since then: this runs in the same step in which the
-            # decision was taken over.
+            # The state is still the decided one, because this function is called in the same step
+            # in which the decision was taken over.
             last = metadata.prepare_complete(self._time.milliseconds())
             respond(Errors.NONE)
             self._markers.add_txn_markers_to_send(epoch, metadata, last)
@@ -317,9 +319,9 @@ class TransactionCoordinator:
         commit: bool,
         from_client: bool,
     ) -> TxnTransitMetadata | None:
-        """Return the state for the log; None if the transaction has already ended in this way.
+        """Return the state to write to the log; None if the transaction already ended like this.
 
-        Raises the error for the client.
+        Raises KafkaException with the error for the client.
         """
         current = metadata.producer_epoch
         if (from_client and producer.epoch != current) or producer.epoch < current:
@@ -342,7 +344,7 @@ class TransactionCoordinator:
         return None
 
     def abort_timed_out_transactions(self) -> None:
-        """Fence the producers of overdue transactions, and abort these. O(ids).
+        """Abort the transactions that are open for too long, and fence their producers. O(ids).
 
         Called every transaction.abort.timed.out.transaction.cleanup.interval.ms.
         """
@@ -362,7 +364,7 @@ class TransactionCoordinator:
             fenced = ProducerIdAndEpoch(fence.producer_id, fence.producer_epoch)
             self._end_transaction(
                 metadata.transactional_id, fenced, False, lambda _: None, from_client=False
-            )  # after a failure the transaction is still overdue next time
+            )  # after a failure, the next call tries again
 
     def on_election(self, partition: int, leader_epoch: int) -> None:
         """Load a partition of `__transaction_state` that this broker now leads."""
@@ -370,12 +372,12 @@ class TransactionCoordinator:
         self._states.on_election(partition, leader_epoch, self._on_loaded)
 
     def on_resignation(self, partition: int, _: int | None) -> None:
-        """Forget a partition that this broker no longer leads."""
+        """Forget a partition of `__transaction_state` that this broker no longer leads."""
         self._states.on_resignation(partition)
         self._markers.remove_markers_for_txn_topic_partition(partition)
 
     def _on_loaded(self, _: int, coordinator_epoch: int, found: list[TransactionMetadata]) -> None:
-        """Write the markers of decided transactions that are not complete, perhaps again."""
+        """Write the markers of loaded transactions that are decided but not complete."""
         for metadata in found:
             if metadata.state in PREPARED:
                 if self._trace:
@@ -419,9 +421,9 @@ def _needs_rotation(metadata: TransactionMetadata, expected: ProducerIdAndEpoch 
 def _may_be(metadata: TransactionMetadata, expected: ProducerIdAndEpoch) -> bool:
     """Return whether a producer with `expected` may own the transactional id (KIP-360).
 
-    Its epoch is checked later. There are three cases. The id was created just now, because the old
-    one had expired. Or the producer id is the current one. Or it is the last one, which was
-    replaced because its epochs were used up.
+    Its epoch is checked later. The result is True in three cases. The transactional id was created
+    just now, because the old one had expired. Or the producer id is the current one. Or it is the
+    previous one, which was replaced because its epochs were used up.
     """
     return (
         metadata.producer_epoch == NO_PRODUCER_EPOCH

@@ -1,19 +1,19 @@
-"""Lets the leaders of partitions write the markers of decided transactions.
+"""Requests the leaders of partitions to write the markers of decided transactions.
 
 (Kafka: TransactionMarkerChannelManager.scala.) A transaction in PrepareCommit or PrepareAbort needs
 one marker in each of its partitions. The markers are queued by leader. For each broker, a task
 sends the content of its queue as one WriteTxnMarkers, one request at a time. Markers for partitions
-of this broker itself are written directly. Markers that fail are routed again 100 ms later, when
-there may be another leader. After the last marker, the last record of the transaction is appended:
+that this broker leads are written directly. Markers that fail are sent again 100 ms later, perhaps
+to another leader. After the last marker, the last record of the transaction is appended:
 CompleteCommit or CompleteAbort.
 
-A marker is given up for only three reasons. Its topic is deleted. This broker no longer coordinates
-the transaction. Or a partition has seen a newer coordinator or producer epoch, so another
-coordinator has ended the transaction.
+The manager gives up a marker for only three reasons. The topic is deleted. This broker no longer
+coordinates the transaction. Or a partition has a newer coordinator epoch or producer epoch, which
+means that another coordinator has ended the transaction.
 
-Core and shell are in one module here. `_route`, `_on_result` and `_maybe_complete` decide and never
-wait; the tasks wait. They share the queues: each decision fills a queue that a task empties, and
-the response to that task leads to the next decision.
+`_route`, `_on_result` and `_maybe_complete` decide and never wait; the tasks wait. Decisions and
+tasks share the queues. A decision fills a queue, a task empties the queue, and the response that
+the task gets leads to the next decision.
 """
 
 import asyncio
@@ -50,9 +50,10 @@ from kafka_edu.trace.events.transaction import TransactionMarkerAnswered, Transa
 from kafka_edu.trace.tracer import Tracer
 
 RETRY_BACKOFF_MS: Final = 100
-#: Errors after which this broker must not end the transaction any more.
+#: Errors that mean that another coordinator has taken over, so this broker must stop.
 STOP: Final = frozenset({Errors.INVALID_PRODUCER_EPOCH, Errors.TRANSACTION_COORDINATOR_FENCED})
-#: Errors that mean that no marker is needed, and no error at all.
+#: Results after which a partition needs no marker any more: success, or a log that cannot have
+#: markers.
 AS_GOOD_AS_WRITTEN: Final = frozenset(
     {Errors.NONE, Errors.UNSUPPORTED_FOR_MESSAGE_FORMAT, Errors.UNSUPPORTED_VERSION}
 )
@@ -74,10 +75,10 @@ class PendingCompleteTxn:
         self.coordinator_epoch = coordinator_epoch
         self.metadata = metadata
         self.transit = transit
-        """The last state of the transaction."""
+        """The final state, which is written to the log after the markers."""
         self.remaining = set(metadata.topic_partitions)
         self.completing = False
-        """Whether its last record is being written to the log."""
+        """Whether the transaction's final state is being written to the log now."""
 
     def marker(self, partitions: Iterable[TopicPartition]) -> TxnMarker:
         committed = self.transit.state is TransactionState.COMPLETE_COMMIT
@@ -96,7 +97,7 @@ class _Queued(NamedTuple):
 
 
 class TransactionMarkerChannelManager:
-    """Routes and sends markers; owned by the broker's loop.
+    """Sends markers to the leaders of partitions; used only in the broker's event loop.
 
     Memory O(partitions of decided transactions).
     """
@@ -114,11 +115,11 @@ class TransactionMarkerChannelManager:
         on_failure: OnFailure,
         trace: Tracer | None,
     ) -> None:
-        """Start without pending transactions.
+        """Create the manager without any decided transactions.
 
-        `exists` returns whether ZooKeeper has a partition, and True if that is unknown now. The
-        metadata cache cannot answer this: a broker that has just started may lead and coordinate
-        before it has received all partitions.
+        The function `exists` returns whether ZooKeeper has a partition, and True if that is unknown
+        now. The metadata cache cannot be used for this. A broker that has just started may lead and
+        coordinate before its cache has all partitions.
         """
         self._broker_id = broker_id
         self._config = config
@@ -141,9 +142,9 @@ class TransactionMarkerChannelManager:
     def add_txn_markers_to_send(
         self, coordinator_epoch: int, metadata: TransactionMetadata, transit: TxnTransitMetadata
     ) -> None:
-        """Complete a decided transaction: write its markers, then `transit`, its last state.
+        """Complete a decided transaction: write its markers, then its final state `transit`.
 
-        The transaction is already prepared for `transit`.
+        The caller has already prepared the transaction for `transit`.
         """
         pending = self._pending[metadata.transactional_id] = PendingCompleteTxn(
             coordinator_epoch, metadata, transit
@@ -152,9 +153,9 @@ class TransactionMarkerChannelManager:
         self._maybe_complete(pending)
 
     def remove_markers_for_txn_topic_partition(self, partition: int) -> None:
-        """Forget the transactions of a partition of `__transaction_state`.
+        """Forget the transactions that belong to a partition of `__transaction_state`.
 
-        Either this broker no longer coordinates them, or it begins again under a later epoch.
+        Either this broker no longer coordinates them, or it loads them again under a later epoch.
         """
         for transactional_id in [
             t for t in self._pending if self._states.partition_for(t) == partition
@@ -165,7 +166,7 @@ class TransactionMarkerChannelManager:
         return self._pending.get(pending.metadata.transactional_id) is pending
 
     def _route(self, pending: PendingCompleteTxn, partitions: Iterable[TopicPartition]) -> None:
-        """Queue markers by leader; if no leader is known, route them again later."""
+        """Queue markers for the leaders; if no leader is known, try again later."""
         by_leader: dict[int, list[TopicPartition]] = {}
         waiting = []
         for tp in sorted(partitions):
@@ -198,7 +199,7 @@ class TransactionMarkerChannelManager:
     def _on_result(
         self, pending: PendingCompleteTxn, broker_id: int, results: dict[TopicPartition, Errors]
     ) -> None:
-        """Process a leader's result for some of a transaction's partitions."""
+        """Process a leader's results for some of a transaction's partitions."""
         if not self._stands(pending):
             return
         transactional_id = pending.metadata.transactional_id
@@ -263,7 +264,7 @@ class TransactionMarkerChannelManager:
         if queue is None:
             queue = self._queues[broker_id] = (
                 deque()
-            )  # bounded by the number of transactions that are being completed
+            )  # bounded by the number of decided transactions
             self._filled[broker_id] = asyncio.Event()
             self._spawn(f"txn-marker-sender-{broker_id}", self._send_to(broker_id))
         return queue
@@ -298,7 +299,7 @@ class TransactionMarkerChannelManager:
                 self._maybe_complete(pending)
 
     async def _send_to(self, broker_id: int) -> None:
-        """Send the content of one broker's queue, one request at a time."""
+        """Send the markers in one broker's queue, one request at a time."""
         client = NetworkClient(self._transport, f"txn-coordinator-{self._broker_id}")
         queue, filled = self._queues[broker_id], self._filled[broker_id]
         address = None
@@ -369,7 +370,7 @@ class TransactionMarkerChannelManager:
             )
 
     async def shutdown(self) -> None:
-        """Stop; the next coordinator writes the markers that are missing."""
+        """Stop all tasks; the next coordinator writes the markers that are missing."""
         self._closed = True
         tasks = list(self._tasks)
         for task in tasks:

@@ -1,22 +1,23 @@
-"""One transactional id, as its coordinator knows it.
+"""The state of one transactional id, as its coordinator knows it.
 
-(Kafka: TransactionMetadata.scala; KIP-98, KIP-360.) A change takes two steps. First `prepare_…`
-checks it against the table of states, notes it as pending, and returns the next state. That state
-is written to the log. When it is replicated, `complete_transition_to` takes it over; if that
-failed, `clear_pending` forgets it. While one change is pending, every other is refused
-(CONCURRENT_TRANSACTIONS). So log and memory always agree.
+(Kafka: TransactionMetadata.scala; KIP-98, KIP-360.) A change takes two steps. First a method
+`prepare_…` checks the change against the table of states, notes it as pending, and returns the next
+state. That state is written to the log. When it is replicated, `complete_transition_to` makes it
+the current state. If the write failed, `clear_pending` forgets the change. While one change is
+pending, any other change is refused (CONCURRENT_TRANSACTIONS). So log and memory always agree.
 
-The producer's epoch fences. If two processes have one transactional id, the one that initialised
-last has the higher epoch. Every broker that has seen it refuses the other process. Each
-initialisation raises the epoch by 1. If it meets an open transaction, it raises the epoch once
-more, to fence the other process before the abort. Epochs are int16. When the last one is used up,
-the id gets a new producer id, and the epoch begins at 0 again. 32767 is reserved for fencing.
+The producer's epoch fences old processes. If two processes use the same transactional id, the one
+that initialised last has the higher epoch. Every broker that knows the higher epoch refuses the
+other process. Each initialisation raises the epoch by 1. If a transaction is open at that time, the
+epoch is raised once more, to fence the other process before the abort. Epochs are int16. When the
+last epoch is used up, the transactional id gets a new producer id, and the epoch begins at 0 again.
+Epoch 32767 is reserved for fencing.
 
-A producer may retry an initialisation whose response was lost, or continue after an error. It then
-names the id and epoch that it has (KIP-360):
+A producer may retry an initialisation whose response was lost, or continue after an error. Then its
+request names the producer id and the epoch that it has (KIP-360):
 
-    the current epoch    it continues: the epoch is raised, and the old one becomes the last one
-    the last epoch       a retry: it gets the current epoch again
+    the current epoch    it continues, and its epoch is raised
+    the epoch before     it retries, and gets the current epoch again
     any other epoch      another process has initialised since then: PRODUCER_FENCED
 """
 
@@ -35,14 +36,14 @@ MAX_EPOCH: Final = 0x7FFF
 
 
 class IllegalTransition(Exception):
-    """A change that the table of states does not have, or that contradicts what was prepared.
+    """A change that the table of states forbids, or that differs from the prepared change.
 
-    This is a bug.
+    It is raised only because of a bug.
     """
 
 
 class TxnTransitMetadata(NamedTuple):
-    """A future state, in the form that is written to the log."""
+    """A prepared state of a transactional id, in the form that is written to the log."""
 
     producer_id: int
     last_producer_id: int
@@ -52,17 +53,17 @@ class TxnTransitMetadata(NamedTuple):
     state: TransactionState
     topic_partitions: frozenset[TopicPartition]
     txn_start_timestamp: int
-    """Wall time in ms; -1 without a transaction."""
+    """The wall time in ms when the transaction began; -1 without a transaction."""
     txn_last_update_timestamp: int
 
 
 def is_epoch_exhausted(epoch: int) -> bool:
-    """Return whether no producer can get a higher epoch; 32766 is the last one given."""
+    """Return whether producers cannot get a higher epoch; 32766 is their highest one."""
     return epoch >= MAX_EPOCH - 1
 
 
 class TransactionMetadata:
-    """One transactional id, owned by TransactionStateManager.
+    """The state of one transactional id; TransactionStateManager owns it.
 
     Only that class calls `complete_transition_to`.
     """
@@ -70,9 +71,9 @@ class TransactionMetadata:
     def __init__(
         self, transactional_id: str, producer_id: int, txn_timeout_ms: int, now_ms: int
     ) -> None:
-        """Create an id that was never used.
+        """Create a transactional id that was never used.
 
-        It has no epoch until the first initialisation is in the log.
+        It has no epoch until its first initialisation is in the log.
         """
         self.transactional_id = transactional_id
         self.producer_id = producer_id
@@ -85,15 +86,15 @@ class TransactionMetadata:
         self.txn_start_timestamp = NO_TIMESTAMP
         self.txn_last_update_timestamp = now_ms
         self.pending_state: TransactionState | None = None
-        """The state that is being written to the log."""
+        """The state that is being written to the log; None if no change is pending."""
         self.has_failed_epoch_fence = False
-        """Whether fencing raised the epoch here but could not be logged.
+        """Whether an epoch was raised for fencing, but could not be written to the log.
 
-        The next fencing must then not raise it again.
+        The next fencing must then use this epoch, and not raise it again.
         """
 
     def take_over(self, loaded: TxnTransitMetadata) -> None:
-        """Set all fields from a record of the log."""
+        """Set all fields from a state that is in the log."""
         self.producer_id, self.last_producer_id = loaded.producer_id, loaded.last_producer_id
         self.producer_epoch, self.last_producer_epoch = (
             loaded.producer_epoch,
@@ -116,9 +117,9 @@ class TransactionMetadata:
     def prepare_increment_producer_epoch(
         self, txn_timeout_ms: int, expected_epoch: int | None, now_ms: int
     ) -> TxnTransitMetadata:
-        """Prepare an initialisation. Raises PRODUCER_FENCED.
+        """Prepare an initialisation with the next epoch. Raises PRODUCER_FENCED.
 
-        The module explains `expected_epoch`; it is None for a producer that names no epoch.
+        `expected_epoch` is the epoch that the producer names, or None; see the module's docstring.
         """
         if self.is_producer_epoch_exhausted:
             raise IllegalTransition(
@@ -169,9 +170,9 @@ class TransactionMetadata:
         )
 
     def prepare_fence_producer_epoch(self) -> TxnTransitMetadata:
-        """Prepare to raise the epoch and abort the open transaction.
+        """Prepare to raise the epoch, before the open transaction is aborted.
 
-        The producer with the old epoch is then refused.
+        Brokers then refuse the producer that has the old epoch.
         """
         epoch = self.producer_epoch if self.has_failed_epoch_fence else self.producer_epoch + 1
         if epoch > MAX_EPOCH:
@@ -188,7 +189,7 @@ class TransactionMetadata:
     def prepare_add_partitions(
         self, added: Iterable[TopicPartition], now_ms: int
     ) -> TxnTransitMetadata:
-        """Prepare to add partitions; the transaction begins now if none is open."""
+        """Prepare to add partitions; if no transaction is open, one begins now."""
         start = self.txn_start_timestamp if self.state is TransactionState.ONGOING else now_ms
         return self._prepare(
             TransactionState.ONGOING,
@@ -198,13 +199,13 @@ class TransactionMetadata:
         )
 
     def prepare_abort_or_commit(self, state: TransactionState, now_ms: int) -> TxnTransitMetadata:
-        """Prepare the point of no return."""
+        """Prepare the decision: `state` is PrepareCommit or PrepareAbort."""
         return self._prepare(state, now_ms)
 
     def prepare_complete(self, now_ms: int) -> TxnTransitMetadata:
-        """Prepare the last state; all markers are, or soon will be, written."""
+        """Prepare the final state for when all markers are written."""
         committed = self.state is TransactionState.PREPARE_COMMIT
-        self.has_failed_epoch_fence = False  # the record before this one has the raised epoch
+        self.has_failed_epoch_fence = False  # the record before already has the raised epoch
         return self._prepare(
             TransactionState.COMPLETE_COMMIT if committed else TransactionState.COMPLETE_ABORT,
             now_ms,
@@ -212,11 +213,11 @@ class TransactionMetadata:
         )
 
     def prepare_dead(self) -> TxnTransitMetadata:
-        """Prepare the end of an id that has expired."""
+        """Prepare the removal of a transactional id that has expired."""
         return self._prepare(TransactionState.DEAD, self.txn_last_update_timestamp, partitions=())
 
     def begin_abort_of_fenced(self, epoch: int, now_ms: int) -> TxnTransitMetadata:
-        """Go from the pending PrepareEpochFence to PrepareAbort with the raised epoch."""
+        """Replace the pending PrepareEpochFence by PrepareAbort with the raised epoch."""
         if self.pending_state is not TransactionState.PREPARE_EPOCH_FENCE:
             raise IllegalTransition(f"{self.transactional_id}: no fencing is pending")
         self.pending_state = None
@@ -236,7 +237,7 @@ class TransactionMetadata:
         partitions: Iterable[TopicPartition] | None = None,
         start: int | None = None,
     ) -> TxnTransitMetadata:
-        """Begin a change; values that are not given stay the same."""
+        """Note a change as pending, and return the new state; values not given stay the same."""
         if self.pending_state is not None:
             raise IllegalTransition(
                 f"{self.transactional_id}: {state} while {self.pending_state} is pending"
@@ -257,9 +258,9 @@ class TransactionMetadata:
         )
 
     def complete_transition_to(self, transit: TxnTransitMetadata) -> None:
-        """Take over a prepared change that is in the log.
+        """Set the current state to the prepared state `transit`, which is now in the log.
 
-        Raises IllegalTransition if it does not fit the known state.
+        Raises IllegalTransition if `transit` does not follow from the current state.
         """
         if transit.state is not self.pending_state or transit.state in (
             TransactionState.DEAD,
@@ -307,7 +308,7 @@ class TransactionMetadata:
         self.pending_state = None
 
     def clear_pending(self) -> None:
-        """Forget a prepared change that was not written to the log."""
+        """Forget the prepared change, because it was not written to the log."""
         self.pending_state = None
 
     def __repr__(self) -> str:

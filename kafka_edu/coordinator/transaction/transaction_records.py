@@ -1,9 +1,9 @@
-"""The records of `__transaction_state` (Kafka: TransactionLog.scala).
+"""Encode and decode the records of `__transaction_state` (Kafka: TransactionLog.scala).
 
-The key is the transactional id and the value its state; an expired id has no value. The topic is
-compacted, so only the last record of an id counts. Partitions are grouped by topic. `last producer
-id` and `last epoch` are not stored (in 2.8), so a new coordinator does not know them. It answers a
-retry like a producer that continues.
+The key is the transactional id, and the value is its state. If the id has expired, the value is
+null. The topic is compacted, so only the last record of an id is valid. Partitions are grouped by
+topic. The fields `last producer id` and `last epoch` are not stored in Kafka 2.8, so a new
+coordinator does not know them. It treats a producer that retries like one that continues.
 """
 
 import struct
@@ -35,9 +35,9 @@ def transaction_key(transactional_id: str) -> bytes:
 
 
 def transaction_value(transit: TxnTransitMetadata) -> bytes:
-    """Encode a state, with topics and partitions in ascending order.
+    """Return a state as the bytes of a record's value; topics and partitions are sorted.
 
-    As in Kafka, the partitions of Empty are null.
+    As in Kafka, the partitions of the state Empty are null.
     """
     topics: dict[str, list[int]] = {}
     for topic, partition in sorted(transit.topic_partitions):
@@ -57,15 +57,15 @@ def transaction_value(transit: TxnTransitMetadata) -> bytes:
 def transaction_batch(
     transactional_id: str, transit: TxnTransitMetadata | None, now_ms: int
 ) -> bytes:
-    """Return a batch with this one record, never compressed; None makes it a tombstone."""
+    """Return an uncompressed batch with one record; if `transit` is None, with a tombstone."""
     value = None if transit is None else transaction_value(transit)
     return build_batch([Record(0, now_ms, transaction_key(transactional_id), value)])
 
 
 def read_transaction_key(key: bytes) -> str | None:
-    """Return the transactional id; None for a key of a later version, which is ignored.
+    """Return the transactional id; None for a key of another version, which is ignored.
 
-    Raises ProtocolError.
+    Raises ProtocolError if the key is broken.
     """
     if len(key) < _VERSION.size or _VERSION.unpack_from(key)[0] != VERSION:
         return None
@@ -73,9 +73,9 @@ def read_transaction_key(key: bytes) -> str | None:
 
 
 def read_transaction_value(value: bytes) -> TxnTransitMetadata | None:
-    """Return the state in a value; None for a value of a later version.
+    """Return the state that a value contains; None for a value of another version.
 
-    Raises ProtocolError.
+    Raises ProtocolError if the value is broken.
     """
     if len(value) < _VERSION.size or _VERSION.unpack_from(value)[0] != VERSION:
         return None

@@ -8,15 +8,15 @@
       │          └──→ PrepareEpochFence ──→ PrepareAbort
     Empty, CompleteCommit, CompleteAbort ──→ Dead, when the id expires
 
-The point of no return is the record of PrepareCommit or PrepareAbort in `__transaction_state`. Once
-it is replicated, the transaction ends in that way, whichever broker is the coordinator. Before it,
-any failure ends in an abort. Between Prepare and Complete, the markers are written into the
-partitions. If the coordinator dies there, the record tells the next coordinator to write them
-again. A marker that is written twice does no harm.
+The decision is the record of PrepareCommit or PrepareAbort in `__transaction_state`. Once this
+record is replicated, the transaction must end in that way, whichever broker is the coordinator.
+Before that, any failure ends in an abort. Between Prepare and Complete, the markers are written
+into the partitions. If the coordinator dies in that time, the next coordinator reads the record and
+writes the markers again. A marker that is written twice does no harm.
 
 PrepareEpochFence exists only in memory. It lasts from the decision to fence a producer until the
-record of PrepareAbort with the raised epoch. A producer is fenced when it initialises again or its
-transaction times out.
+record of PrepareAbort with the raised epoch is written. A producer is fenced when it initialises
+again or its transaction times out.
 """
 
 from collections.abc import Mapping
@@ -26,20 +26,20 @@ from typing import Final
 
 class TransactionState(StrEnum):
     EMPTY = "Empty"
-    """The producer has an id, and no transaction."""
+    """The producer has an id, but has not begun a transaction."""
     ONGOING = "Ongoing"
     PREPARE_COMMIT = "PrepareCommit"
-    """The transaction will be committed; markers are being written."""
+    """The transaction will be committed, and its markers are being written."""
     PREPARE_ABORT = "PrepareAbort"
     COMPLETE_COMMIT = "CompleteCommit"
-    """All markers are written."""
+    """The transaction is committed, and all its markers are written."""
     COMPLETE_ABORT = "CompleteAbort"
     DEAD = "Dead"
-    """The transactional id has expired; its record is about to become a tombstone."""
+    """The transactional id has expired, and a tombstone for it is being written."""
     PREPARE_EPOCH_FENCE = "PrepareEpochFence"
 
 
-#: State → the states from which it may be entered. Any other transition is an error.
+#: New state → the old states from which it may be entered. Any other transition is an error.
 VALID_PREVIOUS_STATES: Final[Mapping[TransactionState, frozenset[TransactionState]]] = {
     TransactionState.EMPTY: frozenset(
         {TransactionState.EMPTY, TransactionState.COMPLETE_COMMIT, TransactionState.COMPLETE_ABORT}
@@ -64,15 +64,16 @@ VALID_PREVIOUS_STATES: Final[Mapping[TransactionState, frozenset[TransactionStat
     TransactionState.PREPARE_EPOCH_FENCE: frozenset({TransactionState.ONGOING}),
 }
 
-#: States without an open transaction: the id may initialise, begin, or expire.
+#: States without an open transaction. In them a producer may initialise or begin a transaction, and
+#: the id may expire.
 NOTHING_OPEN: Final = frozenset(
     {TransactionState.EMPTY, TransactionState.COMPLETE_COMMIT, TransactionState.COMPLETE_ABORT}
 )
 
-#: States in which the end is decided and markers are being written.
+#: States in which commit or abort is decided, and the markers are being written.
 PREPARED: Final = frozenset({TransactionState.PREPARE_COMMIT, TransactionState.PREPARE_ABORT})
 
-#: State → its number in the records of `__transaction_state`.
+#: State → the number that stands for it in the records of `__transaction_state`.
 STATUS: Final[Mapping[TransactionState, int]] = {
     TransactionState.EMPTY: 0,
     TransactionState.ONGOING: 1,

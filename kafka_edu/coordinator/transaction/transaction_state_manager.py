@@ -1,19 +1,19 @@
-"""The transactional ids of this broker's partitions of `__transaction_state`.
+"""Keeps the transactional ids of the `__transaction_state` partitions that this broker leads.
 
-They are in memory and in the log (Kafka: TransactionStateManager.scala). A broker that becomes
-leader of a partition reads all of it, and is then the coordinator of its transactional ids. The
-leader epoch is the coordinator's epoch. Until the partition is read, requests get
+(Kafka: TransactionStateManager.scala.) The ids are in memory and in the log. A broker that becomes
+the leader of a partition reads its whole log, and is then the coordinator of its transactional ids.
+The leader epoch is the coordinator's epoch. Until the partition is read, requests get
 COORDINATOR_LOAD_IN_PROGRESS. Requests for ids of other partitions get NOT_COORDINATOR. When the
 broker is no longer the leader, it forgets the ids.
 
-Every change is appended with acks=all, and taken over in memory when the ISR has it. So the next
-coordinator knows everything that a producer was told. If an append begins under one epoch and ends
-under another, it changes nothing here. The client gets NOT_COORDINATOR and looks for the new
-coordinator.
+Every change is appended with acks=all. It changes the state in memory when the ISR has it. So the
+next coordinator knows all that producers got in responses. If the coordinator's epoch changes
+during an append, the state in memory is not changed. The client gets NOT_COORDINATOR and looks for
+the new coordinator.
 
-Owned by the broker's loop. Times are wall times, because they are written into records and must
-mean the same to the next coordinator. Everything is synchronous except for loading. A task of its
-own reads a partition (`_load`) and checks at the end whether the load is still wanted.
+All code runs in the broker's event loop. Times are wall times, because they are written into
+records and must mean the same to the next coordinator. Only loading is asynchronous. A task of its
+own reads a partition (`_load`), and checks at the end whether the load is still needed.
 """
 
 import asyncio
@@ -57,7 +57,7 @@ from kafka_edu.trace.events.transaction import (
 from kafka_edu.trace.state_machine_table import state_machine_table
 from kafka_edu.trace.tracer import Tracer
 
-#: Error of an append → error for a client of the coordinator. All other errors stay the same.
+#: Error of an append → error in the response to the client. All other errors stay the same.
 TOLD_FOR: Final = {
     Errors.UNKNOWN_TOPIC_OR_PARTITION: Errors.COORDINATOR_NOT_AVAILABLE,
     Errors.NOT_ENOUGH_REPLICAS: Errors.COORDINATOR_NOT_AVAILABLE,
@@ -71,21 +71,24 @@ TOLD_FOR: Final = {
 
 
 class TransactionConfig(NamedTuple):
-    """The settings of the transaction coordinator. Times in ms."""
+    """The settings of the transaction coordinator. Times are in ms."""
 
     transactional_id_expiration_ms: int
-    """transactional.id.expiration.ms: an id that was not used for this time is forgotten."""
+    """The time after which an unused id is forgotten (transactional.id.expiration.ms)."""
     transaction_max_timeout_ms: int
-    """transaction.max.timeout.ms: the longest time-out that a producer may request."""
+    """The longest time-out that a producer may request (transaction.max.timeout.ms)."""
     transaction_state_log_load_buffer_size: int
-    """Bytes read at a time while a partition is loaded."""
+    """The maximum number of bytes that are read at once while a partition is loaded."""
     transaction_abort_timed_out_transaction_cleanup_interval_ms: int
     transaction_remove_expired_transaction_cleanup_interval_ms: int
     request_timeout_ms: int
-    """request.timeout.ms, for markers and tombstones."""
+    """The time-out of the writes of markers and tombstones (request.timeout.ms)."""
     inter_broker_listener_name: str
     write_txn_markers_version: int
-    """The version of WriteTxnMarkers between brokers: 1 since inter.broker.protocol.version 2.8."""
+    """The version of WriteTxnMarkers requests between brokers.
+
+    It is 1 from inter.broker.protocol.version 2.8 on, and 0 before.
+    """
 
 
 class CoordinatorEpochAndTxnMetadata(NamedTuple):
@@ -94,7 +97,7 @@ class CoordinatorEpochAndTxnMetadata(NamedTuple):
 
 
 class TxnMetadataCacheEntry:
-    """The ids of one partition, with the leader epoch under which this broker coordinates them."""
+    """The ids of one partition, and the leader epoch under which this broker coordinates them."""
 
     __slots__ = ("coordinator_epoch", "metadata")
 
@@ -104,9 +107,10 @@ class TxnMetadataCacheEntry:
 
 
 OnLoaded = Callable[[int, int, list[TransactionMetadata]], None]
-"""(partition, coordinator epoch, all ids that were read).
+"""The function that is called when a partition has been loaded.
 
-Called in the same step in which the ids become known.
+Its arguments are (partition, coordinator epoch, all ids that were read). It is called in the same
+step in which the ids become known.
 """
 
 
@@ -126,10 +130,10 @@ class TransactionStateManager:
         on_failure: OnFailure,
         trace: Tracer | None,
     ) -> None:
-        """Start without partitions.
+        """Create the manager without any partitions.
 
-        `partitions` returns how many partitions `__transaction_state` has, or will have.
-        `on_failure` is called if a load dies of a bug.
+        The function `partitions` returns how many partitions `__transaction_state` has, or will
+        have. `on_failure` is called if a bug ends a load.
         """
         self._config = config
         self._replicas = replicas
@@ -140,17 +144,17 @@ class TransactionStateManager:
         self._trace = trace
         self._cache: dict[int, TxnMetadataCacheEntry] = {}
         self._loading: dict[int, int] = {}
-        """Partition → the leader epoch that is being loaded."""
+        """Partition that is being loaded → the leader epoch of this load."""
         self._tasks: set[asyncio.Task[None]] = set()
         if trace:
             trace.on_snapshot(self._snapshot)
 
     def partition_for(self, transactional_id: str) -> int:
-        """Return the partition of `__transaction_state` that the id belongs to. O(length)."""
+        """Return the partition of `__transaction_state` to which the id belongs. O(length)."""
         return partition_for(transactional_id, self._partitions())
 
     def get_transaction_state(self, transactional_id: str) -> CoordinatorEpochAndTxnMetadata | None:
-        """Return the state of the id; None if it is unknown. O(1).
+        """Return the state of the transactional id; None if it is unknown. O(1).
 
         Raises NOT_COORDINATOR, COORDINATOR_LOAD_IN_PROGRESS.
         """
@@ -165,7 +169,7 @@ class TransactionStateManager:
     def put_transaction_state_if_not_exists(
         self, metadata: TransactionMetadata
     ) -> CoordinatorEpochAndTxnMetadata:
-        """Return the known state of the id; if there is none, add `metadata`.
+        """Return the state of the transactional id; if it is unknown, add and return `metadata`.
 
         Raises the same errors as `get_transaction_state`.
         """
@@ -208,11 +212,11 @@ class TransactionStateManager:
         *,
         retry_on_error: Callable[[Errors], bool] = lambda _: False,
     ) -> None:
-        """Write a prepared change to the log.
+        """Write a prepared change to the log, and then make it the current state.
 
-        `respond` is called once. It gets NONE when the ISR has the change and the memory shows it,
-        else the error for the client. After an error nothing is pending any more, unless
-        `retry_on_error` says that the caller will try again.
+        `respond` is called once. It gets NONE when the ISR has the change and the state in memory
+        is changed; otherwise it gets the error for the client. After an error no change is pending
+        any more, unless `retry_on_error` returns True, which means that the caller tries again.
         """
         try:
             known = self.get_transaction_state(transactional_id)
@@ -252,7 +256,10 @@ class TransactionStateManager:
     def _complete(
         self, metadata: TransactionMetadata, transit: TxnTransitMetadata, coordinator_epoch: int
     ) -> None:
-        """Take over a change that is in the log; a transaction's state changes only here."""
+        """Set the current state to a prepared state that is now in the log.
+
+        No other method changes the state of a transaction.
+        """
         before = metadata.state
         metadata.complete_transition_to(transit)
         if self._trace:
@@ -269,7 +276,7 @@ class TransactionStateManager:
             )
 
     def on_election(self, partition: int, coordinator_epoch: int, on_loaded: OnLoaded) -> None:
-        """Read a partition that this broker now leads."""
+        """Begin to read a partition that this broker now leads."""
         self._cache.pop(partition, None)
         self._loading[partition] = coordinator_epoch
         task = asyncio.get_running_loop().create_task(
@@ -322,7 +329,7 @@ class TransactionStateManager:
             on_loaded(partition, coordinator_epoch, list(found.values()))
 
     def on_resignation(self, partition: int) -> None:
-        """Forget a partition that another broker leads, or will lead."""
+        """Forget the ids of a partition that this broker no longer leads."""
         self._loading.pop(partition, None)
         entry = self._cache.pop(partition, None)
         if entry is not None and self._trace:
@@ -335,7 +342,7 @@ class TransactionStateManager:
             )
 
     def remove_expired_transactional_ids(self) -> None:
-        """Write tombstones for ids that were not used for too long. O(ids).
+        """Write tombstones for the ids that were not used for too long. O(ids).
 
         Called every transaction.remove.expired.transaction.cleanup.interval.ms.
         """
@@ -380,7 +387,7 @@ class TransactionStateManager:
         )
 
     async def shutdown(self) -> None:
-        """Stop loading."""
+        """Stop the tasks that load partitions."""
         tasks = list(self._tasks)
         for task in tasks:
             task.cancel()
@@ -403,7 +410,7 @@ class TransactionStateManager:
 def _apply_record(
     found: dict[str, TransactionMetadata], key: bytes | None, value: bytes | None
 ) -> None:
-    """Apply one record: the last record of an id counts, and a tombstone removes it.
+    """Apply one record to `found`: set the state of its id; a tombstone removes the id.
 
     Keys and values of later versions are ignored.
     """
