@@ -1,4 +1,4 @@
-"""Write docs/wire-versions.md: what each version of each message added.
+"""Write the page docs/wire-versions.md: what each version of each message added.
 
 `python -m kafka_edu.instruments.wire.versions_page docs/wire-versions.md` writes the page again. A
 test fails when the page is out of date.
