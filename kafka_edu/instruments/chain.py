@@ -19,7 +19,7 @@ FOLDED_FROM: Final = 4
 
 
 class ChainLine(NamedTuple):
-    """One event of a chain, with its place in the drawing."""
+    """A line of the drawn tree: one event, and the branches drawn in front of it."""
 
     rails: str
     """The drawing of the branches to the left of the event: `│ ├─`."""
@@ -36,7 +36,9 @@ class Chain(NamedTuple):
 
     envelope: Envelope
     causes: list[ChainLine]
-    """From the first cause to the event itself, which is the last line."""
+    """The lines for the causes, from the first cause to the event itself, which is the last
+    line.
+    """
     effects: list[ChainLine]
     effects_left: int
     """The number of effects that are not shown."""
@@ -45,7 +47,10 @@ class Chain(NamedTuple):
 
 
 def chain_of(history: History, envelope: Envelope, most_effects: int = 20) -> Chain:
-    """Return the chain of one event. O(causes and effects)."""
+    """Return the causes and the effects of one event. O(causes and effects).
+
+    At most `most_effects` effects are shown.
+    """
     trees = history.causes_tree(envelope)
     causes: list[ChainLine] = []
     for tree in sorted(trees, key=lambda tree: _holds(tree, envelope)):

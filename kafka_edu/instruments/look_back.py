@@ -39,7 +39,7 @@ class ProcessPast(NamedTuple):
 
 
 class LookBack(NamedTuple):
-    """The past and the present of a cluster, in one order."""
+    """The past and present events of a cluster, in one order of time."""
 
     envelopes: list[Envelope]
     missing: list[str]

@@ -134,7 +134,7 @@ class Recorder:
         self._writer.start()
 
     def write(self, envelopes: Iterable[Envelope]) -> None:
-        """Record these events. O(events); the file is written later."""
+        """Add events to the recording. O(events). A thread writes them to the file later."""
         for envelope in envelopes:
             if envelope.name in EVENT_TYPES and self._keep(envelope):
                 self.write_line(envelope.name, encode(envelope))
@@ -164,7 +164,7 @@ class Recorder:
         self._writer.join()
 
     def _write_on(self) -> None:
-        """Write until the recording is closed, or cannot be written."""
+        """Write waiting events until the recording is closed, or the file cannot be written."""
         with self._ending_if_it_fails():
             while self._write_waiting():
                 pass

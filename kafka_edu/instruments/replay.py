@@ -82,7 +82,7 @@ class Replay:
         return list(self.envelopes[begin : self.index])
 
     def step(self) -> list[Envelope]:
-        """Return the events up to and including the next fact, then pause. O(events to it)."""
+        """Return the events up to and including the next fact, then pause. O(events returned)."""
         self.playing = False
         for at in range(self.index, len(self.envelopes)):
             if _is_fact(self.envelopes[at]):

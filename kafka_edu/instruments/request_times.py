@@ -202,7 +202,7 @@ class SlowRequest(NamedTuple):
 
 
 class Queues(NamedTuple):
-    """The queues and handlers of a broker at one moment."""
+    """The state of a broker's request queues and handler threads at one moment."""
 
     requests: int = 0
     capacity: int = 0
@@ -335,7 +335,7 @@ def part_words(api_key: int, part: int) -> str:
 
 
 def brief_time(us: float) -> str:
-    """Format a time for a narrow place: `85 µs`, `4.1 ms`, `498 ms`, `1.4 s`."""
+    """Format a time (µs) as a short text: `85 µs`, `4.1 ms`, `498 ms`, `1.4 s`."""
     if us < 1000:
         return f"{us:.0f} µs"
     if us < 100_000:

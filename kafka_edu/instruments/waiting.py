@@ -28,7 +28,7 @@ _BYTES: Final = "bytes up to the "
 
 
 class Missing(NamedTuple):
-    """A broker that an operation waits for."""
+    """A broker that has not fetched far enough for an operation."""
 
     broker: int
     behind: int
@@ -172,7 +172,7 @@ def _finishes(need: Requirement, now_ms: int) -> list[str]:
 
 
 def _replicated(need: Requirement, now_ms: int) -> list[str]:
-    """Return one sentence for each broker of the ISR that is behind."""
+    """Return a sentence for each broker of the ISR that has not fetched far enough."""
     sentences = []
     replicas = {replica.broker: replica for replica in need.replicas}
     for one in missing(need):

@@ -239,7 +239,7 @@ class Learner:
         return self._process
 
     def _command(self) -> list[str]:
-        """Return the command of the learner's process."""
+        """Return the command line that starts the learner's process."""
         program = Path(__file__).with_name("learner_process.py")
         jail = [str(program.with_name("learner_jail.py")), *str(self._jail).split()]
         return [
@@ -255,11 +255,11 @@ class Learner:
         ]
 
     def _environment(self) -> dict[str, str]:
-        """Return the environment of the learner's process."""
+        """Return the environment variables for the learner's process."""
         return {name: os.environ[name] for name in KEPT_VARIABLES if name in os.environ}
 
     def make(self, *arguments: object) -> LearnerObject:
-        """Return an object of the learner's class. Raises LearnerFailure."""
+        """Make an object of the learner's class and return it. Raises LearnerFailure."""
         process = self.start()
         shown = _shown(self._wanted, arguments)
         number = self.ask(process, {"make": arguments}, shown).get("object")

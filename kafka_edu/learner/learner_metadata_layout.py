@@ -25,7 +25,7 @@ from kafka_edu.protocol.schema import Message, Struct
 from kafka_edu.protocol.types import ArrayType, FixedType, StringType
 
 HIGHEST: Final = 8
-"""The highest version without compact fields."""
+"""The highest version of Metadata whose fields are not compact (KIP-482)."""
 PARTS: Final[Mapping[str, type[Struct]]] = {
     "answer": MetadataResponse,
     "broker": MetadataResponseBroker,

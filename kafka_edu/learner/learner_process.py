@@ -182,7 +182,7 @@ def load(file: str, wanted: str) -> Any:
 
 
 def count_objects(wanted: Any) -> "Counter[str]":
-    """Return a count, under "made", of the objects that the class `wanted` makes from now on."""
+    """Count the objects of the class `wanted` from now on. Return the count under "made"."""
     counted: Counter[str] = Counter()
     if isinstance(wanted, type) and "__init__" in vars(wanted):
         learners: Any = wanted
@@ -330,7 +330,7 @@ def serve(
     questions: TextIO,
     answers: TextIO,
 ) -> None:
-    """Answer questions until there are no more."""
+    """Load the learner's file, and answer questions until the input ends."""
     waiting: queue.SimpleQueue[str] = queue.SimpleQueue()
     threading.Thread(target=read_questions, args=(questions, waiting), daemon=True).start()
     objects: dict[int, Any] = {}

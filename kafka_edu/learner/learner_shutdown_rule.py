@@ -90,7 +90,7 @@ class LearnerShutdownRule(ShutdownRule):
     def _named(
         self, asked: Sequence[Concerned], names: Sequence[object], method: str
     ) -> Iterator[TopicPartition]:
-        """Yield the partitions with these names. Raises LearnerError."""
+        """Yield the partitions that the learner's answer names. Raises LearnerError."""
         known: dict[object, TopicPartition] = {str(one.partition): one.partition for one in asked}
         for name in names:
             if name not in known:

@@ -312,7 +312,7 @@ class LearnerCode:
         return self.failures >= FAILURES_ALLOWED
 
     def make(self, *arguments: object) -> LearnerObject:
-        """Make an object of the learner's class. Raises LearnerError if anything goes wrong."""
+        """Make an object of the learner's class. Raises LearnerError if that fails."""
         try:
             with self._one_at_a_time:
                 self.calls += 1
@@ -321,7 +321,7 @@ class LearnerCode:
             raise self.blame(failure.message, failure.line) from None
 
     def ask(self, asked: LearnerObject, method: str, *arguments: object) -> object:
-        """Call a method of the learner's object. Raises LearnerError if anything goes wrong."""
+        """Call a method of the learner's object. Raises LearnerError if that fails."""
         try:
             with self._one_at_a_time:
                 self.calls += 1
@@ -330,7 +330,7 @@ class LearnerCode:
             raise self.blame(failure.message, failure.line) from None
 
     def blame(self, message: str, line: int = 0) -> LearnerError:
-        """Return a LearnerError that names the learner's file."""
+        """Return a LearnerError with this message and the path of the learner's file."""
         return LearnerError(self.seam.exercise, message, str(self.path), line)
 
     def failed(self, error: LearnerError) -> None:

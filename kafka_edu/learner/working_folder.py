@@ -24,7 +24,7 @@ class WorkingFolder:
     """A new empty folder, which exists until `remove` is called."""
 
     def __init__(self, base: Path) -> None:
-        """Make the folder inside `base`. Raises OSError."""
+        """Make a new folder inside `base`, and lock it. Raises OSError."""
         remove_left_behind(base)
         self.path = Path(tempfile.mkdtemp(prefix=PREFIX, dir=base))
         self._lock = _locked(self.path)

@@ -1,4 +1,4 @@
-"""The command line of kafka-configs (Kafka: ConfigCommand.ConfigCommandOptions)."""
+"""The command-line options of kafka-configs (Kafka: ConfigCommand.ConfigCommandOptions)."""
 
 import re
 from collections.abc import Sequence

@@ -93,7 +93,7 @@ class ConfigCommand:
 
 
 def _without_effect(entity: "ConfigEntity", added: Mapping[str, str]) -> list[object]:
-    """Return the settings that have no effect on brokers of this project."""
+    """Return those of the added settings that have no effect on this project's brokers."""
     from kafka_edu.common.topic import is_internal
     from kafka_edu.log.log_config import TOPIC_CONFIG
     from kafka_edu.server.config.dynamic_config import CLIENT_CONFIG, USER_CONFIG

@@ -38,9 +38,9 @@ _TIMEOUT_MS: Final = 30_000
 
 
 def parse_offsets(text: str) -> dict[TopicPartition, int]:
-    """Parse the JSON file: `{"partitions":[{"topic":"web","partition":0,"offset":5}],"version":1}`.
+    """Parse the tool's JSON file into an offset for each partition. Raises ToolError.
 
-    Raises ToolError.
+    `{"partitions":[{"topic":"web","partition":0,"offset":5}],"version":1}`
     """
     document = parse_version_1(text)
     if "partitions" not in document:

@@ -79,7 +79,7 @@ class DumpLogSegments:
         self._non_consecutive: dict[str, list[tuple[int, int]]] = {}
 
     def dump(self, path: str) -> Iterator[str]:
-        """Yield the lines of one file.
+        """Yield the lines that show one file.
 
         Raises DumpError, OSError, KafkaException and CorruptSnapshotError if it cannot continue.
         """

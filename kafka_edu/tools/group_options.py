@@ -1,4 +1,4 @@
-"""The command line of kafka-consumer-groups (Kafka: ConsumerGroupCommandOptions)."""
+"""The command-line options of kafka-consumer-groups (Kafka: ConsumerGroupCommandOptions)."""
 
 import sys
 

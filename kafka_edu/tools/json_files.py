@@ -104,7 +104,9 @@ def integer_field(entry: JsonObject, name: str, bits: int = INT_BITS) -> int:
 
 
 def _no_constant(word: str) -> object:
-    """Refuse NaN, Infinity and -Infinity, which Python reads but JSON does not have."""
+    """Raise an error for NaN, Infinity and -Infinity, which Python accepts but JSON does not
+    have.
+    """
     raise ValueError(word)
 
 

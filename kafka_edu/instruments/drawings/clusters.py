@@ -58,7 +58,7 @@ class Replicas(NamedTuple):
 
 
 class ClusterAt(NamedTuple):
-    """A cluster at one moment."""
+    """The state of a cluster at one moment, as it is drawn."""
 
     caption: str
     """The moment in words. Empty if the figure shows only one moment."""

@@ -27,7 +27,7 @@ class ReplicaLog(NamedTuple):
 
 
 class LogsAt(NamedTuple):
-    """The replicas of one partition at one moment."""
+    """The logs of a partition's replicas at one moment."""
 
     caption: str
     """The moment in words. Empty if the figure shows only one moment."""

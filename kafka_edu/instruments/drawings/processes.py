@@ -27,7 +27,7 @@ BOX_WIDTH: Final = 34
 
 
 class Shown(NamedTuple):
-    """A fact that is drawn."""
+    """A fact that is drawn, with those of its causes that are drawn too."""
 
     envelope: Envelope
     causes: tuple[Envelope, ...]

@@ -19,7 +19,7 @@ _CHANGES: Final = {NEW: GREEN, CHANGED: LOUD, GONE: RED}
 
 
 class Znode(NamedTuple):
-    """One znode."""
+    """A znode in the picture."""
 
     path: str
     data: str = ""

@@ -180,14 +180,14 @@ class Presentation:
         """Each finished step, and the time at which it ended (µs)."""
         self.seen: list[bool] = []
         self.failure = ""
-        """Why an act could not be carried out, or why nothing more can be seen."""
+        """The reason why an act failed, or why no more events can come. Empty: no failure."""
         self.impatient = False
         """Whether the learner pressed space before everything was seen."""
         self.since_us = 0
         self.instead: OtherAct | None = None
-        """The learner's last act, if the step expects another one."""
+        """The learner's last act, if it is not the act that the step expects. Otherwise None."""
         self._requested: ActionAsked | None = None
-        """The last act that somebody requested and the supervisor has not carried out yet."""
+        """The last act that was requested and that the supervisor has not carried out yet."""
         self._acts_left: list[ScriptAct] = []
         self._level = Level.STATE
         self._helped = False
@@ -276,7 +276,7 @@ class Presentation:
 
     @property
     def acts_left(self) -> bool:
-        """Return whether acts of this step are still to be carried out."""
+        """Return whether acts of this step must still be carried out."""
         return bool(self._acts_left)
 
     @property

@@ -99,7 +99,10 @@ class Game:
         return token in self._players
 
     def answer(self, token: str, value: int) -> None:
-        """Take a team's answer: the number of a choice, from 1, or a number. Raises QuizError."""
+        """Take a team's answer. Raises QuizError.
+
+        `value` is the number of the choice, from 1, or the number that the team typed.
+        """
         player = self._players.get(token)
         if player is None:
             raise QuizError("this team is not in the quiz: join first")

@@ -37,7 +37,7 @@ def quiet(
 
 
 def ids(brokers: Collection[int]) -> str:
-    """Format a set of brokers in sorted order, so that equal sets look equal: `{0,1,2}`."""
+    """Format broker ids in sorted order, so that equal sets have equal texts: `{0,1,2}`."""
     return "{" + ",".join(map(str, sorted(brokers))) + "}"
 
 
@@ -62,7 +62,7 @@ def api_name(api_key: int) -> str:
 
 
 def micros(us: int) -> str:
-    """Format µs: `0.3 ms`, `42 ms`, `1.2 s`."""
+    """Format a time given in µs: `0.3 ms`, `42 ms`, `1.2 s`."""
     return f"{us / 1000:.1f} ms" if us < 10_000 else duration(us / 1000)
 
 

@@ -240,7 +240,7 @@ class Cursor:
         node = self.varint(name, "unsigned varint")
         raw = node.raw
         assert isinstance(raw, int)
-        # In Java the varint is an int: above 2³¹ it is negative (see codegen).
+        # In Java this varint is an int, so a value above 2³¹ is negative (see codegen).
         count = (raw - 2 * MAX_INT - 2 if raw > MAX_INT + 1 else raw) - 1
         node.value = "0 = null" if raw == 0 else f"{raw} = {count} + 1"
         return count, node

@@ -13,7 +13,7 @@ _HEX_WIDTH: Final = PER_LINE * 3 - 1
 
 
 class Row(NamedTuple):
-    """One line of a tree."""
+    """One line of a shown tree: a node, and how it is shown."""
 
     node: Node
     depth: int
@@ -118,7 +118,7 @@ def _hex_lines(data: bytes) -> Iterator[str]:
 
 
 def as_json(decoded: Decoded) -> dict[str, object]:
-    """Return the whole tree for `--json`."""
+    """Return the whole tree as a dictionary, for the option `--json`."""
     first = decoded.first_problem
     return {
         "api": decoded.api,

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 
 class Problem(NamedTuple):
-    """Something that is wrong in a frame."""
+    """An error in a frame, with its position."""
 
     at: int
     """The position of the first wrong byte. If a byte is missing, the length of the frame."""
@@ -39,7 +39,9 @@ class Node:
     """The versions of the message that have this field. Empty: it is no field of a schema."""
     children: Sequence["Node"] = ()
     inner: Sequence["Node"] = ()
-    """The tree of decompressed bytes. Its positions count in those bytes, not in the frame."""
+    """The nodes of the decompressed bytes. Their positions count in those bytes, not in the
+    frame.
+    """
     folded: bool = False
     """Whether the node's value already says everything, so that its children are usually hidden."""
     wrong: str = ""
@@ -79,7 +81,7 @@ class Node:
 
 
 class Decoded(NamedTuple):
-    """A frame and its meaning."""
+    """A decoded frame: its bytes, its tree, and the problems found in it."""
 
     data: bytes
     root: Node

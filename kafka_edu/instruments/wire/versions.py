@@ -72,7 +72,7 @@ class VersionChange(NamedTuple):
     key: ApiKey
     version: int
     release: str
-    """`2.0` if Kafka 2.0 has this version, else `2.8`."""
+    """The Kafka release: `2.0` if it already has this version, else `2.8`."""
     is_first_flexible: bool
     note: str
     fields: tuple[FieldChange, ...]
@@ -152,7 +152,7 @@ def _change(field: Field, version: int, first: int) -> str:
 
 
 def history_lines(key: ApiKey) -> list[str]:
-    """Return the history of an API as text."""
+    """Return the history of an API as lines of text."""
     pair = REGISTRY[key]
     lines = [f"{api_name(key)}, api key {int(key)}, versions {pair.min_version}-{pair.max_version}"]
     for change in history(key):
@@ -171,7 +171,7 @@ def history_lines(key: ApiKey) -> list[str]:
 
 
 def field_words(field: FieldChange) -> str:
-    """Return one change as text: `request + transactional_id (string): …`."""
+    """Return a change of a field as text: `request + transactional_id (string): …`."""
     sign = {"added": "+", "dropped": "-", "may be null": "~"}[field.change]
     tagged = ", tagged" if field.is_tagged else ""
     if field.change == "dropped":
@@ -182,7 +182,7 @@ def field_words(field: FieldChange) -> str:
 
 
 def history_json(key: ApiKey) -> dict[str, object]:
-    """Return the history of an API for `--json`."""
+    """Return the history of an API as a dictionary, for the option `--json`."""
     return {
         "api": api_name(key),
         "key": int(key),

@@ -98,7 +98,7 @@ _LIST_OFFSETS_TIMES: Final = {-1: "latest", -2: "earliest"}
 
 
 def number_words(field: str, value: int) -> str:
-    """Return a field's number in words, with its unit or name."""
+    """Return a field's number as text with its unit, or with its name."""
     said = _BY_FIELD.get(field)
     if said is not None:
         return said(value)
