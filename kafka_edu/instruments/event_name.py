@@ -71,7 +71,7 @@ def _numbered(facts: Sequence[Envelope], short: str, number: str, seq: int) -> E
 
 
 def _holds(event: Event, word: str) -> bool:
-    """Return whether one of the event's values is this word, or its partition is (`web-1`)."""
+    """Return whether this word is one of the event's values, or its partition (`web-1`)."""
     fields = fields_of(event)
     values = [*fields.values(), f"{fields.get('topic')}-{fields.get('partition')}"]
     return any(_is(value, word) for value in values)

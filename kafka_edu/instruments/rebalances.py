@@ -490,7 +490,7 @@ class Rebalances:
         self, story: GroupStory, event: GroupStateChanged, envelope: Envelope, broker: int
     ) -> None:
         if event.after == DEAD and story.coordinator not in (-1, broker):
-            return  # the old coordinator forgets it; the new one has it
+            return  # the old coordinator drops the group, the new one keeps it
         self._here(story, envelope, broker)
         story.generation = event.generation
         if not story.way:
@@ -564,7 +564,7 @@ class Rebalances:
             story.pending.remove(event.member)
         rebalance = story.current
         if rebalance is None or rebalance.gathered_us is not None:
-            return  # its own rebalance follows, and names it as its cause
+            return  # a rebalance follows that names this event as its cause
         if isinstance(event, MemberFailed):
             rebalance.failures.append(Failure(event.member, event.reason, envelope.mono_us))
         else:

@@ -233,7 +233,7 @@ class TraceFeed:
         try:
             address = EventsAddress.read(str(path))
         except (OSError, TraceFormatError):
-            return  # the file is being written, or has gone again
+            return  # the address file is incomplete, or was removed
         told = False
         reason = "closed"
         subscription: Subscription | None = None
@@ -288,7 +288,7 @@ class TraceFeed:
         if stream.broken:
             raise TraceFormatError(stream.broken)
         if head is None:
-            return None  # a ring begins at a keyframe, which is older
+            return None  # a ring begins with a snapshot before since_us
         self._seen_us[teller] = head.mono_us
         if not stream.past:
             self._past_read.add(teller)

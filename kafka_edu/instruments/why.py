@@ -41,7 +41,7 @@ class Waits(NamedTuple):
 
     @property
     def now_ms(self) -> int:
-        """Return the moment in ms of the timer's clock."""
+        """Return the time of this state, in ms of the timer's clock."""
         return self.at_us // 1000
 
     @property

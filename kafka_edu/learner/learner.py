@@ -457,6 +457,6 @@ def _tuples(value: object) -> object:
     if isinstance(value, list):
         return tuple(_tuples(one) for one in value)
     if isinstance(value, dict) and value.keys() == {"bytes"} and isinstance(value["bytes"], str):
-        with suppress(ValueError):  # a dict of the learner's that only looks like it
+        with suppress(ValueError):  # a dictionary of the learner that has another form
             return bytes.fromhex(value["bytes"])
     return value

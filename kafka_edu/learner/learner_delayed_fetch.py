@@ -84,7 +84,7 @@ class LearnerDelayedFetch(DelayedFetch):
             if start is None or start.message_offset_only:
                 return None
             epoch = wanted.current_leader_epoch
-            if epoch < 0:  # the reader gives none
+            if epoch < 0:  # the fetch gives no epoch
                 replica = self._partitions.get(tp)
                 epoch = replica.leader_epoch if replica is not None else -1
             named.append((str(tp), _place(start), wanted.max_bytes, epoch))

@@ -116,7 +116,7 @@ class LearnerDelayedProduce(DelayedProduce):
                         f"{asked} has {row!r} waiting; expected (partition, number of offsets)"
                     )
         wanted = pending | self._failed
-        self._failed = set()  # a second look must not name them
+        self._failed = set()  # the next call must not include them again
         if sorted([*found, *waiting]) != sorted(wanted):
             raise self._code.blame(
                 f"{asked} named {sorted([*found, *waiting])}, and {sorted(wanted)} were not settled"

@@ -185,7 +185,7 @@ def become(uid: int, processor_s: int) -> None:
     os.setresgid(uid, uid, uid)
     os.setresuid(uid, uid, uid)
     demand(_libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "no_new_privs")
-    _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)  # a change of user has cleared it
+    _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)  # a change of user clears this
     os.environ.clear()
     os.environ.update({"HOME": os.getcwd(), "TMPDIR": os.getcwd(), "LC_CTYPE": "C.UTF-8"})
     os.setsid()
@@ -199,9 +199,7 @@ def first_process(uid: int, kind: str, processor_s: int, program: list[str]) -> 
         raise_loopback()
         file = enter_new_root(os.getcwd(), file, uid)
     else:
-        kill_all_of(
-            uid
-        )  # nothing ends what a try before has left, when it was stopped in the middle
+        kill_all_of(uid)  # an interrupted earlier run may have left processes
         os.chown(".", uid, uid)
         # Only root can read the course's folder, so the file is copied to the learner's working
         # folder.

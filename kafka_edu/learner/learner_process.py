@@ -312,7 +312,7 @@ def debugger(terminal: str, say: Callable[[dict[str, object]], None]) -> Callabl
         signal.setitimer(signal.ITIMER_VIRTUAL, 0)
         frame = sys._getframe(1)
         traced: FrameType | None = frame
-        while traced is not None:  # AnswerTrace has no use for their lines, the debugger has
+        while traced is not None:  # AnswerTrace needs no line events, but pdb does
             traced.f_trace_lines = True
             traced = traced.f_back
         say({"breakpoint": frame.f_lineno})
@@ -366,7 +366,7 @@ def serve(
             with cpu_limit(limit_s):
                 said = answer(question, file, wanted, objects, counted)
             said["used_s"] = time.process_time() - began_s
-        except (Exception, _TimeIsUp) as error:  # as above
+        except (Exception, _TimeIsUp) as error:  # the learner's file raised it
             said = error_of(error, file, limit_s, line_of_call(question, wanted, objects))
         say(said)
 

@@ -64,7 +64,7 @@ class LearnerRequestBatch(ControllerBrokersRequestBatch):
         brokers = [broker for broker in broker_ids if broker >= 0]
         before = self._tells_more
         super().add_leader_and_isr_request(brokers, tp, state, is_new)
-        self._tells_more = before  # its metadata is part of the same note
+        self._tells_more = before  # the request's metadata belongs to the same note
         leader, epoch = state.leader_and_isr.leader, state.leader_and_isr.leader_epoch
         self._notes.append(("elected", (str(tp), leader, epoch, brokers)))
 
@@ -81,7 +81,7 @@ class LearnerRequestBatch(ControllerBrokersRequestBatch):
         brokers, told = [*broker_ids], [*partitions]
         super().add_update_metadata_request(brokers, told)
         if told or {*brokers} != {*self._live()}:
-            self._tells_more = True  # of partitions without an election, or not to everybody
+            self._tells_more = True  # without an election, or not to all brokers
         else:
             self._notes.append(("members_changed", ()))
 

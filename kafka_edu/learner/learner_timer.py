@@ -128,7 +128,7 @@ class LearnerTimer(SystemTimer):
             entry = self._entries.get(number)
             if entry is None or entry.cancelled:
                 continue
-            if entry.bucket is not None:  # it is moved before its bucket is due
+            if entry.bucket is not None:  # the task moves before its bucket is due
                 at[number] = entry.bucket.level, entry.bucket.slot
                 entry.bucket.remove(entry)
             came_from = at.get(number, NOWHERE)

@@ -100,7 +100,7 @@ def library_paths() -> list[str]:
     return paths + [
         folder
         for folder in mapped_folders()
-        if os.path.commonpath([folder, course]) != folder  # it holds the course
+        if os.path.commonpath([folder, course]) != folder  # the folder contains the course
     ]
 
 
@@ -135,7 +135,7 @@ def restrict_with_landlock(readable: list[str], writable: list[str]) -> bool:
     for path, rights in [(path, _READ_FOLDER) for path in readable] + [
         (path, all_rights & ~_EXECUTE) for path in writable
     ]:
-        with suppress(OSError):  # an entry that is not there needs no right
+        with suppress(OSError):  # a missing entry needs no right
             entry = os.open(path, os.O_PATH | os.O_CLOEXEC)
             if not os.path.isdir(path):
                 rights &= _OF_A_FILE

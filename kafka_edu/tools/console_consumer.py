@@ -211,9 +211,7 @@ def _settings(o: ConsumerOptions, given: OptionSet) -> dict[str, object]:
         "isolation.level": given.one(o.isolation_level),
         "group.id": named[0] if named else f"console-consumer-{random.randrange(100_000)}",
     }
-    if (
-        given.has(o.partition) and not named
-    ):  # it asks no coordinator, and has nothing to commit for
+    if given.has(o.partition) and not named:  # without a group there is nothing to commit
         del properties["group.id"]
     return client_settings(
         properties, KafkaConsumer.DEFAULT_CONFIG, "org.apache.kafka.clients.consumer.ConsumerConfig"

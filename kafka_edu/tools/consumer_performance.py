@@ -82,7 +82,7 @@ class PerfOptions:
 
 
 class Run:
-    """One run of the tool."""
+    """One run of the tool, with the counters for its report."""
 
     def __init__(self, o: PerfOptions, given: OptionSet) -> None:
         self._count = given.one(o.messages)

@@ -444,5 +444,5 @@ def _mapped(path: str) -> Iterator[memoryview]:
             return
         view = memoryview(
             mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-        )  # unmapped with the last piece of it
+        )  # it is unmapped when its last slice is released
         yield view

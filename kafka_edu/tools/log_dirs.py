@@ -79,7 +79,7 @@ async def _describe(servers: str, topics: Collection[str], wanted: list[int] | N
                         DescribeLogDirsResponse,
                     )
                 )
-            except OSError as error:  # paused, for example, or it ended just now
+            except OSError as error:  # the broker is paused or has just ended
                 raise _unanswered(
                     f"broker {broker_id} does not answer: {cause_of(error)}"
                 ) from None

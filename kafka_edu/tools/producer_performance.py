@@ -222,7 +222,7 @@ class Run:
             try:
                 self._producer.produce(self._arguments.topic, payload, on_delivery=on_delivery)
                 break
-            except BufferError:  # its queue is full
+            except BufferError:  # the producer's queue is full
                 self._producer.poll(0.05)
         self._producer.poll(0)
 

@@ -61,7 +61,7 @@ def _commands_from_proc() -> Iterator[tuple[int, list[str]]]:
                         .decode("utf-8", "surrogateescape")
                         .split("\0")[:-1],
                     )
-            except OSError:  # it has just ended
+            except OSError:  # the process has just ended
                 continue
 
 

@@ -33,7 +33,7 @@ from kafka_edu.tools.tool import (
     warn_of_gaps,
 )
 
-if TYPE_CHECKING:  # the tool's help must not wait for them
+if TYPE_CHECKING:  # imported only for types, so that --help is fast
     from kafka_edu.tools.topic_service import TopicService
 
 PURPOSE: Final = "Create, delete, describe, or change a topic."

@@ -111,7 +111,7 @@ def _create(session: ZooKeeperSession, given: Words) -> None:
         )
         complain(f"Created {created}")
     except ZkError as error:
-        if error.code is ZkErrorCode.INVALID_ACL:  # it is reported twice
+        if error.code is ZkErrorCode.INVALID_ACL:  # the shell reports this error twice
             complain(message(error))
         raise
 

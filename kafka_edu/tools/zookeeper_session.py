@@ -172,7 +172,7 @@ class ZooKeeperSession:
         if not acl:
             raise ZkError(
                 ZkErrorCode.INVALID_ACL, "null"
-            )  # such a request is not sent, so it knows no path
+            )  # the request was not sent, so the error has no path
         return str(
             self._ask(
                 path,
@@ -221,7 +221,7 @@ class ZooKeeperSession:
     def set_acl(self, path: str, acl: AclList, version: int = -1) -> Stat:
         check_path(path)
         if not acl:
-            raise ZkError(ZkErrorCode.INVALID_ACL, path)  # the server would say so
+            raise ZkError(ZkErrorCode.INVALID_ACL, path)  # as the server would answer
         return Stat(*self._ask(path, lambda: self._client.set_acls(path, _for_kazoo(acl), version)))
 
     def sync(self, path: str) -> None:

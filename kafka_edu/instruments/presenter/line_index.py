@@ -34,7 +34,7 @@ class LineIndex:
         path: Path = ()
         for name in names[:-1]:
             path = (*path, name)
-            if path in self._counts:  # a list of tables: the last one is meant
+            if path in self._counts:  # in a list of tables, the last table counts
                 path = (*path, self._counts[path] - 1)
         path = (*path, names[-1])
         if is_list:

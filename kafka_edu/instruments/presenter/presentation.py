@@ -125,10 +125,10 @@ class Missed(NamedTuple):
     """A question that the learner answered wrong."""
 
     step: int
-    """The number of its step, from 1."""
+    """The number of the question's step, from 1."""
     question: str
     right: str
-    """The right choice or number."""
+    """The right choice or number, as text."""
     sure: int = 0
     """How sure the learner was: a position in SURE, from 1. 0: the learner did not say."""
 
@@ -394,7 +394,7 @@ class Presentation:
         if not self.watching or self._all_seen:
             return False
         if self.live and envelope.mono_us < self.since_us:
-            return False  # from before this step
+            return False  # the event is older than this step
         for at, expectation in enumerate(self.present.expectations):
             if not self.seen[at] and meets(expectation, envelope, self.names):
                 self.names |= bound_by(expectation, envelope)
@@ -402,7 +402,7 @@ class Presentation:
                 if self._all_seen:
                     self.failure = ""
                     if self.present.hands:
-                        self._acts_left = []  # the learner did it
+                        self._acts_left = []  # the learner has done the act
                     self.moments[self.step] = envelope.mono_us
                     return True
         return False

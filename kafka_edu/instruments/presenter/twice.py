@@ -71,6 +71,6 @@ def _field_of_run(
 ) -> Any:
     if key == "bind":
         return {f"{name}_{letter}": of for name, of in field.items()}
-    if key == "right" and isinstance(field, str):  # of a number to type
+    if key == "right" and isinstance(field, str):  # the right value of a typed number
         return suffixed(field, letter)
     return of_run(field, letter, values, bound)

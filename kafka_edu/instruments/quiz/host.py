@@ -153,4 +153,4 @@ class QuizHost:
         try:
             self.game.answer(self._tokens[self._letter], value)
         except QuizError:
-            return  # there is no such choice: the letter and another digit
+            return  # there is no such choice: the teacher must type again

@@ -199,7 +199,7 @@ class CaptureFollower:
                 self.close()
                 self._open()
                 frames += self._read()
-        except OSError:  # not there, or gone: perhaps the next time
+        except OSError:  # the file does not exist yet, or no longer
             self.close()
         except CaptureFormatError as error:
             self.close()

@@ -139,7 +139,7 @@ class Cursor:
             yield
             self.rest_is("more bytes", "the value ends before its size says")
         except Stop:
-            pass  # the tree covers the scope, and says why
+            pass  # the tree already covers the scope, with the reason
         finally:
             self.limit = before
 

@@ -204,7 +204,7 @@ def _header_tags(cursor: Cursor) -> None:
         start = cursor.at
         length = cursor.varint("count", "unsigned varint")
         count = _number(length)
-        if not 0 < count <= MAX_INT:  # negative in Java: no tags
+        if not 0 < count <= MAX_INT:  # the number is negative in Java: no tags
             return
         if count * 2 > cursor.rest and not cursor.is_cut:
             raise cursor.wrong_value(
