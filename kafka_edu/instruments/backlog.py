@@ -50,7 +50,7 @@ MOST_THINGS: Final = 5_000
 """The number of measured objects whose last sample time is remembered."""
 MAX_BYTES: Final = 16 * 1024 * 1024
 MAX_BYTES_UNSHED: Final = 128 * 1024 * 1024
-"""The most bytes to hold where being late does not matter. Above it, the oldest events go."""
+"""The most bytes to hold where being late does not matter. Above, the oldest are dropped."""
 ENTRY_BYTES: Final = 400
 """Roughly the memory (bytes) that one held event takes in addition to its line."""
 

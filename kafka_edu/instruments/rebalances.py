@@ -133,7 +133,7 @@ class Rebalance:
         self.reason = event.reason
         """The reason in the coordinator's own words."""
         self.member = event.member
-        """The id of the member that caused the rebalance. Several ids in one text, or empty."""
+        """The id of the member that caused the rebalance, or several ids, or empty."""
         self.trigger = Trigger.OTHER
         self.cause: Event | None = None
         """The member's own fact that caused the rebalance. None: it was not seen."""

@@ -124,7 +124,7 @@ class Recorder:
         self.failure = ""
         """The reason why the recording ended early. Empty: it did not."""
         self._changed = threading.Condition()
-        """The lock for all attributes below it, which tells the waiting thread about changes."""
+        """The lock for all attributes below. It also wakes the writing thread."""
         self._lines: list[bytes] = [encode_header(SUPERVISOR, cluster)]
         self._bytes = len(self._lines[0])
         """The number of bytes in `_lines` and of the lines that are being written now."""

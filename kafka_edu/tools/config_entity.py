@@ -47,7 +47,7 @@ class Entity(NamedTuple):
 
 
 class ConfigEntity(NamedTuple):
-    """An entity, or a client id below a user."""
+    """The entity named on the command line: `root`, and for a user's client id also `child`."""
 
     root: Entity
     child: Entity | None = None

@@ -16,7 +16,7 @@ class Machine(NamedTuple):
 
     title: str
     befores: Mapping[str, Collection[str]]
-    """Each state, and the states from which it may be entered. It is the table in the code."""
+    """Each state, and the states from which it may be entered. The code has the same table."""
     way: Sequence[str]
     """The states that the object entered, in order.
 

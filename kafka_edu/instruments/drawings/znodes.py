@@ -26,7 +26,7 @@ class Znode(NamedTuple):
     owner: str = ""
     """The owner of the session with which this znode disappears. Empty: the znode is persistent."""
     change: str = ""
-    """How it differs from the earlier moment: NEW, CHANGED or GONE. Empty: no difference."""
+    """The change since an earlier moment: NEW, CHANGED or GONE. Empty: no change."""
 
 
 def changes(before: Mapping[str, Znode], after: Mapping[str, Znode]) -> list[Znode]:

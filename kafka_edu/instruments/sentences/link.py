@@ -1,4 +1,4 @@
-"""Sentences for the dashboard's own events: which process it is connected to."""
+"""Sentences for the dashboard's own events: to which processes it is connected."""
 
 from kafka_edu.instruments.link_events import ClusterKnown, LinkLost, LinkMade
 from kafka_edu.instruments.sentence import Sentence
