@@ -1,6 +1,6 @@
-"""Show the APIs that each broker supports, with their versions.
+"""Show the APIs and versions that each broker supports (Kafka: kafka-broker-api-versions.sh).
 
-(Kafka: kafka-broker-api-versions.sh, BrokerApiVersionsCommand.scala)
+(Kafka: BrokerApiVersionsCommand.scala)
 """
 
 import asyncio

@@ -1,8 +1,8 @@
-"""Show or change the configs of topics, clients, users and brokers.
+"""Show or change the configs of topics, clients, users and brokers (Kafka: kafka-configs.sh).
 
 With --zookeeper the tool writes Kafka's znodes itself, and notifies all brokers. Configs of a
 running broker are changed with --bootstrap-server, because the broker must check them. (Kafka:
-kafka-configs.sh, ConfigCommand.scala)
+ConfigCommand.scala)
 """
 
 import asyncio

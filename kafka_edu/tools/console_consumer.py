@@ -1,8 +1,8 @@
-"""Write the records of a topic to standard output.
+"""Write the records of a topic to standard output (Kafka: kafka-console-consumer.sh).
 
 It uses kafka-python's consumer. It ends after --max-messages records, when no record has arrived
 for --timeout-ms, or by Ctrl-C. Records that it received but did not show are not committed. (Kafka:
-kafka-console-consumer.sh, ConsoleConsumer.scala)
+ConsoleConsumer.scala)
 """
 
 import random

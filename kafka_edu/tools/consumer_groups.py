@@ -1,7 +1,7 @@
-"""List, describe or delete consumer groups, or reset their offsets.
+"""List, describe or delete consumer groups, or reset offsets (Kafka: kafka-consumer-groups.sh).
 
 Offsets are reset only while the group has no members, because members would commit their own
-offsets again. Without --execute, the new offsets are only shown. (Kafka: kafka-consumer-groups.sh,
+offsets again. Without --execute, the new offsets are only shown. (Kafka:
 ConsumerGroupCommand.scala)
 """
 

@@ -1,7 +1,7 @@
-"""Read many records and report the speed.
+"""Read many records and report the speed (Kafka: kafka-consumer-perf-test.sh).
 
 It uses librdkafka, so it measures a broker together with that client. (Kafka:
-kafka-consumer-perf-test.sh, ConsumerPerformance.scala)
+ConsumerPerformance.scala)
 """
 
 import random

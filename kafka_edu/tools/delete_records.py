@@ -1,6 +1,6 @@
-"""Delete the records of partitions below given offsets.
+"""Delete the records of partitions below given offsets (Kafka: kafka-delete-records.sh).
 
-(Kafka: kafka-delete-records.sh, DeleteRecordsCommand.scala)
+(Kafka: DeleteRecordsCommand.scala)
 """
 
 import asyncio

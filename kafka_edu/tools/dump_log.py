@@ -1,6 +1,6 @@
-"""Show the contents of a log's files: segments, indexes and producer snapshots.
+"""Show the contents of a log's files (Kafka: kafka.tools.DumpLogSegments).
 
-(Kafka: kafka.tools.DumpLogSegments)
+The files are segments, indexes and producer snapshots.
 """
 
 import sys

@@ -1,7 +1,7 @@
-"""Elect leaders of partitions: the preferred replicas, or any live replica (unclean).
+"""Elect preferred leaders, or unclean ones (Kafka: kafka-leader-election.sh).
 
 It sends ElectLeaders to the controller and prints the result for each partition. (Kafka:
-kafka-leader-election.sh, LeaderElectionCommand.scala, since 2.4; KIP-460)
+LeaderElectionCommand.scala, since 2.4; KIP-460)
 """
 
 import asyncio

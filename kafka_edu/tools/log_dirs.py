@@ -1,6 +1,6 @@
-"""Show the contents of brokers' log directories.
+"""Show the contents of brokers' log directories (Kafka: kafka-log-dirs.sh).
 
-(Kafka: kafka-log-dirs.sh, LogDirsCommand.scala; KIP-113)
+(Kafka: LogDirsCommand.scala; KIP-113)
 """
 
 import asyncio

@@ -1,8 +1,8 @@
-"""Make the preferred replicas leaders again.
+"""Make the preferred replicas leaders again (Kafka: kafka-preferred-replica-election.sh).
 
 It writes the znode /admin/preferred_replica_election and exits. The controller reads the znode,
 elects leaders, and deletes the znode. Like Kafka's tool, it exits with 0 even after a failure.
-(Kafka: kafka-preferred-replica-election.sh, PreferredReplicaLeaderElectionCommand.scala of 2.0)
+(Kafka: PreferredReplicaLeaderElectionCommand.scala of 2.0)
 """
 
 import asyncio

@@ -1,8 +1,8 @@
-"""Move partitions between brokers.
+"""Move partitions between brokers (Kafka: kafka-reassign-partitions.sh).
 
 With --zookeeper it writes the wanted assignment into a znode, as Kafka's tool of 2.0 does. With
 only --bootstrap-server it sends requests to the controller, as the tool of 2.8 does, and can also
-list and cancel. (Kafka: kafka-reassign-partitions.sh, ReassignPartitionsCommand.scala)
+list and cancel. (Kafka: ReassignPartitionsCommand.scala)
 """
 
 import asyncio

@@ -1,9 +1,9 @@
-"""Run a broker in the foreground, or with -daemon in the background.
+"""Run a broker, with -daemon in the background (Kafka: kafka-server-start.sh).
 
 With -daemon the broker's output goes to kafkaServer.out in $LOG_DIR, or in <home>/logs
 (`kafka_edu.supervisor.cluster_folder`). The broker then has its own process session and keeps
 running when the shell ends. Brokers of `cluster up` are started by their supervisor instead, and
-end with it. (Kafka: kafka-server-start.sh, Kafka.scala)
+end with it. (Kafka: Kafka.scala)
 """
 
 import os

@@ -1,8 +1,8 @@
-"""Create, delete, describe or change topics.
+"""Create, delete, describe or change topics (Kafka: kafka-topics.sh).
 
 With --zookeeper it reads and writes Kafka's znodes itself, as the tool of 2.0 does. With
 --bootstrap-server it sends requests to the brokers, as Kafka's tool does since 2.2. (Kafka:
-kafka-topics.sh, TopicCommand.scala)
+TopicCommand.scala)
 """
 
 import asyncio

@@ -1,12 +1,12 @@
-"""Read and change znodes, with one command or with several lines of commands.
+"""Read and change znodes by commands (Kafka: zookeeper-shell.sh).
 
     kafka-edu zookeeper-shell 127.0.0.1:2181 ls /brokers/ids
     kafka-edu zookeeper-shell --release 3.5 127.0.0.1:2181/chroot
 
 The commands are those of ZooKeeper 3.4, which ships with Kafka 2.0. A command that only 3.5 has
 (`ls -s`, `deleteall`) works as in 3.5. With `--release 3.5` all commands work as in 3.5, as with
-Kafka since 2.4. Without a command, the shell reads lines from standard input. (Kafka:
-zookeeper-shell.sh, which is ZooKeeper's ZooKeeperMain)
+Kafka since 2.4. Without a command, the shell reads lines from standard input. Kafka's script runs
+ZooKeeper's class ZooKeeperMain.
 """
 
 import re
