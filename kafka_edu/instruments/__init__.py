@@ -1,4 +1,4 @@
-"""Instruments: programs that read events and answer "why?", on a live cluster or on a recording.
+"""Instruments are programs that read events and explain a live cluster or a recording.
 
-Each one is a pure reducer of events, used by a command of `kafka-edu` and by the dashboard.
+Each one is a pure reducer of events. A command of `kafka-edu` and the dashboard both use it.
 """

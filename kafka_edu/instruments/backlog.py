@@ -1,23 +1,26 @@
-"""The events that have been read and not yet handed on, most of them still as lines.
+"""Hold the events that were read but not handed on yet, and leave some out when there are too many.
 
-To decode an event and to show it costs fifty times as much as to read its line's head. So what is
-left out when there is no time is left out undecoded:
+Most events are held as undecoded lines. To decode and show an event costs fifty times as much as to
+read the head of its line. So events that must be left out are never decoded.
 
-- A gauge whose thing has a newer sample that is due too. Who takes them in time loses nothing,
-  because then one sample of each thing is due at a time.
-- Samples and the hops of requests that are held, once events are BEHIND_US late. Hops that come
-  later too, until events are less than CAUGHT_UP_US late.
-- From then on samples that come too soon after the last one of their thing. It is one a second at
-  first. Each time that events are BEHIND_US late again, the pause doubles, up to LONGEST_PAUSE_US;
-  after each CALM_US without that it is halved. A sample that somebody looks at may come
-  LOOKED_AT_PAUSES times as often, so no broker seems to be silent.
-- Everything, once events are SKIP_US late, or take more than MAX_BYTES: `leave_out_all`. A snapshot
-  must follow.
+A gauge is a sample of one measured object, such as a partition. The backlog leaves out:
 
-An event is late here if it could have been handed on before. An event that its process sent late,
-because it was paused, is not.
+- A sample, if a newer sample of the same object is due too. A reader that is in time loses nothing,
+  because then only one sample of each object is due at a time.
+- All held samples and all held hops of requests, once events are BEHIND_US late. New hops are left
+  out too, until events are less than CAUGHT_UP_US late.
+- From then on, samples that come too soon after the last sample of the same object. At first one
+  sample a second is kept. Each time that events are BEHIND_US late again, this pause doubles, up to
+  LONGEST_PAUSE_US. After each CALM_US in which events are in time, the pause is halved. Samples of
+  a type that somebody looks at may come LOOKED_AT_PAUSES times as often, so that no broker seems to
+  be silent.
+- Everything, once events are SKIP_US late or take more than MAX_BYTES (see `leave_out_all`). A
+  snapshot must follow.
 
-The backlog is pure: the caller says what time it is, in µs of the monotonic clock.
+An event counts as late if it could have been handed on before. An event that its process sent late,
+because the process was paused, does not count as late.
+
+The backlog has no clock. The caller hands in the time, in µs of the monotonic clock.
 """
 
 import heapq
@@ -31,9 +34,12 @@ from kafka_edu.trace.events.trace import Gap, RingEnds, SnapshotBegins, Snapshot
 from kafka_edu.trace.wire_format import Decoder, LineHead, TraceFormatError, head_of, thing_of
 
 HOLD_BACK_US: Final = 250_000
-"""So long an event is held, because an older one of another process may still arrive."""
+"""How long an event is held (µs), because an older event of another process may still arrive."""
 BEHIND_US: Final = 1_500_000
-"""The picture shall never be more than 3 s late, and a busy machine takes a second for a turn."""
+"""From this delay (µs) on, events are left out.
+
+The dashboard must never be more than 3 s late, and a busy machine takes a second for one turn.
+"""
 CAUGHT_UP_US: Final = 750_000
 SKIP_US: Final = 10_000_000
 FIRST_PAUSE_US: Final = 1_000_000
@@ -41,12 +47,12 @@ LONGEST_PAUSE_US: Final = 4_000_000
 CALM_US: Final = 15_000_000
 LOOKED_AT_PAUSES: Final = 8
 MOST_THINGS: Final = 5_000
-"""The last sample is remembered of so many things."""
+"""The number of measured objects whose last sample time is remembered."""
 MAX_BYTES: Final = 16 * 1024 * 1024
 MAX_BYTES_UNSHED: Final = 128 * 1024 * 1024
-"""Where being late does not matter, the oldest events go when more than this is held."""
+"""The most bytes to hold where being late does not matter. Above, the oldest are dropped."""
 ENTRY_BYTES: Final = 400
-"""The memory of one held event besides its line, roughly."""
+"""Roughly the memory (bytes) that one held event takes in addition to its line."""
 
 FACTS: Final = frozenset(name for name, known in EVENT_TYPES.items() if known.kind is Kind.FACT)
 HOPS: Final = frozenset(name for name in FACTS if EVENT_TYPES[name].level is not Level.STATE)
@@ -61,25 +67,31 @@ class Stream:
     """The events of one connection to a process."""
 
     def __init__(self, source: Source, decoder: Decoder, now_us: int, *, past: bool) -> None:
-        """`past`: the stream begins with the process's ring."""
+        """Begin to read a process.
+
+        `past` says that the stream begins with old events from its ring.
+        """
         self.source = source
         self.decoder = decoder
         self.empty_us = now_us
-        """When its socket was last known to be empty: what is read later has come later."""
+        """When the process's socket was last known to be empty.
+
+        Later events arrived after this time.
+        """
         self.past = past
-        """Whether what is read is still the past."""
+        """Whether the events read now are still old ones from the process's ring."""
         self.skipping = False
-        """Whether everything up to the next snapshot is left out."""
+        """Whether all events up to the next snapshot are left out."""
         self.settling = False
-        """Whether a snapshot that was asked for has not been handed on yet."""
+        """Whether a requested snapshot has not been handed on yet."""
         self.missing: Counter[str] = Counter()
-        """The facts that were left out, and that no Gap has counted yet."""
+        """The facts that were left out and not yet counted by a Gap event, by type."""
         self.broken = ""
-        """Why a line of it cannot be decoded."""
+        """The reason why a line of this stream cannot be decoded. Empty: there is no such line."""
 
 
 class _Held:
-    """One event that is held: a line or an envelope. Nothing, once it is left out."""
+    """One held event: a line or an envelope. `event` is None once it has been left out."""
 
     __slots__ = ("due_us", "event", "name", "size", "stream", "thing")
 
@@ -95,44 +107,46 @@ class _Held:
         self.name = name
         self.stream = stream
         self.due_us = due_us
-        """When it could be handed on at the earliest."""
+        """The earliest time (µs) at which the event could be handed on."""
         self.thing = thing
         self.size = ENTRY_BYTES + (len(event) if isinstance(event, bytes) else 0)
 
 
 class Backlog:
-    """Holds events until they are due, in order of their time, and leaves out what is too much.
+    """Holds events until they are due, in order of their time.
 
-    Memory: at most MAX_BYTES, and what one `leave_out_all` may not leave out.
+    Leaves some out when there are too many.
+
+    It holds at most MAX_BYTES, plus the events that `leave_out_all` must keep.
     """
 
     def __init__(self, *, sheds: bool) -> None:
-        """Without `sheds` nothing is left out up to MAX_BYTES_UNSHED."""
+        """Begin empty. If `sheds` is false, events are left out only above MAX_BYTES_UNSHED."""
         self.left_out: Counter[str] = Counter()
-        """Events that were left out since the start, by type."""
+        """The number of events that were left out since the start, by type."""
         self.keeps: Collection[str] = frozenset()
-        """The types of facts that are never left out, because somebody waits for one."""
+        """The types of facts that are never left out, because somebody waits for one of them."""
         self.bytes = 0
-        """About how much memory the held events take."""
+        """Roughly the memory that the held events take, in bytes."""
         self.looked_at: Collection[str] | None = None
-        """The types of gauges that somebody looks at. None: all of them."""
+        """The types of gauges that somebody looks at. None: all types."""
         self.behind = False
-        """Whether hops are left out now."""
+        """Whether the hops of requests are left out now, because events are late."""
         self.pause_us = 0
-        """Samples of one thing must be so far apart."""
+        """The shortest time between two samples of one object, in µs. 0: every sample is kept."""
         self._calm_since_us = 0
         self._sampled_us: dict[tuple[Source, str, bytes], int] = {}
-        """When the last sample of each thing was taken, while there is a pause."""
+        """When the last sample of each object was taken (µs). Used only while there is a pause."""
         self._sheds = sheds
         self._heap: list[tuple[int, Source, int, int, _Held]] = []
         self._ready: deque[_Held] = deque()
-        """Those that are due, in order."""
+        """The events that are due, in order."""
         self._newest: dict[tuple[Source, str, bytes], _Held] = {}
-        """The newest sample of each thing among `_ready`."""
+        """The newest sample of each measured object among `_ready`."""
         self._arrived = 0
 
     def take(self, envelope: Envelope, now_us: int) -> None:
-        """Hold an event that came in no line. It is never left out. O(log n)."""
+        """Hold an event that was not read as a line. O(log n)."""
         due_us = max(envelope.mono_us + HOLD_BACK_US, now_us)
         held = _Held(envelope, envelope.name, None, due_us, None)
         self._push(envelope.mono_us, envelope.source, envelope.seq, held)
@@ -140,8 +154,9 @@ class Backlog:
     def take_line(
         self, stream: Stream, line: bytes, now_us: int, since_us: int = 0
     ) -> LineHead | None:
-        """Hold one line that was read now, or leave it out. Return its head; None if the event is
-        older than `since_us`, which is not wanted. O(log n), 4 µs.
+        """Hold one line that was read now, or leave it out. Return the line's head. O(log n), 4 µs.
+
+        Returns None if the event is older than `since_us`. Such an event is not held.
 
         Raises TraceFormatError if the line is no event.
         """
@@ -167,13 +182,13 @@ class Backlog:
         if thing is not None and self.pause_us and self._too_soon(thing, head.mono_us):
             self._leave_out(stream, name)
             return head
-        # What is read now has come after the socket was last empty, however old it is.
+        # This line arrived after the socket was last empty, even if its event is much older.
         due_us = max(head.mono_us + HOLD_BACK_US, now_us if stream.past else stream.empty_us)
         self._push(head.mono_us, stream.source, head.seq, _Held(line, name, stream, due_us, thing))
         return head
 
     def _too_soon(self, thing: tuple[Source, str, bytes], mono_us: int) -> bool:
-        """Return whether to leave out a sample, because there was one of its thing just before."""
+        """Return whether to leave out a sample, because its object was sampled just before."""
         often = self.looked_at is None or thing[1] in self.looked_at
         pause_us = self.pause_us // LOOKED_AT_PAUSES if often else self.pause_us
         if mono_us - self._sampled_us.get(thing, mono_us - pause_us) < pause_us:
@@ -196,15 +211,21 @@ class Backlog:
             stream.missing[name] += 1
 
     def _tell_gap(self, stream: Stream, before: LineHead, now_us: int) -> None:
-        """Let a Gap before this line say which facts of the stream are missing."""
+        """Insert a Gap event before this line.
+
+        It counts the facts of the stream that were left out.
+        """
         missing, stream.missing = stream.missing, Counter()
         gap = Gap(dropped=missing.total(), by_type=tuple(missing.most_common()))
         told = Envelope(stream.source, before.seq, 0, before.wall_ms, before.mono_us, gap)
         self.take(told, now_us)
 
     def hand_out(self, until_us: int, most: int) -> list[Envelope]:
-        """Return the events up to this time in order, at most so many. Of a gauge's thing only the
-        newest sample up to this time comes. O(log n) an event.
+        """Return at most `most` of the events up to the time `until_us`, in order.
+
+        O(log n) an event.
+
+        Of all samples of one object up to that time, only the newest is returned.
         """
         self._ripen(until_us)
         out: list[Envelope] = []
@@ -251,13 +272,16 @@ class Backlog:
             self._ready.append(held)
 
     def _forget(self, held: _Held) -> None:
-        """Leave out an event that is held. Its place in the order is emptied."""
+        """Leave out an event that is held. Its entry in the order stays, but is empty."""
         held.event = None
         self.bytes -= held.size
         self._leave_out(held.stream, held.name)
 
     def late_us(self, now_us: int) -> int:
-        """Return since when the first event waits that could have been handed on."""
+        """Return for how long (µs) the first event waits that could have been handed on.
+
+        0: none waits.
+        """
         while self._ready and self._ready[0].event is None:
             self._ready.popleft()
         while self._heap and self._heap[0][4].event is None:
@@ -266,9 +290,12 @@ class Backlog:
         return 0 if first is None else max(now_us - first.due_us, 0)
 
     def shed(self, now_us: int, streams: Collection[Stream]) -> list[Stream]:
-        """Leave out what there is no time or no room for. Return the streams of which everything
-        is left out up to their next snapshot, which has to be asked for. O(1); O(n) when something
-        is left out.
+        """Leave out the events for which there is no time or no memory.
+
+        O(1); O(n) if any are left out.
+
+        Return the streams of which everything up to their next snapshot is left out. The caller
+        must request that snapshot.
         """
         if not self._sheds:
             return []
@@ -291,8 +318,12 @@ class Backlog:
         return []
 
     def leave_out_all(self, streams: Collection[Stream]) -> list[Stream]:
-        """Leave out what is held of these streams, but for the types to keep, and what they send
-        up to their next snapshot. Return them. A stream that still sends its past goes on. O(n).
+        """Leave out all held events of these streams, and all that come before their next snapshot.
+
+        O(n).
+
+        Types in `keeps` are not left out. A stream that still sends its past is not touched. Return
+        the streams that now wait for a snapshot.
         """
         skipped = [stream for stream in streams if not stream.past]
         for stream in skipped:

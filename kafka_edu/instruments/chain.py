@@ -1,7 +1,8 @@
-"""The causes of an event as a tree, and what followed from it (docs/chains.md), as lines of text.
+"""Show the causes of an event as a tree, and the effects of it, as lines of text (docs/chains.md).
 
-A chain of causes is nearly always a line: one event leads to the next. So the tree is drawn like a
-log of versions. What continues the line stands at its left edge, and only a side branch is set in.
+A chain of causes is nearly always a straight line: one event leads to the next. So the tree is
+drawn like a history of versions: the main line stays at the left edge, and only side branches are
+indented.
 """
 
 from collections.abc import Iterator
@@ -14,37 +15,42 @@ from kafka_edu.trace.event import Envelope
 from kafka_edu.trace.reader import History, TreeNode, order
 
 FOLDED_FROM: Final = 4
-"""So many events of one kind next to each other, from one cause, become one line."""
+"""From this number on, events of the same kind and the same cause are shown as one line."""
 
 
 class ChainLine(NamedTuple):
-    """One event of a chain, with its place in the drawing."""
+    """A line of the drawn tree: one event, and the branches drawn in front of it."""
 
     rails: str
-    """The lines of branches before it: `│ ├─`."""
+    """The drawing of the branches to the left of the event: `│ ├─`."""
     envelope: Envelope
     text: str
     also: tuple[str, ...]
-    """Its other causes, by name; the one that it stands below is not among them."""
+    """The names of the event's further causes. The line stands below its first cause."""
     more: int = 0
-    """Events of the same kind that this line stands for, too."""
+    """The number of further events of the same kind that this line stands for."""
 
 
 class Chain(NamedTuple):
-    """An event's causes and effects."""
+    """The causes and the effects of one event, as lines."""
 
     envelope: Envelope
     causes: list[ChainLine]
-    """From the first cause to the event itself, which is the last line."""
+    """The lines for the causes, from the first cause to the event itself, which is the last
+    line.
+    """
     effects: list[ChainLine]
     effects_left: int
-    """Effects that are not shown."""
+    """The number of effects that are not shown."""
     beginning: str
-    """Why the chain begins where it does."""
+    """A sentence that says why no earlier cause is shown."""
 
 
 def chain_of(history: History, envelope: Envelope, most_effects: int = 20) -> Chain:
-    """Return the chain of one event. O(causes and effects)."""
+    """Return the causes and the effects of one event. O(causes and effects).
+
+    At most `most_effects` effects are shown.
+    """
     trees = history.causes_tree(envelope)
     causes: list[ChainLine] = []
     for tree in sorted(trees, key=lambda tree: _holds(tree, envelope)):
@@ -66,8 +72,9 @@ def _holds(tree: TreeNode, envelope: Envelope) -> bool:
 
 
 def _drawn(history: History, tree: TreeNode, last: Envelope | None) -> Iterator[ChainLine]:
-    """Yield the lines of a tree. The branch that holds `last` continues the line, or else the
-    longest one.
+    """Yield the lines of a tree.
+
+    The main line is the branch that holds `last`, or the longest branch.
     """
     sizes: dict[int, int] = {}
     line: set[int] = set()
@@ -98,7 +105,10 @@ def _drawn(history: History, tree: TreeNode, last: Envelope | None) -> Iterator[
 
 
 def folded(children: list[TreeNode]) -> Iterator[tuple[TreeNode, int]]:
-    """Yield each child, or the first of many that are alike, and how many more they are."""
+    """Yield each child with 0. From FOLDED_FROM similar children on, yield only the first one.
+
+    The number beside that first child says how many more children it stands for.
+    """
     alike: dict[tuple[object, ...], list[TreeNode]] = {}
     for child in children:
         kind = (child.envelope.source, child.envelope.name, bool(child.children))

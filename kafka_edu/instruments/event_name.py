@@ -13,7 +13,7 @@ _KINDS: Final = {short: kind for kind, short in SHORT_NAMES.items()}
 
 
 class UnknownEventError(Exception):
-    """No such event. The message says what to write instead."""
+    """No event fits the given name. The message says what to write instead."""
 
 
 def event_name(envelope: Envelope) -> str:
@@ -22,10 +22,11 @@ def event_name(envelope: Envelope) -> str:
 
 
 def find_event(envelopes: Sequence[Envelope], words: Sequence[str]) -> Envelope:
-    """Return the event of this name: the last one, where several fit.
+    """Return the event with this name. If several events fit, return the last one.
 
-    `b1#4711` is fact 4711 of broker 1. A kind of event may be followed by words that its fields
-    must hold: a topic, `web-1` for a partition, a path, a client id. Raises UnknownEventError.
+    `b1#4711` is fact 4711 of broker 1. The name of an event type may be followed by words that the
+    event's fields must contain: a topic, `web-1` for a partition, a path, a client id. Raises
+    UnknownEventError.
     """
     facts = [e for e in envelopes if EVENT_TYPES[e.name].kind is Kind.FACT]
     if not facts:
@@ -70,7 +71,7 @@ def _numbered(facts: Sequence[Envelope], short: str, number: str, seq: int) -> E
 
 
 def _holds(event: Event, word: str) -> bool:
-    """Return whether a word is one of the event's values, or its partition as `web-1`."""
+    """Return whether this word is one of the event's values, or its partition (`web-1`)."""
     fields = fields_of(event)
     values = [*fields.values(), f"{fields.get('topic')}-{fields.get('partition')}"]
     return any(_is(value, word) for value in values)

@@ -1,7 +1,7 @@
-"""The events that an instrument works on: a live cluster's rings and state, or recordings.
+"""Read the events for an instrument, from a live cluster or from recordings.
 
-Every instrument of the shell has the same three options: `--cluster NAME`, `--replay FILE` (several
-are merged) and `--json FILE`.
+Every instrument of the command line has the same three options: `--cluster NAME`, `--replay FILE`
+(several files are merged) and `--json FILE`.
 """
 
 import asyncio
@@ -29,7 +29,7 @@ from kafka_edu.trace.wire_format import TraceFormatError
 Command = TypeVar("Command", bound=Callable[..., object])
 
 BROKER_COLOURS: Final = ("cyan", "yellow", "magenta", "green", "blue", "bright_red")
-"""A broker has one colour everywhere; a seventh broker has the first one's."""
+"""The colours of the brokers on a terminal. A seventh broker has the first colour again."""
 
 
 def source_options(command: Command) -> Command:
@@ -61,13 +61,13 @@ def event_options(command: Command) -> Command:
 
 
 class EventSource(NamedTuple):
-    """All that is known, in one order."""
+    """All events that could be read, in one order of time."""
 
     envelopes: list[Envelope]
     missing: list[str]
-    """The gaps in our knowledge, a sentence each."""
+    """What could not be read, one sentence for each gap."""
     folder: ClusterFolder | None
-    """The live cluster's folder; None on a recording."""
+    """The folder of the live cluster. None if the events come from a recording."""
 
     @property
     def facts(self) -> list[Envelope]:
@@ -75,7 +75,7 @@ class EventSource(NamedTuple):
 
     @property
     def reach(self) -> str:
-        """Say what the events cover: `the last 4.2 s of 5 processes`."""
+        """Return what the events cover, in words: `the last 4.2 s of 5 processes`."""
         facts = self.facts
         if not facts:
             return "nothing"
@@ -87,7 +87,7 @@ class EventSource(NamedTuple):
 
 
 def cluster_folder(cluster: str) -> ClusterFolder:
-    """Return the folder of a cluster that exists. Raises click's exception, in one line."""
+    """Return the folder of a cluster. Raises ClickException with one line if there is none."""
     try:
         folder = ClusterFolder.of(cluster)
     except ValueError as error:
@@ -103,9 +103,9 @@ def cluster_folder(cluster: str) -> ClusterFolder:
 
 
 def read_events(cluster: str, replay_files: Sequence[Path], *, gauges: bool = False) -> EventSource:
-    """Read all that the recordings or the live cluster's processes hold.
+    """Read all events from the recordings, or from the processes of the live cluster.
 
-    Raises click's exception, in one line, if there is nothing to read.
+    Raises ClickException with one line if there is nothing to read.
     """
     if replay_files:
         return read_files(replay_files)
@@ -121,7 +121,7 @@ def read_events(cluster: str, replay_files: Sequence[Path], *, gauges: bool = Fa
 
 
 def read_files(files: Sequence[Path]) -> EventSource:
-    """Read recordings. Raises click's exception, in one line, if they hold no events."""
+    """Read recordings. Raises ClickException with one line if they hold no events."""
     missing: list[str] = []
     try:
         envelopes = read_recordings(files, missing.append)
@@ -134,8 +134,9 @@ def read_files(files: Sequence[Path]) -> EventSource:
 
 
 def _hops_left_out(envelopes: Sequence[Envelope]) -> Iterator[str]:
-    """Say which brokers had more hops than their recordings may take. Nobody can count those hops:
-    the broker did not make them.
+    """Yield a sentence for each broker that had more hops than its recording may take.
+
+    The sentence cannot give the number of these hops, because the broker did not emit them.
     """
     times_us: dict[Source, list[int]] = {}
     for envelope in envelopes:
@@ -150,13 +151,13 @@ def _hops_left_out(envelopes: Sequence[Envelope]) -> Iterator[str]:
 
 
 def missing_lines(source: EventSource) -> list[str]:
-    """Return what is not known as lines: a sentence each, wrapped."""
+    """Return the sentences about what is not known, wrapped into lines."""
     width = text_width()
     return [line for words in source.missing for line in textwrap.wrap(f"Missing: {words}.", width)]
 
 
 def event_json(envelope: Envelope) -> dict[str, object]:
-    """Return an event without its fields, for `json.dumps`."""
+    """Return the head of an event (everything but its fields) as a dictionary for `json.dumps`."""
     return {
         "event": event_name(envelope),
         "name": envelope.name,
@@ -167,27 +168,33 @@ def event_json(envelope: Envelope) -> dict[str, object]:
 
 
 def text_width() -> int:
-    """Return the columns of the terminal, 80 without one, and never more than reads well."""
+    """Return the width for texts in columns: the terminal's width or 80, but not too wide to
+    read.
+    """
     return max(40, min(shutil.get_terminal_size((80, 24)).columns, 140))
 
 
 def colour_of(source: Source) -> str:
-    """Return the colour of a process, for click.style."""
+    """Return the colour of a process, as `click.style` takes it."""
     if source.broker is None:
         return "white"
     return BROKER_COLOURS[source.broker % len(BROKER_COLOURS)]
 
 
 def styled(text: str, **style: object) -> str:
-    """Style a text, unless NO_COLOR is set. A terminal that shows no colours is click's matter."""
+    """Colour a text, unless NO_COLOR is set.
+
+    Click removes colours that the terminal cannot show.
+    """
     if os.environ.get("NO_COLOR"):
         return text
     return click.style(text, **style)  # type: ignore[arg-type]  # the names are click's own
 
 
 def write_answer(answer: object, json_file: Path | None, lines: Sequence[str]) -> None:
-    """Print the lines, and write the answer as JSON if a file is named. Raises click's exception
-    if the file cannot be written.
+    """Print the lines. If a file is named, also write the answer to it as JSON.
+
+    Raises ClickException if the file cannot be written.
     """
     if json_file is not None and str(json_file) == "-":
         json.dump(answer, sys.stdout, indent=2, ensure_ascii=False)

@@ -1,7 +1,7 @@
-"""The dashboard's own observations, as events, so that reducers have one input for everything.
+"""Events about the dashboard's own connections, so that reducers take all input as events.
 
-These are not events of the cluster. They are not registered and never stand in a recording. Their
-sequence number is 0.
+The cluster does not emit these events. They are not registered, and a recording never holds them.
+Their sequence number is 0.
 """
 
 from typing import NamedTuple
@@ -20,7 +20,7 @@ class LinkLost(NamedTuple):
 
 
 class ClusterKnown(NamedTuple):
-    """The cluster's name and start time: the supervisor's answer to `status`."""
+    """The dashboard received the cluster's name and start time from the supervisor (`status`)."""
 
     name: str
     up_ms: int

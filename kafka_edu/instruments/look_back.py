@@ -1,7 +1,7 @@
-"""Read the past and the present of a live cluster once: every process's ring, and its state now.
+"""Read a live cluster's past and present once: every process's ring of events, and its state now.
 
-A process answers from its own memory. One that was killed took its ring with it, and one that is
-paused does not answer. `LookBack.missing` says so in words.
+Each process sends the events from its own memory. The ring of a killed process is lost, and a
+paused process does not answer. `LookBack.missing` names these processes in words.
 """
 
 import asyncio
@@ -19,38 +19,40 @@ from kafka_edu.trace.trace_client import EventsAddress, subscribe
 from kafka_edu.trace.wire_format import TraceFormatError
 
 SILENCE_S: Final = 2.0
-"""A process that sends nothing for so long is not waited for. One at work sends ten times a second.
+"""After this silence (seconds) a process is not waited for.
+
+A running process sends ten times a second.
 """
 GAUGES_S: Final = 0.3
-"""So long after the present state a process has sent its gauges at least once."""
+"""A process sends its gauges at least once within this time (seconds) after its state."""
 _FACTS_AND_ENDS: Final = FACTS | {one.__name__ for one in (RingBegins, RingEnds, SnapshotEnds)}
 
 
 class ProcessPast(NamedTuple):
-    """The events of one process."""
+    """The events that were read from one process."""
 
     source: Source
     envelopes: list[Envelope]
     begins: RingBegins | None
     trouble: str
-    """Why it sent less than all, or empty."""
+    """The reason why the process did not send everything. Empty: it did."""
 
 
 class LookBack(NamedTuple):
-    """The past and the present of a cluster, in one order."""
+    """The past and present events of a cluster, in one order of time."""
 
     envelopes: list[Envelope]
     missing: list[str]
-    """The files that could not be read, a sentence each."""
+    """A sentence for each process whose events could not be read completely."""
 
 
 async def look_back(
     folder: ClusterFolder, *, since_us: int = 0, gauges: bool = False, facts_only: bool = False
 ) -> LookBack:
-    """Read every process at once. With `gauges`, one sample or more of what is measured too.
+    """Read every process at the same time. With `gauges`, also read a sample or more of each gauge.
 
-    With `facts_only` everything else is left out undecoded. A ring has a whole snapshot for each
-    minute, so most of its lines are no facts.
+    With `facts_only`, only facts are decoded. A ring has a whole snapshot for each minute, so most
+    of its lines are no facts.
     """
     pasts = await asyncio.gather(
         *(

@@ -1,9 +1,10 @@
-"""Why did this group rebalance, and who waited for whom? A reducer of the coordinator's events.
+"""Explain why a group rebalanced and which members the others waited for.
 
-The coordinator says when a rebalance began, why, and which member caused it (RebalanceStarted, with
-the member's own fact as its cause). From then on the group waits for its members to join again, and
-then for its leader's assignment. A `Rebalance` gathers all of this: who came when, who never came,
-and which partitions moved. The Groups screen and `kafka-edu why-rebalance` read the same objects.
+The coordinator reports when a rebalance began, why, and which member caused it (RebalanceStarted,
+whose cause is the member's own fact). Then the group waits for its members to join again, and then
+for the leader's assignment. A `Rebalance` collects all of this: when each member joined, which
+members never joined, and which partitions moved. The Groups screen and `kafka-edu why-rebalance`
+read the same objects.
 """
 
 from collections import OrderedDict, deque
@@ -47,7 +48,7 @@ KEPT_FACTS: Final = 2_000
 KEPT_PARTITIONS: Final = 20_000
 KEPT_NAMES: Final = 500
 SHORT_MS: Final = 20
-"""Nobody was waited for if all came within this time."""
+"""If all members joined within this time (ms), the group did not have to wait for a member."""
 
 PREPARING: Final = "PreparingRebalance"
 COMPLETING: Final = "CompletingRebalance"
@@ -57,7 +58,7 @@ DEAD: Final = "Dead"
 
 Partition = tuple[str, int]
 
-#: The events that this reducer reads, for the texts behind `?`.
+#: The events that this reducer reads. The dashboard's help (key `?`) explains them.
 GROUP_EVENTS: Final[tuple[type[Event], ...]] = (
     GroupSnapshot,
     GroupLoaded,
@@ -86,7 +87,7 @@ OFFSET_EVENTS: Final[tuple[type[Event], ...]] = (
 
 
 class Trigger(StrEnum):
-    """The act of a member that began a rebalance."""
+    """What a member did that began a rebalance."""
 
     JOINED = "joined"
     LEFT = "left"
@@ -97,7 +98,7 @@ class Trigger(StrEnum):
 
 
 class Step(NamedTuple):
-    """A state that the group entered, or another coordinator (`note`)."""
+    """A state that the group entered, or a change of its coordinator (`note`)."""
 
     state: str
     at_us: int
@@ -106,7 +107,7 @@ class Step(NamedTuple):
 
 
 class Failure(NamedTuple):
-    """A member that was removed."""
+    """The removal of a member from the group."""
 
     member: str
     reason: str
@@ -114,7 +115,7 @@ class Failure(NamedTuple):
 
 
 class Move(NamedTuple):
-    """A partition that another member reads now. Empty: nobody."""
+    """A partition that moved to another member. An empty member id means: no member."""
 
     partition: Partition
     before: str
@@ -130,19 +131,19 @@ class Rebalance:
         self.started_wall_ms = envelope.wall_ms
         self.generation_before = event.generation
         self.reason = event.reason
-        """The coordinator's own words."""
+        """The reason in the coordinator's own words."""
         self.member = event.member
-        """The id of the member that caused it, or of several, or empty."""
+        """The id of the member that caused the rebalance, or several ids, or empty."""
         self.trigger = Trigger.OTHER
         self.cause: Event | None = None
-        """The member's fact, if it was seen."""
+        """The member's own fact that caused the rebalance. None: it was not seen."""
         self.from_empty = from_empty
-        """The first rebalance of an empty group waits for more members to come."""
+        """Whether the group was empty before. The first rebalance then waits for more members."""
         self.expected: list[str] = []
-        """Members that had to join again."""
+        """The ids of the members that had to join again."""
         self.arrived_us: dict[str, int] = {}
         self.newcomers: list[str] = []
-        """Members that joined while the group gathered, the one that caused it among them."""
+        """The ids of the members that joined in the rebalance, with the one that caused it."""
         self.failures: list[Failure] = []
         self.left: list[str] = []
         self.gathered_us: int | None = None
@@ -153,10 +154,10 @@ class Rebalance:
         self.assigned_us: int | None = None
         self.ended_us: int | None = None
         self.superseded = False
-        """Another rebalance began before this one had its assignment."""
+        """Whether another rebalance began before this one had its assignment."""
         self.before: dict[str, frozenset[Partition]] = {}
         self.after: dict[str, frozenset[Partition]] | None = None
-        """None while nobody knows it."""
+        """The partitions of each member after the rebalance. None: not known yet."""
 
     @property
     def is_over(self) -> bool:
@@ -166,28 +167,28 @@ class Rebalance:
         return ((self.ended_us if self.ended_us is not None else now_us) - self.started_us) / 1000
 
     def gathering_ms(self, now_us: int) -> float:
-        """Return how long the group waited for members to join."""
+        """Return how long (ms) the group has waited for members to join."""
         until = self.gathered_us if self.gathered_us is not None else self.ended_us or now_us
         return (until - self.started_us) / 1000
 
     def assigning_ms(self, now_us: int) -> float | None:
-        """Return how long the group waited for the leader's assignment; None if not yet."""
+        """Return how long (ms) the group waited for the leader's assignment. None: not yet."""
         if self.gathered_us is None:
             return None
         return ((self.ended_us if self.ended_us is not None else now_us) - self.gathered_us) / 1000
 
     def last_to_come(self) -> str:
-        """Return the member for which the others waited longest, or empty."""
+        """Return the id of the member that joined last, for which the others waited, or ""."""
         came = {member: at for member, at in self.arrived_us.items() if member in self.expected}
         return max(came, key=lambda member: came[member], default="")
 
     def missing(self) -> list[str]:
-        """Return the members that have not joined again yet."""
+        """Return the ids of the members that have not joined again yet."""
         gone = {failure.member for failure in self.failures} | set(self.left)
         return [m for m in self.expected if m not in self.arrived_us and m not in gone]
 
     def moves(self) -> list[Move]:
-        """Return the partitions that changed hands. O(partitions)."""
+        """Return the partitions that moved from one member to another. O(partitions)."""
         if self.after is None:
             return []
         had = {tp: member for member, tps in self.before.items() for tp in tps}
@@ -200,14 +201,14 @@ class Rebalance:
 
 
 class GroupStory:
-    """One group: its present state, and its last rebalances."""
+    """One group: its present state and its last rebalances."""
 
     def __init__(self, group: str) -> None:
         self.group = group
         self.coordinator = -1
         self.coordinator_lost = False
         self.offsets_partition = -1
-        """The partition of __consumer_offsets that holds the group; -1: not known."""
+        """The partition of __consumer_offsets that holds the group's offsets. -1: not known."""
         self.state = ""
         self.state_since_us = 0
         self.generation = 0
@@ -227,18 +228,18 @@ class GroupStory:
         self.rebalances_seen = 0
         self.changed_us = 0
         self._names: OrderedDict[str, tuple[str, str]] = OrderedDict()
-        """Member id → (instance id, client id)."""
+        """Each member id, and its instance id and client id."""
         self._shared: set[str] = set()
-        """Client ids that several members had at the same time."""
+        """The client ids that several members used at the same time."""
 
     @property
     def current(self) -> Rebalance | None:
-        """The rebalance that goes on now."""
+        """Return the rebalance that is going on now, or None."""
         last = self.rebalances[-1] if self.rebalances else None
         return last if last is not None and not last.is_over else None
 
     def learn(self, member: str, instance: str, client_id: str) -> None:
-        """Remember how to call a member."""
+        """Remember the names of a member: its instance id and client id."""
         if member not in self._names:
             while len(self._names) >= KEPT_NAMES:
                 self._names.popitem(last=False)
@@ -248,7 +249,10 @@ class GroupStory:
         self._names[member] = (instance, client_id)
 
     def name(self, member: str) -> str:
-        """Return a short name: the instance id, or the client id, made unique if it is shared."""
+        """Return a short name for a member: its instance id, or its client id.
+
+        A client id that several members share gets an addition that tells the members apart.
+        """
         instance, client = self._names.get(member, ("", ""))
         if instance:
             return instance
@@ -266,7 +270,7 @@ class GroupStory:
         return self._names.get(member, ("", ""))[1]
 
     def waits_for(self) -> list[str]:
-        """Return the members for which the group waits now: to join, or for the assignment."""
+        """Return the members that must still join, or the leader that must send the assignment."""
         if self.state == PREPARING:
             rebalance = self.current
             missing = rebalance.missing() if rebalance is not None else []
@@ -278,7 +282,7 @@ class GroupStory:
         return []
 
     def was_here_before(self, member: str, before_us: int) -> bool:
-        """Return whether a member with the same client id failed before: then it is back."""
+        """Return whether a member with the same client id failed before, and so has come back."""
         client = self.client(member)
         return bool(client) and any(
             failure.member != member and self.client(failure.member) == client
@@ -289,7 +293,7 @@ class GroupStory:
 
 
 class PartitionEnd(NamedTuple):
-    """How far a partition's leader is."""
+    """The last known end of a partition's log on its leader."""
 
     leader: int
     hw: int
@@ -297,7 +301,10 @@ class PartitionEnd(NamedTuple):
 
 
 class Rebalances:
-    """All groups of a cluster. `apply` is the only way in. Memory is bounded."""
+    """All groups of a cluster, and their rebalances. Only `apply` changes them.
+
+    The memory is bounded.
+    """
 
     READS: Final = frozenset(
         {*GROUP_EVENTS, *MEMBER_EVENTS, *OFFSET_EVENTS, LinkLost, ProcessEnded}
@@ -307,17 +314,17 @@ class Rebalances:
     def __init__(self) -> None:
         self.groups: dict[str, GroupStory] = {}
         self.ends: dict[Partition, PartitionEnd] = {}
-        """The partitions that were heard of last, at most KEPT_PARTITIONS."""
+        """The ends of the partitions with the latest events, at most KEPT_PARTITIONS."""
         self.now_us = 0
         self._facts: OrderedDict[tuple[object, int], Event] = OrderedDict()
 
     def lag(self, group: GroupStory, partition: Partition) -> int | None:
-        """Return the records that the group could read and has not committed; None: not known."""
+        """Return the group's lag on a partition, in records. None: not known."""
         end, committed = self.ends.get(partition), group.offsets.get(partition)
         return max(end.hw - committed, 0) if end is not None and committed is not None else None
 
     def advance(self, now_us: int) -> None:
-        """Move time forward, never back."""
+        """Set the present time (µs). It never goes back."""
         self.now_us = max(self.now_us, now_us)
 
     def apply(self, envelope: Envelope) -> None:
@@ -350,7 +357,7 @@ class Rebalances:
                 pass
 
     def _end(self, topic: str, partition: int, end: PartitionEnd) -> None:
-        """Remember a partition. Those of deleted topics are forgotten as new ones come."""
+        """Remember the end of a partition's log. The oldest entries are dropped for new ones."""
         if (topic, partition) not in self.ends and len(self.ends) >= KEPT_PARTITIONS:
             del self.ends[next(iter(self.ends))]
         self.ends[topic, partition] = end
@@ -425,7 +432,7 @@ class Rebalances:
                 pass
 
     def _fact(self, envelope: Envelope) -> None:
-        """Remember a member's fact: a rebalance may name it as its cause."""
+        """Remember a member's fact, because a rebalance may name it as its cause later."""
         self._facts[envelope.source, envelope.seq] = envelope.event
         if len(self._facts) > KEPT_FACTS:
             self._facts.popitem(last=False)
@@ -483,7 +490,7 @@ class Rebalances:
         self, story: GroupStory, event: GroupStateChanged, envelope: Envelope, broker: int
     ) -> None:
         if event.after == DEAD and story.coordinator not in (-1, broker):
-            return  # the old coordinator forgets it; the new one has it
+            return  # the old coordinator drops the group, the new one keeps it
         self._here(story, envelope, broker)
         story.generation = event.generation
         if not story.way:
@@ -557,7 +564,7 @@ class Rebalances:
             story.pending.remove(event.member)
         rebalance = story.current
         if rebalance is None or rebalance.gathered_us is not None:
-            return  # its own rebalance follows, and names it as its cause
+            return  # a rebalance follows that names this event as its cause
         if isinstance(event, MemberFailed):
             rebalance.failures.append(Failure(event.member, event.reason, envelope.mono_us))
         else:
@@ -617,7 +624,7 @@ def _trigger(reason: str, cause: Event | None) -> Trigger:
 
 
 def cause_words(story: GroupStory, rebalance: Rebalance) -> str:
-    """Say who caused a rebalance, and how: `reader-3 fell silent: no heartbeat within …`."""
+    """Return who caused a rebalance and how: `reader-3 fell silent: no heartbeat within …`."""
     who = story.name(rebalance.member) if rebalance.member else ""
     match rebalance.cause:
         case MemberFailed(reason=reason):
@@ -647,7 +654,7 @@ def _topics_change(before: tuple[str, ...], topics: tuple[str, ...]) -> str:
 
 
 def waiting_words(story: GroupStory, rebalance: Rebalance, now_us: int) -> str:
-    """Say for whom the group waited, and how long; empty if it waited for nobody."""
+    """Return for whom the group waited, and how long. Empty if it waited for no member."""
     gathering = duration(rebalance.gathering_ms(now_us))
     failed = [f.member for f in rebalance.failures if f.at_us > rebalance.started_us]
     if rebalance.gathered_us is None and not rebalance.is_over:
@@ -678,7 +685,7 @@ def waiting_words(story: GroupStory, rebalance: Rebalance, now_us: int) -> str:
 
 
 def outcome_words(story: GroupStory, rebalance: Rebalance) -> str:
-    """Say how a rebalance ended: the generation, its members, and what moved."""
+    """Return how a rebalance ended: the generation, its members, and the partitions that moved."""
     if rebalance.superseded:
         return "another rebalance began before it was done"
     if rebalance.generation is None:
@@ -695,7 +702,7 @@ def outcome_words(story: GroupStory, rebalance: Rebalance) -> str:
 
 
 def partitions_words(partitions: Iterable[Partition]) -> str:
-    """Return `web-0,1,2 pay-0`; `–` for none."""
+    """Return partitions as text: `web-0,1,2 pay-0`, or `–` if there are none."""
     by_topic: dict[str, list[int]] = {}
     for topic, partition in sorted(partitions):
         by_topic.setdefault(topic, []).append(partition)
@@ -704,12 +711,12 @@ def partitions_words(partitions: Iterable[Partition]) -> str:
     )
 
 
-#: Short words for the states, for a line.
+#: Short words for the states of a group, for one line.
 STATE_WORDS: Final[Mapping[str, str]] = {PREPARING: "Preparing", COMPLETING: "Completing"}
 
 
 def way_words(story: GroupStory, now_us: int, steps: int = 7) -> str:
-    """Return the way through the states, each with how long it took."""
+    """Return the group's last `steps` states as text, each with the time it took."""
     shown = list(story.way)[-steps:]
     words = []
     for i, step in enumerate(shown):

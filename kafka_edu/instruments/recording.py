@@ -1,7 +1,7 @@
-"""Recordings: written while someone watches, read later without a cluster (spec M5).
+"""Write recordings while someone watches a cluster, and read them later without a cluster.
 
 One file holds the events of all brokers in one order. A name that ends in `.gz` means a compressed
-file. Several files, such as those the brokers write, are merged into one stream.
+file. Several files, such as those the brokers write, are merged into one stream. (spec M5)
 """
 
 import contextlib
@@ -22,13 +22,13 @@ from kafka_edu.trace.recording_file import open_events, readable_part
 from kafka_edu.trace.wire_format import Decoder, TraceFormatError, encode, encode_header
 
 FLUSH_EVERY_S: Final = 1.0
-"""So much is lost at most when the recording process is killed."""
+"""The seconds between two flushes. A killed recording process loses at most these events."""
 MOST_THINGS: Final = 10_000
 THING_FORGOTTEN_US: Final = 10_000_000
 LINES_AT_ONCE: Final = 256
-"""Events that are written and flushed together. A full disk loses the last ones."""
+"""The number of events that are written and flushed together. A full disk loses the last ones."""
 WAKE_BYTES: Final = 256 * 1024
-"""From so many bytes on the writer does not wait for more."""
+"""With this number of waiting bytes, the writer writes at once and waits for no more events."""
 QUEUE_BYTES: Final = 4 * 1024 * 1024
 MOST_BYTES: Final = 16 * 1024 * 1024
 
@@ -38,10 +38,11 @@ def read_recordings(
 ) -> list[Envelope]:
     """Return the events of all files in one order.
 
-    `warn` takes a sentence, which names the file, for what had to be left out: damaged lines,
-    events of unknown kinds, an end that is missing. Without `warn` a damaged line is an error.
+    `warn` is called with a sentence for each part that was left out: damaged lines, events of
+    unknown types, a missing end. The sentence names the file. Without `warn`, a damaged line is an
+    error.
 
-    Raise TraceFormatError, which names the file, if a file is not a recording. Raise OSError if a
+    Raises TraceFormatError, which names the file, if a file is not a recording. Raises OSError if a
     file cannot be read.
     """
     streams = []
@@ -49,8 +50,8 @@ def read_recordings(
         left_out = None if warn is None else LeftOut()
         with open_events(path) as file:
             try:
-                # An event of a stalled broker arrives late and stands late in the file. Sorting
-                # puts it back in its place.
+                # An event of a stalled broker arrives late and is late in the file. Sorting puts it
+                # in its place.
                 lines = readable_part(file, left_out)
                 streams.append(sorted(read_recording(lines, left_out), key=order))
             except (TraceFormatError, gzip.BadGzipFile, zlib.error) as error:
@@ -71,9 +72,10 @@ def cluster_of(path: Path) -> str:
 
 
 def thinned(every_us: int) -> Callable[[Envelope], bool]:
-    """Return whether to keep an event: all facts and snapshots, and of the gauges of each process
-    one set in `every_us`. A thing that was in no set for so long is kept too, because most things
-    are sampled more seldom.
+    """Return a filter that keeps all facts and snapshots, and fewer gauges than there are.
+
+    Of the gauges of one process, one set in `every_us` is kept. Most objects are sampled more
+    seldom than their process, so an object that was in no kept set for `every_us` is kept too.
     """
     kept: dict[Source, int] = {}
     of_things: dict[tuple[Source, Thing], int] = {}
@@ -99,45 +101,46 @@ def thinned(every_us: int) -> Callable[[Envelope], bool]:
 
 
 class Recorder:
-    """Write the events that the dashboard sees, except the dashboard's own link events.
+    """Writes the events that the dashboard receives to a file, without the dashboard's link events.
 
-    A thread of its own packs and writes them, so the one who watches does not wait for it. What
-    waits for the thread is bounded: above QUEUE_BYTES samples are left out, above MOST_BYTES facts
-    too, and a Gap in the recording counts them.
+    A separate thread packs and writes the events, so the dashboard does not wait for the file. The
+    memory of waiting events is bounded: above QUEUE_BYTES, samples are left out. Above MOST_BYTES,
+    facts are left out too, and a Gap in the recording counts them.
 
-    If the file cannot be written, the recording ends there, whole up to then, and `failure` says
-    why. The one who watches goes on.
+    If the file cannot be written any more, the recording ends with its last whole event, and
+    `failure` says why. The dashboard goes on.
     """
 
     def __init__(
         self, path: Path, cluster: str, keep: Callable[[Envelope], bool] = lambda _: True
     ) -> None:
-        """Open the file; of what `write` gets only events to `keep` go into it. Raise OSError if
-        it cannot be written.
+        """Open the file. Raises OSError if it cannot be written.
+
+        Of the events that `write` takes, only those for which `keep` returns true are recorded.
         """
         self._keep = keep
         self._path = path
         self._file = open_events(path, "wb")
         self.failure = ""
-        """Why the recording has ended before its time, in words; empty if it has not."""
+        """The reason why the recording ended early. Empty: it did not."""
         self._changed = threading.Condition()
-        """Guards all that follows."""
+        """The lock for all attributes below. It also wakes the writing thread."""
         self._lines: list[bytes] = [encode_header(SUPERVISOR, cluster)]
         self._bytes = len(self._lines[0])
-        """The bytes of `_lines` and of what is being written."""
+        """The number of bytes in `_lines` and of the lines that are being written now."""
         self._missing: Counter[str] = Counter()
         self._closing = False
         self._writer = threading.Thread(target=self._write_on, name="recorder", daemon=True)
         self._writer.start()
 
     def write(self, envelopes: Iterable[Envelope]) -> None:
-        """Record these events. O(events); the file is written later."""
+        """Add events to the recording. O(events). A thread writes them to the file later."""
         for envelope in envelopes:
             if envelope.name in EVENT_TYPES and self._keep(envelope):
                 self.write_line(envelope.name, encode(envelope))
 
     def write_line(self, name: str, line: bytes) -> None:
-        """Record an event as it came: its type, and its whole line."""
+        """Record an event in its original form: its type, and its whole line."""
         with self._changed:
             if self.failure:
                 return
@@ -151,21 +154,24 @@ class Recorder:
                 self._changed.notify()
 
     def close(self) -> None:
-        """Write what waits, and the end of the recording. After a failure it is closed already."""
+        """Write the waiting events and the end of the recording.
+
+        After a failure nothing is written.
+        """
         with self._changed:
             self._closing = True
             self._changed.notify()
         self._writer.join()
 
     def _write_on(self) -> None:
-        """Write until the recording is closed, or cannot be written."""
+        """Write waiting events until the recording is closed, or the file cannot be written."""
         with self._ending_if_it_fails():
             while self._write_waiting():
                 pass
             self._file.close()
 
     def _write_waiting(self) -> bool:
-        """Wait a while for events, and write them. Return whether there is more to come."""
+        """Wait a short time for events, and write them. Return whether more may come."""
         with self._changed:
             if not self._closing and self._bytes <= WAKE_BYTES:
                 self._changed.wait(FLUSH_EVERY_S)
@@ -183,7 +189,7 @@ class Recorder:
 
     @contextlib.contextmanager
     def _ending_if_it_fails(self) -> Iterator[None]:
-        """Note why the file cannot be written. The file itself ends at the last whole event."""
+        """Remember why the file could not be written, and cut it after its last whole event."""
         try:
             yield
         except OSError as error:
@@ -196,7 +202,7 @@ class Recorder:
 
 
 def _gap(missing: Counter[str]) -> Envelope:
-    """Return an event that says what a recording lacks up to now."""
+    """Return a Gap event that counts the facts left out of the recording so far."""
     gap = Gap(dropped=missing.total(), by_type=tuple(missing.most_common()))
     now_ns = time.monotonic_ns()
     return Envelope(SUPERVISOR, 0, 0, time.time_ns() // 1_000_000, now_ns // 1000, gap)

@@ -1,6 +1,6 @@
 """Play a recording at its own speed, faster or slower, step by step, forwards and backwards.
 
-This module is pure: the caller says how much time has passed.
+This module has no clock: the caller says how much time has passed.
 """
 
 from bisect import bisect_right
@@ -18,19 +18,19 @@ def _is_fact(envelope: Envelope) -> bool:
 
 
 class Replay:
-    """A position in a recording, or in the events of a live cluster that are still held.
+    """A position in a recording, or in the past events of a live cluster that are still in memory.
 
-    `clock_us` is the recorded clock. All events up to it have been handed out. The sequence may
-    grow at its end while it is played.
+    `clock_us` is the recorded time at the position. All events up to it have been handed out. New
+    events may be added at the end of the sequence while it is played.
     """
 
     def __init__(self, envelopes: Sequence[Envelope], index: int = 0) -> None:
-        """Begin before the event at `index`. Raise ValueError if the recording has no events."""
+        """Begin before the event at `index`. Raises ValueError if the recording has no events."""
         if not envelopes:
             raise ValueError("the recording holds no events")
         self.envelopes = envelopes
         self.index = index
-        """How many events have been handed out."""
+        """The number of events that have been handed out."""
         self.begin_us = envelopes[0].mono_us
         self.clock_us = envelopes[index - 1].mono_us if index else self.begin_us
         self.playing = True
@@ -64,8 +64,9 @@ class Replay:
         self._speed = max(self._speed - 1, 0)
 
     def advance(self, elapsed_us: int) -> list[Envelope]:
-        """Let `elapsed_us` of real time pass, and return the events recorded in it. O(events
-        returned).
+        """Return the events of the next `elapsed_us` of real time, at the present speed.
+
+        O(events returned).
         """
         if not self.playing:
             return []
@@ -81,7 +82,7 @@ class Replay:
         return list(self.envelopes[begin : self.index])
 
     def step(self) -> list[Envelope]:
-        """Return the events up to and including the next fact, then pause. O(events to it)."""
+        """Return the events up to and including the next fact, then pause. O(events returned)."""
         self.playing = False
         for at in range(self.index, len(self.envelopes)):
             if _is_fact(self.envelopes[at]):
@@ -89,17 +90,22 @@ class Replay:
         return self._until(self.end_us)
 
     def stop_at(self, index: int) -> None:
-        """Take back what was handed out after the event at `index`, and pause there."""
+        """Pause after the event at `index`.
+
+        Later events that were handed out count as not handed out.
+        """
         self.playing = False
         self.index = index + 1
         self.clock_us = self.envelopes[index].mono_us
 
     def index_at(self, clock_us: int) -> int:
-        """Return how many events stand up to a time. O(log events)."""
+        """Return the number of events up to a time (µs). O(log events)."""
         return bisect_right(self.envelopes, clock_us, key=lambda envelope: envelope.mono_us)
 
     def time_of_fact_before(self) -> int:
-        """Return the time of the fact before the present one, or of the start. O(events to it)."""
+        """Return the time of the fact before the present one, or the start time. O(events
+        between).
+        """
         for at in range(self.index - 1, -1, -1):
             envelope = self.envelopes[at]
             if envelope.mono_us < self.clock_us and _is_fact(envelope):
@@ -107,23 +113,31 @@ class Replay:
         return self.begin_us
 
     def within(self, clock_us: int) -> int:
-        """Return the time, or the nearest one that the recording has."""
+        """Return the time (µs), or the recording's first or last time if it is outside the
+        recording.
+        """
         return min(max(clock_us, self.begin_us), self.end_us)
 
     def go_to(self, clock_us: int) -> None:
-        """Go to a time, and hand nothing out: the caller has the state of that moment."""
+        """Go to a time (µs) and return no events, because the caller has the state at that time."""
         self.clock_us = self.within(clock_us)
         self.index = self.index_at(self.clock_us)
         if self.ended:
             self.playing = False
 
     def wind_to(self, at_ms: int) -> list[Envelope]:
-        """Go to a position. Return all events from the start up to it, for an empty model."""
+        """Go to a position (ms since the start). Return all events from the start up to it.
+
+        The caller gives these events to an empty model.
+        """
         self.index = 0
         return self._until(self.within(self.begin_us + at_ms * 1000))
 
     def step_back(self) -> list[Envelope]:
-        """Go to the fact before the present one. Return all events up to it, for an empty model."""
+        """Go back to the fact before the present one. Return all events from the start up to it.
+
+        The caller gives these events to an empty model.
+        """
         self.playing = False
         clock_us = self.time_of_fact_before()
         self.index = 0

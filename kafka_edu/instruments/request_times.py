@@ -1,8 +1,9 @@
-"""Where does the time of requests go? A reducer of the brokers' time splits (spec N2).
+"""Show where the time of requests goes, from the times that brokers measure (spec N2).
 
-Each broker counts every request in histograms, part by part (RequestTimesSampled), and emits a fact
-for each slow one (ResponseSent). This reducer keeps, for each broker and API, the last ten seconds
-and all since the broker's start. The Requests screen and `kafka-edu requests` read the same values.
+Each broker counts every request in histograms, one for each part of the request's time
+(RequestTimesSampled), and emits a fact for each slow request (ResponseSent). This reducer keeps,
+for each broker and API, the last ten seconds and the totals since the broker's start. The Requests
+screen and `kafka-edu requests` read the same values.
 """
 
 from collections import deque
@@ -30,11 +31,11 @@ WINDOW_US: Final = 10_000_000
 KEPT_SAMPLES: Final = 32
 KEPT_SLOW: Final = 200
 SLOW_FOR_US: Final = 60_000_000
-"""So long a slow request is among the slowest now."""
+"""The time (µs) for which a slow request stays in the list of the slowest requests."""
 QUEUE, LOCAL, REMOTE, THROTTLE, RESPONSE_QUEUE, SEND, TOTAL = range(len(REQUEST_PARTS))
 SIX_PARTS: Final = range(TOTAL)
 HARDLY_BUSY_US: Final = 50_000
-"""With less time than this in ten seconds there is nothing to judge."""
+"""A broker whose requests took less time (µs) than this in ten seconds gets no verdict."""
 
 REQUEST_EVENTS: Final[tuple[type[Event], ...]] = (
     RequestTimesSampled,
@@ -47,7 +48,9 @@ REQUEST_EVENTS: Final[tuple[type[Event], ...]] = (
 
 
 class ApiId(NamedTuple):
-    """One row: the requests of one API to one broker."""
+    """The key of one row: a broker and an API. The row is about this broker's requests of
+    this API.
+    """
 
     broker: int
     api_key: int
@@ -62,35 +65,35 @@ class ApiId(NamedTuple):
 
     @property
     def is_patient(self) -> bool:
-        """Whether clients want these requests to wait. Then a long remote time is no trouble."""
+        """Return whether clients want these requests to wait. A long remote time is then normal."""
         return self.api_key in PATIENT_KEYS
 
 
 class Split(NamedTuple):
-    """The time split of some requests."""
+    """The times of some requests, split into parts."""
 
     requests: int
     span_us: int
     parts: tuple[Histogram, ...]
-    """In the order of REQUEST_PARTS."""
+    """One histogram for each part, in the order of REQUEST_PARTS."""
 
     @property
     def per_second(self) -> float:
         return self.requests * 1e6 / self.span_us if self.span_us > 0 else 0.0
 
     def mean_us(self, part: int) -> float:
-        """Return the mean of a part over all requests; those below 1 µs count as 0."""
+        """Return the mean time (µs) of a part over all requests. Times below 1 µs count as 0."""
         return self.parts[part].sum_us / self.requests if self.requests else 0.0
 
     def percentile_us(self, part: int, percent: float) -> int:
-        """Return a percentile over all requests; those below 1 µs count as 0."""
+        """Return a percentile (µs) of a part over all requests. Times below 1 µs count as 0."""
         missing = self.requests - self.parts[part].total
         whole = Histogram(self.parts[part].counts.items())
         whole.add(Histogram([(0, max(missing, 0))]))
         return whole.percentile_us(percent)
 
     def most(self) -> int:
-        """Return the part that took most of the time."""
+        """Return the index of the part that took the most time in total."""
         return max(SIX_PARTS, key=lambda part: self.parts[part].sum_us)
 
 
@@ -101,14 +104,17 @@ class _Sample(NamedTuple):
 
 
 class ApiTimes:
-    """One row's samples of the last ten seconds."""
+    """The samples of one broker and API in the last ten seconds."""
 
     def __init__(self, api: ApiId) -> None:
         self.api = api
         self._samples: deque[_Sample] = deque(maxlen=KEPT_SAMPLES)
 
     def take(self, times: RequestTimes, at_us: int) -> None:
-        """Take a sample of totals. Smaller totals mean a restarted broker."""
+        """Take a sample of totals.
+
+        Totals that are smaller than before mean that the broker restarted.
+        """
         if self._samples and times.requests < self._samples[-1].requests:
             self._samples.clear()
         sample = _Sample(at_us, times.requests, tuple(map(Histogram, times.parts)))
@@ -125,9 +131,10 @@ class ApiTimes:
         return Split(last.requests, 0, last.parts)
 
     def recent(self, now_us: int) -> Split:
-        """Return the split of the last ten seconds.
+        """Return the times of the last ten seconds.
 
-        A broker samples an API only when it had requests. So an old last sample means none since.
+        A broker samples an API only after requests of this API. So an old last sample means that
+        there were no requests since.
         """
         last = self._samples[-1]
         if last.at_us <= now_us - WINDOW_US:
@@ -160,7 +167,7 @@ class SlowRequest(NamedTuple):
 
     @property
     def parts_us(self) -> tuple[int, ...]:
-        """In the order of REQUEST_PARTS, without the total."""
+        """Return the times (µs) of the parts in the order of REQUEST_PARTS, without the total."""
         sent = self.sent
         return (
             sent.request_queue_us,
@@ -173,7 +180,10 @@ class SlowRequest(NamedTuple):
 
     @property
     def most(self) -> int:
-        """The part that took the longest; of a patient request not the wait that it wanted."""
+        """Return the index of the part that took the longest.
+
+        The wait that a client wanted (a long poll) does not count.
+        """
         parts = list(self.parts_us)
         if self.api.is_patient:
             parts[REMOTE] = 0
@@ -181,18 +191,18 @@ class SlowRequest(NamedTuple):
 
     @property
     def waited_us(self) -> int:
-        """The time for which the client did not want to wait."""
+        """Return the request's time (µs) without the wait that its client wanted."""
         return self.sent.total_us - (self.sent.remote_us if self.api.is_patient else 0)
 
     @property
     def name(self) -> str:
-        """`Produce shop#4711`"""
+        """Return the name of the request for the screen: `Produce shop#4711`."""
         client = self.sent.client_id or "client"
         return f"{self.api.name} {client}#{self.sent.correlation_id}"
 
 
 class Queues(NamedTuple):
-    """The queues and handlers of a broker at one moment."""
+    """The state of a broker's request queues and handler threads at one moment."""
 
     requests: int = 0
     capacity: int = 0
@@ -203,7 +213,7 @@ class Queues(NamedTuple):
 
 
 class RequestTimesView:
-    """The time splits of all brokers. `apply` is the only way in. Memory is bounded."""
+    """The times of all brokers' requests. Only `apply` changes them. The memory is bounded."""
 
     READS: Final = frozenset({*REQUEST_EVENTS, LinkLost, ProcessEnded})
     """The types of event that change this view."""
@@ -212,15 +222,17 @@ class RequestTimesView:
         self.apis: dict[ApiId, ApiTimes] = {}
         self.queues: dict[int, Queues] = {}
         self.most_handlers: dict[int, int] = {}
-        """Broker → the most handlers that it had (num.io.threads)."""
+        """Each broker, and the highest number of its handler threads so far (num.io.threads)."""
         self.slow: deque[SlowRequest] = deque(maxlen=KEPT_SLOW)
         self.slow_seen = 0
         self.slow_left_out: dict[int, int] = {}
-        """Broker → the hops of slow requests that it did not send: there were too many."""
+        """Each broker, and the number of slow requests' hops that it left out because of too
+        many.
+        """
         self.now_us = 0
 
     def advance(self, now_us: int) -> None:
-        """Move time forward, never back."""
+        """Set the present time (µs). It never goes back."""
         self.now_us = max(self.now_us, now_us)
 
     def apply(self, envelope: Envelope) -> None:
@@ -263,8 +275,9 @@ class RequestTimesView:
                 pass
 
     def left_out_words(self, broker: int | None = None) -> str:
-        """Say how many hops of slow requests one broker, or all, left out:
-        ` (312 hops left out: too many)`. Empty if there are none.
+        """Return in words how many hops of slow requests one broker, or all brokers, left out.
+
+        ` (312 hops left out: too many)`, for example. Empty if none were left out.
         """
         count = sum(n for each, n in self.slow_left_out.items() if broker in (None, each))
         return f" ({count:,} {'hop' if count == 1 else 'hops'} left out: too many)" if count else ""
@@ -275,7 +288,11 @@ class RequestTimesView:
     def slowest(
         self, most: int, *, broker: int | None = None, within_us: int | None = SLOW_FOR_US
     ) -> list[SlowRequest]:
-        """Return the slowest requests of the last minute, the slowest first. None: of all kept."""
+        """Return at most `most` slow requests of the last `within_us`, the slowest first.
+
+        `within_us` None means: all slow requests that are kept. `broker` None means: of all
+        brokers.
+        """
         found = [
             slow
             for slow in self.slow
@@ -285,14 +302,14 @@ class RequestTimesView:
         return sorted(found, key=lambda slow: -slow.waited_us)[:most]
 
     def of_broker(self, broker: int) -> list[ApiTimes]:
-        """Return the rows of a broker in the order of their API keys."""
+        """Return the rows of a broker, in the order of their API keys."""
         return [self.apis[api] for api in sorted(self.apis) if api.broker == broker]
 
     def brokers(self) -> list[int]:
         return sorted({api.broker for api in self.apis} | self.queues.keys())
 
 
-#: What each part says, for a sentence: "31 ms, of which 29.8 ms ...".
+#: What a request did in each part, as an end for "31 ms, of which 29.8 ms ...".
 PART_WORDS: Final[Mapping[int, str]] = {
     QUEUE: "waiting for a handler",
     LOCAL: "in the handler",
@@ -311,14 +328,14 @@ REMOTE_WORDS: Final[Mapping[int, str]] = {
 
 
 def part_words(api_key: int, part: int) -> str:
-    """Say what a request did in a part: `waiting for the followers`."""
+    """Return in words what a request did in a part: `waiting for the followers`."""
     if part == REMOTE:
         return REMOTE_WORDS.get(api_key, PART_WORDS[REMOTE])
     return PART_WORDS[part]
 
 
 def brief_time(us: float) -> str:
-    """Format a time for a narrow place: `85 µs`, `4.1 ms`, `498 ms`, `1.4 s`."""
+    """Format a time (µs) as a short text: `85 µs`, `4.1 ms`, `498 ms`, `1.4 s`."""
     if us < 1000:
         return f"{us:.0f} µs"
     if us < 100_000:
@@ -329,10 +346,10 @@ def brief_time(us: float) -> str:
 
 
 def verdict(view: RequestTimesView, broker: int, now_us: int) -> str:
-    """Answer "where does the time go?" for a broker, in one sentence.
+    """Return a sentence that says where the time of a broker's requests went.
 
-    It is the answer for the requests of clients and followers in the last ten seconds, without the
-    waits that clients asked for.
+    It covers the requests of clients and followers in the last ten seconds, without the waits that
+    clients wanted.
     """
     sums = [0.0] * TOTAL
     waits: dict[int, float] = {}
@@ -369,7 +386,7 @@ def verdict(view: RequestTimesView, broker: int, now_us: int) -> str:
 
 
 def _handlers(view: RequestTimesView, broker: int) -> str:
-    """Say how many handlers there are, and how many requests wait for one."""
+    """Return in words how many handlers the broker has, and how many requests wait for one."""
     queues = view.queues.get(broker)
     if queues is None or not queues.handlers:
         return ""
@@ -383,7 +400,7 @@ def _handlers(view: RequestTimesView, broker: int) -> str:
 
 
 def _occupied(works: Mapping[ApiId, Split]) -> str:
-    """Say which API occupied the handlers for the longest time."""
+    """Return in words which API used the handler threads for the longest time."""
     api = max(works, key=lambda each: works[each].parts[LOCAL].sum_us)
     split = works[api]
     whole = sum(each.parts[LOCAL].sum_us for each in works.values())

@@ -1,6 +1,6 @@
-"""The form of an event as a sentence.
+"""The parts of a sentence that describes an event.
 
-A sentence keeps its subject apart, so the same fact about many subjects becomes one line: `leads
+A sentence keeps its subject separate. So the same fact about many subjects becomes one line: `leads
 web-0, web-3 and 2 more from now on`.
 """
 
@@ -8,10 +8,10 @@ from typing import NamedTuple
 
 
 class Sentence(NamedTuple):
-    """A sentence: `before`, the subjects, `after`.
+    """A sentence about an event: the words `before` the subject, the subject, the words `after` it.
 
     `reason` is set if the event itself knows its reason. `because` is the form used when this event
-    is the reason of another.
+    is the reason of another event.
     """
 
     before: str
@@ -20,12 +20,13 @@ class Sentence(NamedTuple):
     reason: str = ""
     because: str = ""
     exact: str = ""
-    """The whole fact with its numbers, where `text` leaves them out because many such facts share
-    a line of the ticker.
+    """The complete sentence with all numbers, if `text` leaves numbers out.
+
+    `text` leaves them out so that many facts of the same kind can share one line of the ticker.
     """
     loud: bool = True
-    """Whether the sentence deserves a line of the ticker. Otherwise it appears only in chains of
-    causes.
+    """Whether the sentence is shown in the ticker. A sentence that is not appears only in
+    chains.
     """
 
     def text(self, subjects: str | None = None) -> str:

@@ -1,7 +1,7 @@
-"""ZooKeeper sessions by the name of their broker: `session 0x3 (broker 1)`.
+"""Add the name of the broker to a ZooKeeper session: `session 0x3 (broker 1)`.
 
-An event of ZooKeeper has only the number of a session. Whose it is, the history of all processes
-knows: a broker registers with it, and tells it in its snapshot.
+ZooKeeper's events name a session only by its number. The history of all processes knows whose
+session it is: a broker emits the number when it registers, and in its snapshots.
 """
 
 import re
@@ -16,8 +16,10 @@ _SESSION: Final = re.compile(r"\bsession (0x[0-9a-f]+)(?! \()")
 def with_owners(
     words: str, history: History, at_us: int | None = None, *, brief: bool = False
 ) -> str:
-    """Name the broker behind each session in these words, if the history knew it at `at_us`; None:
-    if it knows it at all. `brief` puts the name in place of the number.
+    """Return the words with the owner of each session added, if it was known at `at_us`.
+
+    `at_us` None means: if the owner is known at any time. With `brief`, the owner's name replaces
+    the number of the session.
     """
     if "session 0x" not in words:
         return words
@@ -32,8 +34,9 @@ def with_owners(
 
 
 def naming_owners(said: Sentence, history: History, at_us: int) -> Sentence:
-    """Return the sentence with the broker of each session that it names, as known at `at_us`. The
-    number of a session stays in its exact form.
+    """Return the sentence with the owner of each session in it, as known at `at_us`.
+
+    The exact form of the sentence keeps the number of the session.
     """
     if "session 0x" not in said.before and "session 0x" not in said.exact:
         return said

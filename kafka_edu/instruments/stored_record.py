@@ -1,7 +1,8 @@
-"""Find a record in the files of a broker's log, without the broker: nothing is opened for writing.
+"""Find a record in the files of a broker's log, without the broker. Nothing is written.
 
-A log is mapped, the offset index says where to begin, and headers are read from there on. So a
-segment of 1 GB costs no more than 4 KiB of headers between two index entries.
+The file is mapped into memory. The offset index says where to begin, and the headers of batches are
+read from there on. Between two index entries there are about 4 KiB, so a segment of 1 GB costs no
+more than that.
 """
 
 import bisect
@@ -28,7 +29,7 @@ _INDEX_ENTRY: Final = struct.Struct(">ii")
 
 
 def find_stored(log_dir: str, topic: str, partition: int, offset: int) -> Stored | Absent:
-    """Return the record as this log holds it, or why it does not. O(log segments + a few KiB)."""
+    """Return the record in this log, or why it is not there. O(log segments + a few KiB)."""
     folder = Path(log_dir) / f"{topic}-{partition}"
     try:
         segments = sorted(
@@ -54,7 +55,7 @@ def find_stored(log_dir: str, topic: str, partition: int, offset: int) -> Stored
 
 
 def _end_of(base: int, path: Path) -> int:
-    """Return the offset that the next record gets."""
+    """Return the log end offset: the offset that the next record would get."""
     with _mapped(path) as data:
         for start in (_start_for(path, base, None), 0):
             end = base
@@ -119,7 +120,7 @@ def _record(
 
 
 def _text(key: bytes | None) -> str | None:
-    """Return a key as text; bytes that are none as hex."""
+    """Return a key as text. If its bytes are not text, return them in hexadecimal."""
     if key is None:
         return None
     try:
@@ -130,8 +131,9 @@ def _text(key: bytes | None) -> str | None:
 
 
 def _start_for(path: Path, base: int, offset: int | None) -> int:
-    """Return a position at or before the batch of `offset`, by the offset index; None: the last
-    position that the index knows. 0 without an index.
+    """Return a position in the file at or before the batch of `offset`, from the offset index.
+
+    `offset` None means: the last position in the index. Without an index the position is 0.
     """
     try:
         data = path.with_suffix(INDEX_SUFFIX).read_bytes()
@@ -149,7 +151,7 @@ def _start_for(path: Path, base: int, offset: int | None) -> int:
 
 @contextmanager
 def _mapped(path: Path) -> Iterator[memoryview]:
-    """Give the bytes of a file, which are read when they are used."""
+    """Yield the bytes of a file as mapped memory. They are read from disk only when used."""
     with path.open("rb") as file:
         if not os.fstat(file.fileno()).st_size:
             yield memoryview(b"")

@@ -1,8 +1,9 @@
-"""The life of one record, hop by hop: what the log holds and what the events tell (spec M1, D3).
+"""The life of one record, step by step: from the log's files and from the events (spec M1, D3).
 
-The log says where the record is. The hops say how it came there and who took it. Fast requests have
-hops only in recordings of level hops. A stage without a hop is named as not recorded, and what is
-known from the present state, such as the high watermark of now, is said in its place.
+The log says where the record is. The hops of requests say how the record got there and which
+clients read it. Fast requests have hops only in recordings of level hops. A stage without a hop is
+named as not recorded. In its place stands what is known from the present state, such as the present
+high watermark.
 
 This module is pure: `stored_record` reads the log's files.
 """
@@ -45,13 +46,13 @@ E = TypeVar("E", bound=tuple[object, ...])
 
 
 class Stored(NamedTuple):
-    """A record as one replica's log holds it."""
+    """A record as the log of one replica holds it."""
 
     file: str
     segment: int
-    """The base offset of its segment."""
+    """The base offset of the record's segment."""
     position: int
-    """The byte at which its batch begins in the segment."""
+    """The position (bytes) in the segment at which the record's batch begins."""
     size: int
     first_offset: int
     last_offset: int
@@ -67,21 +68,23 @@ class Stored(NamedTuple):
     timestamp_ms: int
     key: str | None
     value_bytes: int | None
-    """None: a tombstone."""
+    """The size of the value in bytes. None: the value is null (a tombstone)."""
     log_end: int
 
 
 class Absent(NamedTuple):
-    """Why the record was not found in a log."""
+    """The reason why a record was not found in a log."""
 
     reason: str
     log_end: int | None
     is_known: bool = True
-    """Whether the log really lacks the record. False if its files could not be read."""
+    """True if the log really lacks the record. False if the log's files could not be read."""
 
 
 class Step(NamedTuple):
-    """One hop of the record's life, or a stage of which nothing was recorded."""
+    """One step in the record's life: a recorded event, or a stage of which no event was
+    recorded.
+    """
 
     stage: str
     envelope: Envelope | None
@@ -93,11 +96,11 @@ class Step(NamedTuple):
 
 
 class NoStoryError(Exception):
-    """There is nothing to tell. The message says why, in one line."""
+    """There is no story of this record. The message says why, in one line."""
 
 
 class Place(NamedTuple):
-    """A record's place."""
+    """The place of a record: topic, partition and offset."""
 
     topic: str
     partition: int
@@ -108,7 +111,7 @@ class Place(NamedTuple):
 
     @staticmethod
     def parse(text: str) -> "Place":
-        """Parse `web-0@1234`. Raises NoStoryError."""
+        """Parse a place such as `web-0@1234`. Raises NoStoryError if the text has another form."""
         name, at, offset = text.rpartition("@")
         topic, dash, partition = name.rpartition("-")
         if not (at and dash and topic and partition.isdigit() and offset.isdigit()):
@@ -119,24 +122,24 @@ class Place(NamedTuple):
 
 
 class Known(NamedTuple):
-    """The state of a partition now, from the snapshots among the events."""
+    """The present state of a partition, from the snapshots among the events."""
 
     log_dirs: dict[int, str]
-    """Broker → the log dir of its replica."""
+    """Each broker id, and the log directory of its replica."""
     leader: int
     high_watermark: int
-    """The leader's; -1: not known."""
+    """The high watermark on the leader. -1: not known."""
     topics: frozenset[str]
     partitions: frozenset[int]
-    """The partitions of this topic."""
+    """The numbers of all partitions of this topic."""
     groups: dict[str, int]
-    """Group → the offset that it has committed for this partition."""
+    """Each group, and the offset that it has committed for this partition."""
     log_ends: dict[int, int]
-    """Broker → the end of its log, when its last snapshot was taken."""
+    """Each broker id, and its log end offset when its last snapshot was taken."""
 
 
 def known_of(envelopes: Iterable[Envelope], place: Place) -> Known:
-    """Collect what the snapshots say. O(events)."""
+    """Return the state of the partition as the snapshots describe it. O(events)."""
     log_dirs: dict[int, str] = {}
     groups: dict[str, int] = {}
     ends: dict[int, int] = {}
@@ -174,7 +177,7 @@ def known_of(envelopes: Iterable[Envelope], place: Place) -> Known:
 
 
 class _Request(NamedTuple):
-    """The produce request, as one of its hops names it."""
+    """The produce request that wrote the record, as one of its hops names it."""
 
     envelope: Envelope
     connection_id: str
@@ -182,7 +185,7 @@ class _Request(NamedTuple):
 
 
 class Story:
-    """One record's life."""
+    """The life of one record as a list of steps."""
 
     def __init__(
         self,
@@ -191,7 +194,9 @@ class Story:
         known: Known,
         stored: Mapping[int, Stored | Absent],
     ) -> None:
-        """`stored` holds what each broker's log says, by broker id."""
+        """Put the story together. `stored` has, for each broker id, what that broker's log
+        holds.
+        """
         self.place = place
         self.known = known
         self.stored = stored
@@ -199,13 +204,15 @@ class Story:
         self.steps: list[Step] = list(self._tell())
         began_us = self.begins.mono_us if self.begins is not None else 0
         cuts = list(self._cuts())
-        # A cut from before the record lived took another record of its offset.
+        # A truncation before the record was written removed another record with the same offset.
         earlier = [s for s in cuts if s.envelope is not None and s.envelope.mono_us < began_us]
         self.steps = [*earlier, *self.steps, *(step for step in cuts if step not in earlier)]
 
     @property
     def best(self) -> tuple[int, Stored] | None:
-        """The leader's copy, or any broker's if the leader's is not there."""
+        """Return the leader's copy of the record. If the leader has none, return any broker's
+        copy.
+        """
         held = {broker: one for broker, one in self.stored.items() if isinstance(one, Stored)}
         if not held:
             return None
@@ -214,7 +221,7 @@ class Story:
 
     @property
     def begins(self) -> Envelope | None:
-        """The first recorded hop of the record itself, from which times are counted."""
+        """Return the first recorded hop of the record itself. Times are counted from this hop."""
         return next(
             (
                 step.envelope
@@ -246,7 +253,11 @@ class Story:
         yield from self._groups()
 
     def _appended(self) -> Envelope | None:
-        """The leader's append. After a truncation an offset is used again: the last one counts."""
+        """Return the append on the leader. If there were several, return the last one.
+
+        After a truncation an offset is used again, so several appends of the same offset are
+        possible.
+        """
         found = [
             e
             for e, event in self._all(ProduceAppended)
@@ -255,7 +266,9 @@ class Story:
         return found[-1] if found else None
 
     def _written(self) -> Envelope | None:
-        """The write to the leader's segment: the last one that no follower did."""
+        """Return the last write to the leader's segment, without writes that came by
+        replication.
+        """
         followed = {(e.source, e.cause, e.mono_us) for e, _ in self._all(FollowerAppended)}
         found = [
             e
@@ -267,7 +280,9 @@ class Story:
         return found[-1] if found else None
 
     def _answered(self, appended: Envelope | None) -> Envelope | None:
-        """The answer that names the record's offset, of the broker that appended it."""
+        """Return the response that names the record's offset, from the broker that appended the
+        record.
+        """
         place = self.place
         found = [
             e
@@ -388,7 +403,9 @@ class Story:
             yield Step("consumer", None, "no fetch by which a consumer took it was recorded")
 
     def _covers(self, envelope: Envelope, read: SegmentRead) -> bool:
-        """Return whether a read got the record: its batch begins within the bytes read."""
+        """Return whether this read of a segment includes the record: its batch begins in the bytes
+        read.
+        """
         if read.start_offset > self.place.offset:
             return False
         at = self._place_in(envelope)
@@ -401,7 +418,9 @@ class Story:
         )
 
     def _place_in(self, envelope: Envelope) -> tuple[int, int] | None:
-        """The record's segment and its batch's position on the broker of an event."""
+        """Return the record's segment and the position of its batch, on the broker of this
+        event.
+        """
         stored = self.stored.get(-1 if envelope.broker is None else envelope.broker)
         if isinstance(stored, Stored):
             return stored.segment, stored.position
@@ -414,7 +433,7 @@ class Story:
         return None
 
     def _reader_of(self, read: Envelope) -> str:
-        """The client id of the fetch for which a segment was read; empty if it is not known."""
+        """Return the client id of the fetch that read the segment. Empty: not known."""
         seen: Envelope | None = read
         while seen is not None:
             match seen.event:
@@ -453,7 +472,7 @@ class Story:
                 yield Step("cut", envelope, f"{text} and loses the record that stood here then")
 
     def _all(self, kind: type[E]) -> list[tuple[Envelope, E]]:
-        """The events of one kind about this partition, in order. O(events)."""
+        """Return all events of one type about this partition, in order. O(events)."""
         topic, partition, _ = self.place
         return [
             (e, e.event)
@@ -464,14 +483,14 @@ class Story:
         ]
 
     def _caused(self, envelope: Envelope) -> Envelope | None:
-        """The cause that the event names, in its own process."""
+        """Return the event that this event names as its cause, if both are of the same process."""
         for link in self._history.parents(envelope):
             if link.kind is LinkKind.CAUSE:
                 return link.cause
         return None
 
     def _cause(self, envelope: Envelope | None, kind: type[tuple[object, ...]]) -> Envelope | None:
-        """The event's cause, if it is of this kind."""
+        """Return the cause of an event if it is of the type `kind`, else None."""
         cause = None if envelope is None else self._caused(envelope)
         return cause if cause is not None and isinstance(cause.event, kind) else None
 
@@ -481,7 +500,7 @@ class Story:
         kind: type[E],
         wanted: Callable[[E], bool] = lambda event: True,
     ) -> Envelope | None:
-        """The event of this kind with the same cause, nearest to this one."""
+        """Return the event of type `kind` that has the same cause and is nearest to this event."""
         if envelope is None or not envelope.cause:
             return None
         found = [
@@ -551,9 +570,9 @@ def _sent_text(event: object) -> str:
 
 
 def place_of_produce(history: History, client: str, correlation_id: int) -> list[Place]:
-    """Return the first record of each partition that a produce request wrote.
+    """Return, for each partition that a produce request wrote to, the place of its first record.
 
-    Raises NoStoryError if no hop of the request is known, or none that names its records.
+    Raises NoStoryError if no hop of the request is known, or no hop names its records.
     """
     requests = [
         e

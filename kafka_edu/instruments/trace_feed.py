@@ -1,19 +1,19 @@
-"""One stream of events from many processes: the brokers, the supervisor, and ZooKeeper if it emits
+"""Read the events of all processes as one stream: brokers, the supervisor, ZooKeeper if it has
 events.
 
 Each process sends over its own socket, in its own order, up to a tenth of a second late. All
-processes share this machine's monotonic clock. The feed therefore holds each event for a quarter of
-a second and hands events on in the order of their time, so a chain of causes never runs backwards
-on the screen. When a process ends, the feed reports it as lost and looks for its address file until
-the process is back.
+processes share this machine's monotonic clock. So the feed holds each event for a quarter of a
+second and then hands events on in the order of their time. A cause always comes before its effect.
+When a process ends, the feed reports the loss and looks for the process's address file until the
+process is back.
 
-If more is sent than is taken, the feed falls behind. One that `sheds` is never far behind: it
-leaves out older samples, then hops, and at last everything (`backlog` says when). Then it asks each
-process for a new snapshot, and goes on with what is now. A Gap says how many facts of each type are
-missing.
+If events arrive faster than they are taken, the feed falls behind. A feed with `sheds` leaves
+events out so that it is never far behind: first older samples, then hops, and at last everything
+(`backlog` has the rules). Then it requests a new snapshot from each process and continues from the
+present. A Gap event says how many facts of each type are missing.
 
-A feed can begin with the past, out of the processes' rings. It then waits for all rings before it
-hands on anything.
+A feed can begin with past events, from the processes' rings. It then hands on no event before all
+rings have been read.
 """
 
 import asyncio
@@ -46,22 +46,28 @@ from kafka_edu.trace.trace_client import EventsAddress, LevelSwitch, Subscriptio
 from kafka_edu.trace.wire_format import Decoder, TraceFormatError, encode
 
 PAST_PATIENCE_US: Final = 5_000_000
-"""A process that is paused sends no ring. The others' events then come without it."""
+"""How long (µs) to wait for the rings.
+
+A paused process sends none, so the feed then goes on without.
+"""
 LOOK_EVERY_S: Final = 0.25
 
 OnLine = Callable[[str, bytes], None]
-"""Gets each event when it is read: its name and its line, with the end of the line."""
+"""A function that gets each event when it is read: its type, and its line with the line's end."""
 
 
 def now_us() -> int:
-    """Return the time in µs of the clock with which all processes on this machine stamp their
+    """Return the time (µs) of the monotonic clock, which all processes on this machine use for
     events.
     """
     return time.monotonic_ns() // 1000
 
 
 def event_files(folder: ClusterFolder) -> dict[Source, Path]:
-    """Map each process to the file with the address of its event socket, there or not."""
+    """Return for each process the file with the address of its event socket.
+
+    The file may not exist.
+    """
     files = {SUPERVISOR: folder.supervisor_events, ZOOKEEPER: folder.zookeeper_events}
     for path in sorted(folder.path.glob("broker-*/events.json")):
         digits = path.parent.name.removeprefix("broker-")
@@ -79,7 +85,7 @@ def _link(teller: Source, event: LinkMade | LinkLost | ClusterKnown) -> Envelope
 
 
 class TraceFeed:
-    """Subscribe to every process that emits events. `drain` returns the events that are ready.
+    """Subscribes to every process that emits events. `drain` returns the events that are ready.
 
     `run` must be a task of the loop that calls `drain`.
     """
@@ -93,9 +99,11 @@ class TraceFeed:
         sheds: bool = False,
         on_line: OnLine | None = None,
     ) -> None:
-        """`since_us` asks for the past too, from that time of the monotonic clock. 0: all of it.
-        `sheds`: being late is worse than missing something. `on_line` gets each event of each
-        process as it is read, also if it is left out here.
+        """Read events of this level. With `since_us`, read past events too.
+
+        `since_us` is a time of the monotonic clock from which past events are wanted. 0: all of
+        them. `sheds` allows the feed to leave events out rather than be late. `on_line` is called
+        with each event of each process when it is read, even if the feed leaves the event out.
         """
         self._folder = folder
         self._level = LevelSwitch(level)
@@ -103,40 +111,45 @@ class TraceFeed:
         self._on_line = on_line
         self._begun_us = now_us()
         self._past_read: set[Source] = set()
-        """The processes whose ring has been read to its end, or that cannot be reached."""
+        """The processes whose ring was read completely, or that could not be reached."""
         self._backlog = Backlog(sheds=sheds)
         self._streams: dict[Stream, Subscription] = {}
         self._seen_us: dict[Source, int] = {}
-        """The time of the last event of each process."""
+        """The time (µs) of the last event of each process."""
         self._late_us: dict[Source, int] = {}
-        """How old the last event of each process was when it was read, the past left out."""
+        """How old (µs) the last event of each process was when it was read.
+
+        Past events do not count.
+        """
         self._readers: dict[Source, asyncio.Task[None]] = {}
         self._linked: set[Source] = set()
         self._known = False
 
     @property
     def left_out(self) -> Counter[str]:
-        """How many events were not handed on since the start, by type."""
+        """Return the number of events that were left out since the start, by type."""
         return self._backlog.left_out
 
     def keep(self, names: Collection[str]) -> None:
-        """Never leave out events of these types, because somebody waits for one."""
+        """Never leave out events of these types, because somebody waits for one of them."""
         self._backlog.keeps = frozenset(names)
 
     def complete(self) -> bool:
-        """Return whether every process that has published its address has sent something."""
+        """Return whether every process with a published address has sent an event."""
         return self._known and self._linked >= self._waiting()
 
     def late_us(self) -> int:
-        """Return how late events are handed on, in µs, of the process whose events are latest.
+        """Return how late (µs) the events of the latest process are handed on.
 
-        They are some tenths of a second late while all is well: each process sends ten times a
-        second. If more is sent than is taken, or a process sends late, they become seconds late.
+        Some tenths of a second are normal, because each process sends ten times a second. The delay
+        grows to seconds if events arrive faster than they are taken, or if a process sends late.
         """
         return max(self._backlog.late_us(now_us()), *self._late_us.values(), 0)
 
     def to_now(self) -> None:
-        """Leave out what waits if it is late, and go on with a new snapshot of each process."""
+        """If the waiting events are late, drop them and request a new snapshot from each
+        process.
+        """
         if self._backlog.late_us(now_us()) > BEHIND_US:
             self._ask_for_snapshots(self._backlog.leave_out_all(self._streams))
 
@@ -145,18 +158,19 @@ class TraceFeed:
             self._streams[stream].ask_for_snapshot()
 
     def listen_at(self, level: Level) -> None:
-        """Ask every process for the events of this level from now on."""
+        """Request the events of this level from every process from now on."""
         self._level.set(level)
 
     def look_at(self, names: frozenset[str] | None) -> None:
-        """Ask every process for gauges of these types ten times a second, and for others once a
-        second. None: for all often.
+        """Request gauges of these types ten times a second, and all others once a second.
+
+        None: request all gauges ten times a second.
         """
         self._level.look_at(names)
         self._backlog.looked_at = names
 
     async def run(self) -> None:
-        """Look for processes and listen to each one. Ends only when cancelled."""
+        """Find processes and read the events of each one. Ends only when cancelled."""
         first = True
         try:
             while True:
@@ -176,8 +190,9 @@ class TraceFeed:
             await asyncio.gather(*self._readers.values(), return_exceptions=True)
 
     def _ask_status(self) -> bool:
-        """Ask the supervisor since when the cluster is up. No event tells this to a late
-        subscriber.
+        """Request the cluster's start time from the supervisor. Return whether it answered.
+
+        No event gives this time to a subscriber that came later.
         """
         try:
             with ActionClient(
@@ -203,19 +218,22 @@ class TraceFeed:
         return True
 
     def _missed_since(self, teller: Source) -> int:
-        """Return from when on a process has facts that this feed has not got.
+        """Return the time (µs) from which on this feed misses facts of a process.
 
-        A process that has started again emits facts before anybody can listen: a follower cuts its
-        log back then. They are in its ring.
+        A restarted process emits facts before the feed can connect to it: a follower truncates its
+        log then, for example. These facts are in the process's ring.
         """
         return self._seen_us.get(teller, self._begun_us) + 1
 
     async def _listen(self, teller: Source, path: Path, since_us: int | None) -> None:
-        """Listen to one process until it is gone. With `since_us`, to its past from then on too."""
+        """Read the events of one process until it ends.
+
+        With `since_us`, also read its past from then on.
+        """
         try:
             address = EventsAddress.read(str(path))
         except (OSError, TraceFormatError):
-            return  # the file is being written, or has gone again
+            return  # the address file is incomplete, or was removed
         told = False
         reason = "closed"
         subscription: Subscription | None = None
@@ -261,13 +279,16 @@ class TraceFeed:
                 self._take(_link(teller, LinkLost(reason)))
 
     def _take_line(self, stream: Stream, line: bytes, since_us: int | None) -> int | None:
-        """Take one line. Return the time of its event; None if it is older than what is wanted."""
+        """Take one line.
+
+        Return the time of its event (µs), or None if the event is too old to be wanted.
+        """
         now, teller = now_us(), stream.source
         head = self._backlog.take_line(stream, line, now, since_us or 0)
         if stream.broken:
             raise TraceFormatError(stream.broken)
         if head is None:
-            return None  # a ring begins at a keyframe, which is older
+            return None  # a ring begins with a snapshot before since_us
         self._seen_us[teller] = head.mono_us
         if not stream.past:
             self._past_read.add(teller)
@@ -282,12 +303,13 @@ class TraceFeed:
         return head.mono_us
 
     def _take(self, envelope: Envelope) -> None:
-        """Hold one event of this feed itself."""
+        """Hold an event that the feed itself emits."""
         self._backlog.take(envelope, now_us())
 
     def drain(self, now: int | None = None, most: int = sys.maxsize) -> list[Envelope]:
-        """Return, in order, the events that are old enough that no older one can still arrive, at
-        most so many. O(log n) an event.
+        """Return, in order, at most `most` events for which no older event can arrive any more.
+
+        O(log n) an event.
         """
         now = now_us() if now is None else now
         if self._past_loading(now):
@@ -296,20 +318,18 @@ class TraceFeed:
         return self._backlog.hand_out(now - HOLD_BACK_US, most)
 
     def rest(self) -> list[Envelope]:
-        """Return everything that is held, in order: nobody waits any longer for older events."""
+        """Return all held events in order, without waiting for older events."""
         return self._backlog.hand_out(now_us() + HOLD_BACK_US, sys.maxsize)
 
     def silent(self) -> list[Source]:
-        """Return the processes that have published an address, take connections, and have sent
-        nothing: they stand still.
-        """
+        """Return the processes that take connections but have sent no event. They are paused."""
         return sorted(self._waiting() - self._past_read - self._linked)
 
     def _waiting(self) -> set[Source]:
         return {teller for teller, path in event_files(self._folder).items() if path.exists()}
 
     def _past_loading(self, now: int) -> bool:
-        """Return whether a ring is still being read, and nobody has waited for too long."""
+        """Return whether a ring is still being read and the time to wait for it is not over."""
         if self._since_us is None or now - self._begun_us > PAST_PATIENCE_US:
             return False
         return not self._readers or not self._past_read >= self._waiting()

@@ -1,7 +1,8 @@
-"""Why an operation still waits, what would finish it, and what has ended the others (spec D3).
+"""Explain why an operation still waits, what would finish it, and what finished others (spec D3).
 
-The events give numbers; this module makes sentences of them, and the counts of the last ten
-seconds. It is pure. `kafka-edu why` and the Purgatory screen both use it, so they say the same.
+Events give numbers. This module makes sentences from them, and counts the operations that ended in
+the last ten seconds. It is pure. `kafka-edu why` and the Purgatory screen both use it, so they
+always agree.
 """
 
 from collections import deque
@@ -20,42 +21,50 @@ from kafka_edu.trace.events.purgatory import (
 )
 
 WINDOW_US: Final = 10_000_000
-"""The causes that ended operations are counted over so long."""
+"""The period (µs) for which the causes that ended operations are counted."""
 
 HIGH_WATERMARK: Final = "high watermark"
 _BYTES: Final = "bytes up to the "
 
 
 class Missing(NamedTuple):
-    """A broker that an operation waits for."""
+    """A broker that has not fetched far enough for an operation."""
 
     broker: int
     behind: int
-    """Records that it has yet to fetch."""
+    """The number of records that the broker must still fetch."""
     last_fetch_ms: int | None
-    """On the timer's clock; -1: not yet in this leader epoch; None: not known."""
+    """When the broker last fetched, in ms of the timer's clock.
+
+    -1: not yet in this leader epoch. None: not known.
+    """
 
 
 def title(operation: WaitingOperation) -> str:
-    """Return what waits, for whom: `produce web-0 from kcat #88`."""
+    """Return what waits and for which client: `produce web-0 from kcat #88`."""
     if not operation.client and operation.correlation_id < 0:
         return operation.label
     return f"{operation.label} from {operation.client or 'a client'} #{operation.correlation_id}"
 
 
 def left_ms(operation: WaitingOperation, now_ms: int) -> int:
-    """Return the time left until the deadline; 0 if it is over. `now_ms` is the timer's clock."""
+    """Return the time (ms) until the operation's deadline, or 0 if the deadline is over.
+
+    `now_ms` is the time of the timer's clock.
+    """
     return max(operation.deadline_ms - now_ms, 0)
 
 
 def patience(operation: WaitingOperation, now_ms: int) -> float:
-    """Return the part of its time that is over, 0.0 to 1.0, for a bar."""
+    """Return how much of the operation's time is over, from 0.0 to 1.0. A bar shows this value."""
     whole = operation.age_ms + left_ms(operation, now_ms)
     return min(max(operation.age_ms / whole, 0.0), 1.0) if whole > 0 else 1.0
 
 
 def missing(need: Requirement) -> list[Missing]:
-    """Return the brokers that are behind what is needed, the farthest first."""
+    """Return the brokers that have not fetched far enough, those with the most missing records
+    first.
+    """
     behind = [
         Missing(r.broker, need.at_least - max(r.log_end_offset, 0), r.last_fetch_ms)
         for r in need.replicas
@@ -71,7 +80,9 @@ def missing(need: Requirement) -> list[Missing]:
 
 
 def needed(need: Requirement) -> str:
-    """Return what is needed and what there is: `web-0: HW ≥ 81,262, is 81,240`."""
+    """Return a requirement with the needed and the present value: `web-0: HW ≥ 81,262, is
+    81,240`.
+    """
     if need.needs == HIGH_WATERMARK:
         return f"{need.subject}: HW ≥ {need.at_least:,}, is {need.have:,}"
     if need.needs.startswith(_BYTES):
@@ -90,12 +101,12 @@ def needed(need: Requirement) -> str:
 
 
 def leaves_isr_ms(replica: ReplicaProgress, need: Requirement) -> int:
-    """Return when the leader would drop the replica from the ISR, if it never catches up; 0: not
-    known.
+    """Return when the leader removes the replica from the ISR if it never catches up. 0: not known.
 
-    The leader checks every replica.lag.time.max.ms / 2, and drops those that caught up longer ago
-    than replica.lag.time.max.ms. With 10 s: a follower that stops at 0 is still in at the check at
-    10 s, because that is not longer, and out at 15 s.
+    The time is in ms. The leader checks every replica.lag.time.max.ms / 2, and removes the replicas
+    that have not caught up for longer than replica.lag.time.max.ms. Example with 10 s: a follower
+    that stops at 0 s is not removed by the check at 10 s, because that is not longer than 10 s. It
+    is removed at 15 s.
     """
     every_ms = need.max_lag_ms // 2
     if not need.isr_check_ms or every_ms <= 0:
@@ -106,10 +117,12 @@ def leaves_isr_ms(replica: ReplicaProgress, need: Requirement) -> int:
 
 
 def what_would_finish(operation: WaitingOperation, now_ms: int) -> list[str]:
-    """Return in sentences what would finish the operation, the last one being the deadline.
+    """Return sentences that say what would finish the operation.
 
-    Names each broker that is missing. All sentences but the last belong to requirements: all of
-    these must be fulfilled. `now_ms` is the timer's clock.
+    The last one is about the deadline.
+
+    The other sentences are about requirements, which must all be met, and name each broker that is
+    behind. `now_ms` is the time of the timer's clock.
     """
     return [
         *(sentence for need in operation.why for sentence in _finishes(need, now_ms)),
@@ -159,7 +172,7 @@ def _finishes(need: Requirement, now_ms: int) -> list[str]:
 
 
 def _replicated(need: Requirement, now_ms: int) -> list[str]:
-    """Return one sentence for each broker of the ISR that is behind."""
+    """Return a sentence for each broker of the ISR that has not fetched far enough."""
     sentences = []
     replicas = {replica.broker: replica for replica in need.replicas}
     for one in missing(need):
@@ -196,7 +209,7 @@ def _deadline(operation: WaitingOperation, now_ms: int) -> str:
 
 
 def since(one: Missing, now_ms: int) -> str:
-    """Return since when a broker that is behind has not fetched; empty if that is not known."""
+    """Return in words since when a broker has not fetched. Empty: not known."""
     if one.last_fetch_ms is None:
         return ""
     if one.last_fetch_ms < 0:
@@ -205,17 +218,24 @@ def since(one: Missing, now_ms: int) -> str:
 
 
 class Ended(NamedTuple):
-    """The operations that one cause has ended in the last ten seconds."""
+    """The operations that ended for the same cause in the last ten seconds."""
 
     cause: str
     times: int
-    """How many operations it has ended."""
+    """The number of these operations."""
     typical_ms: int
-    """The median of the waits, at most 2 % off; of older recordings within a power of two."""
+    """The median time that these operations waited, in ms, at most 2 % wrong.
+
+    From older recordings it may be wrong by a factor of two.
+    """
 
 
 Waits = Mapping[tuple[int, int], int]
-"""(the shortest wait of a bucket in ms, how many ms it holds) → operations."""
+"""Operations counted by their wait.
+
+The key is a bucket: its shortest wait in ms, and its width in ms. The value is the number of
+operations.
+"""
 
 
 _NONE: Final[Waits] = MappingProxyType({})
@@ -224,19 +244,25 @@ _NONE: Final[Waits] = MappingProxyType({})
 class RecentlyEnded:
     """The operations of one purgatory that ended in the last ten seconds, by cause.
 
-    Brokers send totals. The difference to the totals of ten seconds ago is what ended since. Totals
-    survive a lost sample. Bounded: at most one entry a quarter of a second.
+    Brokers send totals, so that a lost sample does no harm. The difference to the totals of ten
+    seconds ago is the number that ended in this time. It keeps at most one entry for each quarter
+    of a second.
     """
 
     def __init__(self) -> None:
         self.counted = False
-        """Whether the broker counts causes; those of older recordings do not."""
+        """Whether the broker counts causes. The brokers of older recordings do not."""
         self._totals: dict[str, Waits] = {}
         self._before: deque[tuple[int, dict[str, Waits]]] = deque()
-        """When totals grew, and what they were before; the oldest first."""
+        """The times (µs) at which totals grew, with the totals before that time.
+
+        The oldest entry is first.
+        """
 
     def begin(self, ended: Sequence[EndedBy], now_us: int) -> None:
-        """Take a snapshot. If it is the first, all of it happened before."""
+        """Take a snapshot's totals. If it is the first, all its operations count as ended
+        long ago.
+        """
         if self.counted:
             self.sample(ended, now_us)
             return
@@ -244,7 +270,9 @@ class RecentlyEnded:
         self._totals = {one.cause: _waits_of(one) for one in ended}
 
     def sample(self, ended: Sequence[EndedBy], now_us: int) -> None:
-        """Take totals. Smaller totals than before come from a restarted broker."""
+        """Take a sample's totals. Totals that are smaller than before come from a restarted
+        broker.
+        """
         self.counted = True
         totals = {one.cause: _waits_of(one) for one in ended}
         if any(
@@ -263,7 +291,7 @@ class RecentlyEnded:
             self._before.popleft()
 
     def recent(self, now_us: int) -> list[Ended]:
-        """Return what ended in the last ten seconds, the most frequent cause first. O(causes)."""
+        """Return the causes of the last ten seconds, the most frequent one first. O(causes)."""
         self._forget(now_us)
         if not self._before:
             return []
@@ -278,17 +306,17 @@ class RecentlyEnded:
 
 
 def _waits_of(ended: EndedBy) -> Waits:
-    """Return the waits that one cause has ended, by bucket."""
+    """Return the operations that one cause has ended, counted by their wait."""
     if ended.waits:
         return {bucket_range(bucket, 0): n for bucket, n in enumerate(ended.waits)}
     return {bucket_range(bucket, WAIT_SUB_BITS): n for bucket, n in ended.counts}
 
 
 def typical_ms(waits: Waits) -> int:
-    """Return the median of waits that are counted by bucket; 0 if there are none.
+    """Return the median (ms) of waits that are counted by bucket, or 0 if there are none.
 
-    Waits are taken as spread evenly within their bucket: of four waits from 8 to below 16 ms, it is
-    12 ms.
+    The waits in a bucket are assumed to be spread evenly over it. The median of four waits between
+    8 and 16 ms is 12 ms.
     """
     rank = sum(waits.values()) / 2
     for (shortest, length), count in sorted(waits.items()):

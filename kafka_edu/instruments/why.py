@@ -1,9 +1,9 @@
-"""Which operations wait, which ended last, and what brokers found damaged in their logs: the
-reducer behind `kafka-edu why` (spec D3).
+"""Find out which operations wait, which ended last, and which logs are damaged (spec D3).
 
-`waiting.py` makes the sentences. The reducer learns of an operation from a snapshot, from gauges,
-or from the hop with which it began to wait. It drops the operation when it completes, when its
-broker sends newer gauges without it, or when its broker ends.
+This is the reducer behind `kafka-edu why`. `waiting.py` makes the sentences. The reducer learns of
+an operation from a snapshot, from gauges, or from the hop with which the operation began to wait.
+It drops the operation when it completes, when its broker sends newer gauges without it, or when its
+broker ends.
 """
 
 import re
@@ -31,17 +31,17 @@ _PARTITION: Final = re.compile(r"(.+)-\d+")
 
 
 class Waits(NamedTuple):
-    """An operation that waits, as it was at one moment."""
+    """A waiting operation, as it was at one moment."""
 
     broker: int
     operation: WaitingOperation
     at_us: int
-    """When it was so."""
+    """The moment, in µs of the monotonic clock."""
     wall_ms: int
 
     @property
     def now_ms(self) -> int:
-        """That moment on the timer's clock."""
+        """Return the time of this state, in ms of the timer's clock."""
         return self.at_us // 1000
 
     @property
@@ -54,7 +54,9 @@ class Waits(NamedTuple):
 
     @property
     def is_routine(self) -> bool:
-        """Whether it waits because nothing happens: a follower or a member with nothing to do."""
+        """Return whether it waits only because there is no work: an idle follower or group
+        member.
+        """
         operation = self.operation
         return bool(_FOLLOWER.fullmatch(operation.client)) or any(
             need.needs == "a sign of life" for need in operation.why
@@ -62,7 +64,7 @@ class Waits(NamedTuple):
 
 
 class HasEnded(NamedTuple):
-    """An operation that is done."""
+    """An operation that has ended."""
 
     broker: int
     envelope: Envelope
@@ -77,7 +79,7 @@ class HasEnded(NamedTuple):
 
     @property
     def cause(self) -> str:
-        """The cause of its end, in words. Older recordings know less."""
+        """Return in words what ended the operation. Older recordings say less about it."""
         return self.event.cause or (
             f"{self.event.by}: {self.event.key}" if self.event.key else self.event.by
         )
@@ -89,7 +91,7 @@ class HasEnded(NamedTuple):
 
 
 class Wanted(NamedTuple):
-    """Which operations a reader asks about."""
+    """The operations that a reader wants to see."""
 
     broker: int | None = None
     topic: str = ""
@@ -104,23 +106,26 @@ class Wanted(NamedTuple):
 
 
 def _is_of(name: str, topic: str) -> bool:
-    """Return whether a name is the topic or a partition of it."""
+    """Return whether a name is the topic's name or the name of one of its partitions."""
     match = _PARTITION.fullmatch(name)
     return name == topic or (match is not None and match[1] == topic)
 
 
 class Why:
-    """Takes events and knows what waits. Memory: what waits, and the last operations that ended."""
+    """Knows the operations that wait now, and the last ones that ended. `apply` takes events.
+
+    The memory holds only these operations.
+    """
 
     def __init__(self) -> None:
         self._waits: dict[tuple[int, str, int], Waits] = {}
         self._ended: deque[HasEnded] = deque(maxlen=KEPT_ENDED)
         self.brokers: set[int] = set()
         self.repairs: dict[int, RepairsFound] = {}
-        """The repairs in each broker's logs, and the followers that cannot follow."""
+        """For each broker: the repairs in its logs, and the followers that cannot copy from it."""
 
     def apply(self, envelope: Envelope) -> None:
-        """Take one event. O(1), and O(waiting) for a sample."""
+        """Take one event. O(1). O(waiting operations) for a sample."""
         broker = envelope.broker
         match envelope.event:
             case ProcessEnded(child=child) if child.broker is not None:
@@ -168,7 +173,7 @@ class Why:
             del self._waits[key]
 
     def waiting(self, wanted: Wanted) -> list[Waits]:
-        """Return what waits, the longest first; what waits for lack of work comes last."""
+        """Return the operations that wait, the longest wait first. Idle ones come last."""
         found = [
             waits
             for waits in self._waits.values()
@@ -185,7 +190,7 @@ class Why:
         return sorted(found, key=lambda w: (w.is_routine, -w.operation.age_ms, w.broker))
 
     def ended(self, wanted: Wanted) -> list[HasEnded]:
-        """Return what ended, the last one first."""
+        """Return the operations that ended, the last one first."""
         return [
             ended
             for ended in reversed(self._ended)

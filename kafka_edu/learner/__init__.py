@@ -1,3 +1,5 @@
-"""A learner's code inside a broker: the table of seams, the process for the code, an adapter for
-each seam, and the events.
+"""Run a learner's code inside a broker, a ZooKeeper server or a proxy.
+
+The package has the table of seams (the places where a learner's code can replace ours), the process
+in which the code runs, an adapter for each seam, and the events about the code.
 """

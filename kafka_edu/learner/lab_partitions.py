@@ -1,7 +1,7 @@
-"""The partitions about which a learner's conditions decide: those of the labs' topics.
+"""Find the partitions that a learner's code decides about: those of the topics of the labs.
 
-Each event of a partition costs one call, and the broker's loop waits for it. So all other topics
-keep the shipped conditions.
+Each event of a partition costs one call of the learner's code, and the broker's loop waits for that
+call. So all other topics keep the shipped conditions.
 """
 
 from collections.abc import Iterable
@@ -13,11 +13,11 @@ from kafka_edu.replication.partition import Partition
 from kafka_edu.replication.partitions import Partitions
 
 LAB_TOPICS: Final = "lab-"
-"""The names of these topics begin like this."""
+"""The prefix of the names of these topics."""
 
 
 def all_of_labs(partitions: Iterable[TopicPartition]) -> bool:
-    """Return whether all of these belong to topics of the labs, and there is one at least."""
+    """Return whether all partitions belong to topics of the labs. False if there are none."""
     found = False
     for topic_partition in partitions:
         if not topic_partition.topic.startswith(LAB_TOPICS):
@@ -27,9 +27,10 @@ def all_of_labs(partitions: Iterable[TopicPartition]) -> bool:
 
 
 def replica_or_error(partitions: Partitions, topic_partition: TopicPartition) -> Partition | Errors:
-    """Return the replica of this broker, which has a log; or why there is none:
-    UNKNOWN_TOPIC_OR_PARTITION, KAFKA_STORAGE_ERROR if its log dir has failed, or
-    NOT_LEADER_OR_FOLLOWER if it is not here.
+    """Return this broker's replica of the partition, or the error why it has none.
+
+    The errors are UNKNOWN_TOPIC_OR_PARTITION, KAFKA_STORAGE_ERROR if the replica's log directory
+    has failed, and NOT_LEADER_OR_FOLLOWER if the broker has no replica of the partition.
     """
     try:
         replica = partitions.get_or_raise(topic_partition)

@@ -1,11 +1,11 @@
-"""Ask a learner's code, which runs in a process of its own (`learner_process`).
+"""Call a learner's code, which runs in a separate process (`learner_process`).
 
-Numbers and bytes go in, and an answer comes out as JSON. The asking process is the judge. The
-learner's code has no reference to anything in it. It can give wrong answers, but it cannot replace
-the code that checks them, and it cannot forge an event (spec E1).
+Numbers and bytes go to that process, and an answer comes back as JSON. This process, the judge,
+checks the answer. The learner's code has no reference to any object of the judge. It can give wrong
+answers, but it cannot replace the code that checks them, and it cannot forge an event (spec E1).
 
-Each answer must come within an allowance of processor time and of idle time, so a busy machine is
-no fault of the learner (`kafka_edu.common.busy_machine`).
+Each answer must come within an allowance of processor time and of idle time. So a slow answer on a
+busy machine does not count as the learner's fault (`kafka_edu.common.busy_machine`).
 """
 
 import json
@@ -26,30 +26,35 @@ from kafka_edu.common.busy_machine import LOOK_EVERY_S, Allowance, Meter, Usage,
 from kafka_edu.learner.working_folder import WorkingFolder
 
 CALL: Final = Allowance()
-"""The limits of one call, unless the reference solution is known to need more."""
+"""The limits of one call, for all exercises whose reference solution does not need more."""
 LOADING: Final = Allowance(idle_s=20.0, clock_s=20.0)
-"""The limits of loading the file. A disk may have to be waited for."""
+"""The limits for loading the learner's file. They leave time for a slow disk."""
 GRACE_S: Final = 1.0
-"""The processor time that the judge allows on top of what the learner's process allows itself.
-That process stops most loops, and it knows the line. The judge stops what catches every exception,
-or stays in the kernel or in C.
+"""The processor time (s) that the judge allows in addition to the learner's process's own limit.
+
+The learner's process itself stops most endless loops, and then it can report the line. The judge
+stops code that catches every exception, or that stays in the kernel or in C.
 """
 NAMESPACES: Final = "namespaces"
-"""The kind of jail that needs nothing outside but the learner's file."""
+"""The kind of jail that has only the learner's file and Python's library in its file system."""
 NO_JAIL: Final = 97
-"""The exit code of `learner_jail` where there is no jail. Its inmate cannot cause it."""
+"""The exit code of `learner_jail` if the jail could not be built.
+
+The learner's process cannot end with this code.
+"""
 MAX_ANSWER_BYTES: Final = 64 * 1024
 SHOWN_BYTES: Final = 12
-"""How many bytes of an argument a message shows."""
-#: The only environment variables that the learner's process gets. It does not need the judge's
-#: settings.
+"""The number of bytes of an argument that a message shows."""
+#: The only environment variables that the learner's process gets.
+#:
+#: It does not need the judge's settings.
 KEPT_VARIABLES: Final = ("PATH", "HOME", "LANG", "LC_ALL", "LC_CTYPE", "TMPDIR")
 
 
 class LearnerFailure(Exception):
     """The learner's code raised, did not return, ended its process, or gave an invalid answer.
 
-    `line` 0 means unknown. So does `column` 0; columns count from 1.
+    A `line` or `column` of 0 means unknown. Columns count from 1.
     """
 
     def __init__(
@@ -69,28 +74,31 @@ class LearnerFailure(Exception):
         self.line = line
         self.column = column
         self.timed_out = timed_out
-        """Whether it did not come back. Nobody should wait for the same code again."""
+        """Whether the call exceeded its time. The same code should then not be called again."""
         self.loaded = True
-        """Whether it was loaded before. What cannot be loaded cannot be asked again."""
+        """Whether the file had been loaded before the failure.
+
+        A file that cannot be loaded has no answers.
+        """
 
 
 class JailError(Exception):
-    """The jail could not be built, which says nothing about the learner's code."""
+    """The jail could not be built. The learner's code is not the reason."""
 
 
 class Jail(NamedTuple):
-    """The wall around a process that nobody trusts: see `learner_jail`."""
+    """How to jail a process whose code is not trusted (see `learner_jail`)."""
 
     uid: int
-    """A user id that nobody else uses."""
+    """A user id that no other process uses."""
     kind: str
-    """`namespaces` or `user`."""
+    """The kind of jail: `namespaces` or `user`."""
     processor_s: int = 20
-    """The processor time of all calls together."""
+    """The limit of processor time (s) for all calls together."""
 
     @classmethod
     def parse(cls, text: str) -> "Jail | None":
-        """Return the jail that `str` wrote; None for an empty text."""
+        """Return the jail from the text that `str(jail)` gives. Return None for an empty text."""
         if not text:
             return None
         uid, kind, processor_s = text.split()
@@ -101,19 +109,20 @@ class Jail(NamedTuple):
 
 
 class Used(NamedTuple):
-    """The time that calls took, in s; the processor time is what the learner's process says.
+    """The time that calls took, in seconds.
 
-    That is for a reference solution, which has no reason to lie.
+    The processor time is the number that the learner's process reports. Only a reference solution
+    is measured with it, and a reference solution has no reason to report a false number.
     """
 
     processor_s: float = 0.0
-    """Of the most expensive call."""
+    """The processor time (s) of the most expensive call."""
     clock_s: float = 0.0
-    """Of the longest call."""
+    """The clock time (s) of the longest call."""
 
 
 class LearnerObject:
-    """An object of the learner's class, in the process that made it."""
+    """An object of the learner's class. It lives in the learner's process."""
 
     def __init__(self, learner: "Learner", process: "subprocess.Popen[bytes]", number: int) -> None:
         self._learner = learner
@@ -121,19 +130,24 @@ class LearnerObject:
         self._number = number
 
     def __del__(self) -> None:
-        """Let its process forget it. A live broker makes an object for each request that waits."""
+        """Let the learner's process drop the object too.
+
+        A broker makes one for each waiting request.
+        """
         self._learner.forget(self._process, self._number)
 
     def call(self, method: str, *arguments: object) -> object:
-        """Call a method and return its answer, with tuples in place of lists. Raises
-        LearnerFailure.
+        """Call a method and return its answer, with tuples in place of lists.
+
+        Raises LearnerFailure.
         """
         question = {"object": self._number, "call": method, "arguments": arguments}
         return self._learner.ask(self._process, question, _shown(method, arguments)).get("value")
 
     def call_all(self, calls: Sequence[tuple[str, Sequence[object]]]) -> object:
-        """Make many calls, within the limits of one, and return the answer of the last. Raises
-        LearnerFailure.
+        """Call several methods within the limits of one call. Return the answer of the last method.
+
+        Raises LearnerFailure.
         """
         question = {"object": self._number, "calls": calls}
         shown = f"{len(calls):,} calls of {', '.join(sorted({method for method, _ in calls}))}"
@@ -141,9 +155,9 @@ class LearnerObject:
 
 
 def folder_for_everybody() -> Path | None:
-    """Return a folder of temporary files that every user may enter, or None for the usual one.
+    """Return a folder for temporary files that every user may enter. None: the usual one will do.
 
-    TMPDIR may lie in a folder of root's own, which a jail's user cannot enter.
+    TMPDIR may be inside a folder of root, which the user of a jail cannot enter.
     """
     for base in (Path(tempfile.gettempdir()), Path("/tmp"), Path("/var/tmp")):
         with suppress(OSError):
@@ -153,11 +167,12 @@ def folder_for_everybody() -> Path | None:
 
 
 class Learner:
-    """Runs a learner's file in a process. If that process was ended, the next `make` starts
-    another.
+    """Runs a learner's file in a process.
 
-    The process works in a folder of its own, which is removed with it. It can read that folder, the
-    learner's file and Python's library, and nothing else (`learner_wall`).
+    If the process was ended, the next `make` starts a new one.
+
+    The process works in a separate folder, which is removed when the process ends. It can read that
+    folder, the learner's file and Python's library, and no other file (`learner_wall`).
     """
 
     max_answer_bytes = MAX_ANSWER_BYTES
@@ -174,12 +189,14 @@ class Learner:
         terminal: str = "",
         jail: Jail | None = None,
     ) -> None:
-        """`allowance` is for each call. `usage_of` measures a process in another way than the
-        system does.
+        """Prepare to run the object `wanted` from the file. The process starts at the first call.
 
-        With `prints`, the learner's output goes to standard error, or to the file `output` if
-        there is one; otherwise it is discarded. `terminal` is where `breakpoint()` stops. With a
-        `jail`, which needs root, all methods may raise JailError.
+        `allowance` is the limit of each call. `usage_of` replaces the system's way to measure a
+        process's time.
+
+        With `prints`, the learner's output goes to standard error, or to the file `output` if one
+        is given. Without `prints` it is discarded. `breakpoint()` opens a debugger on `terminal`.
+        With a `jail`, which needs root, all methods may raise JailError.
         """
         self._file = file
         self._wanted = wanted
@@ -189,15 +206,15 @@ class Learner:
         self._terminal = terminal
         self._jail = jail
         self.answered_at = 0
-        """The line of the learner's file that returned the last answer; 0 means unknown."""
+        """The line of the learner's file that returned the last answer. 0: unknown."""
         self.used = Used()
         self._process: subprocess.Popen[bytes] | None = None
         self._folder: WorkingFolder | None = None
         self._gone: list[int] = []
-        """Objects of this process that nobody asks any more. The next question says so."""
+        """The numbers of objects that are no longer used. The next question sends these numbers."""
 
     def start(self) -> "subprocess.Popen[bytes]":
-        """Return the process, started if necessary, with the file loaded. Raises LearnerFailure."""
+        """Return the process with the file loaded. Start it if necessary. Raises LearnerFailure."""
         if self._process is None:
             base = None if self._jail is None else folder_for_everybody()
             self._folder = WorkingFolder(base or Path(tempfile.gettempdir()))
@@ -222,7 +239,7 @@ class Learner:
         return self._process
 
     def _command(self) -> list[str]:
-        """Return the command of the learner's process."""
+        """Return the command line that starts the learner's process."""
         program = Path(__file__).with_name("learner_process.py")
         jail = [str(program.with_name("learner_jail.py")), *str(self._jail).split()]
         return [
@@ -238,11 +255,11 @@ class Learner:
         ]
 
     def _environment(self) -> dict[str, str]:
-        """Return the environment of the learner's process."""
+        """Return the environment variables for the learner's process."""
         return {name: os.environ[name] for name in KEPT_VARIABLES if name in os.environ}
 
     def make(self, *arguments: object) -> LearnerObject:
-        """Return an object of the learner's class. Raises LearnerFailure."""
+        """Make an object of the learner's class and return it. Raises LearnerFailure."""
         process = self.start()
         shown = _shown(self._wanted, arguments)
         number = self.ask(process, {"make": arguments}, shown).get("object")
@@ -251,15 +268,19 @@ class Learner:
         return LearnerObject(self, process, number)
 
     def run(self, *arguments: object) -> object:
-        """Call the learner's function, which is what the file is wanted for, and return its answer,
-        with tuples in place of lists. Raises LearnerFailure.
+        """Call the learner's function and return its answer, with tuples in place of lists.
+
+        Raises LearnerFailure.
         """
         process = self.start()
         return self.ask(process, {"run": arguments}, _shown(self._wanted, arguments)).get("value")
 
     def made(self) -> int:
-        """Return how many objects of its class the learner's code has made, those that `make` asked
-        for included. Raises LearnerFailure.
+        """Return the number of objects of the wanted class made so far.
+
+        Objects that `make` made and objects that the learner's code made both count.
+
+        Raises LearnerFailure.
         """
         process = self.start()
         number = self.ask(process, {"made": True}, "counting objects").get("value")
@@ -268,14 +289,14 @@ class Learner:
         return number
 
     def forget(self, process: "subprocess.Popen[bytes]", number: int) -> None:
-        """An object is not asked any more. O(1)."""
+        """Note that an object of this process is no longer used. O(1)."""
         if process is self._process:
             self._gone.append(number)
 
     def ask(
         self, process: "subprocess.Popen[bytes]", question: dict[str, object], shown: str
     ) -> dict[str, object]:
-        """Return the answer of that process. Raises LearnerFailure."""
+        """Send a question to the process, and return its answer. Raises LearnerFailure."""
         if process is not self._process:
             raise LearnerFailure(
                 shown, "is not called any more, because its process was ended", self._file
@@ -289,7 +310,7 @@ class Learner:
         return self._answer(process, self._allowance, shown)
 
     def close(self) -> None:
-        """End the process and everything that it started."""
+        """End the process and all processes that it started."""
         process, self._process = self._process, None
         folder, self._folder = self._folder, None
         self._gone = []
@@ -311,8 +332,9 @@ class Learner:
     def _answer(
         self, process: "subprocess.Popen[bytes]", allowance: Allowance, shown: str
     ) -> dict[str, object]:
-        """Read one line within the allowance. End a process that hangs, has ended, or gives an
-        invalid answer.
+        """Read one line of answer within the allowance. Raises LearnerFailure.
+
+        A process that hangs, has ended, or gives an invalid answer is ended.
         """
         assert process.stdout is not None
         self.answered_at = 0
@@ -326,7 +348,8 @@ class Learner:
         stopped = False
         while not line.endswith(b"\n"):
             if not poll.poll(None if stopped else look_every_s * 1000):
-                # Most answers come before anybody looks, so they cost no measuring.
+                # Most answers come before the first look at the time, so measuring costs nothing
+                # for them.
                 meter = meter or Meter(process.pid, self._usage_of)
                 if why := overdrawn(meter.look(), judges):
                     self.close()
@@ -387,7 +410,7 @@ def _number(value: object) -> int:
 
 
 def _how_it_ended(code: int) -> str:
-    """Return how a process ended, in brackets; empty if it was `close` that killed it."""
+    """Return in brackets how a process ended. Empty if `close` killed it."""
     if code == -signal.SIGKILL:
         return ""
     number = -code if code < 0 else code - 128
@@ -400,9 +423,7 @@ def _how_it_ended(code: int) -> str:
 
 
 def _sayable(value: object) -> object:
-    """Return a value of JSON without what no file or terminal could take: halves of surrogate
-    pairs.
-    """
+    """Return a JSON value without characters that cannot be written: halves of surrogate pairs."""
     match value:
         case str():
             return value.encode("utf-8", "replace").decode()
@@ -425,17 +446,17 @@ def _shown_argument(argument: object) -> str:
 
 
 def _document_of(value: object) -> dict[str, str]:
-    """Return what stands for bytes in JSON. Raises TypeError for anything else."""
+    """Return the JSON object that stands for bytes. Raises TypeError if the value is not bytes."""
     if isinstance(value, bytes):
         return {"bytes": value.hex()}
     raise TypeError(f"{type(value).__name__} cannot be sent to a learner's code")
 
 
 def _tuples(value: object) -> object:
-    """Return the value with tuples in place of lists, and with the bytes that it stands for."""
+    """Return a JSON value with tuples for lists, and with bytes for the JSON form of bytes."""
     if isinstance(value, list):
         return tuple(_tuples(one) for one in value)
     if isinstance(value, dict) and value.keys() == {"bytes"} and isinstance(value["bytes"], str):
-        with suppress(ValueError):  # a dict of the learner's that only looks like it
+        with suppress(ValueError):  # a dictionary of the learner that has another form
             return bytes.fromhex(value["bytes"])
     return value

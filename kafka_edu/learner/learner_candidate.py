@@ -1,9 +1,10 @@
-"""Exercise 05-1 in a live broker: a learner's Candidate runs for the controller's office.
+"""Exercise 05-1 in a live broker: a learner's Candidate decides how to become the controller.
 
-The broker carries out a wrong answer if it is possible: a candidate that waits where it should run
-leaves the cluster without a controller. An answer that is no operation, an office that is taken
-without an election, and steps without end are errors of the learner. After one of these the
-broker's own election decides, because the learner's code no longer knows what has happened.
+The broker carries out a wrong answer if it is possible: if a candidate waits where it should try to
+be elected, the cluster has no controller. It is an error of the learner if an answer is no
+operation, if the candidate becomes controller without an election, or if the steps never end. After
+such an error the broker's own election decides, because the learner's code no longer knows what has
+happened.
 """
 
 from collections.abc import Callable
@@ -13,7 +14,7 @@ from kafka_edu.controller.candidate import MOST_STEPS, Came, Candidate, Operatio
 from kafka_edu.learner.learner import LearnerObject
 from kafka_edu.learner.seams import LearnerCode, LearnerError
 
-#: operation → the types of what follows it
+#: Each operation, and the types of its arguments.
 FORMS: Final[dict[str, tuple[type, ...]]] = {
     "look": (),
     "read_epoch": (),
@@ -27,7 +28,7 @@ FORMS: Final[dict[str, tuple[type, ...]]] = {
 
 
 class LearnerCandidate:
-    """Asks the learner's code, and checks the form of its answers."""
+    """Calls the learner's code, and checks the form of its answers."""
 
     def __init__(self, code: LearnerCode, broker_id: int) -> None:
         self._code = code
@@ -36,7 +37,7 @@ class LearnerCandidate:
         self._given_up = False
 
     def next(self, came: Came) -> Operation | None:
-        """Return the learner's operation; None after its first error."""
+        """Return the learner's next operation. Return None after the first error of the learner."""
         if self._given_up or self._code.retired:
             return None
         try:
@@ -49,7 +50,7 @@ class LearnerCandidate:
             return None
 
     def endless(self) -> None:
-        """Blame the learner for steps without end."""
+        """Report an error of the learner: its steps never end."""
         self._give_up(self._code.blame(f"after {MOST_STEPS} operations it still does not wait"))
 
     def _give_up(self, error: LearnerError) -> None:

@@ -1,8 +1,8 @@
 """Exercise 08-4 in a live proxy: a learner's Coordinators say which broker coordinates a group.
 
-A broker of the cluster that does not coordinate is a wrong answer, and it is sent: the client then
-hears NOT_COORDINATOR. A broker that the cluster does not have is an error of the learner; ours then
-answers.
+A wrong answer is sent if it names a broker of the cluster. The client then gets NOT_COORDINATOR
+from that broker. If the cluster does not have the named broker, that is an error of the learner,
+and the shipped code answers.
 """
 
 from collections.abc import Callable, Collection, Sequence
@@ -14,7 +14,7 @@ from kafka_edu.learner.seams import LearnerCode, LearnerError
 
 
 class LearnerCoordinators(Coordinators):
-    """Asks the learner's object. One serves for all copies of a proxy."""
+    """Calls the learner's object. All copies of a proxy use the same one."""
 
     def __init__(self, code: LearnerCode) -> None:
         self._code = code

@@ -1,8 +1,7 @@
-"""Exercise 03-3 in a live broker: a learner's DelayedFetch decides when a consumer's fetch gets its
-response.
+"""Exercise 03-3 in a live broker: a learner's DelayedFetch decides when a fetch completes.
 
-The learner's code decides about consumers of the labs' topics only. A follower names partitions of
-many topics in one fetch, and there is one event for each record.
+The learner's code decides only about consumers of the labs' topics. Followers are left out: their
+fetches name partitions of many topics, and each appended record would cost a call.
 """
 
 from collections.abc import Callable, Sequence
@@ -20,9 +19,9 @@ from kafka_edu.replication.fetch_params import FetchInfos, FetchParams
 Place = tuple[int, int, int]
 Wanted = tuple[str, Place, int, int]
 State = dict[str, object]
-"""The knowledge of one partition, as the exercise's page has it."""
+"""The broker's knowledge of one partition, in the form that the exercise's page describes."""
 
-#: The cases that end the wait, as the event names them.
+#: The cases that end the wait, with the names that the event uses.
 CASES: Final = {
     "A": "another broker leads it",
     "B": "the replica was moved away",
@@ -35,21 +34,22 @@ CASES: Final = {
 
 
 class LearnerDelayedFetch(DelayedFetch):
-    """A fetch that is complete when the learner's code says so.
+    """A fetch that completes when the learner's code says so.
 
     The broker carries out a wrong answer if it is possible: then the consumer gets its response too
-    early, or waits for fetch.max.wait.ms. An answer that is no case, or names another partition, is
-    an error of the learner, and the shipped condition decides. The time-out is the shipped one.
+    early, or waits for fetch.max.wait.ms. It is an error of the learner if an answer is no case, or
+    names another partition. The shipped condition then decides. The time-out is always the shipped
+    one.
     """
 
     __slots__ = ("_asked", "_code", "_learner")
 
     def __init__(self, code: LearnerCode, params: FetchParams, *others: Any) -> None:
-        """`others` are those of DelayedFetch."""
+        """Begin to wait. `others` are the other arguments of DelayedFetch."""
         super().__init__(params, *others)
         self._code = code
         self._asked: list[Wanted] | None = None
-        """The partitions for which the learner's object was made. A session may change them."""
+        """The partitions of the learner's present object. A fetch session may change them."""
         self._learner: LearnerObject | None = None
 
     def try_complete(self) -> bool:
@@ -71,8 +71,10 @@ class LearnerDelayedFetch(DelayedFetch):
         return self.force_complete()
 
     def _named(self, infos: FetchInfos) -> list[Wanted] | None:
-        """Return what is wanted as the exercise has it; None if the learner cannot be asked: it is
-        of another topic, or nobody knows where the reader stands.
+        """Return the wanted partitions in the exercise's form.
+
+        Return None if the learner's code is not called: for other topics, or if the fetch offset's
+        place in the log is not known.
         """
         if not all_of_labs(tp for tp, _ in infos):
             return None
@@ -82,14 +84,14 @@ class LearnerDelayedFetch(DelayedFetch):
             if start is None or start.message_offset_only:
                 return None
             epoch = wanted.current_leader_epoch
-            if epoch < 0:  # the reader gives none
+            if epoch < 0:  # the fetch gives no epoch
                 replica = self._partitions.get(tp)
                 epoch = replica.leader_epoch if replica is not None else -1
             named.append((str(tp), _place(start), wanted.max_bytes, epoch))
         return named
 
     def _ask(self, wanted: list[Wanted], partitions: Sequence[TopicPartition]) -> str:
-        """Return the learner's case, or `wait`. Raises LearnerError."""
+        """Return the case that the learner's code names, or `wait`. Raises LearnerError."""
         if self._learner is None or not _same_places(wanted, self._asked or []):
             self._learner = self._code.make(self._params.min_bytes, wanted)
             self._asked = wanted
@@ -107,7 +109,7 @@ class LearnerDelayedFetch(DelayedFetch):
                 )
 
     def _state(self, tp: TopicPartition) -> State | None:
-        """Return what the broker knows of a partition; None if it knows none of that name."""
+        """Return the broker's knowledge of a partition, or None if the partition is not known."""
         replica = replica_or_error(self._partitions, tp)
         if replica is Errors.UNKNOWN_TOPIC_OR_PARTITION:
             return None
@@ -126,8 +128,9 @@ class LearnerDelayedFetch(DelayedFetch):
 
 
 def _same_places(wanted: Sequence[Wanted], asked: Sequence[Wanted]) -> bool:
-    """Return whether only epochs differ, if anything: the broker's own may have moved on for a
-    reader that gives none.
+    """Return whether both lists are the same except for leader epochs.
+
+    A fetch may give no epoch. The broker's own epoch may then have changed meanwhile.
     """
     return [one[:3] for one in wanted] == [one[:3] for one in asked]
 
@@ -137,7 +140,7 @@ def _place(at: LogOffsetMetadata) -> Place:
 
 
 def _state(*, online: bool, replica: bool) -> State:
-    """Return the state of a partition without a log here."""
+    """Return the state of a partition that has no log on this broker."""
     return {
         "replica": replica,
         "online": online,

@@ -1,8 +1,8 @@
-"""Exercise 03-2 in a live broker: a learner's DelayedProduce decides when a produce gets its
-response, and with which error.
+"""Exercise 03-2 in a live broker: a learner's DelayedProduce decides when a produce completes.
 
-The learner's code decides only about topics of the labs. Each event of a partition costs one call,
-and the broker's loop waits for it, so all other topics keep the shipped condition.
+It also decides the error for each partition. The learner's code decides only about topics of the
+labs. Each event of a partition costs one call, and the broker's loop waits for that call, so all
+other topics keep the shipped condition.
 """
 
 from collections.abc import Callable
@@ -20,16 +20,16 @@ from kafka_edu.replication.delayed_produce import (
 from kafka_edu.replication.partitions import Partitions
 
 State = dict[str, object]
-"""The knowledge of one partition, as the exercise's page has it."""
+"""The broker's knowledge of one partition, in the form that the exercise's page describes."""
 
 
 class LearnerDelayedProduce(DelayedProduce):
-    """A produce that is complete when the learner's code has settled each partition.
+    """A produce that completes when the learner's code has decided about each partition.
 
     The broker carries out a wrong answer if it is possible: then the producer gets its
-    acknowledgement too early, or waits until its time-out. An answer that names another partition,
-    omits one, or names an unknown error is an error of the learner, and the shipped condition
-    decides. The time-out is the shipped one: it sends the response first.
+    acknowledgement too early, or waits until its time-out. It is an error of the learner if an
+    answer names another partition, omits one, or names an unknown error. The shipped condition then
+    decides. The time-out is always the shipped one, which sends the response.
     """
 
     __slots__ = ("_code", "_failed", "_learner", "_replicas")
@@ -46,7 +46,7 @@ class LearnerDelayedProduce(DelayedProduce):
         self._code = code
         self._replicas = {f"{tp.topic}-{tp.partition}": tp for tp in statuses}
         self._failed = {name for name, status in self._named() if not status.acks_pending}
-        """The partitions whose append failed. The first look names them, too."""
+        """The partitions whose append failed. The learner's first call includes them."""
         self._learner = self._make_learner()
 
     def _named(self) -> list[tuple[str, ProducePartitionStatus]]:
@@ -83,7 +83,10 @@ class LearnerDelayedProduce(DelayedProduce):
         return self.force_complete()
 
     def _ask(self, learner: LearnerObject) -> dict[str, Errors]:
-        """Return the error of each partition that the learner settles. Raises LearnerError."""
+        """Return the error for each partition that the learner's code has decided.
+
+        Raises LearnerError.
+        """
         states = {
             name: state
             for name, tp in self._replicas.items()
@@ -113,7 +116,7 @@ class LearnerDelayedProduce(DelayedProduce):
                         f"{asked} has {row!r} waiting; expected (partition, number of offsets)"
                     )
         wanted = pending | self._failed
-        self._failed = set()  # a second look must not name them
+        self._failed = set()  # the next call must not include them again
         if sorted([*found, *waiting]) != sorted(wanted):
             raise self._code.blame(
                 f"{asked} named {sorted([*found, *waiting])}, and {sorted(wanted)} were not settled"
@@ -122,7 +125,7 @@ class LearnerDelayedProduce(DelayedProduce):
         return found
 
     def _state(self, tp: TopicPartition) -> State | None:
-        """Return what the broker knows of a partition; None if it knows none of that name."""
+        """Return the broker's knowledge of a partition, or None if the partition is not known."""
         replica = replica_or_error(self._partitions, tp)
         if replica is Errors.UNKNOWN_TOPIC_OR_PARTITION:
             return None
@@ -141,7 +144,7 @@ class LearnerDelayedProduce(DelayedProduce):
 
 
 def _state(*, online: bool, leader: bool) -> State:
-    """Return the state of a partition without a log here."""
+    """Return the state of a partition that has no log on this broker."""
     return {
         "online": online,
         "leader": leader,

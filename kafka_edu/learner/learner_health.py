@@ -1,8 +1,9 @@
 """Exercise 08-3 in a live proxy: a learner's Health says whether a target is up.
 
-A wrong state counts: a target that is Down too early is left out although it answers, and one that
-stays Up too long sends clients to brokers that are not there. An answer that is no state is an
-error of the learner; ours then goes on, from all that was seen so far.
+A target is an address behind the proxy. A wrong state is used: a target that is Down too early gets
+no clients although it answers, and a target that stays Up too long gets clients although it does
+not answer. If an answer is no state, that is an error of the learner. The shipped code then goes
+on, with all results seen so far.
 """
 
 from collections.abc import Callable
@@ -13,7 +14,7 @@ from kafka_edu.learner.seams import LearnerCode, LearnerError
 
 
 class LearnerHealth(Health):
-    """Asks the learner's object. Ours sees the same, so that it can go on."""
+    """Calls the learner's object. The shipped one gets the same calls, so that it can take over."""
 
     def __init__(
         self, code: LearnerCode, down_after: int = DOWN_AFTER, up_after: int = UP_AFTER

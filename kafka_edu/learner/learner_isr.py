@@ -1,8 +1,9 @@
-"""Exercise 07-2 in a live broker: a learner's Isr says who leaves the ISR and who joins it.
+"""Exercise 07-2 in a live broker: a learner's Isr decides which brokers leave and join the ISR.
 
 A wrong answer is carried out: a follower that joins too early is in the ISR without all committed
-records, and one that never leaves keeps everybody waiting. A broker that is no member, or an answer
-that is no truth value, is an error of the learner; ours then answers.
+records, and a follower that never leaves holds up all producers with acks=all. It is an error of
+the learner if an answer names a broker that is no member, or is not true or false. The shipped code
+then answers.
 """
 
 from collections.abc import Callable, Iterable
@@ -14,7 +15,7 @@ from kafka_edu.replication.replica import Replica
 
 
 class LearnerIsr(IsrRule):
-    """Asks the learner's object. One serves all partitions of a broker."""
+    """Calls the learner's object. All partitions of a broker use the same one."""
 
     def __init__(self, code: LearnerCode) -> None:
         self._code = code

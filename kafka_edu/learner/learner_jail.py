@@ -1,25 +1,28 @@
-"""Run a learner's process in a jail: `python -I -S learner_jail.py UID KIND PROCESSOR_S
-LEARNER_PROCESS FILE WANTED PROCESSOR_LIMIT_S`. It needs root.
+"""Run a learner's process in a jail, as root.
 
-`lab grade` runs the code of people whom nobody trusts. So the learner's process gets, in this
-order, before a line of the learner's code is read:
+Usage: `python -I -S learner_jail.py UID KIND PROCESSOR_S LEARNER_PROCESS FILE WANTED
+PROCESSOR_LIMIT_S`
 
-* *limits*: processor time (PROCESSOR_S for the whole of it), memory, processes, the size and number
-  of files;
-* *namespaces* (KIND `namespaces`): no process but its own is there to be signalled, the network is
-  a loopback that nobody else uses, and the file system is a new one that holds the learner's file,
-  Python's library, and a working folder of 16 MB. Whatever else the machine has is not there;
-* *a user id of its own*, which owns nothing else, without any right of root;
+`lab grade` runs code that is not trusted. So the learner's process gets, in this order, before the
+learner's code is read:
+
+* *limits*: processor time (PROCESSOR_S for the whole process), memory, processes, the size and
+  number of files;
+* *namespaces* (KIND `namespaces`): the process sees no processes but those in the jail. Its only
+  network is a loopback interface that no other process uses. Its file system is a new one that
+  holds only the learner's file, Python's library, and a working folder of 16 MB;
+* *a user id*, which no other process uses and which owns no other files, without any right of root;
 * the walls of `learner_wall`, as in every check.
 
 KIND `user` leaves the namespaces out. It is for a container that holds one submission only.
 
-Three processes: this one, which is outside and waits; the first of the new process namespace, which
-is root and collects the dead; and the learner's. When the first or the second ends, for
-whatever reason, the kernel kills everything in the namespace. Thus nothing survives a grade.
+There are three processes: this process, which stays outside and waits; the first process of the new
+process namespace, which is root and collects ended processes; and the learner's process. When the
+first or the second process ends, for whatever reason, the kernel kills every process in the
+namespace. So no process is left after a grade.
 
 Exit codes: that of the learner's process, 128 + N if signal N ended it, and 97 if the jail could
-not be built. The learner's process cannot cause a 97: it becomes 96.
+not be built. If the learner's process ends with 97, the exit code is 96 instead.
 """
 
 import ctypes
@@ -46,20 +49,22 @@ NO_JAIL: Final = 97
 NAMESPACES: Final = "namespaces"
 USER: Final = "user"
 FOLDER_BYTES: Final = 16 << 20
-#: What one submission may use in the whole of its grade, besides processor time.
+#: The limits of one submission for the whole grade, besides the limit of processor time.
 LIMITS: Final = (
     (resource.RLIMIT_AS, 512 << 20),
     (resource.RLIMIT_FSIZE, 4 << 20),
     (resource.RLIMIT_CORE, 0),
     (resource.RLIMIT_NOFILE, 64),
 )
-#: Threads count too; the learner's process has two.
+#: The most processes of a submission. Threads count as processes. The learner's process has two.
 PROCESSES: Final = 4
 
-#: Settings of the new IPC namespace: no limit above counts System V's shared memory and messages.
+#: Settings of the new IPC namespace that forbid System V's shared memory and messages.
+#:
+#: The limits above do not count these.
 NO_SHARED_MEMORY: Final = ("shmall", "shmmni", "msgmni")
 
-# linux/sched.h, linux/mount.h, linux/prctl.h, linux/sockios.h
+# The numbers come from linux/sched.h, linux/mount.h, linux/prctl.h and linux/sockios.h.
 _NEW_NAMESPACES: Final = 0x00020000 | 0x04000000 | 0x08000000 | 0x20000000 | 0x40000000
 _MS_RDONLY: Final = 1
 _MS_NOSUID: Final = 2
@@ -81,14 +86,14 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 
 def demand(result: int, what: str) -> None:
-    """Raise OSError, which says `what` failed, unless a system call returned 0."""
+    """Raise OSError unless a system call returned 0. The message says what (`what`) failed."""
     if result != 0:
         number = ctypes.get_errno()
         raise OSError(number, f"{what}: {os.strerror(number)}")
 
 
 def mount(source: str, target: str, kind: str, flags: int, options: str = "") -> None:
-    """Mount. Raises OSError."""
+    """Mount a file system with the system call mount(2). Raises OSError."""
     demand(
         _libc.mount(source.encode(), target.encode(), kind.encode(), flags, options.encode()),
         f"mount {kind} {target}",
@@ -96,8 +101,9 @@ def mount(source: str, target: str, kind: str, flags: int, options: str = "") ->
 
 
 def bind(root: str, path: str) -> None:
-    """Show the file or folder `path` under `root`, to be read only. A path that is not there is
-    left out. Raises OSError.
+    """Make the file or folder `path` readable under `root`, but not writable. Raises OSError.
+
+    A path that does not exist is left out.
     """
     real = os.path.realpath(path)
     if not os.path.exists(real):
@@ -116,7 +122,7 @@ def bind(root: str, path: str) -> None:
 
 
 def raise_loopback() -> None:
-    """Switch this network namespace's loopback on."""
+    """Switch on the loopback interface of this network namespace."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asking:
         request = struct.pack("16sH14x", b"lo", 0)
         (flags,) = struct.unpack("16xH14x", fcntl.ioctl(asking, _SIOCGIFFLAGS, request))
@@ -124,10 +130,11 @@ def raise_loopback() -> None:
 
 
 def enter_new_root(top: str, file: str, uid: int) -> str:
-    """Replace the file system by a new one, and return where the learner's file is in it.
+    """Replace the file system by a new one. Return the path of the learner's file in it.
 
-    The old one is not only hidden but gone from this namespace. The last step is a chroot, because
-    the kernel gives nobody in a chroot a user namespace, which would be a way to more rights.
+    The old file system is removed from this namespace, and not only hidden. The last step is a
+    chroot, because the kernel forbids user namespaces inside a chroot. A user namespace could give
+    the process more rights.
     """
     mount("", "/", "", _MS_REC | _MS_PRIVATE)
     options = f"size={FOLDER_BYTES},nr_inodes=4096,mode=755"
@@ -170,7 +177,7 @@ def enter_new_root(top: str, file: str, uid: int) -> str:
 
 
 def become(uid: int, processor_s: int) -> None:
-    """Set the limits, and give up root for `uid`. There is no way back."""
+    """Set the limits, and change from root to the user `uid`. This cannot be undone."""
     for what, limit in ((resource.RLIMIT_CPU, processor_s), *LIMITS):
         resource.setrlimit(what, (limit, limit))
     resource.setrlimit(resource.RLIMIT_NPROC, (PROCESSES, PROCESSES))
@@ -178,7 +185,7 @@ def become(uid: int, processor_s: int) -> None:
     os.setresgid(uid, uid, uid)
     os.setresuid(uid, uid, uid)
     demand(_libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "no_new_privs")
-    _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)  # a change of user has cleared it
+    _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)  # a change of user clears this
     os.environ.clear()
     os.environ.update({"HOME": os.getcwd(), "TMPDIR": os.getcwd(), "LC_CTYPE": "C.UTF-8"})
     os.setsid()
@@ -192,11 +199,10 @@ def first_process(uid: int, kind: str, processor_s: int, program: list[str]) -> 
         raise_loopback()
         file = enter_new_root(os.getcwd(), file, uid)
     else:
-        kill_all_of(
-            uid
-        )  # nothing ends what a try before has left, when it was stopped in the middle
+        kill_all_of(uid)  # an interrupted earlier run may have left processes
         os.chown(".", uid, uid)
-        # the course is root's alone; the file is copied to where the learner's process may read it
+        # Only root can read the course's folder, so the file is copied to the learner's working
+        # folder.
         copy = os.path.join(os.getcwd(), os.path.basename(file))
         shutil.copyfile(file, copy)
         file = copy
@@ -231,8 +237,10 @@ def first_process(uid: int, kind: str, processor_s: int, program: list[str]) -> 
 
 
 def kill_all_of(uid: int) -> None:
-    """Kill what the learner's process has left behind: as its user, because that may signal nobody
-    else.
+    """Kill the processes that the learner's process has left behind.
+
+    A child process with the same user id does this, because it cannot signal any other user's
+    processes.
     """
     killer = os.fork()
     if killer == 0:
@@ -244,12 +252,12 @@ def kill_all_of(uid: int) -> None:
 
 
 def code_of(status: int) -> int:
-    """Return an exit code of a shell's kind for a wait status."""
+    """Return a wait status as an exit code, as a shell does: 128 + N for signal N."""
     return 128 + os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)
 
 
 def main() -> None:
-    """Fork into new namespaces, and end as the learner's process does."""
+    """Start the jail in new namespaces, and end with the exit code of the learner's process."""
     uid, kind, processor_s, *program = sys.argv[1:]
     parent = os.getppid()
     _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)

@@ -1,7 +1,8 @@
 """Exercise 07-1 in a live broker: a learner's rule elects leaders, if the broker is the controller.
 
-It is asked for every partition of an election: the strategy, AR, the ISR, who lives, and who is
-about to shut down. An answer that is wrong but possible is carried out, and everybody can see it.
+The rule is called for every partition of an election. It gets the strategy, the assigned replicas,
+the ISR, the live brokers, and the brokers that are shutting down. A wrong answer is carried out if
+it is possible, so that its effect can be seen.
 """
 
 from collections.abc import Collection, Sequence
@@ -15,7 +16,7 @@ from kafka_edu.learner.seams import LearnerCode, LearnerError
 
 
 class Elect(Protocol):
-    """The type of `leader_election.elect`."""
+    """The type of the function `leader_election.elect`."""
 
     def __call__(
         self,
@@ -29,7 +30,7 @@ class Elect(Protocol):
 
 
 class LearnerElections:
-    """Asks the learner's object who leads; ours answers where it fails."""
+    """Calls the learner's object to elect a leader. The shipped code elects if that call fails."""
 
     def __init__(self, code: LearnerCode) -> None:
         self._code = code
@@ -45,7 +46,7 @@ class LearnerElections:
         shutting_down_brokers: Collection[int] = (),
         unclean_leader_election_enabled: bool = False,
     ) -> LeaderAndIsr | None:
-        """Return the new leader, ISR and leader epoch; None if no replica may lead."""
+        """Return the new leader, ISR and leader epoch. None: no replica may lead."""
         going, unclean = shutting_down_brokers, unclean_leader_election_enabled
         if not self._code.retired:
             try:
@@ -65,7 +66,10 @@ class LearnerElections:
     def _checked(
         self, answer: object, assignment: Sequence[int], asked: str
     ) -> tuple[int, tuple[int, ...]] | None:
-        """Return an answer that can be carried out. Raises LearnerError."""
+        """Return the leader and the ISR from an answer that can be carried out.
+
+        Raises LearnerError.
+        """
         match answer:
             case None:
                 return None

@@ -1,9 +1,9 @@
-"""Exercise 08-5 in a live proxy: a learner's Layout says which fields an answer to Metadata has, in
-which order, in the versions 0 to 8.
+"""Exercise 08-5 in a live proxy: a learner's Layout orders the fields of Metadata responses.
 
-A field too few or too many is sent, and the client then reads one field as another. A name that is
-no field of that part is an error of the learner; ours then answers. From version 9 on the format is
-another one (KIP-482), and ours answers.
+It does so for the versions 0 to 8. An answer with a field too few or too many is sent, and the
+client then reads one field as another. If a name is no field of that part, that is an error of the
+learner, and the shipped code answers. From version 9 on the format is different (KIP-482), and the
+shipped code answers.
 """
 
 from collections.abc import Callable, Mapping
@@ -25,7 +25,7 @@ from kafka_edu.protocol.schema import Message, Struct
 from kafka_edu.protocol.types import ArrayType, FixedType, StringType
 
 HIGHEST: Final = 8
-"""The highest version without compact fields."""
+"""The highest version of Metadata whose fields are not compact (KIP-482)."""
 PARTS: Final[Mapping[str, type[Struct]]] = {
     "answer": MetadataResponse,
     "broker": MetadataResponseBroker,
@@ -35,17 +35,17 @@ PARTS: Final[Mapping[str, type[Struct]]] = {
 
 
 def names_of(part: str) -> tuple[str, ...]:
-    """Return all fields of a part of the answer up to version 8, in their order."""
+    """Return the names of all fields of a part of the response up to version 8, in their order."""
     return tuple(one.name for one in PARTS[part].FIELDS if one.versions.lowest <= HIGHEST)
 
 
 def right_fields(part: str, version: int) -> tuple[str, ...]:
-    """Return the fields of a part in this version, in their order."""
+    """Return the names of the fields that a part has in this version, in their order."""
     return tuple(one.name for one in PARTS[part].FIELDS if one.versions.has(version))
 
 
 def encode_fields(found: Struct, fields: Callable[[str], tuple[str, ...]]) -> bytes:
-    """Encode an answer, or a part of it, with these fields of each part, in this order."""
+    """Encode a response, or a part of it. `fields` gives the names of a part's fields in order."""
     part = next(name for name, kind in PARTS.items() if type(found) is kind)
     known = {one.name: one for one in type(found).FIELDS}
     out = b""
@@ -65,7 +65,7 @@ def encode_fields(found: Struct, fields: Callable[[str], tuple[str, ...]]) -> by
 
 
 class LearnerMetadataLayout:
-    """Asks the learner's object. One serves for all answers of a proxy."""
+    """Calls the learner's object. All responses of a proxy use the same one."""
 
     def __init__(self, code: LearnerCode) -> None:
         self._code = code
@@ -74,7 +74,7 @@ class LearnerMetadataLayout:
     def encode(
         self, api_key: int, version: int, correlation_id: int, response: Message
     ) -> list[Part]:
-        """Encode a frame as `encode_response` does, with the learner's fields if it is Metadata."""
+        """Encode a frame as `encode_response` does, but Metadata with the learner's fields."""
         mine = api_key == ApiKey.METADATA and version <= HIGHEST and not self._code.retired
         if mine and isinstance(response, MetadataResponse):
             try:
@@ -87,7 +87,7 @@ class LearnerMetadataLayout:
         return encode_response(api_key, version, correlation_id, response)
 
     def _fields(self, part: str, version: int) -> tuple[str, ...]:
-        """Return the learner's fields. Raises LearnerError."""
+        """Return the names of the fields from the learner's code. Raises LearnerError."""
         assert self._learner is not None
         answer = self._code.ask(self._learner, "fields", part, version)
         names = names_of(part)

@@ -1,7 +1,7 @@
-"""Exercise 08-1 in a live proxy: a learner's Rewrite makes the topics of each answer to Metadata.
+"""Exercise 08-1 in a live proxy: a learner's Rewrite makes the topics of each Metadata response.
 
-A wrong answer is sent, and the client is led astray by it. An answer that is no list of topics is
-an error of the learner; ours then answers.
+A wrong answer is sent, and the client then connects to the wrong brokers. If an answer is no list
+of topics, that is an error of the learner, and the shipped code answers.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -17,7 +17,7 @@ _ERRORS: Final = frozenset(map(int, Errors))
 
 
 class LearnerMetadataRewrite(MetadataRewrite):
-    """Asks the learner's object. One serves for all answers of a proxy."""
+    """Calls the learner's object. All responses of a proxy use the same one."""
 
     def __init__(self, code: LearnerCode) -> None:
         self._code = code
@@ -44,7 +44,7 @@ class LearnerMetadataRewrite(MetadataRewrite):
     def _checked(
         self, answer: object, topics: Mapping[str, MetadataResponseTopic]
     ) -> list[MetadataResponseTopic]:
-        """Return the topics that were answered. Raises LearnerError."""
+        """Return the topics from the learner's answer. Raises LearnerError."""
         if isinstance(answer, tuple):
             made = [_topic(row, topics) for row in answer]
             found = [one for one in made if one is not None]
@@ -57,7 +57,7 @@ class LearnerMetadataRewrite(MetadataRewrite):
 
 
 def _row(topic: MetadataResponseTopic) -> list[object]:
-    """Return a topic as learners get it."""
+    """Return a topic as the list of values that the learner's code gets."""
     partitions = [
         [
             one.error_code,
@@ -75,7 +75,7 @@ def _row(topic: MetadataResponseTopic) -> list[object]:
 def _topic(
     row: object, topics: Mapping[str, MetadataResponseTopic]
 ) -> MetadataResponseTopic | None:
-    """Return the topic of a learner's row, or None if it is none."""
+    """Return the topic that a learner's list of values describes, or None if it describes none."""
     match row:
         case (int(error), str(name), bool(internal), tuple(rows)) if _is_error(error):
             source = topics.get(name)

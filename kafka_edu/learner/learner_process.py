@@ -1,33 +1,36 @@
-"""Run a learner's code in a process of its own: `python -I -S learner_process.py FILE WANTED
-PROCESSOR_LIMIT_S [TERMINAL]`.
+"""Run a learner's code in a separate process.
+
+Usage: `python -I -S learner_process.py FILE WANTED PROCESSOR_LIMIT_S [TERMINAL]`
 
 The broker and the public tests start this program and send it questions
-(`kafka_edu.learner.learner`). Whatever a learner's file changes, replaces or forges, it does in
-this process, where nothing is judged. This program imports nothing of ours, because the learner
-could replace the first module that it imports. The one exception is `learner_wall`, which is
-imported and done before the learner's code begins: from then on this process can read no file but
-the learner's and Python's own.
+(`kafka_edu.learner.learner`). A learner's file can change or replace objects only in this process,
+and no answer is judged here. This program imports no other module of this project, because the
+learner's code could replace it. The one exception is `learner_wall`. It has done its work before
+the learner's code begins: from then on this process can read no file but the learner's file and
+Python's own files.
 
-Questions are lines of JSON on standard input. Each has one line as its answer:
+Questions are lines of JSON on standard input. Each question has one line as its answer:
   {"make": [arguments]}                                 → {"object": number}
   {"object": number, "call": name, "arguments": [...]}  → {"value": ..., "line": number}
   {"object": number, "calls": [[name, [...]], ...]}     → {"value": of the last}
-  any of these with "gone": [numbers]                   objects that nobody asks any more
+  any of these with "gone": [numbers]                   objects that are no longer used
   {"made": true}                                        → {"value": how many objects were made}
-The first line, before any question, says whether the file could be loaded. Any answer may be
-{"error": text, "line": number, "column": number, "timed_out": bool}: an exception, and the place in
-the learner's file that raised it. The column, from 1, is known for a syntax error only. The line of
-a value is that of the `return` that made it. An answer also says how much processor time it took:
-"used_s". Nobody judges by that number; it is how a reference solution is measured.
+The first line of output, before any question, says whether the file could be loaded. Any answer may
+be {"error": text, "line": number, "column": number, "timed_out": bool}. It reports an exception and
+the place in the learner's file that raised it. The column, from 1, is known for a syntax error
+only. The line of a value is the line of the `return` that made it. An answer also says how much
+processor time it took: "used_s". That number is used to measure reference solutions, never to judge
+a learner's code.
 
-JSON has no bytes: {"bytes": "ac02"} stands for them, in questions and in answers.
+JSON has no bytes. In questions and in answers, {"bytes": "ac02"} stands for bytes.
 
-The learner's prints go to standard error. `breakpoint()` opens Python's debugger on TERMINAL, after
-the line {"breakpoint": number}, from which on nobody limits the time. Without a terminal, as in a
-broker, `breakpoint()` is an error, because a broker that stops is a broken broker.
+The learner's prints go to standard error. `breakpoint()` opens Python's debugger on TERMINAL.
+Before that, the process writes the line {"breakpoint": number}, and from then on there is no time
+limit. Without a terminal, as in a broker, `breakpoint()` is an error, because it would stop the
+broker.
 
-The process ends when the asking process ends, even from
-an endless loop.
+The process ends when the process that started it ends, even if the learner's code is in an endless
+loop.
 """
 
 import functools
@@ -48,7 +51,7 @@ from contextlib import contextmanager, suppress
 from types import FrameType, ModuleType
 from typing import Any, TextIO
 
-# -I leaves this program's own folder out of the path; it is there for this one import.
+# The option -I leaves this program's folder out of the path. It is added for this one import.
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from learner_wall import MEMORY_LIMIT, build_wall  # type: ignore[import-not-found]
 
@@ -56,21 +59,20 @@ del sys.path[0]
 
 
 NUMBERS = itertools.count()
-"""The numbers of objects. None is used twice."""
+"""The numbers of objects. No number is used twice."""
 LOADING_LIMIT_S = 1.0
-"""The least processor time for loading a file, in s: its imports may cost more than a call may."""
+"""The least limit of processor time (s) for loading a file. Imports may cost more than a call."""
 
 
 class _TimeIsUp(BaseException):
-    """Stops an endless loop. It is not an Exception, so `except Exception` in the loop does not
-    catch it.
-    """
+    """Stops an endless loop. It is no Exception, so that `except Exception` does not catch it."""
 
 
 @contextmanager
 def cpu_limit(seconds: float) -> Iterator[None]:
-    """Raise _TimeIsUp in the block after `seconds` of this process's CPU time. A busy machine does
-    not count.
+    """Raise _TimeIsUp in the block after `seconds` of this process's CPU time.
+
+    Time in which other processes use the CPU does not count.
     """
 
     def on_alarm(_: int, __: FrameType | None) -> None:
@@ -85,7 +87,7 @@ def cpu_limit(seconds: float) -> Iterator[None]:
 
 
 class AnswerTrace:
-    """Finds the line of the `return` that made an answer, among those of nested calls."""
+    """Finds the line of the `return` that made an answer. Nested calls have `return` lines too."""
 
     def __init__(self, file: str, method: str) -> None:
         self._file = file
@@ -93,7 +95,7 @@ class AnswerTrace:
         self._returned: list[tuple[int, object]] = []
 
     def __call__(self, frame: FrameType, event: str, value: object) -> "AnswerTrace | None":
-        """Take an event of `sys.settrace`; only those of the learner's method are wanted."""
+        """Handle an event of `sys.settrace`. Only the learner's method is traced."""
         code = frame.f_code
         if code.co_name != self._method or code.co_filename != self._file:
             return None
@@ -103,15 +105,17 @@ class AnswerTrace:
         return self
 
     def line_of(self, answer: object) -> int:
-        """Return the line that first returned the object that is the answer; 0 if none did."""
+        """Return the line that first returned the object that is the answer. 0: no line did."""
         return next((line for line, value in self._returned if value is answer), 0)
 
 
 def error_of(
     error: BaseException, file: str, limit_s: float, called_at: int = 0
 ) -> dict[str, object]:
-    """Return the answer that reports an exception. `called_at` is the line where the called
-    function begins. It is reported if the call failed before that, as by too many arguments.
+    """Return the answer that reports an exception.
+
+    `called_at` is the line where the called function begins. It is reported if the call fails
+    before the function's first line, for example because of too many arguments.
     """
     lines = [called_at] * (called_at > 0) + [
         frame.lineno
@@ -150,7 +154,7 @@ def error_of(
 
 
 def read_source(file: str) -> str:
-    """Return the text of the file. Raises SyntaxError with its place if the file is not UTF-8."""
+    """Return the text of the file. Raises SyntaxError with line and column if it is not UTF-8."""
     with open(file, "rb") as source:
         content = source.read()
     try:
@@ -178,7 +182,7 @@ def load(file: str, wanted: str) -> Any:
 
 
 def count_objects(wanted: Any) -> "Counter[str]":
-    """Return a count, under "made", of the objects that the class `wanted` makes from now on."""
+    """Count the objects of the class `wanted` from now on. Return the count under "made"."""
     counted: Counter[str] = Counter()
     if isinstance(wanted, type) and "__init__" in vars(wanted):
         learners: Any = wanted
@@ -200,14 +204,14 @@ def bytes_of(document: dict[str, object]) -> object:
 
 
 def document_of(value: object) -> object:
-    """Return what stands for bytes in JSON. Raises TypeError for anything else."""
+    """Return the JSON object that stands for bytes. Raises TypeError if the value is not bytes."""
     if isinstance(value, bytes | bytearray | memoryview):
         return {"bytes": value.hex()}
     raise TypeError(type(value).__name__)
 
 
 def plain(value: object) -> object:
-    """Return the value, which must be something that an answer can say. Raises TypeError."""
+    """Return the value if JSON can hold it. Raises TypeError otherwise."""
     try:
         json.dumps(value, default=document_of)
     except (TypeError, ValueError):
@@ -219,7 +223,7 @@ def plain(value: object) -> object:
 
 
 def run(function: Any, arguments: list[Any], file: str) -> dict[str, object]:
-    """Call the learner's function."""
+    """Call the learner's function and return the answer with its value and line."""
     trace = AnswerTrace(file, getattr(function, "__name__", ""))
     sys.settrace(trace)
     try:
@@ -236,7 +240,10 @@ def answer(
     objects: dict[int, Any],
     counted: "Counter[str]",
 ) -> dict[str, object]:
-    """Make an object, or call a method of one. Raises whatever the learner's code raises."""
+    """Carry out one question: make an object, or call methods. Return the answer.
+
+    Raises whatever the learner's code raises.
+    """
     if "made" in question:
         return {"value": counted["made"]}
     if "make" in question:
@@ -263,7 +270,7 @@ def answer(
 
 
 def line_of_call(question: dict[str, Any], wanted: Any, objects: dict[int, Any]) -> int:
-    """Return the line where the learner's function begins that a question calls; 0 if unknown."""
+    """Return the line where the called function of the learner begins. 0: unknown."""
     whole = "make" in question or "run" in question
     owner = wanted if whole else type(objects[question["object"]])
     named = vars(owner) if isinstance(owner, type) else {"": owner}
@@ -273,8 +280,9 @@ def line_of_call(question: dict[str, Any], wanted: Any, objects: dict[int, Any])
 
 
 def read_questions(questions: TextIO, waiting: "queue.SimpleQueue[str]") -> None:
-    """Read questions in a thread, so that the end of the asking process ends this one, even in a
-    loop.
+    """Read questions in a separate thread, and end this process when the input ends.
+
+    So this process ends together with the process that started it, even during an endless loop.
     """
     for line in questions:
         waiting.put(line)
@@ -282,7 +290,10 @@ def read_questions(questions: TextIO, waiting: "queue.SimpleQueue[str]") -> None
 
 
 def debugger(terminal: str, say: Callable[[dict[str, object]], None]) -> Callable[..., None]:
-    """Return the function that `breakpoint()` calls. It opens the terminal now, before the wall."""
+    """Return the function that `breakpoint()` calls.
+
+    The terminal is opened at once, because the wall forbids it later.
+    """
     if not terminal:
 
         def refuse(*_: object, **__: object) -> None:
@@ -301,7 +312,7 @@ def debugger(terminal: str, say: Callable[[dict[str, object]], None]) -> Callabl
         signal.setitimer(signal.ITIMER_VIRTUAL, 0)
         frame = sys._getframe(1)
         traced: FrameType | None = frame
-        while traced is not None:  # AnswerTrace has no use for their lines, the debugger has
+        while traced is not None:  # AnswerTrace needs no line events, but pdb does
             traced.f_trace_lines = True
             traced = traced.f_back
         say({"breakpoint": frame.f_lineno})
@@ -319,7 +330,7 @@ def serve(
     questions: TextIO,
     answers: TextIO,
 ) -> None:
-    """Answer questions until there are no more."""
+    """Load the learner's file, and answer questions until the input ends."""
     waiting: queue.SimpleQueue[str] = queue.SimpleQueue()
     threading.Thread(target=read_questions, args=(questions, waiting), daemon=True).start()
     objects: dict[int, Any] = {}
@@ -355,13 +366,17 @@ def serve(
             with cpu_limit(limit_s):
                 said = answer(question, file, wanted, objects, counted)
             said["used_s"] = time.process_time() - began_s
-        except (Exception, _TimeIsUp) as error:  # as above
+        except (Exception, _TimeIsUp) as error:  # the learner's file raised it
             said = error_of(error, file, limit_s, line_of_call(question, wanted, objects))
         say(said)
 
 
 def main() -> None:
-    """Keep the pipes for questions and answers away from the learner's `input` and `print`."""
+    """Read the command line and answer questions.
+
+    The pipes for questions and answers are moved away from standard input and output, so that the
+    learner's `input` and `print` cannot use them.
+    """
     questions, answers = (
         os.fdopen(os.dup(0), encoding="utf-8"),
         os.fdopen(os.dup(1), "w", encoding="utf-8"),

@@ -1,10 +1,10 @@
-"""Exercise 04-3 in a live broker: a learner's Reassignment decides which brokers a move concerns,
-how long it waits, and in which order its steps are done.
+"""Exercise 04-3 in a live broker: a learner's Reassignment decides the steps of a reassignment.
 
-It is asked for the labs' topics only. The controller does what it says, as long as that can be
-done: a move that stops an old replica too early has fewer copies meanwhile. Sets that are no
-assignment, a step that there is not, and steps without end are errors of the learner. Ours then
-brings the move to its end.
+It decides which brokers take part, how long the reassignment waits, and in which order its steps
+are done. It is called for the labs' topics only. The controller does what it says, if that is
+possible: a reassignment that stops an old replica too early has fewer copies for a time. It is an
+error of the learner if sets are no assignment, if a step does not exist, or if the steps never end.
+The shipped code then finishes the reassignment.
 """
 
 from collections.abc import Callable, Sequence
@@ -29,7 +29,7 @@ MOST_STEPS: Final = 20
 
 
 class Move:
-    """A move that the learner decides."""
+    """A reassignment that the learner's code decides."""
 
     def __init__(self, learner: LearnerObject) -> None:
         self.learner = learner
@@ -37,10 +37,10 @@ class Move:
 
 
 class LearnerReassignments(PartitionReassignments):
-    """The running reassignments, in which the learner's code decides those of the labs' topics."""
+    """The running reassignments. The learner's code decides those of the labs' topics."""
 
     def __init__(self, code: LearnerCode, *others: Any) -> None:
-        """`others` are those of PartitionReassignments."""
+        """Begin empty. `others` are the other arguments of PartitionReassignments."""
         super().__init__(*others)
         self._code = code
         self._moves: dict[TopicPartition, Move] = {}
@@ -55,7 +55,10 @@ class LearnerReassignments(PartitionReassignments):
     def _ordered(
         self, tp: TopicPartition, assignment: ReplicaAssignment, *, cancels: bool
     ) -> ReplicaAssignment:
-        """Return the learner's assignment for an order; ours, if the learner is not asked."""
+        """Return the learner's assignment for a requested reassignment.
+
+        Return the shipped assignment if the learner's code is not called for this topic.
+        """
         if self._code.retired or not all_of_labs([tp]):
             return assignment
         try:
@@ -71,7 +74,7 @@ class LearnerReassignments(PartitionReassignments):
             return assignment
 
     def _checked_sets(self, sets: object) -> ReplicaAssignment:
-        """Return sets that are an assignment. Raises LearnerError."""
+        """Return the learner's sets as an assignment. Raises LearnerError if they are none."""
         match sets:
             case (tuple(replicas), tuple(adding), tuple(removing)):
                 every = (*replicas, *adding, *removing)
@@ -82,7 +85,7 @@ class LearnerReassignments(PartitionReassignments):
         raise self._code.blame(f"sets() answered {sets!r}, which is no assignment")
 
     async def _in_sync(self, partitions: Sequence[TopicPartition]) -> list[TopicPartition]:
-        """Return the partitions that wait no longer, as the learner says."""
+        """Return the partitions that need not wait any longer, by the learner's next step."""
         ours = await super()._in_sync(partitions)
         found = []
         for tp in partitions:
@@ -99,8 +102,9 @@ class LearnerReassignments(PartitionReassignments):
                 await super()._complete([tp])
 
     async def _steps(self, tp: TopicPartition) -> bool:
-        """Do the learner's steps until the move waits or is written. Return False after an error of
-        the learner.
+        """Do the learner's steps until the reassignment waits or is written.
+
+        Return False after an error of the learner.
         """
         assignment = self._context.partition_full_replica_assignment(tp)
         target = ReplicaAssignment(assignment.target_replicas)
@@ -138,7 +142,7 @@ class LearnerReassignments(PartitionReassignments):
         return False
 
     def _next(self, tp: TopicPartition) -> tuple[str, list[int]] | None:
-        """Return the learner's next step; None if the learner does not decide this move."""
+        """Return the learner's next step. None: the learner does not decide this reassignment."""
         move = self._moves.get(tp)
         if move is None or self._code.retired:
             return None
@@ -157,7 +161,7 @@ class LearnerReassignments(PartitionReassignments):
             return None
 
     def _of(self, tp: TopicPartition, brokers: Sequence[object]) -> bool:
-        """Return whether all of these hold the partition, or are to hold it."""
+        """Return whether each of these brokers has, or will have, a replica of the partition."""
         replicas = self._context.partition_full_replica_assignment(tp).replicas
         return all(type(broker) is int and broker in replicas for broker in brokers)
 
@@ -167,5 +171,5 @@ class LearnerReassignments(PartitionReassignments):
 
 
 def adapt(code: LearnerCode) -> Callable[..., PartitionReassignments]:
-    """Return what replaces the active controller's PartitionReassignments."""
+    """Return the function that replaces PartitionReassignments in the active controller."""
     return partial(LearnerReassignments, code)

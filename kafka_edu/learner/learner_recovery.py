@@ -1,8 +1,8 @@
-"""Exercise 06-3 in a live broker: a learner's Recovery says where recovery points are, and which
-segments a start reads again.
+"""Exercise 06-3 in a live broker: a learner's Recovery decides recovery points.
 
-Workers ask it while logs are opened, and the loop after each flush. A wrong point that a log can
-have is taken. A point outside the log, and a segment that is not there, are errors of the learner.
+It also decides which segments a starting broker reads again. Worker threads call it while logs are
+opened, and the broker's loop calls it after each flush. A wrong point is used if it lies inside the
+log. A point outside the log, and a segment that does not exist, are errors of the learner.
 """
 
 from collections.abc import Callable, Sequence
@@ -13,11 +13,14 @@ from kafka_edu.learner.seams import LearnerCode, LearnerError
 from kafka_edu.log.recovery_rule import RecoveryRule
 
 MOST_SEGMENTS: Final = 2_000
-"""Ours answers for a log with more: an answer has a limit of 64 KiB."""
+"""For a log with more segments the shipped code answers, because an answer may have 64 KiB."""
 
 
 class LearnerRecovery(RecoveryRule):
-    """Asks the learner's object. Ours answers where it fails. One serves all logs of a broker."""
+    """Calls the learner's object. The shipped code answers if that call fails.
+
+    All logs of a broker use the same object.
+    """
 
     def __init__(self, code: LearnerCode) -> None:
         self._code = code
@@ -56,7 +59,7 @@ class LearnerRecovery(RecoveryRule):
         return super().to_read(bases, point, clean)
 
     def _point(self, method: str, least: int, most: int, *asked: object) -> int | None:
-        """Return the learner's point; None if ours has to answer."""
+        """Return the learner's recovery point, or None if the shipped code must answer."""
         if self._code.retired:
             return None
         try:

@@ -1,10 +1,11 @@
-"""Exercise 04-2 in a live broker: a learner's RequestBatch decides which broker gets which request
-of the controller, and in which order.
+"""Exercise 04-2 in a live broker: a learner's RequestBatch decides which requests are sent.
 
-What a step notes is collected as always, with all that Kafka's requests need. When the step ends
-the learner's batch hears the notes and says what leaves. A request that it forgets is not sent: the
-broker then knows nothing of the new leader. A request to a broker that does not live, or of what
-was not noted for it, cannot be sent, and is an error of the learner; ours then sends this batch.
+The requests are those of the controller. The learner's code decides which broker gets which request
+and in which order. The shipped batch collects the controller's notes as always, with all data that
+Kafka's requests need. At the end of a step the learner's batch gets the notes and says which
+requests to send. A request that it forgets is not sent: the broker then does not learn of a new
+leader. It is an error of the learner if a request goes to a broker that is not alive, or was not
+noted for that broker. The shipped code then sends the requests.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -22,11 +23,11 @@ from kafka_edu.protocol.messages.stop_replica import StopReplicaPartitionState
 from kafka_edu.protocol.messages.update_metadata import UpdateMetadataPartitionState
 
 MOST_NOTES: Final = 200
-"""A step with more notes is sent by ours: an answer has a limit of 64 KiB."""
+"""A step with more notes is left to the shipped code, because an answer may have 64 KiB."""
 
 KINDS: Final = ("LeaderAndIsr", "UpdateMetadata", "StopReplica")
 Note = tuple[str, tuple[object, ...]]
-"""A method of the learner's batch, and its arguments."""
+"""The name of a method of the learner's batch, and its arguments."""
 
 
 class Request(NamedTuple):
@@ -38,15 +39,15 @@ class Request(NamedTuple):
 
 
 class LearnerRequestBatch(ControllerBrokersRequestBatch):
-    """Collects as the shipped batch does, and sends what the learner's code says."""
+    """Collects notes like the shipped batch, and sends the requests that the learner names."""
 
     def __init__(self, code: LearnerCode, *others: Any) -> None:
-        """`others` are those of the shipped batch."""
+        """Begin an empty batch. `others` are the other arguments of the shipped batch."""
         super().__init__(*others)
         self._code = code
         self._notes: list[Note] = []
         self._tells_more = False
-        """Whether the step tells what the exercise has no note for."""
+        """Whether the step contains a note of a kind that the exercise does not have."""
 
     def clear(self) -> None:
         super().clear()
@@ -63,7 +64,7 @@ class LearnerRequestBatch(ControllerBrokersRequestBatch):
         brokers = [broker for broker in broker_ids if broker >= 0]
         before = self._tells_more
         super().add_leader_and_isr_request(brokers, tp, state, is_new)
-        self._tells_more = before  # its metadata is part of the same note
+        self._tells_more = before  # the request's metadata belongs to the same note
         leader, epoch = state.leader_and_isr.leader, state.leader_and_isr.leader_epoch
         self._notes.append(("elected", (str(tp), leader, epoch, brokers)))
 
@@ -80,12 +81,15 @@ class LearnerRequestBatch(ControllerBrokersRequestBatch):
         brokers, told = [*broker_ids], [*partitions]
         super().add_update_metadata_request(brokers, told)
         if told or {*brokers} != {*self._live()}:
-            self._tells_more = True  # of partitions without an election, or not to everybody
+            self._tells_more = True  # without an election, or not to all brokers
         else:
             self._notes.append(("members_changed", ()))
 
     def send_requests_to_brokers(self) -> None:
-        """Send what the learner's batch says; all that was noted, if that cannot be."""
+        """Send the requests that the learner's batch names.
+
+        If that is not possible, send all requests.
+        """
         wanted = self._ask() if self._may_ask() else None
         if wanted is None:
             super().send_requests_to_brokers()
@@ -107,7 +111,7 @@ class LearnerRequestBatch(ControllerBrokersRequestBatch):
         update_metadata: Mapping[TopicPartition, UpdateMetadataPartitionState],
         stop_replica: Mapping[int, Mapping[TopicPartition, StopReplicaPartitionState]],
     ) -> None:
-        """Leave in the batch what one request needs."""
+        """Remove everything from the batch that this request does not need."""
         broker, kind, partitions = request
         self._leader_and_isr, self._stop_replica = {}, {}
         self._update_metadata, self._update_metadata_brokers = {}, set()
@@ -123,7 +127,7 @@ class LearnerRequestBatch(ControllerBrokersRequestBatch):
         return sorted(self._context.live_or_shutting_down_broker_ids)
 
     def _ask(self) -> list[Request] | None:
-        """Return the learner's requests; None after an error of the learner."""
+        """Return the learner's requests, or None after an error of the learner."""
         try:
             made = self._code.make(self._live())
             for method, arguments in self._notes:
@@ -137,7 +141,7 @@ class LearnerRequestBatch(ControllerBrokersRequestBatch):
             return None
 
     def _checked(self, request: object) -> Request:
-        """Return a request that can be sent. Raises LearnerError."""
+        """Return the request if it can be sent. Raises LearnerError otherwise."""
         match request:
             case (int(broker), str(kind), tuple(rows)) if kind in KINDS:
                 pass
@@ -163,5 +167,5 @@ class LearnerRequestBatch(ControllerBrokersRequestBatch):
 
 
 def adapt(code: LearnerCode) -> Callable[..., ControllerBrokersRequestBatch]:
-    """Return the function that replaces the batch of the active controller."""
+    """Return the function that replaces the request batch of the active controller."""
     return partial(LearnerRequestBatch, code)

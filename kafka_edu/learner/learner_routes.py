@@ -1,7 +1,8 @@
 """Exercise 08-2 in a live proxy: a learner's Routes say which cluster a client belongs to.
 
-A wrong cluster of the proxy's is a client led astray, and everybody can see it. A cluster that the
-proxy does not have, or one that does not serve now, is an error of the learner; ours then chooses.
+A wrong answer is used if it names a cluster of the proxy: the client then reaches the wrong
+cluster. If the proxy does not have the named cluster, or that cluster does not serve now, that is
+an error of the learner, and the shipped code chooses.
 """
 
 from collections.abc import Callable
@@ -15,7 +16,7 @@ _OURS = ours.Routes
 
 
 class LearnerRoutes(_OURS):
-    """Asks the learner's object."""
+    """Calls the learner's object to choose a cluster. If it fails, the shipped code chooses."""
 
     def __init__(self, code: LearnerCode, routes: tuple[Route, ...]) -> None:
         super().__init__(routes)

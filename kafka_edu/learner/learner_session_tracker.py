@@ -1,10 +1,10 @@
 """Exercise 05-2 in a live ZooKeeper: a learner's SessionTracker decides when sessions expire.
 
-The shipped tracker keeps the sessions as well: the server looks them up by id, and it has their
-time-outs. The learner's code hears of each new session, of each message and of each end, and says
-which sessions expire. A session that expires too early takes its broker out of the cluster. An
-answer that names no living session is an error of the learner. After it the shipped tracker decides
-alone, because the learner's no longer knows all sessions.
+The shipped tracker keeps the sessions too: the server finds them there by id, with their time-outs.
+The learner's code is notified of each new session, of each message and of each end of a session. It
+says which sessions expire. A session that expires too early removes its broker from the cluster. If
+an answer names a session that is not alive, that is an error of the learner. After it only the
+shipped tracker decides, because the learner's tracker no longer knows all sessions.
 """
 
 from collections.abc import Callable
@@ -17,7 +17,7 @@ from kafka_edu.zk.embedded.session_tracker import Session, SessionTracker
 
 
 class LearnerSessionTracker(SessionTracker):
-    """The shipped tracker, in which the learner's code says what expires."""
+    """The shipped tracker, in which the learner's code decides which sessions expire."""
 
     def __init__(
         self, code: LearnerCode, tick_time_ms: int, now_ms: int, max_timeout_ms: int | None = None
@@ -46,7 +46,7 @@ class LearnerSessionTracker(SessionTracker):
         return alive
 
     def set_timeout(self, session_id: int, timeout_ms: int, now_ms: int) -> None:
-        """Change a time-out. The learner's code hears of an end and of a new session."""
+        """Change a session's time-out. The learner's code gets this as an end and a new session."""
         self.sessions[session_id].timeout_ms = timeout_ms
         super().touch(session_id, now_ms)
         self._ask("remove", session_id)
@@ -57,7 +57,7 @@ class LearnerSessionTracker(SessionTracker):
         self._ask("remove", session_id)
 
     def poll(self, now_ms: int) -> list[int]:
-        """Return the sessions that expire, as the learner says."""
+        """Return the ids of the sessions that the learner's code lets expire now."""
         ours = super().poll(now_ms)
         if self._learner is None:
             return ours
@@ -74,7 +74,7 @@ class LearnerSessionTracker(SessionTracker):
                 return ours
 
     def _ask(self, method: str, *arguments: object) -> object:
-        """Return the learner's answer; None if the learner's code is not asked any more."""
+        """Return the learner's answer, or None if the learner's code is not called any more."""
         if self._learner is None or self._code.retired:
             return None
         try:
@@ -89,6 +89,6 @@ class LearnerSessionTracker(SessionTracker):
 
 
 def adapt(code: LearnerCode) -> Callable[..., SessionTracker]:
-    """Return what replaces the server's SessionTracker."""
+    """Return the function that replaces SessionTracker in the ZooKeeper server."""
     tracker: Callable[..., Any] = partial(LearnerSessionTracker, code)
     return tracker

@@ -1,8 +1,9 @@
-"""Exercise 06-2 in a live broker: a learner's ControlledShutdown sorts the partitions of a broker
-that wants to go, if the broker that asks it is the controller.
+"""Exercise 06-2 in a live broker: a learner's ControlledShutdown decides for a stopping broker.
 
-A wrong answer that can be carried out is carried out: a partition that it forgets keeps a leader
-that is about to stop. A name that was not asked for is an error of the learner; ours then answers.
+It runs in the broker that is the controller, and sorts the partitions of the broker that wants to
+stop. A wrong answer is carried out if it is possible: a partition that it forgets keeps a leader
+that is about to stop. If an answer has a name that was not in the question, that is an error of the
+learner, and the shipped code answers.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -15,12 +16,12 @@ from kafka_edu.learner.learner import LearnerObject
 from kafka_edu.learner.seams import LearnerCode, LearnerError
 
 PARTITIONS_A_CALL: Final = 200
-"""An answer has a limit of 64 KiB."""
+"""The most partitions in one call, because an answer may have at most 64 KiB."""
 REFUSALS: Final = ("NONE", "BROKER_NOT_AVAILABLE", "STALE_BROKER_EPOCH")
 
 
 class LearnerShutdownRule(ShutdownRule):
-    """Asks the learner's object, and checks the form of its answers."""
+    """Calls the learner's object, and checks the form of its answers."""
 
     def __init__(self, code: LearnerCode) -> None:
         self._code = code
@@ -89,7 +90,7 @@ class LearnerShutdownRule(ShutdownRule):
     def _named(
         self, asked: Sequence[Concerned], names: Sequence[object], method: str
     ) -> Iterator[TopicPartition]:
-        """Yield the partitions with these names. Raises LearnerError."""
+        """Yield the partitions that the learner's answer names. Raises LearnerError."""
         known: dict[object, TopicPartition] = {str(one.partition): one.partition for one in asked}
         for name in names:
             if name not in known:

@@ -1,8 +1,8 @@
-"""Exercise 06-1 in a live broker: a learner's Shutdown decides what the broker does to be let go.
+"""Exercise 06-1 in a live broker: a learner's Shutdown decides the steps of a controlled shutdown.
 
-A wrong answer that can be done is done: a broker that stops too early leaves its partitions without
-a leader. An answer that is no operation, a wait that nobody would live to see, and steps without
-end are errors of the learner. Then the broker's own steps begin from the start.
+A wrong answer is carried out if it is possible: a broker that stops too early leaves its partitions
+without a leader. It is an error of the learner if an answer is no operation, if a wait is far too
+long, or if the steps never end. The shipped steps then begin from the start.
 """
 
 from collections.abc import Callable
@@ -12,7 +12,7 @@ from kafka_edu.controller.shutdown_steps import BEGIN, Came, Operation, Shutdown
 from kafka_edu.learner.learner import LearnerObject
 from kafka_edu.learner.seams import LearnerCode, LearnerError
 
-#: operation → the types of what follows it
+#: Each operation, and the types of its arguments.
 FORMS: Final[dict[str, tuple[type, ...]]] = {
     "find": (),
     "connect": (int,),
@@ -21,18 +21,18 @@ FORMS: Final[dict[str, tuple[type, ...]]] = {
     "stop": (bool,),
 }
 STEPS_AN_ATTEMPT: Final = 4
-"""find, connect, ask, wait"""
+"""The steps of one attempt: find the controller, connect to it, send the request, wait."""
 LONGEST_WAIT_MS: Final = 60_000
 
 
 class Steps(Protocol):
-    """Decides what a stopping broker does."""
+    """The interface of an object that decides the steps of a stopping broker."""
 
     def next(self, came: Came) -> Operation: ...
 
 
 class LearnerShutdownSteps:
-    """Asks the learner's object, and checks the form of its answers."""
+    """Calls the learner's object, and checks the form of its answers."""
 
     def __init__(self, code: LearnerCode, max_retries: int, retry_backoff_ms: int) -> None:
         self._code = code
@@ -43,7 +43,10 @@ class LearnerShutdownSteps:
         self._ours: ShutdownSteps | None = None
 
     def next(self, came: Came) -> Operation:
-        """Return the learner's operation; after its first error, ours."""
+        """Return the learner's next operation.
+
+        After the learner's first error, return the shipped one.
+        """
         if self._ours is None and not self._code.retired:
             try:
                 return self._asked(came)

@@ -1,8 +1,8 @@
-"""Exercise 04-1 in a live broker: a learner's tables of states decide which changes this controller
-makes.
+"""Exercise 04-1 in a live broker: a learner's tables of states decide the controller's changes.
 
-A table is a pure rule, so it is asked once for each pair of states, and its answer is kept. A
-controller changes the states of thousands of partitions in one step.
+The tables say which changes of state are allowed. The learner's code is called only once for each
+pair of states, and its answer is kept, because a controller changes the states of thousands of
+partitions in one step.
 """
 
 from collections.abc import Callable, Mapping, Set
@@ -22,12 +22,13 @@ TABLES: Final[Mapping[str, Mapping[str, Set[str]]]] = {
     )
 }
 NAME: Final = "web-0"
-"""The name that the learner's machine gets in each question."""
+"""The name that the learner's state machine gets in each call."""
 
 
 def adapt(code: LearnerCode) -> Callable[[State, State], bool]:
-    """Return the function that replaces `may_become` of both machines. A learner's machine that
-    refuses a change is obeyed: the controller then leaves the partition as it is.
+    """Return the function that replaces `may_become` of both state machines.
+
+    If a learner's machine refuses a change, the controller leaves the partition as it is.
     """
     known: dict[tuple[State, State], bool] = {}
 
@@ -55,7 +56,10 @@ def _shipped(before: State, after: State) -> bool:
 
 
 def _ask(code: LearnerCode, before: State, after: State) -> bool:
-    """Bring a learner's new machine to `before`, and ask it for `after`. Raises LearnerError."""
+    """Bring a new machine of the learner to the state `before`, and ask whether `after` may follow.
+
+    Raises LearnerError.
+    """
     machine = "partition" if isinstance(before, PartitionState) else "replica"
     made = code.make(machine)
     for state in _way(TABLES[machine], before):
@@ -73,7 +77,7 @@ def _ask(code: LearnerCode, before: State, after: State) -> bool:
 
 
 def _way(table: Mapping[str, Set[str]], wanted: str) -> tuple[str, ...]:
-    """Return a shortest way from NonExistent to a state, by the shipped table."""
+    """Return a shortest path of states from NonExistent to `wanted`, by the shipped table."""
     [gone] = [state for state in table if state.startswith("NonExistent")]
     ways: dict[str, tuple[str, ...]] = {gone: ()}
     todo = [gone]

@@ -1,7 +1,7 @@
 """Exercises 02-2 to 02-4 in a live broker: a learner's Timer decides where tasks go and when.
 
-The purgatories of the broker own one such timer each. Where the wheel of exercise 02-1 serves too,
-it is asked for each new task, beside the timer.
+Each purgatory of the broker has one such timer. If the learner's wheel of exercise 02-1 is
+installed too, it is called for each new task, in addition to the timer.
 """
 
 from collections.abc import Callable
@@ -26,24 +26,24 @@ from kafka_edu.trace.tracer import Tracer
 
 SLOTS: Final = (WHEEL_SIZE, *SLOTS_ABOVE)
 NOWHERE: Final = (0, -1)
-"""The place, in events, of a task that was due before it got into any bucket."""
+"""The place that events give for a task that was due before it got into any bucket."""
 
 Place = tuple[int, int]
-"""A level from 1 and a slot from 0."""
+"""The place of a bucket: its level, from 1, and its slot, from 0."""
 
 
 class LearnerTimer(SystemTimer):
-    """Asks the learner's object for each decision, and carries the answers out.
+    """Calls the learner's object for each decision, and carries the answers out.
 
-    The learner's object knows tasks by number. `add` returns where a task goes, and `advance_clock`
-    returns what happened up to a time: which tasks came down, to which bucket, and which ran. The
+    The learner's object knows tasks by number. `add` returns where a task goes. `advance_clock`
+    returns what happened up to a time: which tasks moved down, to which bucket, and which ran. The
     buckets, the queue that wakes the reaper, and the events are the shipped ones. Unlike Kafka's
-    timer, this one moves its hand to the present time in `advance_clock`, not only to the bucket
-    that was due last.
+    timer, `advance_clock` moves this timer's hand to the present time, and not only to the last due
+    bucket.
 
-    An answer that is wrong but possible is carried out, and everybody can see it: a task runs early
-    or late. A task that the learner's object forgets, or a place where no bucket can be, is an
-    error of the learner, and the shipped code looks after those tasks from then on.
+    A wrong answer is carried out if it is possible: a task then runs early or late. It is an error
+    of the learner if the learner's object forgets a task, or names a place where no bucket can be.
+    From then on the shipped code manages those tasks.
     """
 
     def __init__(
@@ -63,7 +63,7 @@ class LearnerTimer(SystemTimer):
             )
         self._next_number = count(1)
         self._entries: dict[int, TimerTaskEntry] = {}
-        """The tasks that the learner's object looks after, by number."""
+        """The tasks that the learner's object manages, by number."""
         self._numbers: dict[TimerTaskEntry, int] = {}
         self._learner: LearnerObject | None = None
         if code.retired:
@@ -128,7 +128,7 @@ class LearnerTimer(SystemTimer):
             entry = self._entries.get(number)
             if entry is None or entry.cancelled:
                 continue
-            if entry.bucket is not None:  # it is moved before its bucket is due
+            if entry.bucket is not None:  # the task moves before its bucket is due
                 at[number] = entry.bucket.level, entry.bucket.slot
                 entry.bucket.remove(entry)
             came_from = at.get(number, NOWHERE)
@@ -144,7 +144,7 @@ class LearnerTimer(SystemTimer):
             except LearnerError as error:
                 self._code.failed(error)
                 self._take_over(entry, now_ms, came_from)
-            # As in SystemTimer: an error of a task must not lose the others.
+            # As in SystemTimer, an error of one task must not stop the other tasks.
             except Exception as error:
                 failed = error
         self._look_after(due, now_ms, answered is not None)
@@ -153,8 +153,9 @@ class LearnerTimer(SystemTimer):
         return self.expired_total - before
 
     def _serving(self) -> LearnerObject | None:
-        """Return the learner's object. None means that the shipped code looks after all tasks, old
-        and new. They lie in shipped buckets, so it finds them there.
+        """Return the learner's object, or None if the shipped code manages all tasks, old and new.
+
+        The tasks are in shipped buckets, so the shipped code finds them there.
         """
         if self._code.retired:
             self._learner = None
@@ -165,7 +166,10 @@ class LearnerTimer(SystemTimer):
     def _moves(
         self, learner: LearnerObject, now_ms: int
     ) -> list[tuple[int, int, Place | None]] | None:
-        """Return what the learner's object says has happened; None if it fails."""
+        """Return the moves of tasks that the learner's object reports.
+
+        Return None if the call fails.
+        """
         asked = f"advance_clock({now_ms})"
         try:
             answer = self._code.ask(learner, "advance_clock", now_ms)
@@ -198,9 +202,10 @@ class LearnerTimer(SystemTimer):
         )
 
     def _ask_wheel(self, deadline_ms: int, place: Place) -> None:
-        """Ask the wheel of exercise 02-1 too, where it serves, where a new task goes. If it names
-        another place than the timer, ours says which of the two is wrong. Raises LearnerError if it
-        is the timer's.
+        """Compare the timer's place for a task with the place that the wheel of 02-1 names.
+
+        If they differ, the shipped wheel decides which of the two is wrong. Raises LearnerError if
+        it is the timer's place.
         """
         wheel = self.wheel
         if not isinstance(wheel, LearnerTimingWheel):
@@ -218,7 +223,7 @@ class LearnerTimer(SystemTimer):
             )
 
     def _put(self, entry: TimerTaskEntry, place: Place) -> None:
-        """Put a task into a bucket. Raises LearnerError for a bucket that cannot be."""
+        """Put a task into a bucket. Raises LearnerError for a bucket that cannot exist."""
         level, slot = place
         wheel = self.wheel
         while wheel.level < level:
@@ -255,9 +260,11 @@ class LearnerTimer(SystemTimer):
             )
 
     def _look_after(self, due: dict[TimerTaskEntry, Place], now_ms: int, answered: bool) -> None:
-        """See to the tasks whose bucket was due, and that are in no bucket now: some were cancelled
-        meanwhile, and the learner's object forgot the others. If it has not `answered`, that is one
-        failure, whatever the number of tasks.
+        """Take care of the tasks that were in the due buckets and are in no bucket now.
+
+        Some were cancelled meanwhile. The learner's object forgot the others, and the shipped code
+        manages them from now on. If `answered` is false, they count as one failure, whatever their
+        number.
         """
         for entry, (level, slot) in due.items():
             if entry.cancelled:
@@ -274,7 +281,7 @@ class LearnerTimer(SystemTimer):
                 self._take_over(entry, now_ms, (level, slot))
 
     def _take_over(self, entry: TimerTaskEntry, now_ms: int, came_from: Place) -> None:
-        """Let the shipped code look after a task from now on."""
+        """Let the shipped code manage a task from now on."""
         self._forget(entry)
         if not self.wheel.add(entry):
             self._expire(entry, now_ms, *came_from)

@@ -1,6 +1,6 @@
 """Exercise 02-1 in a live broker: a learner's TimingWheel decides where a task goes.
 
-The lowest wheel of each timer asks the learner's object.
+The lowest wheel of each timer calls the learner's object.
 """
 
 from collections.abc import Callable, Sequence
@@ -19,16 +19,16 @@ MAX_LEVEL: Final = 20
 With wheels of 20 buckets of 1 ms, level 20 lasts 10,000 times the age of the universe.
 """
 SLOTS_ABOVE: Final = (12, 30)
-"""The buckets of the wheels on level 2 and 3; those above have as many as level 3.
+"""The numbers of buckets of the wheels on level 2 and 3. Higher wheels have as many as level 3.
 
-Kafka gives all wheels the same number. The exercise asks for another rule, so that the shipped
-class is no answer to it. With a first wheel of 20 buckets of 1 ms, the wheels last 20 ms, 240 ms,
-7.2 s and 216 s.
+Kafka gives all wheels the same number of buckets. The exercise has another rule, so that a copy of
+the shipped class is no solution. With a first wheel of 20 buckets of 1 ms, the wheels cover 20 ms,
+240 ms, 7.2 s and 216 s.
 """
 
 
 class SlotsTimingWheel(TimingWheel):
-    """A wheel whose wheels above have numbers of buckets of their own."""
+    """A timing wheel whose higher wheels may have other numbers of buckets."""
 
     __slots__ = ("_slots",)
 
@@ -42,8 +42,11 @@ class SlotsTimingWheel(TimingWheel):
         on_overflow: Callable[[TimingWheel, int], None] | None = None,
         on_cancelled: Callable[[TimerTaskEntry, TimerTaskList], None] | None = None,
     ) -> None:
-        """`slots` has the number of buckets of this wheel, the next above, and so on. The last
-        number is that of all wheels above.
+        """Make a wheel.
+
+        `slots` has the number of buckets of this wheel, of the next higher one, and so on.
+
+        The last number in `slots` is valid for all further wheels.
         """
         super().__init__(tick_ms, slots[0], start_ms, queue, level, on_overflow, on_cancelled)
         self._slots = slots
@@ -63,7 +66,7 @@ class SlotsTimingWheel(TimingWheel):
         return above
 
     def right_place(self, deadline_ms: int) -> tuple[int, int]:
-        """Return the level and the slot of a deadline that is not due. O(levels)."""
+        """Return the right level and slot for a deadline that is not due yet. O(levels)."""
         level, tick_ms, hand_ms = self.level, self.tick_ms, self.current_time_ms
         slots = list(self._slots)
         while deadline_ms >= hand_ms + tick_ms * slots[0]:
@@ -75,16 +78,15 @@ class SlotsTimingWheel(TimingWheel):
 
 
 class LearnerTimingWheel(SlotsTimingWheel):
-    """Puts each task where the learner's code says.
+    """Puts each task into the bucket that the learner's code names.
 
     The learner's answer has three numbers: the level from 1, the slot from 0, and the ms that are
     left when that bucket is due. For a deadline of 450 ms at time 0, the answer is (3, 1, 210): the
-    bucket is due at 240. The buckets, the wheels above and the queue are the shipped ones; the
+    bucket is due at 240 ms. The buckets, the higher wheels and the queue are the shipped ones. The
     learner's object holds only numbers.
 
-    An answer that no wheel could carry out is an error of the learner, and the shipped code places
-    the task. An answer that is wrong but possible is carried out. Tasks then run early or late, and
-    everybody can see it.
+    If no wheel could carry out an answer, that is an error of the learner, and the shipped code
+    places the task. A wrong answer is carried out if it is possible. Tasks then run early or late.
     """
 
     __slots__ = ("_code", "_learner")
@@ -132,8 +134,10 @@ class LearnerTimingWheel(SlotsTimingWheel):
         return True
 
     def place_of(self, deadline_ms: int) -> tuple[int, int] | None:
-        """Return the level and the slot that the learner's code names for a deadline that is not
-        due. None: it does not serve, or has just failed. Nothing is put anywhere.
+        """Return the level and slot that the learner's code names for a future deadline.
+
+        Return None if the learner's code is no longer called or has just failed. No task is put
+        into a bucket.
         """
         if self._learner is None or self._code.retired:
             return None
@@ -152,7 +156,7 @@ class LearnerTimingWheel(SlotsTimingWheel):
             return None
 
     def blame_place(self, deadline_ms: int, place: tuple[int, int], right: tuple[int, int]) -> None:
-        """Count a place that `place_of` named, and that is not the right one, as a failure."""
+        """Count a wrong place that `place_of` returned as a failure of the learner."""
         self._code.failed(
             self._code.blame(
                 f"add({deadline_ms}) at {self.current_time_ms} ms answered level {place[0]}, slot"
@@ -169,7 +173,7 @@ class LearnerTimingWheel(SlotsTimingWheel):
                 self._code.failed(error)
 
     def _bucket_of(self, answer: object, deadline_ms: int) -> tuple[TimerTaskList, int]:
-        """Return the bucket that an answer names, and when it is due.
+        """Return the bucket that an answer names, and the time (ms) at which it is due.
 
         Raises LearnerError for an answer that no wheel can carry out.
         """

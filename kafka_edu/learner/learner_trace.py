@@ -1,6 +1,6 @@
-"""Events about learner's code: it serves, it was called so often, it failed so often, ours stays.
+"""Emit events about a learner's code: installed, failed, no longer used, and the number of calls.
 
-`kafka_edu.learner.seams` installs it.
+`kafka_edu.learner.seams` installs the code.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -24,9 +24,11 @@ def trace_learner(
     trace: Tracer,
     in_turn: Callable[[Callable[[], object]], object] = lambda emit: emit(),
 ) -> Callable[[], None]:
-    """Emit an event for each installed file now, and for each failure from now on. A failure may
-    come from a worker; `in_turn` calls where the tracer may be called. Return what emits the counts
-    at the broker's end.
+    """Emit an event for each installed file now, and for each failure from now on.
+
+    A failure may be reported in a worker thread. `in_turn` then calls the tracer in the right
+    thread. Return a function that emits the numbers of calls and failures. It is called at the
+    broker's end.
     """
     codes = tuple(installed)
     for code in codes:

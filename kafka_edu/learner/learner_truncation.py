@@ -1,7 +1,8 @@
-"""Exercise 07-3 in a live broker: a learner's Truncation says where a follower cuts its log.
+"""Exercise 07-3 in a live broker: a learner's Truncation decides where a follower cuts its log.
 
-A wrong offset within the log is taken: then the follower loses what was committed, or keeps what
-nobody else has. An offset outside the log is an error of the learner; ours then cuts.
+A wrong offset is used if it lies inside the log: the follower then loses committed records, or
+keeps records that no other replica has. If the offset lies outside the log, that is an error of the
+learner, and the shipped code decides.
 """
 
 from collections.abc import Callable, Sequence
@@ -16,7 +17,7 @@ Cut = Callable[[int, int, int, int, Sequence[EpochEntry]], OffsetTruncationState
 
 
 class LearnerTruncation:
-    """Asks the learner's object where to cut; ours answers where it fails."""
+    """Calls the learner's object to find the offset. If it fails, the shipped code decides."""
 
     def __init__(self, code: LearnerCode) -> None:
         self._code = code
@@ -31,7 +32,7 @@ class LearnerTruncation:
         log_end_offset: int,
         epochs: Sequence[EpochEntry],
     ) -> OffsetTruncationState:
-        """Return the new end of the log, and whether that is all."""
+        """Return the offset at which to truncate, and whether the truncation is then complete."""
         if not self._code.retired:
             known = [list(entry) for entry in epochs]
             asked = [known, log_end_offset, high_watermark, leader_epoch, leader_end_offset]

@@ -1,18 +1,18 @@
-"""Keep the files of the course out of the reach of a learner's process.
+"""Keep a learner's process from reading the files of the course.
 
-A solution that can be read can be executed, and the shipped class can be imported. So before the
-learner's code begins, its process gives up the right to read files, except for three things: the
-learner's own file, the folder it works in, and Python's library without the packages that were
-added to it. It may write only in its folder, and it may start no program.
+A solution that can be read can be executed, and the shipped class could be imported. So before the
+learner's code begins, its process gives up the right to read files. Three exceptions remain: the
+learner's own file, the working folder, and Python's library without the packages that were added to
+it. The process may write only in its working folder, and may start no program.
 
-There are two walls. Python asks an *audit hook* before it opens a file or starts a program. That
-works on every system and gives an error with the learner's line, but code that is clever enough can
-go around it. Where the Linux kernel has *Landlock* (5.13 and later), the process also tells the
-kernel, which then refuses for this process and all it starts, and never takes it back. No
-rights of an administrator are needed for either.
+There are two walls. First, Python calls an *audit hook* before it opens a file or starts a program.
+This works on every system and gives an error with the learner's line, but clever code can get
+around it. Second, if the Linux kernel has *Landlock* (5.13 and later), the process sets its rules
+in the kernel. The kernel then refuses such accesses of this process and of all its children, and
+the rules cannot be removed. Neither wall needs the rights of an administrator.
 
-The processes of a check protect an honest learner from a solution that is only an import away. To
-grade work of people whom nobody trusts needs more: users, limits and a network of their own.
+The walls protect an honest learner from a solution that is easy to import. They are not enough to
+grade code that is not trusted. That needs limits, and a separate user and network (`learner_jail`).
 """
 
 import ctypes
@@ -26,12 +26,12 @@ from typing import Final
 
 MEMORY_LIMIT: Final = 2 << 30
 FILE_LIMIT: Final = 64 << 20
-"""The size of a file that the process may write; its prints in a broker go to the broker's log."""
-#: What Python's audit hook calls an attempt to start a program.
+"""The largest file (bytes) that the process may write. In a broker its prints go to the log."""
+#: The names of Python's audit events for attempts to start a program.
 STARTS_A_PROGRAM: Final = frozenset(
     {"subprocess.Popen", "os.system", "os.exec", "os.posix_spawn", "os.fork", "os.forkpty"}
 )
-#: Folders in Python's library that hold packages of others, ours perhaps among them.
+#: Folders in Python's library that hold added packages, perhaps also this project.
 ADDED_PACKAGES: Final = ("site-packages", "dist-packages")
 
 # linux/landlock.h
@@ -41,8 +41,9 @@ _RESTRICT_SELF: Final = 446
 _VERSION_FLAG: Final = 1
 _PATH_BENEATH: Final = 1
 _PR_SET_NO_NEW_PRIVS: Final = 38
-#: Bit 0 is execute, 1 write, 2 read a file, 3 list a folder, 4 to 12 remove and make entries. The
-#: second version knows 13, to move between folders, and the third 14, to cut a file short.
+#: Access rights of Landlock. Bit 0 is execute, 1 write, 2 read a file, 3 list a folder, 4 to 12
+#: remove and make entries. Version 2 adds bit 13, to move entries between folders. Version 3 adds
+#: bit 14, to truncate a file.
 _EXECUTE: Final = 1 << 0
 _READ_FILE: Final = 1 << 2
 _READ_FOLDER: Final = _READ_FILE | 1 << 3
@@ -50,8 +51,9 @@ _OF_A_FILE: Final = 1 << 1 | _READ_FILE | 1 << 14
 
 
 def build_wall(file: str) -> None:
-    """Leave this process with `file`, the current folder and Python's library. There is no way
-    back.
+    """Limit this process to `file`, the current folder and Python's library.
+
+    The limits cannot be removed again.
     """
     for what, limit in (
         (resource.RLIMIT_CORE, 0),
@@ -81,8 +83,10 @@ def build_wall(file: str) -> None:
 
 
 def library_paths() -> list[str]:
-    """Return the entries of Python's library, without the folders of added packages, and the
-    folders of the shared libraries that this process uses.
+    """Return the files and folders that the learner's process may read.
+
+    They are the entries of Python's library, without the folders of added packages, and the folders
+    of the shared libraries that this process uses.
     """
     folders = {sysconfig.get_path(name) for name in ("stdlib", "platstdlib")}
     paths = [
@@ -96,12 +100,12 @@ def library_paths() -> list[str]:
     return paths + [
         folder
         for folder in mapped_folders()
-        if os.path.commonpath([folder, course]) != folder  # it holds the course
+        if os.path.commonpath([folder, course]) != folder  # the folder contains the course
     ]
 
 
 def mapped_folders() -> list[str]:
-    """Return the folders of the files that this process has mapped; Linux only."""
+    """Return the folders of the files that are mapped into this process's memory (Linux only)."""
     try:
         with open("/proc/self/maps", encoding="utf-8") as maps:
             paths = [line.split(None, 5)[-1].strip() for line in maps]
@@ -118,7 +122,7 @@ def landlock_version() -> int:
 
 
 def restrict_with_landlock(readable: list[str], writable: list[str]) -> bool:
-    """Let the kernel refuse everything but these. Returns False where it has no Landlock."""
+    """Let the kernel refuse all files except the readable and writable ones. False: no Landlock."""
     version = landlock_version()
     if not version:
         return False
@@ -131,7 +135,7 @@ def restrict_with_landlock(readable: list[str], writable: list[str]) -> bool:
     for path, rights in [(path, _READ_FOLDER) for path in readable] + [
         (path, all_rights & ~_EXECUTE) for path in writable
     ]:
-        with suppress(OSError):  # an entry that is not there needs no right
+        with suppress(OSError):  # a missing entry needs no right
             entry = os.open(path, os.O_PATH | os.O_CLOEXEC)
             if not os.path.isdir(path):
                 rights &= _OF_A_FILE

@@ -1,27 +1,27 @@
-"""The one table of seams: the places where a learner's code can replace ours (spec E1).
+"""The table of seams: the places where a learner's code can replace ours (spec E1).
 
-A seam is a name in one of our modules that one caller looks up when it needs it. Installing
-learner's code puts something else under that name, in this process only and before anyone has
-looked it up. So one broker of three can run it. The replacement is not the learner's object but an
-*adapter*, a module next to the shipped class. The adapter asks the learner's code, checks the
-answer, and does with it what the shipped code would do. If the answer is invalid it falls back on
-the shipped code.
+A seam is a name in one of our modules that one caller looks up when it needs it. Installing a
+learner's code puts another object under that name, in this process only, and before the name is
+looked up for the first time. So one broker of three can run the learner's code. The other object is
+not the learner's object but an *adapter*, a module next to the shipped class. The adapter calls the
+learner's code, checks the answer, and does with it what the shipped code would do. If the answer is
+invalid, the adapter uses the shipped code.
 
-Only pure code is asked: numbers in, numbers out. The method that emits events stays in the caller,
-so a learner's code can neither forge an event nor forget one.
+A learner's code only computes: it gets numbers and returns numbers. The caller keeps the method
+that emits events, so a learner's code can neither forge an event nor omit one.
 
     # server.properties has this as edu.learner; several are separated by ;
     installed = install("02-1=/home/me/lab/02-1/timing_wheel.py")
     # kafka_edu.learner.learner_trace: from here on failures are events
     trace_learner(installed, tracer)
 
-The learner's file is never imported here. It runs in a process of its own
-(`kafka_edu.learner.learner`). So it cannot reach the adapter, the counts or the events by which it
-is judged. Its exceptions are reported as the learner's, with file and line.
+The learner's file is never imported here. It runs in a separate process
+(`kafka_edu.learner.learner`). So it cannot reach the adapter, the counts of failures, or the events
+by which it is judged. Its exceptions are reported as the learner's, with file and line.
 
 A call blocks the broker's loop, so it may use less time than in the public tests (`LIVE_CALL`). The
 shipped code answers in place of a call that failed. After three failures (`FAILURES_ALLOWED`) the
-learner's process ends, and the shipped code stays.
+learner's process ends, and from then on only the shipped code is used.
 """
 
 import importlib
@@ -36,32 +36,35 @@ from kafka_edu.learner.learner import Learner, LearnerFailure, LearnerObject
 LIVE_CALL: Final = Allowance(processor_s=0.2, idle_s=1.0, clock_s=1.0)
 """The limits of one call in a broker, whose loop waits for the answer.
 
-Time in which the machine has no core for the learner's process is not idle time.
+Time in which the machine has no free core for the learner's process does not count as idle time.
 """
 FAILURES_ALLOWED: Final = 3
-"""After so many failures, of all objects of a file together, the shipped code stays."""
+"""After this number of failures of one file, only the shipped code is used."""
 
 
 BROKER, ZOOKEEPER, PROXY = "broker", "zookeeper", "proxy"
 
 
 class Seam(NamedTuple):
-    """One row of the table."""
+    """One seam: a row of the table."""
 
     exercise: str
     module: str
     name: str
-    """`module.name` is replaced."""
+    """The dotted name `module.name` of the shipped code that is replaced."""
     adapter: str
-    """`module:function`; the function takes a LearnerCode and returns the replacement."""
+    """The adapter's `module:function`.
+
+    The function takes a LearnerCode and returns the replacement.
+    """
     wanted: str
-    """The name that the learner's file must define."""
+    """The name of the class or function that the learner's file must define."""
     signature: str
-    """The question to the learner's code, and its answer."""
+    """The signature of the learner's function or methods, as text."""
     also_in: tuple[str, ...] = ()
-    """Other modules that look up the same name, and get the same replacement."""
+    """Other modules that import the same name. They get the same replacement."""
     process: str = BROKER
-    """The kind of process in which it serves: BROKER, ZOOKEEPER or PROXY."""
+    """The kind of process that has this seam: BROKER, ZOOKEEPER or PROXY."""
 
 
 SEAMS: Final[Mapping[str, Seam]] = {
@@ -263,7 +266,7 @@ SEAMS: Final[Mapping[str, Seam]] = {
 class LearnerError(Exception):
     """The learner's code cannot be read, raised, took too long, or gave an impossible answer.
 
-    `file` and `line` are the learner's; line 0 means unknown.
+    `file` and `line` are a place in the learner's file. Line 0 means unknown.
     """
 
     def __init__(self, exercise: str, message: str, file: str, line: int = 0) -> None:
@@ -276,22 +279,24 @@ class LearnerError(Exception):
 
 
 class LearnerCode:
-    """One learner's file in its own process. Every call into it goes through `make` and `ask`, from
-    any thread.
+    """One learner's file, which runs in its own process.
+
+    Every call of the learner's code goes through `make` and `ask`, from any thread.
     """
 
     def __init__(self, seam: Seam, path: Path) -> None:
-        """Load the file. Raises LearnerError if it cannot be run or does not define the required
-        name.
+        """Load the file.
+
+        Raises LearnerError if it cannot be run or does not define the required name.
         """
         self.seam = seam
         self.path = path
         self.calls = 0
         self.failures = 0
         self.on_failure: Callable[[LearnerError], None] | None = None
-        """Called for each failure as it happens."""
+        """A function that is called for each failure, when it happens."""
         self.on_retired: Callable[[], None] | None = None
-        """Called once, after the last failure that is allowed."""
+        """A function that is called once, after the last failure that is allowed."""
         if not path.is_file():
             raise LearnerError(seam.exercise, "there is no such file", str(path))
         self._one_at_a_time = threading.Lock()
@@ -303,13 +308,11 @@ class LearnerCode:
 
     @property
     def retired(self) -> bool:
-        """Whether the shipped code stays, because this code failed too often. Then nobody may ask
-        this code.
-        """
+        """Return whether this code failed too often and must not be called any more."""
         return self.failures >= FAILURES_ALLOWED
 
     def make(self, *arguments: object) -> LearnerObject:
-        """Make an object of the learner's class. Raises LearnerError if anything goes wrong."""
+        """Make an object of the learner's class. Raises LearnerError if that fails."""
         try:
             with self._one_at_a_time:
                 self.calls += 1
@@ -318,7 +321,7 @@ class LearnerCode:
             raise self.blame(failure.message, failure.line) from None
 
     def ask(self, asked: LearnerObject, method: str, *arguments: object) -> object:
-        """Call a method of the learner's object. Raises LearnerError if anything goes wrong."""
+        """Call a method of the learner's object. Raises LearnerError if that fails."""
         try:
             with self._one_at_a_time:
                 self.calls += 1
@@ -327,14 +330,14 @@ class LearnerCode:
             raise self.blame(failure.message, failure.line) from None
 
     def blame(self, message: str, line: int = 0) -> LearnerError:
-        """Return a LearnerError that names the learner's file."""
+        """Return a LearnerError with this message and the path of the learner's file."""
         return LearnerError(self.seam.exercise, message, str(self.path), line)
 
     def failed(self, error: LearnerError) -> None:
-        """Count and report a failure. The adapter calls this and falls back on the shipped code.
+        """Count and report a failure. The adapter calls this, and then uses the shipped code.
 
-        The last failure that is allowed ends the learner's process. Later ones are consequences of
-        answers that were given before it, and are not reported.
+        The last failure that is allowed ends the learner's process. Later failures are consequences
+        of earlier answers, and are not reported.
         """
         if self.retired:
             return
@@ -352,7 +355,7 @@ class LearnerCode:
 
 
 def seams_of(process: str) -> Mapping[str, Seam]:
-    """Return the seams of a kind of process, by exercise."""
+    """Return the seams of a kind of process, each under the number of its exercise."""
     return {name: seam for name, seam in SEAMS.items() if seam.process == process}
 
 
@@ -376,7 +379,7 @@ def parse(spec: str, process: str = BROKER) -> list[tuple[Seam, Path]]:
 def install(spec: str, process: str = BROKER) -> list[LearnerCode]:
     """Load the files of `spec` and install them at their seams, in this process.
 
-    Raises ValueError or LearnerError, and then installs nothing.
+    If it raises ValueError or LearnerError, no file is installed.
     """
     codes = [LearnerCode(seam, path) for seam, path in parse(spec, process)]
     for code in codes:

@@ -1,3 +1,4 @@
-"""Kafka's command-line tools under Kafka's names, one module a tool: `kafka-edu topics` is
-kafka-topics.sh, and so on.
+"""Kafka's command-line tools, with one module for each tool.
+
+Commands have Kafka's names: `kafka-edu topics` is kafka-topics.sh, and so on.
 """

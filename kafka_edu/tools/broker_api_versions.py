@@ -1,5 +1,6 @@
-"""Show the requests that each broker serves, with their versions (Kafka:
-kafka-broker-api-versions.sh, BrokerApiVersionsCommand.scala).
+"""Show the APIs and versions that each broker supports (Kafka: kafka-broker-api-versions.sh).
+
+(Kafka: BrokerApiVersionsCommand.scala)
 """
 
 import asyncio
@@ -13,7 +14,7 @@ PURPOSE: Final = "This tool helps to retrieve broker version information."
 
 
 def versions_text(served: Mapping[int, tuple[int, int]]) -> str:
-    """Format a broker's versions as Kafka's NodeApiVersions does: by key, known keys first."""
+    """Format a broker's API versions as Kafka's NodeApiVersions does: by key, known keys first."""
     from kafka_edu.protocol.api_keys import ApiKey
     from kafka_edu.protocol.messages import REGISTRY
 
@@ -44,8 +45,8 @@ def _known(key: int, name: str, served: tuple[int, int] | None, least: int, most
     )
 
 
-#: 2.0's tool reports each of its own keys that a broker does not serve. An older broker need not
-#: know later keys.
+#: The highest API key of Kafka 2.0. If a broker lacks a key up to this one, the tool reports that
+#: key as UNSUPPORTED. A broker need not know later keys.
 LAST_OF_2_0: Final = 42
 
 

@@ -1,5 +1,6 @@
-"""Configs of running brokers, read and changed through the brokers, for the tool configs (Kafka:
-ConfigCommand.processBrokerConfig; KIP-226).
+"""Read and change configs of running brokers, by requests to brokers, for the tool `configs`.
+
+(Kafka: ConfigCommand.processBrokerConfig; KIP-226)
 """
 
 from collections.abc import Mapping
@@ -32,7 +33,7 @@ from kafka_edu.tools.tool import (
     warn_of_gaps,
 )
 
-#: The source of a value, as Kafka's tool names it (ConfigEntry.ConfigSource).
+#: The source of a config's value, in the words of Kafka's tool (ConfigEntry.ConfigSource).
 SOURCES: Final[Mapping[int, str]] = {
     ConfigSource.TOPIC: "DYNAMIC_TOPIC_CONFIG",
     ConfigSource.DYNAMIC_BROKER: "DYNAMIC_BROKER_CONFIG",
@@ -45,7 +46,7 @@ SOURCES: Final[Mapping[int, str]] = {
 async def run_broker_configs(
     o: ConfigOptions, given: OptionSet, properties: Mapping[str, str]
 ) -> None:
-    """Describe or alter. Raises ToolError, KafkaException, OSError."""
+    """Show or change the configs. Raises ToolError, KafkaException, OSError."""
     if not given.has(o.entity_name) and not given.has(o.entity_default):
         raise illegal_argument(
             "At least one of --entity-name or --entity-default must be specified with"
@@ -93,8 +94,9 @@ def _shown(value: str | None) -> str:
 
 
 async def _alter(brokers: Brokers, o: ConfigOptions, given: OptionSet, name: str) -> None:
-    """Alter one broker's dynamic configs. AlterConfigs replaces all of them, so the present ones
-    are read first.
+    """Change one broker's dynamic configs.
+
+    AlterConfigs replaces all dynamic configs, so the present ones are read first.
     """
     added = configs_to_add(given, o)
     deleted = [key.strip() for key in given.values(o.delete_config)]
@@ -135,7 +137,7 @@ async def _alter(brokers: Brokers, o: ConfigOptions, given: OptionSet, name: str
 async def _dynamic_entries(
     brokers: Brokers, name: str, *, synonyms: bool
 ) -> list[DescribeConfigsResourceResult]:
-    """Return the broker's own dynamic configs, or those of all brokers for an empty name."""
+    """Return the broker's own dynamic configs. For an empty name, return those of all brokers."""
     resource = DescribeConfigsResource(
         resource_type=ResourceType.BROKER, resource_name=name, configuration_keys=None
     )
@@ -149,8 +151,10 @@ async def _dynamic_entries(
 
 
 def _to_ask(brokers: Brokers, name: str) -> Node:
-    """Return the broker to ask: for its own configs the broker itself, for those of all brokers any
-    one.
+    """Return the broker to which the request is sent.
+
+    A broker's own configs need a request to that broker. Any broker can answer for the configs of
+    all brokers.
     """
     if not name:
         return next(iter(brokers.nodes.values()))

@@ -1,9 +1,9 @@
-"""The objects of the tool configs: a topic, a broker, a client id, a user, or a client id of a user
-(Kafka: ConfigCommand.scala).
+"""The entities of the tool `configs`, whose configs it shows and changes.
 
-Each has a path below /config, and a default of its kind called `<default>`. Names of users and
-client ids are encoded there as in a URL, so that a slash in a name is not a path: `CN=web,O=a/b` is
-`CN%3Dweb%2CO%3Da%2Fb`.
+An entity is a topic, a broker, a client id, a user, or a client id of a user. Each entity has a
+path below /config in ZooKeeper. Each type has a default entity, `<default>`. Names of users and
+client ids are URL-encoded in the path, so that a slash in a name does not separate parts of the
+path: `CN=web,O=a/b` becomes `CN%3Dweb%2CO%3Da%2Fb`. (Kafka: ConfigCommand.scala)
 """
 
 from collections.abc import Sequence
@@ -28,7 +28,7 @@ _SINGULAR: Final = {
 
 
 class Entity(NamedTuple):
-    """One kind and name. `name` is encoded; None means all of the kind."""
+    """The type and name of an entity. `name` is encoded. None means all entities of the type."""
 
     type: str
     name: str | None
@@ -47,21 +47,21 @@ class Entity(NamedTuple):
 
 
 class ConfigEntity(NamedTuple):
-    """An entity, or a client id below a user."""
+    """The entity named on the command line: `root`, and for a user's client id also `child`."""
 
     root: Entity
     child: Entity | None = None
 
     @property
     def full_name(self) -> str:
-        """Return its path below /config/<root's type>."""
+        """Return the entity's path below /config/<type of the first entity>."""
         return (self.root.name or "") + (f"/{self.child.path}" if self.child else "")
 
     def __str__(self) -> str:
         return f"{self.root}{f', {self.child}' if self.child else ''}"
 
     async def all(self, zk: KafkaZkClient) -> list["ConfigEntity"]:
-        """Return this entity, or all entities that it stands for if a name is left open."""
+        """Return this entity, or all existing entities of its type if it has no name."""
         if self.root.name is None:
             roots = [
                 self._replace(root=Entity(self.root.type, name))
@@ -81,10 +81,9 @@ class ConfigEntity(NamedTuple):
 
 
 def parse_entity(types: Sequence[str], names: Sequence[str], *, is_alter: bool) -> ConfigEntity:
-    """Parse entities. `names` holds the --entity-name values in order, with "" for each
-    --entity-default.
+    """Parse the entity on the command line. Raises ToolError.
 
-    Raises ToolError.
+    `names` has the values of --entity-name in their order, with "" for each --entity-default.
     """
     if types[0] not in (USERS, CLIENTS):
         name = names[0] if names else None

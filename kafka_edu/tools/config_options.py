@@ -1,4 +1,4 @@
-"""The command line of kafka-configs (Kafka: ConfigCommand.ConfigCommandOptions)."""
+"""The command-line options of kafka-configs (Kafka: ConfigCommand.ConfigCommandOptions)."""
 
 import re
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ _BOOTSTRAP_ONLY: Final = (
     "Broker configuraton updates using ZooKeeper are supported for bootstrapping before brokers are"
     " started to enable encrypted password configs to be stored in ZooKeeper."
 )
-#: A comma, or an equals sign, outside square brackets.
+#: The end of a pattern for a comma or `=`. It makes the pattern match only outside brackets [ ].
 _OUTSIDE_BRACKETS: Final = r"(?=[^\]]*(?:\[|$))"
 
 
@@ -47,7 +47,7 @@ def _add_help() -> str:
 
 
 class ConfigOptions:
-    """The command line of the tool, and which options fit together."""
+    """The tool's command-line options, and the rules about which options fit together."""
 
     def __init__(self) -> None:
         self.parser = parser = OptionParser()
@@ -123,7 +123,7 @@ class ConfigOptions:
             )
 
     def names(self, given: OptionSet) -> list[str]:
-        """Return the --entity-name values in order, with "" for each --entity-default."""
+        """Return the values of --entity-name in their order, with "" for each --entity-default."""
         named = iter(given.values(self.entity_name))
         return [
             next(named) if name == "entity-name" else ""

@@ -1,8 +1,8 @@
-"""Describe or change the configs of topics, clients, users and brokers (Kafka: kafka-configs.sh,
-ConfigCommand.scala).
+"""Show or change the configs of topics, clients, users and brokers (Kafka: kafka-configs.sh).
 
-With --zookeeper it writes Kafka's znodes itself and notifies all brokers. Configs of a running
-broker are changed with --bootstrap-server, because the broker checks them.
+With --zookeeper the tool writes Kafka's znodes itself, and notifies all brokers. Configs of a
+running broker are changed with --bootstrap-server, because the broker must check them. (Kafka:
+ConfigCommand.scala)
 """
 
 import asyncio
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 
 class ConfigCommand:
-    """One call of the tool with --zookeeper."""
+    """One run of the tool with --zookeeper."""
 
     def __init__(self, options: ConfigOptions, given: OptionSet) -> None:
         self._options = options
@@ -93,7 +93,7 @@ class ConfigCommand:
 
 
 def _without_effect(entity: "ConfigEntity", added: Mapping[str, str]) -> list[object]:
-    """Return the settings that have no effect on brokers of this project."""
+    """Return those of the added settings that have no effect on this project's brokers."""
     from kafka_edu.common.topic import is_internal
     from kafka_edu.log.log_config import TOPIC_CONFIG
     from kafka_edu.server.config.dynamic_config import CLIENT_CONFIG, USER_CONFIG
@@ -111,9 +111,9 @@ def _without_effect(entity: "ConfigEntity", added: Mapping[str, str]) -> list[ob
 
 
 async def _check_broker_configs(zk: "KafkaZkClient", name: str, added: Mapping[str, str]) -> None:
-    """Refuse configs of a running broker, which are changed through the broker.
+    """Refuse configs of a running broker, which must be changed by a request to the broker.
 
-    Three of them may be set in ZooKeeper alone. Raises ToolError.
+    Three of these configs may be set in ZooKeeper without a broker. Raises ToolError.
     """
     from kafka_edu.common.config_def import ConfigType
     from kafka_edu.server.config.dynamic_broker_config import DEFAULT_ENTITY, DYNAMIC, DYNAMIC_ONLY
@@ -159,7 +159,7 @@ def _broker_id(name: str) -> int:
 
 
 async def _change(zk: "KafkaZkClient", entity: "ConfigEntity", configs: Mapping[str, str]) -> None:
-    """Check the configs by the rules of their kind, then write them.
+    """Check the configs by the rules of the entity's type, and write them.
 
     Raises KafkaException, ConfigException, AdminOperationError, ToolError.
     """
@@ -191,7 +191,7 @@ async def _change(zk: "KafkaZkClient", entity: "ConfigEntity", configs: Mapping[
 
 
 def main(words: Sequence[str]) -> int:
-    """Return the exit code: 1 for every failure, with the reason on standard error."""
+    """Run the tool. Return 0, or 1 for every failure, with the reason on standard error."""
     options = ConfigOptions()
 
     def run() -> int:
@@ -226,7 +226,7 @@ def main(words: Sequence[str]) -> int:
 
 
 def _is_the_users(error: Exception) -> bool:
-    """Return whether Kafka says only what is wrong, and not where it was found."""
+    """Return whether the user caused the error. Kafka's tool then prints no stack trace."""
     if isinstance(error, KafkaException):
         return error.error is Errors.INVALID_CONFIG
     return isinstance(error, ToolError) and error.java_class == "java.lang.IllegalArgumentException"

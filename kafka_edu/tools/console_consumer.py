@@ -1,8 +1,8 @@
-"""Write the records of a topic to standard output (Kafka: kafka-console-consumer.sh,
-ConsoleConsumer.scala).
+"""Write the records of a topic to standard output (Kafka: kafka-console-consumer.sh).
 
-It uses kafka-python's consumer. It ends after --max-messages, when nothing has arrived for
---timeout-ms, or by Ctrl-C. Records that it received but did not show are not committed.
+It uses kafka-python's consumer. It ends after --max-messages records, when no record has arrived
+for --timeout-ms, or by Ctrl-C. Records that it received but did not show are not committed. (Kafka:
+ConsoleConsumer.scala)
 """
 
 import random
@@ -38,7 +38,7 @@ _POLL_MS: Final = 1000
 
 
 class ConsumerOptions:
-    """The command line of the tool."""
+    """The tool's command-line options."""
 
     def __init__(self) -> None:
         self.parser = parser = OptionParser()
@@ -106,19 +106,19 @@ class ConsumerOptions:
 
 
 class Reading(NamedTuple):
-    """A checked command line."""
+    """What to read: the command line after it was checked."""
 
     servers: str
     topic: str | None
     whitelist: str | None
     partition: int | None
     offset: int
-    """The first offset to read in `partition`; EARLIEST or LATEST."""
+    """The first offset to read in `partition`. It may be EARLIEST or LATEST."""
     formatter: "Formatter"
     max_messages: int
-    """-1: all."""
+    """The number of records after which to stop. -1: do not stop."""
     timeout_ms: int
-    """-1: never."""
+    """The time (ms) without a record after which to stop. -1: do not stop."""
     skip_on_error: bool
     settings: dict[str, object]
 
@@ -177,9 +177,9 @@ def _offset(o: ConsumerOptions, given: OptionSet) -> int:
 
 
 def _settings(o: ConsumerOptions, given: OptionSet) -> dict[str, object]:
-    """Return kafka-python's settings.
+    """Return the settings for kafka-python's consumer. Raises UsageError, ToolError.
 
-    A group may be named in three places, but only one group. Raises UsageError, ToolError.
+    The user can name the group in three places. They must all name the same group.
     """
     from kafka import KafkaConsumer
 
@@ -211,9 +211,7 @@ def _settings(o: ConsumerOptions, given: OptionSet) -> dict[str, object]:
         "isolation.level": given.one(o.isolation_level),
         "group.id": named[0] if named else f"console-consumer-{random.randrange(100_000)}",
     }
-    if (
-        given.has(o.partition) and not named
-    ):  # it asks no coordinator, and has nothing to commit for
+    if given.has(o.partition) and not named:  # without a group there is nothing to commit
         del properties["group.id"]
     return client_settings(
         properties, KafkaConsumer.DEFAULT_CONFIG, "org.apache.kafka.clients.consumer.ConsumerConfig"
@@ -221,11 +219,11 @@ def _settings(o: ConsumerOptions, given: OptionSet) -> dict[str, object]:
 
 
 class ConflictingResetError(Exception):
-    """--from-beginning, together with a property that contradicts it."""
+    """--from-beginning is given together with a property that contradicts it."""
 
 
 class ClientError(Exception):
-    """The client cannot continue reading. `error` is what it raised."""
+    """The client cannot read any further. `error` is the exception that it raised."""
 
     def __init__(self, error: Exception) -> None:
         super().__init__(str(error))
@@ -233,7 +231,7 @@ class ClientError(Exception):
 
 
 class RecordReader:
-    """The records one by one, in the order of arrival (Kafka: ConsoleConsumer.ConsumerWrapper)."""
+    """Reads records one by one, in order of arrival (Kafka: ConsoleConsumer.ConsumerWrapper)."""
 
     def __init__(self, consumer: "KafkaConsumer", timeout_ms: int) -> None:
         self._consumer = consumer
@@ -243,7 +241,7 @@ class RecordReader:
     def receive(self) -> "Record":
         """Return the next record.
 
-        Raises TimeoutError if nothing arrives in time, ClientError if the client fails.
+        Raises TimeoutError if no record arrives in time, ClientError if the client fails.
         """
         if not self._left:
             sys.stdout.flush()
@@ -269,7 +267,7 @@ class RecordReader:
                 raise TimeoutError
 
     def close(self) -> None:
-        """Close the consumer. Records that were fetched but not shown are not committed."""
+        """Close the consumer. Records that were received but not shown are not committed."""
         from kafka import TopicPartition
 
         first = {
@@ -281,9 +279,9 @@ class RecordReader:
 
 
 def consume(reading: Reading) -> int:
-    """Write records until there is a reason to stop, then print their number.
+    """Write records until the limit, a time-out or Ctrl-C, and then print how many were read.
 
-    Return the exit code: 1 if the client failed.
+    Return the exit code: 1 if the client failed, else 0.
     """
     from kafka import KafkaConsumer, TopicPartition
     from kafka.errors import KafkaError
@@ -359,7 +357,7 @@ def _seek(consumer: "KafkaConsumer", partition: object, offset: int) -> None:
 
 
 def _show(record: "Record", reading: Reading) -> None:
-    """Show a record. Raises ToolError if it cannot be shown, unless it may be skipped."""
+    """Write one record. If it cannot be shown, raise ToolError or skip it, as the options say."""
     try:
         sys.stdout.buffer.write(reading.formatter(record))
     except ToolError as error:
@@ -370,9 +368,10 @@ def _show(record: "Record", reading: Reading) -> None:
 
 
 def main(words: Sequence[str]) -> int:
-    """Return the exit code: 0 also after --timeout-ms, as Kafka's tool.
+    """Run the tool and return its exit code.
 
-    It is 1 if the client failed (docs/differences.md).
+    The code is 0 after --timeout-ms too, as with Kafka's tool. It is 1 if the client failed
+    (docs/differences.md).
     """
     options = ConsumerOptions()
 

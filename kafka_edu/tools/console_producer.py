@@ -1,8 +1,7 @@
-"""Send each line of standard input as a record (Kafka: kafka-console-producer.sh,
-ConsoleProducer.scala).
+"""Send each line of standard input as a record (Kafka: kafka-console-producer.sh).
 
-It uses kafka-python's producer. Records without a key go to the partitions in turn, as with Kafka's
-default partitioner of 2.0.
+It uses kafka-python's producer. Records without a key go to the partitions in turn, as with the
+default partitioner of Kafka 2.0. (Kafka: ConsoleProducer.scala)
 """
 
 import io
@@ -42,7 +41,7 @@ _HOST_PORT: Final = re.compile(r".*?\[?([0-9a-zA-Z\-%._:]*)\]?:[0-9]+")
 
 
 class ProducerOptions:
-    """The command line of the tool."""
+    """The tool's command-line options."""
 
     def __init__(self) -> None:
         self.parser = parser = OptionParser()
@@ -132,7 +131,7 @@ class ProducerOptions:
         )
 
     def check(self, given: OptionSet, words: Sequence[str]) -> str:
-        """Check the command line and return the brokers. Raises UsageError."""
+        """Check the command line and return the brokers' addresses. Raises UsageError."""
         if not words:
             raise UsageError(PURPOSE)
         check_required(given, self.topic)
@@ -152,9 +151,7 @@ class Line(NamedTuple):
 
 
 class LineMessageReader:
-    """Makes a record of each line. It prints the prompt `>`, as Kafka's tool does, even if nobody
-    reads it.
-    """
+    """Makes a record of each line. It prints the prompt `>`, like Kafka's tool, even to a pipe."""
 
     def __init__(self, properties: dict[str, str]) -> None:
         self._parse_key = _is_true(properties.get("parse.key"))
@@ -162,7 +159,7 @@ class LineMessageReader:
         self._ignore_error = _is_true(properties.get("ignore.error"))
 
     def read(self, lines: Iterator[str]) -> Iterator[Line]:
-        """Yield the records. Raises ToolError for a line without a key if each must have one."""
+        """Yield a record for each line. Raises ToolError for a line without a required key."""
         for number in itertools.count(1):
             sys.stdout.write(">")
             sys.stdout.flush()
@@ -189,9 +186,9 @@ def _is_true(text: str | None) -> bool:
 
 
 def _settings(o: ProducerOptions, given: OptionSet, servers: str) -> dict[str, object]:
-    """Return the client's settings. The tool's options override the user's properties, as in Kafka.
+    """Return the settings of the client. Raises ToolError.
 
-    Raises ToolError.
+    The tool's options override the user's properties, as in Kafka.
     """
     from kafka import KafkaProducer
 
@@ -215,7 +212,8 @@ def _settings(o: ProducerOptions, given: OptionSet, servers: str) -> dict[str, o
     )
     return {
         "enable_idempotence": False,
-        # 2.0 knows no delivery.timeout.ms: a record lives as long as its tries do
+        # Kafka 2.0 has no delivery.timeout.ms. A record's time is the time of all its attempts
+        # together.
         "delivery_timeout_ms": (
             linger_ms + (retries + 1) * request_timeout_ms + retries * given.one(o.retry_backoff)
         ),
@@ -238,8 +236,8 @@ def _settings(o: ProducerOptions, given: OptionSet, servers: str) -> dict[str, o
 class LineSender:
     """Sends records to one topic (Kafka: DefaultPartitioner of 2.0).
 
-    A record with a key goes to the partition of the key's hash. Others go to the partitions in
-    turn.
+    A record with a key goes to the partition that the key's hash selects. Other records go to the
+    partitions in turn.
     """
 
     def __init__(self, producer: "KafkaProducer", topic: str, *, sync: bool) -> None:
@@ -249,9 +247,10 @@ class LineSender:
         self._turn = random.randrange(1 << 16)
 
     def send(self, line: Line) -> None:
-        """Send a record. A failure is logged, and the next record may be sent.
+        """Send a record.
 
-        In synchronous mode a failure raises ToolError.
+        In synchronous mode, a failure raises ToolError. Otherwise the failure is logged, and the
+        next record may be sent.
         """
         from kafka.errors import KafkaError
 
@@ -297,7 +296,10 @@ class LineSender:
 
 
 def produce(o: ProducerOptions, given: OptionSet, servers: str) -> None:
-    """Send standard input to its end. Accepted records are sent before this returns or raises."""
+    """Send all lines of standard input.
+
+    All accepted records are sent before it returns or raises.
+    """
     from kafka import KafkaProducer
     from kafka.errors import KafkaError
 
@@ -324,7 +326,7 @@ def produce(o: ProducerOptions, given: OptionSet, servers: str) -> None:
 
 
 def main(words: Sequence[str]) -> int:
-    """Return the exit code: 1 for a wrong command line, and for a line without its required key."""
+    """Run the tool. Return 1 for wrong options or a line without its required key, else 0."""
     options = ProducerOptions()
 
     def run() -> int:

@@ -1,8 +1,8 @@
-"""List, describe or delete consumer groups, or reset their offsets (Kafka:
-kafka-consumer-groups.sh, ConsumerGroupCommand.scala).
+"""List, describe or delete consumer groups, or reset offsets (Kafka: kafka-consumer-groups.sh).
 
-Offsets are reset only while the group has no members, because members would commit their own again.
-Without --execute nothing is changed, only shown.
+Offsets are reset only while the group has no members, because members would commit their own
+offsets again. Without --execute, the new offsets are only shown. (Kafka:
+ConsumerGroupCommand.scala)
 """
 
 import asyncio
@@ -40,7 +40,7 @@ _OFFSET_WIDTH: Final = 15
 
 
 class OffsetRow(NamedTuple):
-    """One partition of a group, or one member without partitions, as shown."""
+    """A row of the output: one partition of a group, or one member without partitions."""
 
     topic: str
     partition: str
@@ -53,7 +53,7 @@ class OffsetRow(NamedTuple):
 
 
 class GroupCommand:
-    """One call of the tool."""
+    """One run of the tool."""
 
     def __init__(self, options: GroupOptions, given: OptionSet, service: "GroupService") -> None:
         self._options = options
@@ -93,8 +93,9 @@ class GroupCommand:
                 _print_offsets(rows)
 
     async def _offset_rows(self, group: str, summary: "GroupSummary") -> list[OffsetRow]:
-        """Return the members' partitions, members with most partitions first, then partitions
-        without a member.
+        """Return the rows for a group: the members' partitions, then partitions without a member.
+
+        The members with the most partitions come first.
         """
         from kafka_edu.protocol.messages.list_offsets import LATEST_TIMESTAMP
 
@@ -171,7 +172,7 @@ def _shown(number: int | None) -> str:
 
 
 def _should_print(group: str, state: str, rows: int) -> bool:
-    """Return whether there is something to show. Otherwise print why not, and the group's state."""
+    """Return whether there are rows to print. Otherwise print the reason and the group's state."""
     if state == "Dead":
         print(f"Error: Consumer group '{group}' does not exist.")
     elif state == "Empty":
@@ -269,7 +270,10 @@ async def _run(options: GroupOptions, given: OptionSet, properties: Mapping[str,
 
 
 def main(words: Sequence[str]) -> int:
-    """Return 0 even if something failed, as Kafka's tool does. Standard output says what failed."""
+    """Run the tool. Return 0 even after a failure, as Kafka's tool does.
+
+    Standard output says what failed.
+    """
     options = GroupOptions()
 
     def run() -> int:

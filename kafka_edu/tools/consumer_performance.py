@@ -1,7 +1,7 @@
-"""Read many records and report the speed (Kafka: kafka-consumer-perf-test.sh,
-ConsumerPerformance.scala).
+"""Read many records and report the speed (Kafka: kafka-consumer-perf-test.sh).
 
-It uses librdkafka, so it measures a broker together with that client.
+It uses librdkafka, so it measures a broker together with that client. (Kafka:
+ConsumerPerformance.scala)
 """
 
 import random
@@ -21,13 +21,14 @@ PURPOSE: Final = "This tool is used to verify the consumer performance."
 MB: Final = 1024 * 1024
 _BATCH: Final = 10_000
 _POLL_S: Final = 0.1
-#: The letters of java.text.SimpleDateFormat that our dates need, as strftime has them. Milliseconds
-#: are handled apart.
+#: The letters of java.text.SimpleDateFormat that the tool needs, with their form in strftime.
+#:
+#: Milliseconds are handled separately.
 _DATE_LETTERS: Final = {"y": "%Y", "M": "%m", "d": "%d", "H": "%H", "m": "%M", "s": "%S"}
 
 
 class PerfOptions:
-    """The command line of the tool."""
+    """The tool's command-line options."""
 
     def __init__(self) -> None:
         self.parser = parser = OptionParser()
@@ -81,7 +82,7 @@ class PerfOptions:
 
 
 class Run:
-    """One run of the tool."""
+    """One run of the tool, with the counters for its report."""
 
     def __init__(self, o: PerfOptions, given: OptionSet) -> None:
         self._count = given.one(o.messages)
@@ -97,7 +98,7 @@ class Run:
         self._join_began_ms = 0
 
     def run(self, consumer: "Consumer") -> str:
-        """Read; the line of totals, empty with --show-detailed-stats."""
+        """Read the records. Return the line of totals, or "" with --show-detailed-stats."""
         start_ms = self._join_began_ms = wall_ms()
         consumer.subscribe([self._topic], on_assign=self._assigned, on_revoke=self._revoked)
         self._consume(consumer)
@@ -178,9 +179,9 @@ def _rate(amount: float, seconds: float) -> str:
 
 
 def java_date(pattern: str, ms: int) -> str:
-    """Format `ms` since 1970 in local time by a SimpleDateFormat pattern.
+    """Format a time in local time by a SimpleDateFormat pattern. `ms` counts from 1970.
 
-    It knows y M d H m s S, each of any length, and text in single quotes.
+    It knows the letters y M d H m s S, repeated any number of times, and text in single quotes.
     """
     moment = datetime.fromtimestamp(ms / 1000)
 

@@ -1,11 +1,11 @@
-"""Let the controller move a broker's leaderships away, as that broker does before it stops (spec
-G4).
+"""Let the controller move a broker's leaderships to other brokers, as before the broker stops.
 
-Book 000 §6.4.2 proposes such a program. ControlledShutdownRequest names a broker, but nothing in it
-says that the broker sends it. So anyone may send it to the controller for any broker. The broker
-keeps running and does not know. It leads nothing that has another replica in sync. The controller
-gives it no leadership until it is restarted or the controller changes. The partitions that it led
-it now follows. Those that it followed it was ordered to stop, and it leaves their ISRs.
+Book 000 §6.4.2 proposes such a program (spec G4). ControlledShutdownRequest names a broker, but it
+does not prove that this broker sent it. So any client may send it to the controller for any broker.
+The named broker keeps running and is not informed. Afterwards it leads no partition that has
+another replica in sync. The controller gives it no leadership until the broker is restarted or the
+controller changes. The broker follows the partitions that it led before. The controller orders it
+to stop following all its other partitions, and it leaves their ISRs.
 """
 
 import asyncio
@@ -28,8 +28,9 @@ NOT_CHECKED: Final = -1
 
 
 async def broker_epoch(connect: str, broker_id: int) -> int:
-    """Return the czxid of the broker's registration, or -1 if it is not registered. Raises
-    ToolError.
+    """Return the broker's epoch: the czxid of its registration. -1: it is not registered.
+
+    Raises ToolError.
     """
     from kafka_edu.tools.zookeeper import zookeeper
 
@@ -39,8 +40,10 @@ async def broker_epoch(connect: str, broker_id: int) -> int:
 
 
 def error_of(answer: "ControlledShutdownResponse") -> Errors:
-    """Return the error. A broker that is not the controller answers STALE_CONTROLLER_EPOCH here, so
-    another must be asked.
+    """Return the response's error.
+
+    A broker that is not the controller answers STALE_CONTROLLER_EPOCH. Another broker must then get
+    the request.
     """
     error = Errors.of(answer.error_code)
     return Errors.NOT_CONTROLLER if error is Errors.STALE_CONTROLLER_EPOCH else error
@@ -49,9 +52,10 @@ def error_of(answer: "ControlledShutdownResponse") -> Errors:
 async def shut_down(
     servers: str, client_id: str, broker_id: int, epoch: int
 ) -> list[TopicPartition]:
-    """Ask the controller and print the result. Return the partitions that it could not move.
+    """Send the request to the controller and print the result.
 
-    Raises KafkaException, OSError, ToolError.
+    Return the partitions whose leadership could not be moved. Raises KafkaException, OSError,
+    ToolError.
     """
     from kafka_edu.protocol.messages.controlled_shutdown import (
         ControlledShutdownRequest,
@@ -85,9 +89,9 @@ async def shut_down(
 
 
 async def _led_alone(brokers: "Brokers", broker_id: int) -> list[TopicPartition]:
-    """Return the partitions whose only replica is on that broker, the third of the book's cases.
+    """Return the partitions whose only replica is on that broker (the third case in the book).
 
-    The controller does not count them.
+    The controller's answer does not include them.
     """
     topics = (await brokers.metadata(None)).topics
     return sorted(
@@ -103,7 +107,7 @@ def _listed(partitions: Sequence[TopicPartition]) -> str:
 
 
 def main(words: Sequence[str]) -> int:
-    """Return 1 if a leadership remains, or the controller refused."""
+    """Run the tool. Return 1 if a leadership remains or the controller refused, else 0."""
     parser = OptionParser()
     bootstrap_server = parser.text(
         "bootstrap-server",

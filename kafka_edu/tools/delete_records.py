@@ -1,5 +1,6 @@
-"""Delete the records of partitions below given offsets (Kafka: kafka-delete-records.sh,
-DeleteRecordsCommand.scala).
+"""Delete the records of partitions below given offsets (Kafka: kafka-delete-records.sh).
+
+(Kafka: DeleteRecordsCommand.scala)
 """
 
 import asyncio
@@ -37,9 +38,9 @@ _TIMEOUT_MS: Final = 30_000
 
 
 def parse_offsets(text: str) -> dict[TopicPartition, int]:
-    """Parse the JSON file: `{"partitions":[{"topic":"web","partition":0,"offset":5}],"version":1}`.
+    """Parse the tool's JSON file into an offset for each partition. Raises ToolError.
 
-    Raises ToolError.
+    `{"partitions":[{"topic":"web","partition":0,"offset":5}],"version":1}`
     """
     document = parse_version_1(text)
     if "partitions" not in document:
@@ -59,7 +60,10 @@ def parse_offsets(text: str) -> dict[TopicPartition, int]:
 async def delete_records(
     servers: str, client_id: str, offsets: Mapping[TopicPartition, int]
 ) -> dict[TopicPartition, int | Exception]:
-    """Ask each partition's leader. Return its new low watermark, or the error."""
+    """Send a request to each partition's leader.
+
+    Return each partition's new low watermark or error.
+    """
     from kafka_edu.protocol.messages.delete_records import (
         DeleteRecordsPartition,
         DeleteRecordsRequest,

@@ -1,5 +1,6 @@
-"""Show the contents of a log's files: segments, indexes, producer snapshots (Kafka:
-kafka.tools.DumpLogSegments).
+"""Show the contents of a log's files (Kafka: kafka.tools.DumpLogSegments).
+
+The files are segments, indexes and producer snapshots.
 """
 
 import sys
@@ -110,7 +111,7 @@ def dump_log(
 ) -> None:
     """Show the contents of a log's files, as kafka.tools.DumpLogSegments does.
 
-    Nothing is written.
+    The files are only read.
     """
     if not files:
         raise click.UsageError('Missing required argument "[files]"')

@@ -1,8 +1,8 @@
-"""Keys and payloads as text, for dump-log (Kafka: the decoders of kafka.serializer, and those of
-DumpLogSegments for its own topics).
+"""Decode keys and payloads into text, for dump-log.
 
-The records of `__consumer_offsets` and `__transaction_state` are shown as by Kafka 2.8.2, because
-2.0.1 cannot read all that later releases write there.
+These are the decoders of kafka.serializer, and those of DumpLogSegments for Kafka's internal
+topics. The records of `__consumer_offsets` and `__transaction_state` are shown as by Kafka 2.8.2,
+because 2.0.1 cannot read all records that later releases write to these topics.
 """
 
 import json
@@ -55,9 +55,7 @@ DECODERS: Final[dict[str, Decode]] = {
 
 
 def decoder(name: str) -> Decode:
-    """Return one of Kafka's decoders by its class name. Raises DumpError for others, which are Java
-    classes.
-    """
+    """Return one of Kafka's decoders by its class name. Raises DumpError for other Java classes."""
     found = DECODERS.get(name)
     if found is None:
         raise DumpError(f"There is no decoder {name} here, only {', '.join(DECODERS)}")
@@ -65,7 +63,7 @@ def decoder(name: str) -> Decode:
 
 
 def parse_by(key_decoder: Decode, value_decoder: Decode) -> ParseRecord:
-    """Decode key and value each with its decoder. A null is not shown."""
+    """Return a function that decodes a record's key and payload. A null is not shown."""
 
     def parse(record: Record) -> tuple[str | None, str | None]:
         return None if record.key is None else key_decoder(record.key), (
@@ -76,9 +74,9 @@ def parse_by(key_decoder: Decode, value_decoder: Decode) -> ParseRecord:
 
 
 def parse_offsets(record: Record) -> tuple[str | None, str | None]:
-    """Show a record of `__consumer_offsets`.
+    """Return the key and payload of a record of `__consumer_offsets` as text.
 
-    Raises DumpError, and InvalidRecordError for wrong bytes of a known version.
+    Raises DumpError, or InvalidRecordError for wrong bytes of a known version.
     """
     if record.key is None:
         raise DumpError(
@@ -143,12 +141,12 @@ def _assignment_text(protocol_type: str, data: bytes) -> str:
 
 
 def _hexadecimal(data: bytes) -> str:
-    """Format the bytes as one number, so without leading zeros."""
+    """Format the bytes as one hexadecimal number, without leading zeros."""
     return f"{int.from_bytes(data, 'big'):X}" if data else ""
 
 
 def parse_transaction_log(record: Record) -> tuple[str | None, str | None]:
-    """Show a record of `__transaction_state`. Raises DumpError."""
+    """Return the key and payload of a record of `__transaction_state` as text. Raises DumpError."""
     if record.key is None or _version(record.key) != 0:
         raise DumpError(
             f"Unknown version {'' if record.key is None else _version(record.key)} from the"

@@ -1,8 +1,9 @@
-"""The contents of a log's files, line by line (Kafka: DumpLogSegments.scala).
+"""Print the contents of a log's files line by line (Kafka: DumpLogSegments.scala).
 
-The lines are those of Kafka 2.0.1, the checks those of 2.8.2. An index entry names the last record
-of its batch, but 2.0.1 compares it with the first. It therefore reports a mismatch for every batch
-of two records. No file is opened for writing. A log is mapped, and one entry at a time is unpacked.
+The lines have the form of Kafka 2.0.1. The checks are those of 2.8.2: an index entry names the last
+record of its batch, but 2.0.1 compares it with the first record, and so reports a mismatch for
+every batch of two records. No file is opened for writing. The file is mapped into memory, and one
+entry at a time is decompressed.
 """
 
 import bisect
@@ -47,15 +48,15 @@ _TIMESTAMP_TYPES: Final = {
 }
 
 ParseRecord = Callable[[Record], tuple[str | None, str | None]]
-"""A record's key and payload as text; None for what is not shown."""
+"""A function that returns a record's key and payload as text. None: not shown."""
 
 
 class DumpError(Exception):
-    """A file that cannot be dumped. The text says why."""
+    """A file cannot be shown. The message says why."""
 
 
 class DumpOptions(NamedTuple):
-    """The options, apart from the files."""
+    """The tool's options without the names of the files."""
 
     print_contents: bool = False
     deep: bool = False
@@ -66,7 +67,7 @@ class DumpOptions(NamedTuple):
 
 
 class DumpLogSegments:
-    """Dumps one file after another. At the end `errors` returns the mismatches."""
+    """Prints one file after another. Afterwards, `errors` returns the mismatches of all files."""
 
     def __init__(self, options: DumpOptions, parse: ParseRecord) -> None:
         self._options = options
@@ -78,7 +79,7 @@ class DumpLogSegments:
         self._non_consecutive: dict[str, list[tuple[int, int]]] = {}
 
     def dump(self, path: str) -> Iterator[str]:
-        """Yield the lines of one file.
+        """Yield the lines that show one file.
 
         Raises DumpError, OSError, KafkaException and CorruptSnapshotError if it cannot continue.
         """
@@ -96,7 +97,7 @@ class DumpLogSegments:
         yield from dumper(path)
 
     def errors(self) -> Iterator[str]:
-        """Yield the lines about mismatches."""
+        """Yield the lines about mismatches that were found in all files."""
         for path, found in self._index_mismatches.items():
             yield f"Mismatches in :{path}"
             for index_offset, log_offset in reversed(found):
@@ -143,7 +144,7 @@ class DumpLogSegments:
     def _record_lines(
         self, header: BatchHeader, entry: memoryview, position: int
     ) -> Iterator[tuple[int, str]]:
-        """Yield offset and line of each record."""
+        """Yield the offset and the line of each record in a batch."""
         for record, valid, own in _records(header, entry):
             line = "|"
             if not self._options.skip_record_metadata:
@@ -252,7 +253,7 @@ class DumpLogSegments:
 
 
 class CannotDump(DumpError):
-    """A file that is left out. The next one is still dumped."""
+    """This file cannot be shown and is skipped. The next file is still shown."""
 
 
 def _dump_snapshot(path: str) -> Iterator[str]:
@@ -286,7 +287,7 @@ def _dump_txn_index(path: str) -> Iterator[str]:
 
 
 def _entry_line(header: BatchHeader, entry: memoryview, position: int) -> str:
-    """Format one batch, or one old message, from its header."""
+    """Return the line for one batch, or for one old message, from its header."""
     if header.magic == MAGIC_V2:
         start = (
             f"baseOffset: {header.base_offset} lastOffset: {header.last_offset} count:"
@@ -306,8 +307,9 @@ def _entry_line(header: BatchHeader, entry: memoryview, position: int) -> str:
 
 
 def _records(header: BatchHeader, entry: memoryview) -> Iterator[tuple[Record, bool, str]]:
-    """Yield each record, whether its own checksum is right (v2 has none), and what only its format
-    has.
+    """Yield each record, whether its own checksum is right, and text that only its format has.
+
+    Records of v2 have no checksum of their own.
     """
     if header.magic == MAGIC_V2:
         own = f"producerId: {header.producer_id} producerEpoch: {header.producer_epoch} sequence: "
@@ -373,7 +375,7 @@ def _size(field: bytes | None) -> int:
 
 
 def _entries(path: str, data: memoryview) -> Iterator[tuple[int, BatchHeader, memoryview]]:
-    """Yield position, header and bytes of each complete entry. Raises DumpError."""
+    """Yield position, header and bytes of each complete batch or message. Raises DumpError."""
     try:
         for position, header in iter_headers(data):
             yield position, header, data[position : position + header.size_in_bytes]
@@ -435,12 +437,12 @@ def _read(path: str) -> bytes:
 
 @contextmanager
 def _mapped(path: str) -> Iterator[memoryview]:
-    """Give the bytes of a file, which are read when they are used."""
+    """Yield the bytes of a file as mapped memory. They are read from disk only when used."""
     with open(path, "rb") as file:
         if not os.fstat(file.fileno()).st_size:
             yield memoryview(b"")
             return
         view = memoryview(
             mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-        )  # unmapped with the last piece of it
+        )  # it is unmapped when its last slice is released
         yield view

@@ -1,4 +1,4 @@
-"""--path-to-json-file of the election tools: the partitions to elect."""
+"""Read the file of --path-to-json-file: the partitions for which to elect a leader."""
 
 from typing import Final, NamedTuple
 
@@ -19,7 +19,7 @@ EXAMPLE: Final = (
 
 
 class Wording(NamedTuple):
-    """The texts of each tool for an invalid file."""
+    """The texts of a tool's messages about an invalid file."""
 
     what: str
     no_partitions: str
@@ -34,9 +34,9 @@ LEADER_2_8: Final = Wording(
 
 
 def parse_partitions(text: str, wording: Wording) -> list[TopicPartition]:
-    """Parse `{"partitions": [{"topic": "web", "partition": 0}]}`, keeping the file's order.
+    """Parse `{"partitions": [{"topic": "web", "partition": 0}]}`. Raises ToolError.
 
-    Raises ToolError.
+    The partitions stay in the file's order.
     """
     document = parse_object(text)
     if document is None:

@@ -1,10 +1,11 @@
-"""Name the Java exception that Kafka's clients raise for an error code (Kafka: Errors.java).
+"""Return the Java exception that Kafka's clients raise for an error code (Kafka: Errors.java).
 
-The tools print this name. It cannot be derived from the name of the code: KAFKA_STORAGE_ERROR is a
-KafkaStorageException, CORRUPT_MESSAGE is a CorruptRecordException. The tools here are those of
-Kafka 2.0.1, so a code that 2.0.1 has gets the class of 2.0.1: code 6 is a
-NotLeaderForPartitionException there and a NotLeaderOrFollowerException in 2.8.2. A later code gets
-the class of 2.8.2. `tests/golden/errors` holds both lists, as printed by the kafka-clients jars.
+The tools print this name. It does not follow from the name of the code: KAFKA_STORAGE_ERROR is a
+KafkaStorageException, but CORRUPT_MESSAGE is a CorruptRecordException. These tools behave like
+those of Kafka 2.0.1, so a code that 2.0.1 has gets the class of 2.0.1: code 6 is a
+NotLeaderForPartitionException in 2.0.1, but a NotLeaderOrFollowerException in 2.8.2. A later code
+gets the class of 2.8.2. `tests/golden/errors` holds both lists, as printed by the kafka-clients
+jars.
 """
 
 from collections.abc import Mapping
@@ -14,7 +15,7 @@ from kafka_edu.common.errors import Errors
 
 _PACKAGE: Final = "org.apache.kafka.common."
 
-#: error → class, below org.apache.kafka.common. NONE has no exception.
+#: Each error, and its class below org.apache.kafka.common. NONE has no exception.
 _CLASSES: Final[Mapping[Errors, str]] = {
     Errors.UNKNOWN_SERVER_ERROR: "errors.UnknownServerException",
     Errors.OFFSET_OUT_OF_RANGE: "errors.OffsetOutOfRangeException",

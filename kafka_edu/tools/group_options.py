@@ -1,4 +1,4 @@
-"""The command line of kafka-consumer-groups (Kafka: ConsumerGroupCommandOptions)."""
+"""The command-line options of kafka-consumer-groups (Kafka: ConsumerGroupCommandOptions)."""
 
 import sys
 
@@ -13,7 +13,7 @@ from kafka_edu.tools.options import (
 
 
 class GroupOptions:
-    """The command line of the tool, and which options fit together."""
+    """The tool's command-line options, and the rules about which options fit together."""
 
     def __init__(self) -> None:
         self.parser = parser = OptionParser()
@@ -94,7 +94,7 @@ class GroupOptions:
         )
 
     def scenarios(self) -> tuple[Option[int] | Option[str], ...]:
-        """The options that say where offsets are reset to."""
+        """Return the options that say to which offsets a group is reset."""
         return (
             self.to_offset,
             self.to_datetime,

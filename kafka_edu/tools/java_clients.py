@@ -1,7 +1,8 @@
-"""The Java clients' properties, translated for kafka-python, which the console tools use.
+"""Translate the Java clients' properties for kafka-python, which the console tools use.
 
 kafka-python's settings have Java's names with underscores. Settings that the console tools make
-themselves override the user's, as in Kafka. An unknown property causes a warning and is left out.
+themselves override the user's properties, as in Kafka. An unknown property causes a warning and is
+left out.
 """
 
 import logging
@@ -15,7 +16,7 @@ from kafka_edu.common.errors import Errors, KafkaException
 from kafka_edu.tools.tool import ToolError, java_class, log_line
 
 Properties = Mapping[str, str]
-#: Known to the Java clients, but without a counterpart in kafka-python, or not needed here.
+#: Properties of the Java clients that are ignored: kafka-python lacks or does not need them.
 _NOT_TAKEN: Final = frozenset(
     {
         "buffer.memory",
@@ -29,7 +30,9 @@ _NOT_TAKEN: Final = frozenset(
         "value.serializer",
     }
 )
-#: kafka-python's loggers that say why an address is not reached: unknown name, refused, silent.
+#: The loggers of kafka-python that report why an address cannot be reached.
+#:
+#: The reasons are: unknown name, connection refused, no answer.
 _TELL_OF_CONNECTIONS: Final = ("kafka.net.inet", "kafka.net.manager")
 REPEATED_AFTER_S: Final = 10
 _CONFIG_EXCEPTION: Final = "org.apache.kafka.common.config.ConfigException"
@@ -38,7 +41,7 @@ _CONFIG_EXCEPTION: Final = "org.apache.kafka.common.config.ConfigException"
 def client_settings(
     properties: Properties, known: Mapping[str, object], logger: str
 ) -> dict[str, object]:
-    """Return the settings of a client whose defaults are `known`.
+    """Return the settings for a client whose settings and defaults are `known`.
 
     Raises ToolError(ConfigException) for a value of the wrong type.
     """
@@ -72,7 +75,7 @@ def _typed(name: str, text: str, default: object) -> object:
 
 
 def acks(text: str) -> int:
-    """Parse 0, 1 or -1 (all). Raises ToolError(ConfigException)."""
+    """Parse the value of acks: 0, 1, or -1 (all). Raises ToolError(ConfigException)."""
     named = {"all": -1, "-1": -1, "0": 0, "1": 1}
     if text not in named:
         raise _refused("acks", text, "String must be one of: all, -1, 0, 1")
@@ -84,7 +87,7 @@ def _refused(name: str, text: str, why: str) -> ToolError:
 
 
 def java_error(error: Exception) -> str:
-    """Format a client's error as Java does: class and message."""
+    """Format a client's error as Java does: its class and its message."""
     if isinstance(error, KafkaTimeoutError | KafkaConnectionError):
         return f"org.apache.kafka.common.errors.TimeoutException: {error}"
     if isinstance(error, BrokerResponseError):
@@ -94,10 +97,9 @@ def java_error(error: Exception) -> str:
 
 
 class _JavaLogLines(logging.Handler):
-    """Turns kafka-python's messages about failed connections into lines like those of Java's
-    NetworkClient.
+    """Turns kafka-python's messages about failed connections into lines of Java's form.
 
-    Each line appears at most every ten seconds.
+    The form is that of Java's NetworkClient. Each line appears at most once in ten seconds.
     """
 
     def __init__(self) -> None:
@@ -112,10 +114,9 @@ class _JavaLogLines(logging.Handler):
 
 
 def log_like_java() -> None:
-    """Let kafka-python report on standard error which addresses it cannot reach, in the form of
-    Kafka's tools.
+    """Let kafka-python report on standard error which addresses it cannot reach.
 
-    Its other messages are hidden.
+    The lines have the form of Kafka's tools. kafka-python's other messages are hidden.
     """
     logging.getLogger("kafka").propagate = False
     handler = _JavaLogLines()

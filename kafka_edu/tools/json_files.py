@@ -1,4 +1,4 @@
-"""The JSON files of the tools, parsed as Kafka's tools parse them, with the same exceptions."""
+"""Parse the JSON files of the tools as Kafka's tools do, with the same exceptions."""
 
 import json
 from collections.abc import Hashable, Iterable, Mapping
@@ -15,10 +15,10 @@ T = TypeVar("T", bound=Hashable)
 
 
 def parse_object(text: str) -> JsonObject | None:
-    """Return the object in `text`, or None if it is not JSON. Raises ToolError for other JSON.
+    """Return the JSON object in `text`, or None if it is not JSON.
 
-    These are not JSON either: NaN and the like, half a surrogate pair, and nesting deeper than
-    Python reads.
+    Raises ToolError for JSON that is no object. Not JSON are also: NaN and Infinity, half a
+    surrogate pair, and nesting that is too deep for Python.
     """
     try:
         document = json.loads(text, parse_constant=_no_constant)
@@ -29,7 +29,7 @@ def parse_object(text: str) -> JsonObject | None:
 
 
 def parse_version_1(text: str) -> JsonObject:
-    """Return the object in `text`. If it names a version, that must be 1. Raises ToolError."""
+    """Return the JSON object in `text`. Raises ToolError if its version is given and is not 1."""
     document = parse_object(text)
     if document is None:
         raise admin_operation("The input string is not a valid JSON")
@@ -39,7 +39,7 @@ def parse_version_1(text: str) -> JsonObject:
 
 
 def duplicates(values: Iterable[T]) -> list[T]:
-    """Return the values that occur more than once, each once."""
+    """Return the values that occur more than once. Each of them is returned once."""
     counts: dict[T, int] = {}
     for value in values:
         counts[value] = counts.get(value, 0) + 1
@@ -47,7 +47,7 @@ def duplicates(values: Iterable[T]) -> list[T]:
 
 
 def as_object(value: object) -> JsonObject:
-    """Return an object. Raises ToolError(JsonMappingException)."""
+    """Return the value if it is a JSON object. Raises ToolError(JsonMappingException) otherwise."""
     if not isinstance(value, dict):
         raise ToolError(
             _MAPPING_EXCEPTION,
@@ -57,7 +57,7 @@ def as_object(value: object) -> JsonObject:
 
 
 def as_list(value: object) -> list[object]:
-    """Return a list. Raises ToolError(JsonMappingException)."""
+    """Return the value if it is a list. Raises ToolError(JsonMappingException) otherwise."""
     if not isinstance(value, list):
         raise ToolError(
             _MAPPING_EXCEPTION,
@@ -67,7 +67,7 @@ def as_list(value: object) -> list[object]:
 
 
 def as_text(value: object) -> str:
-    """Return a text. Raises ToolError(JsonMappingException)."""
+    """Return the value if it is a string. Raises ToolError(JsonMappingException) otherwise."""
     if not isinstance(value, str):
         raise ToolError(
             _MAPPING_EXCEPTION, f"Expected `String` value, received {json.dumps(value)}"
@@ -76,7 +76,10 @@ def as_text(value: object) -> str:
 
 
 def as_integer(value: object, bits: int = INT_BITS) -> int:
-    """Return Java's Int, or its Long for 64 bits. Raises ToolError(JsonMappingException)."""
+    """Return the value if it is an integer of this size: Java's Int, or Long for 64 bits.
+
+    Raises ToolError(JsonMappingException) otherwise.
+    """
     if (
         isinstance(value, bool)
         or not isinstance(value, int)
@@ -91,23 +94,26 @@ def as_integer(value: object, bits: int = INT_BITS) -> int:
 
 
 def text_field(entry: JsonObject, name: str) -> str:
-    """Return a field as text. Raises ToolError(JsonMappingException)."""
+    """Return the field `name` as a string. Raises ToolError(JsonMappingException)."""
     return as_text(_field(entry, name))
 
 
 def integer_field(entry: JsonObject, name: str, bits: int = INT_BITS) -> int:
-    """Return a field as an integer. Raises ToolError(JsonMappingException)."""
+    """Return the field `name` as an integer. Raises ToolError(JsonMappingException)."""
     return as_integer(_field(entry, name), bits)
 
 
 def _no_constant(word: str) -> object:
-    """Refuse NaN, Infinity and -Infinity, which Python reads but JSON does not have."""
+    """Raise an error for NaN, Infinity and -Infinity, which Python accepts but JSON does not
+    have.
+    """
     raise ValueError(word)
 
 
 def partition_of(entry: JsonObject) -> TopicPartition:
-    """Return the partition of an entry with a topic and a partition. Raises
-    ToolError(JsonMappingException).
+    """Return the partition in an object with the fields topic and partition.
+
+    Raises ToolError(JsonMappingException).
     """
     return TopicPartition(text_field(entry, "topic"), integer_field(entry, "partition"))
 

@@ -1,7 +1,7 @@
-"""Name the Java exception of a ZooKeeper error, and its message (ZooKeeper: KeeperException.java).
+"""Return the Java exception for a ZooKeeper error, and its message (KeeperException.java).
 
-Neither follows from the name of the code: -111 is a NotEmptyException whose text is "Directory not
-empty". `tests/golden/errors` holds the list that ZooKeeper's jar printed.
+Neither follows from the name of the error code: code -111 is a NotEmptyException with the text
+"Directory not empty". `tests/golden/errors` holds the list that ZooKeeper's jar printed.
 """
 
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ from kafka_edu.zk.zk_client import ZkError, ZkErrorCode
 
 _CLASS: Final = "org.apache.zookeeper.KeeperException"
 
-#: code → class nested in KeeperException, text. OK has no exception.
+#: Each error code, and its class (nested in KeeperException) and text. OK has no exception.
 _EXCEPTIONS: Final[Mapping[ZkErrorCode, tuple[str, str]]] = {
     ZkErrorCode.SYSTEM_ERROR: ("SystemErrorException", "SystemError"),
     ZkErrorCode.RUNTIME_INCONSISTENCY: ("RuntimeInconsistencyException", "RuntimeInconsistency"),
@@ -48,7 +48,7 @@ _EXCEPTIONS: Final[Mapping[ZkErrorCode, tuple[str, str]]] = {
 
 
 def exception_class(error: ZkError) -> str:
-    """Return the full name, such as org.apache.zookeeper.KeeperException$NoNodeException."""
+    """Return the full class name, such as org.apache.zookeeper.KeeperException$NoNodeException."""
     return f"{_CLASS}${_EXCEPTIONS[error.code][0]}"
 
 

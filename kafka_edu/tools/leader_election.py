@@ -1,7 +1,7 @@
-"""Elect leaders: the preferred ones, or any at all (Kafka: kafka-leader-election.sh,
-LeaderElectionCommand.scala, since 2.4; KIP-460).
+"""Elect preferred leaders, or unclean ones (Kafka: kafka-leader-election.sh).
 
-It sends ElectLeaders to the controller and prints the result of each partition.
+It sends ElectLeaders to the controller and prints the result for each partition. (Kafka:
+LeaderElectionCommand.scala, since 2.4; KIP-460)
 """
 
 import asyncio
@@ -34,7 +34,7 @@ _TYPES: Final = {"PREFERRED": 0, "UNCLEAN": 1}
 _TIMEOUT_MS: Final = 30_000
 
 Outcomes = Mapping[TopicPartition, KafkaException | None]
-"""The error of each partition. None: it has a new leader."""
+"""The error of each partition. None: the election succeeded."""
 
 
 def _election_type(text: str) -> str:
@@ -44,7 +44,7 @@ def _election_type(text: str) -> str:
 
 
 class LeaderElectionOptions:
-    """The command line of the tool, and which options fit together."""
+    """The tool's command-line options, and the rules about which options fit together."""
 
     def __init__(self) -> None:
         self.parser = parser = OptionParser()
@@ -100,7 +100,7 @@ class LeaderElectionOptions:
             raise command_failed("Option partition is only allowed if topic is used")
 
     def partitions(self, given: OptionSet) -> list[TopicPartition] | None:
-        """Return the partitions to elect; None means all. Raises ToolError."""
+        """Return the partitions for which to elect a leader. None means all. Raises ToolError."""
         if given.has(self.topic):
             return [TopicPartition(given.one(self.topic), given.one(self.partition))]
         path = given.value(self.json_file)
@@ -114,10 +114,10 @@ class LeaderElectionOptions:
 
 
 def error_of(answer: "ElectLeadersResponse") -> Errors:
-    """Return the error. A broker that is not the controller reports it for each partition, not for
-    the whole request.
+    """Return the response's error: NOT_CONTROLLER if any partition has it.
 
-    Another broker must then be asked.
+    A broker that is not the controller gives this error for each partition, not for the whole
+    request. Another broker must then get the request.
     """
     codes = [
         answer.error_code,
@@ -133,9 +133,9 @@ def error_of(answer: "ElectLeadersResponse") -> Errors:
 async def elect(
     servers: str, client_id: str, election_type: str, partitions: Sequence[TopicPartition] | None
 ) -> Outcomes:
-    """Ask the controller.
+    """Send the request to the controller and return its results.
 
-    Raises ToolError if nobody answers, KafkaException if the request as a whole is refused.
+    Raises ToolError if no broker answers, KafkaException if the whole request is refused.
     """
     from kafka_edu.clients.admin.brokers import raise_for
     from kafka_edu.protocol.messages.elect_leaders import (
@@ -173,7 +173,7 @@ async def elect(
 
 
 def say(outcomes: Outcomes, election_type: str) -> None:
-    """Print the result of each partition. Raises ToolError if one has failed."""
+    """Print the result of each partition. Raises ToolError if an election has failed."""
     elected = [str(tp) for tp, error in outcomes.items() if error is None]
     not_needed = [
         str(tp)

@@ -1,6 +1,6 @@
-"""The Java clients' properties, translated for librdkafka, which the performance tools use.
+"""Translate the Java clients' properties for librdkafka, which the performance tools use.
 
-Most of its settings have Java's names.
+Most of librdkafka's settings have Java's names.
 """
 
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ _RENAMED: Final = {
     "receive.buffer.bytes": "socket.receive.buffer.bytes",
     "send.buffer.bytes": "socket.send.buffer.bytes",
 }
-#: Without a counterpart, or without a meaning for a client without Java classes.
+#: Properties of the Java clients that are ignored: librdkafka lacks or does not need them.
 _NOT_TAKEN: Final = frozenset(
     {
         "interceptor.classes",
@@ -29,10 +29,10 @@ _NOT_TAKEN: Final = frozenset(
 
 
 def librdkafka_config(properties: Mapping[str, str]) -> dict[str, str | int | float | bool | None]:
-    """Return librdkafka's settings.
+    """Return the settings for librdkafka.
 
-    buffer.memory, in bytes, becomes queue.buffering.max.kbytes. librdkafka keeps its own limit for
-    the number of waiting records.
+    buffer.memory (bytes) becomes queue.buffering.max.kbytes. librdkafka keeps its own limit for the
+    number of waiting records.
     """
     config: dict[str, str | int | float | bool | None] = {"log_level": 0}
     for name, value in properties.items():

@@ -1,4 +1,7 @@
-"""Show the contents of log dirs (Kafka: kafka-log-dirs.sh, LogDirsCommand.scala; KIP-113)."""
+"""Show the contents of brokers' log directories (Kafka: kafka-log-dirs.sh).
+
+(Kafka: LogDirsCommand.scala; KIP-113)
+"""
 
 import asyncio
 import json
@@ -15,17 +18,20 @@ if TYPE_CHECKING:
 
 PURPOSE: Final = "This tool helps to query log directory usage on the specified brokers."
 CLIENT_ID: Final = "log-dirs-tool"
-#: The oldest form of the answer's format, and the only one.
+#: The version number in the tool's JSON output. There is only this version.
 FORMAT_VERSION: Final = 1
 
 
 def parse_brokers(text: str) -> list[int]:
-    """Parse `0,1,2`. Empty parts are ignored. Raises NumberError."""
+    """Parse broker ids such as `0,1,2`. Empty parts are ignored. Raises NumberError."""
     return [java_integer(word) for word in text.split(",") if word]
 
 
 def described(result: "DescribeLogDirsResult", topics: Collection[str]) -> dict[str, object]:
-    """Return one log dir as the tool's JSON has it, with only `topics`, or all if it is empty."""
+    """Return one log directory in the form of the tool's JSON output.
+
+    It has only partitions of `topics`, or all partitions if `topics` is empty.
+    """
     error = java_class(KafkaException(Errors.of(result.error_code))) if result.error_code else None
     partitions = [
         {
@@ -73,7 +79,7 @@ async def _describe(servers: str, topics: Collection[str], wanted: list[int] | N
                         DescribeLogDirsResponse,
                     )
                 )
-            except OSError as error:  # paused, for example, or it ended just now
+            except OSError as error:  # the broker is paused or has just ended
                 raise _unanswered(
                     f"broker {broker_id} does not answer: {cause_of(error)}"
                 ) from None

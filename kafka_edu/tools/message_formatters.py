@@ -1,8 +1,8 @@
-"""Kafka's formatters for console-consumer, by the names of their Java classes (Kafka:
-ConsoleConsumer.scala, GroupMetadataManager.scala, TransactionLog.scala).
+"""Kafka's formatters for console-consumer, by the names of their Java classes.
 
-A formatter is a function from a record to the bytes to write, including the end of the line. For a
-record of another kind it returns no bytes.
+A formatter is a function from a record to the bytes to write, including the end of the line. It
+returns no bytes for a record of a kind that it does not know. (Kafka: ConsoleConsumer.scala,
+GroupMetadataManager.scala, TransactionLog.scala)
 """
 
 import struct
@@ -30,14 +30,14 @@ M = TypeVar("M", bound=Message)
 
 
 class Record(Protocol):
-    """A record as kafka-python returns it."""
+    """A record, with the fields that kafka-python returns."""
 
     topic: str
     partition: int
     offset: int
     timestamp: int
     timestamp_type: int | None
-    """0 CreateTime, 1 LogAppendTime, None: no timestamp."""
+    """The timestamp's type: 0 CreateTime, 1 LogAppendTime. None: there is no timestamp."""
     key: bytes | None
     value: bytes | None
 
@@ -45,7 +45,9 @@ class Record(Protocol):
 Formatter = Callable[[Record], bytes]
 _TIMESTAMP_TYPES: Final = {0: "CreateTime", 1: "LogAppendTime"}
 _DESERIALIZERS_PACKAGE: Final = "org.apache.kafka.common.serialization."
-#: Numbers are big-endian and of a fixed size. The text is Java's toString.
+#: Deserializers of numbers. The bytes are big-endian and of a fixed size.
+#:
+#: The text is the one of Java's toString.
 _NUMBERS: Final = {
     "IntegerDeserializer": ">i",
     "LongDeserializer": ">q",
@@ -56,7 +58,7 @@ _NUMBERS: Final = {
 
 
 def formatter(class_name: str, properties: Properties) -> Formatter:
-    """Return the formatter of that name. Raises ToolError(ClassNotFoundException)."""
+    """Return the formatter with this class name. Raises ToolError(ClassNotFoundException)."""
     make = _FORMATTERS.get(class_name)
     if make is None:
         raise ToolError("java.lang.ClassNotFoundException", class_name)
@@ -66,8 +68,8 @@ def formatter(class_name: str, properties: Properties) -> Formatter:
 class DefaultMessageFormatter:
     """Kafka's default formatter.
 
-    Its properties: print.timestamp, print.key, print.value (true), key.separator (tab),
-    line.separator, key.deserializer, value.deserializer.
+    Its properties are: print.timestamp, print.key, print.value (default true), key.separator
+    (default tab), line.separator, key.deserializer, value.deserializer.
     """
 
     def __init__(self, properties: Properties) -> None:
@@ -99,8 +101,9 @@ def _is_true(text: str) -> bool:
 
 
 def deserializer(class_name: str) -> Callable[[bytes], bytes]:
-    """Return a function from a record's bytes to the bytes to show. Raises
-    ToolError(ClassNotFoundException).
+    """Return a function that turns the bytes of a key or value into the bytes to show.
+
+    Raises ToolError(ClassNotFoundException).
     """
     name = class_name.removeprefix(_DESERIALIZERS_PACKAGE)
     if name in ("", "StringDeserializer", "ByteArrayDeserializer", "BytesDeserializer"):
@@ -122,8 +125,9 @@ def deserializer(class_name: str) -> Callable[[bytes], bytes]:
 
 
 def _of_log(read: Callable[[bytes, bytes | None], str]) -> Callable[[Properties], Formatter]:
-    """Return a formatter for an internal topic's records. `read` gives the line, empty for another
-    kind of key.
+    """Return a maker of formatters for the records of an internal topic.
+
+    `read` returns the line for a record's key and value. It returns "" for a key of another kind.
     """
 
     def show(record: Record) -> bytes:

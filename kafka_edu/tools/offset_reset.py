@@ -1,7 +1,7 @@
-"""The new offsets of a group (Kafka: ConsumerGroupCommand.prepareOffsetsToReset; KIP-122).
+"""Find the new offsets when a group is reset (ConsumerGroupCommand.prepareOffsetsToReset; KIP-122).
 
-An offset given as a number is kept within the log. One beyond its end becomes its end, with a
-warning.
+A given offset must lie within the log. An offset beyond the log's end becomes the end, and one
+before its start becomes the start, with a warning.
 """
 
 import calendar
@@ -30,7 +30,7 @@ _DATETIME: Final = re.compile(
 
 
 class OffsetReset:
-    """One reset of one group."""
+    """A reset of one group's offsets."""
 
     def __init__(self, options: GroupOptions, given: OptionSet, service: GroupService) -> None:
         self._options = options
@@ -38,9 +38,9 @@ class OffsetReset:
         self._service = service
 
     async def run(self) -> Offsets:
-        """Return the new offsets, ordered by name. With --execute they are committed already.
+        """Return the new offsets, sorted by topic and partition. With --execute, also commit them.
 
-        A group with members gets nothing.
+        A group with members gets no new offsets.
         """
         o, given = self._options, self._given
         group = given.one(o.group)
@@ -150,12 +150,12 @@ def _within(tp: TopicPartition, offset: int, start: int, end: int) -> int:
 
 
 def export_text(offsets: Offsets) -> str:
-    """Format CSV, as --from-file reads it."""
+    """Return the offsets as CSV text, which --from-file can read."""
     return "".join(f"{tp.topic},{tp.partition},{offset}\n" for tp, offset in offsets.items())
 
 
 def parse_plan(text: str) -> Offsets:
-    """Parse lines of topic,partition,offset. Raises ToolError, NumberError."""
+    """Parse lines of the form topic,partition,offset. Raises ToolError, NumberError."""
     plan = {}
     for line in text.rstrip("\n").split("\n"):
         fields = [field.strip() for field in line.split(",")]
@@ -166,8 +166,9 @@ def parse_plan(text: str) -> Offsets:
 
 
 def parse_datetime(text: str) -> int:
-    """Parse `2018-01-31T12:00:00.000` into ms since 1970, as UTC unless a zone follows. Raises
-    ToolError.
+    """Parse `2018-01-31T12:00:00.000` into ms since 1970. Raises ToolError.
+
+    The time is UTC unless a time zone follows.
     """
     found = _DATETIME.fullmatch(text)
     if found is None:
@@ -184,7 +185,7 @@ def parse_datetime(text: str) -> int:
         if zone == "Z"
         else (int(zone[1:3]) * 60 + int(zone[3:].lstrip(":") or 0)) * (-1 if zone[0] == "-" else 1)
     )
-    # as Java's lenient calendar: the 32nd of January is the 1st of February
+    # As in Java's lenient calendar, the 32nd of January is the 1st of February.
     date = datetime(year, 1, 1, tzinfo=UTC)
     months = date.month - 1 + month - 1
     date = date.replace(year=year + months // 12, month=months % 12 + 1)
@@ -199,9 +200,9 @@ def parse_datetime(text: str) -> int:
 
 
 def before(now_s: float, duration: str) -> int:
-    """Return the time that long before now, in ms since 1970. Months and years are the calendar's.
+    """Return the time that lies `duration` before now, in ms since 1970. Raises ToolError.
 
-    Raises ToolError.
+    Months and years have the lengths of the calendar.
     """
     found = _DURATION.fullmatch(duration)
     if found is None or duration.rstrip("T") in ("P", "-P") or duration.endswith("T"):

@@ -1,13 +1,14 @@
-"""Options as Kafka's tools read them (joptsimple's OptionParser without abbreviations; Kafka:
-CommandLineUtils.scala).
+"""Parse command lines as Kafka's tools do.
+
+(joptsimple's OptionParser without abbreviations; Kafka: CommandLineUtils.scala)
 
     --topic web    --topic=web    -topic web    --force    --topic a --topic b
     words that belong to no option are ignored
 
-An option with a required argument takes the next word, whatever it looks like. One with an optional
-argument takes only a word that is not an option. Names are never abbreviated. A value is converted
-when it is used. A wrong number is therefore an error when the tool needs it, as in Kafka, so it may
-come after a warning or not at all.
+An option with a required argument takes the next word, whatever it looks like. An option with an
+optional argument takes the next word only if that word is not an option. Names are never
+abbreviated. A value is converted only when it is used. So a wrong number is reported when the tool
+needs it, as in Kafka: perhaps after a warning, or not at all.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -18,9 +19,9 @@ T = TypeVar("T")
 
 
 class OptionError(Exception):
-    """A command line that cannot be parsed.
+    """A command line cannot be parsed.
 
-    The text is joptsimple's. `kind` names its exception, such as `UnrecognizedOption`.
+    The message is joptsimple's. `kind` names joptsimple's exception, such as `UnrecognizedOption`.
     """
 
     def __init__(self, kind: str, message: str) -> None:
@@ -29,20 +30,21 @@ class OptionError(Exception):
 
 
 class NumberError(ValueError):
-    """A word that is not a number. The text is that of Java's NumberFormatException."""
+    """A word is not a number. The message is the one of Java's NumberFormatException."""
 
     def __init__(self, word: str) -> None:
         super().__init__(f'For input string: "{word}"')
 
 
 class UsageError(Exception):
-    """A command line that makes no sense. The text is shown, then all options (Kafka:
-    CommandLineUtils.printUsageAndDie).
+    """The options do not fit together. The tool prints this message and then all options.
+
+    (Kafka: CommandLineUtils.printUsageAndDie)
     """
 
 
 class Takes(Enum):
-    """Whether an option has an argument."""
+    """Whether an option takes an argument."""
 
     NOTHING = "nothing"
     REQUIRED = "required"
@@ -50,10 +52,10 @@ class Takes(Enum):
 
 
 class Option(Generic[T]):
-    """One option.
+    """One option of a tool.
 
-    `description` may be a function if the text is expensive to make. `described_as` names the
-    argument in the usage text.
+    `description` may be a function if its text takes long to make. `described_as` is the name of
+    the argument in the usage text.
     """
 
     def __init__(
@@ -82,24 +84,24 @@ class Option(Generic[T]):
         self.available_unless = available_unless
 
     def __str__(self) -> str:
-        """Format it as Kafka's messages show it: `[topic]`."""
+        """Return the option as Kafka's messages show it: `[topic]`."""
         return f"[{self.name}]"
 
 
 class Named(Protocol):
-    """An option of any type."""
+    """An option with a value of any type. Only its name is used."""
 
     @property
     def name(self) -> str: ...
 
 
 class OptionSet:
-    """The options of a command line, with their values."""
+    """The options that were given on a command line, with their values."""
 
     def __init__(self) -> None:
         self._given: dict[str, list[str]] = {}
         self.order: list[str] = []
-        """The names of the options in their order."""
+        """The names of the given options, in the order of the command line."""
 
     def add(self, name: str, argument: str | None) -> None:
         self.order.append(name)
@@ -111,8 +113,9 @@ class OptionSet:
         return option.name in self._given
 
     def values(self, option: Option[T]) -> list[T]:
-        """Return all values in order, or the default if there are none. Raises OptionError for one
-        that cannot be converted.
+        """Return all values of an option in order, or the default if there are none.
+
+        Raises OptionError for a value that cannot be converted.
         """
         texts = self._given.get(option.name)
         if not texts:
@@ -122,7 +125,7 @@ class OptionSet:
         return [_converted(option, text) for text in texts]
 
     def value(self, option: Option[T]) -> T | None:
-        """Return the only value, the default, or None. Raises OptionError if there are several."""
+        """Return an option's only value, its default, or None. Raises OptionError for several."""
         values = self.values(option)
         if len(values) > 1:
             raise OptionError(
@@ -132,7 +135,7 @@ class OptionSet:
         return values[0] if values else None
 
     def one(self, option: Option[T]) -> T:
-        """Return the value of an option that has a default, or whose presence was checked."""
+        """Return the value of an option that has a default or is known to be given."""
         value = self.value(option)
         if value is None:
             raise ValueError(f"there is no value for --{option.name}: it should have been checked")
@@ -149,7 +152,10 @@ def _converted(option: Option[T], text: str) -> T:
 
 
 def java_integer(text: str, bits: int = 31) -> int:
-    """Parse as Java's Integer.parseInt; with `bits` 63 as Long.parseLong. Raises NumberError."""
+    """Parse an integer as Java's Integer.parseInt does. Raises NumberError.
+
+    With `bits` 63 it parses as Long.parseLong does.
+    """
     digits = text[1:] if text[:1] in ("+", "-") else text
     if not digits.isdecimal() or not -(1 << bits) <= int(text) < 1 << bits:
         raise NumberError(text)
@@ -213,7 +219,7 @@ class OptionParser:
     def integer(
         self, name: str, description: str, described_as: str = "", *, default: int | None = None
     ) -> Option[int]:
-        """Declare an option with a Java Integer."""
+        """Declare an option whose value is a Java Integer."""
         return self._accept(
             Option(
                 name,
@@ -234,7 +240,7 @@ class OptionParser:
         default: int | None = None,
         takes: Takes = Takes.REQUIRED,
     ) -> Option[int]:
-        """Declare an option with a Java Long."""
+        """Declare an option whose value is a Java Long."""
         return self._accept(
             Option(
                 name,
@@ -255,13 +261,16 @@ class OptionParser:
         type_name: str,
         described_as: str = "",
     ) -> Option[str]:
-        """Declare an option with one of several words. `convert` raises ValueError for others."""
+        """Declare an option that allows only certain words.
+
+        `convert` raises ValueError for all other words.
+        """
         return self._accept(
             Option(name, description, convert, type_name=type_name, described_as=described_as)
         )
 
     def parse(self, words: Sequence[str]) -> OptionSet:
-        """Parse the words. Raises OptionError."""
+        """Parse the words of a command line. Raises OptionError."""
         found = OptionSet()
         at = 0
         while at < len(words):
@@ -288,8 +297,9 @@ class OptionParser:
         return found
 
     def _first_unknown(self, cluster: str) -> str:
-        """Return the first unknown letter. A word with one dash may be several options of one
-        letter each.
+        """Return the first letter that is no option.
+
+        A word with one dash may stand for several options of one letter each.
         """
         return next((letter for letter in cluster if letter not in self.options), cluster)
 
@@ -297,7 +307,7 @@ class OptionParser:
     def _take(
         option: Option[object], inline: str, following: Sequence[str], found: OptionSet
     ) -> int:
-        """Note the option. Return how many of the following words are its argument."""
+        """Note a given option. Return how many following words are its argument: 0 or 1."""
         if option.takes is Takes.NOTHING:
             found.add(option.name, None)
         elif inline:
@@ -314,7 +324,7 @@ class OptionParser:
         return 0
 
     def _check_available(self, found: OptionSet) -> None:
-        """Check options that need another option, or exclude one."""
+        """Check the rules for options that require another option, or exclude one."""
         forbidden = [
             option.name
             for option in self.options.values()
@@ -337,9 +347,9 @@ def _looks_like_an_option(word: str) -> bool:
 
 
 def _may_follow(option: Option[object], following: Sequence[str]) -> bool:
-    """Return whether the next word is the argument of an option that can do without one.
+    """Return whether the next word is the argument of an option with an optional argument.
 
-    It is if it is not an option, or if it is a number where a number is expected.
+    It is the argument if it is not an option, or if it is a number and the option takes a number.
     """
     if not following:
         return False
@@ -351,14 +361,14 @@ def _may_follow(option: Option[object], following: Sequence[str]) -> bool:
 
 
 def check_required(options: OptionSet, *required: Named) -> None:
-    """Raise UsageError for the first of `required` that is missing."""
+    """Raise UsageError for the first option of `required` that was not given."""
     for option in required:
         if not options.has(option):
             raise UsageError(f'Missing required argument "{option}"')
 
 
 def check_invalid(options: OptionSet, used: Named, invalid: Iterable[Named]) -> None:
-    """Raise UsageError if `used` is given together with one of `invalid`."""
+    """Raise UsageError if `used` was given together with one of `invalid`."""
     if options.has(used):
         for option in invalid:
             if options.has(option):
@@ -366,9 +376,9 @@ def check_invalid(options: OptionSet, used: Named, invalid: Iterable[Named]) -> 
 
 
 def parse_key_values(pairs: Iterable[str]) -> dict[str, str]:
-    """Parse `key=value` pairs. `key` alone has the empty value.
+    """Parse `key=value` pairs. A `key` without `=` gets an empty value.
 
-    Raises InvalidProperties for more than one `=` (Kafka: parseKeyValueArgs).
+    Raises InvalidPropertiesError for more than one `=` (Kafka: parseKeyValueArgs).
     """
     given = list(pairs)
     properties = {}
@@ -383,4 +393,4 @@ def parse_key_values(pairs: Iterable[str]) -> dict[str, str]:
 
 
 class InvalidPropertiesError(Exception):
-    """A --property that is not key=value. The text is Kafka's."""
+    """The value of a --property is not of the form key=value. The message is Kafka's."""

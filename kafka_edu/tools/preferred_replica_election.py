@@ -1,8 +1,8 @@
-"""Give leadership back to the preferred replicas (Kafka: kafka-preferred-replica-election.sh,
-PreferredReplicaLeaderElectionCommand.scala of 2.0).
+"""Make the preferred replicas leaders again (Kafka: kafka-preferred-replica-election.sh).
 
-It writes /admin/preferred_replica_election and exits. The controller sees the znode, elects, and
-deletes it. Like Kafka's tool, it exits with 0 even if it fails.
+It writes the znode /admin/preferred_replica_election and exits. The controller reads the znode,
+elects leaders, and deletes the znode. Like Kafka's tool, it exits with 0 even after a failure.
+(Kafka: PreferredReplicaLeaderElectionCommand.scala of 2.0)
 """
 
 import asyncio
@@ -29,8 +29,9 @@ PURPOSE: Final = (
 
 
 async def order_elections(connect: str, wanted: Sequence[TopicPartition] | None) -> None:
-    """Write the order for those of `wanted` (None: all partitions) that exist, and print it. Raises
-    ToolError.
+    """Write the znode with those of the `wanted` partitions that exist, and print them.
+
+    `wanted` None means all partitions. Raises ToolError.
     """
     from kafka_edu.tools.zookeeper import zookeeper
     from kafka_edu.zk.zk_client import ZkError, ZkErrorCode

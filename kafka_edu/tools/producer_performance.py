@@ -1,8 +1,8 @@
-"""Send many records and report the speed (Kafka: kafka-producer-perf-test.sh,
-ProducerPerformance.java).
+"""Send many records and report the speed (Kafka: kafka-producer-perf-test.sh).
 
-It uses librdkafka, so it measures a broker together with that client. Latency runs from the call
-that sends a record to the call that reports its ack.
+It uses librdkafka, so it measures a broker together with that client. The latency is the time from
+the call that sends a record to the call that reports its acknowledgement. (Kafka:
+ProducerPerformance.java)
 """
 
 import argparse
@@ -31,7 +31,7 @@ _FLUSH_S: Final = 600.0
 
 
 class _Parser(argparse.ArgumentParser):
-    """A wrong command line gives exit code 1, as with Kafka's tool, and not 2."""
+    """Exits with 1 for a wrong command line, as Kafka's tool does. argparse would exit with 2."""
 
     def error(self, message: str) -> NoReturn:
         self.print_usage(sys.stderr)
@@ -39,7 +39,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 class Arguments(argparse.Namespace):
-    """The command line, parsed."""
+    """The parsed command line."""
 
     topic: str
     num_records: int
@@ -116,8 +116,9 @@ def argument_parser() -> argparse.ArgumentParser:
 
 
 class Stats:
-    """Latencies in ms, in total and for the last five seconds. At most half a million are kept for
-    the percentiles.
+    """The latencies (ms) of the whole run, and of the last five seconds.
+
+    At most half a million latencies are kept, for the percentiles.
     """
 
     def __init__(self, records: int, now_ms: int) -> None:
@@ -128,7 +129,7 @@ class Stats:
         self._window_count = self._window_bytes = self._window_ms = self._window_most_ms = 0
 
     def record(self, latency_ms: int, size: int, now_ms: int) -> None:
-        """Count one record that was acked or has failed."""
+        """Count one record that was acknowledged or has failed."""
         if self._count % self._sampling == 0:
             self._samples.append(latency_ms)
         self._count += 1
@@ -174,7 +175,7 @@ def now_ms() -> int:
 
 
 class Run:
-    """One run of the tool. Owned by one thread: librdkafka reports acks while it is polled."""
+    """One run of the tool. One thread owns it: librdkafka reports acknowledgements in `poll`."""
 
     def __init__(
         self, producer: "Producer", arguments: Arguments, payloads: Sequence[bytes]
@@ -221,12 +222,12 @@ class Run:
             try:
                 self._producer.produce(self._arguments.topic, payload, on_delivery=on_delivery)
                 break
-            except BufferError:  # its queue is full
+            except BufferError:  # the producer's queue is full
                 self._producer.poll(0.05)
         self._producer.poll(0)
 
     def _throttle(self, number: int) -> None:
-        """Wait while more was sent than --throughput allows."""
+        """Wait until no more records have been sent than --throughput allows."""
         target = self._arguments.throughput
         while target > 0 and number * 1000 > target * (now_ms() - self._start_ms):
             self._producer.poll(0.001)

@@ -1,8 +1,8 @@
-"""reassign-partitions through the brokers, as since 2.5 (Kafka: ReassignPartitionsCommand.scala of
-2.8.2; KIP-455).
+"""Reassign partitions by requests to the brokers, as Kafka's tool does since 2.5.
 
-The controller accepts wishes for each partition, even during running moves, and lists and cancels
-them. Nothing is kept in a znode of its own.
+The controller accepts a new assignment for each partition, even during a running reassignment. It
+also lists and cancels running reassignments. No znode of its own is needed. (Kafka:
+ReassignPartitionsCommand.scala of 2.8.2; KIP-455)
 """
 
 import asyncio
@@ -70,13 +70,14 @@ _IN_THE_WAY: Final = (
 
 
 class TerseError(Exception):
-    """A message shown as it is, without the name of an exception (Kafka:
-    TerseReassignmentFailureException).
+    """A failure whose message is printed without the name of an exception.
+
+    (Kafka: TerseReassignmentFailureException)
     """
 
 
 class BrokerReassignments:
-    """One call of the tool. Methods raise ToolError, TerseError, KafkaException, OSError."""
+    """One run of the tool. Its methods raise ToolError, TerseError, KafkaException, OSError."""
 
     def __init__(self, brokers: Brokers) -> None:
         self._brokers = brokers
@@ -99,7 +100,10 @@ class BrokerReassignments:
     async def _alter(
         self, wanted: Mapping[TopicPartition, Sequence[int] | None]
     ) -> dict[TopicPartition, KafkaException]:
-        """Ask the controller. Return the refused partitions."""
+        """Send new assignments to the controller. Return the partitions that it refused.
+
+        None in place of replicas cancels the partition's reassignment.
+        """
         topics: dict[str, list[ReassignablePartition]] = {}
         for tp, target in sorted(wanted.items()):
             wish = ReassignablePartition(
@@ -127,8 +131,9 @@ class BrokerReassignments:
     async def _current(
         self, topics: Collection[str], *, needed: bool
     ) -> dict[TopicPartition, tuple[int, ...]]:
-        """Return the present assignment. Raises UNKNOWN_TOPIC_OR_PARTITION for a `needed` topic
-        that does not exist.
+        """Return the present assignment of these topics.
+
+        If `needed` is true, a topic that does not exist raises UNKNOWN_TOPIC_OR_PARTITION.
         """
         current: dict[TopicPartition, tuple[int, ...]] = {}
         for topic in (await self._brokers.metadata(sorted(topics))).topics if topics else ():
@@ -219,7 +224,10 @@ class BrokerReassignments:
         current: Mapping[TopicPartition, tuple[int, ...]],
         throttle: Throttle,
     ) -> None:
-        """Limit the running moves too: their topics' lists are written again."""
+        """Set the throttle for the new reassignments and the running ones.
+
+        The lists of throttled replicas of their topics are written again.
+        """
         if throttle.inter_broker >= 0:
             leaders: dict[TopicPartition, tuple[int, ...]] = {}
             followers: dict[TopicPartition, tuple[int, ...]] = {}
@@ -275,7 +283,7 @@ class BrokerReassignments:
             )
 
     async def _configure(self, kind: int, name: str, values: Mapping[str, str | None]) -> None:
-        """Set the keys with a value, delete those without.
+        """Set the configs that have a value, and delete those with None.
 
         A broker's own configs are sent to that broker. A broker that is down is left out.
         """
@@ -335,7 +343,7 @@ class BrokerReassignments:
             await self._clear_throttles(proposal)
 
     async def cancel(self, text: str, preserve_throttles: bool) -> None:
-        """Cancel only what the file names, and only moves in progress."""
+        """Cancel the reassignments of the partitions in the file, as far as they are running."""
         proposal = parse_proposal(text)
         running = await self._running()
         chosen: dict[TopicPartition, None] = {
@@ -385,7 +393,7 @@ class BrokerReassignments:
 
 
 def log_dir_words(replica: Replica, found: LogDirs | None, wanted: str) -> str:
-    """Return the text about a replica that should be in the log dir `wanted`. Pure."""
+    """Return the text about a replica that should be in the log directory `wanted`. Pure."""
     partition = f"Partition {replica.topic}-{replica.partition}"
     match found:
         case None:
@@ -416,7 +424,7 @@ def log_dir_words(replica: Replica, found: LogDirs | None, wanted: str) -> str:
 
 
 def _in_execution(error: KafkaException) -> ToolError:
-    """Format the error as the Java client shows the end of a future."""
+    """Return the error in the form in which Java shows the failure of a future."""
     return ToolError(
         "java.util.concurrent.ExecutionException", f"{java_class(error)}: {error.message}"
     )

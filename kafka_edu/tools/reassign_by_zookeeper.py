@@ -1,9 +1,9 @@
-"""reassign-partitions through ZooKeeper, as 2.0's tool does (Kafka: ReassignPartitionsCommand.scala
-of 2.0.1).
+"""Reassign partitions through ZooKeeper, as Kafka's tool of 2.0 does.
 
-It reads the topics' znodes, writes throttles as configs, and writes the order into
-/admin/reassign_partitions, which the controller carries out. Only one order can exist at a time.
-While one exists, --execute changes only the throttle.
+It reads the topics' znodes, writes throttles as configs, and writes the wanted assignment into
+/admin/reassign_partitions. The controller carries it out. Only one reassignment can exist at a
+time. While one exists, --execute changes only the throttle. (Kafka: ReassignPartitionsCommand.scala
+of 2.0.1)
 """
 
 import asyncio
@@ -50,9 +50,9 @@ _NO_BROKERS: Final = (
 
 
 class ZooKeeperReassignments:
-    """One call of the tool. `bootstrap` is needed only if log dirs are named; "" for none.
+    """One run of the tool. Its methods raise ToolError, AdminOperationError, ZkError.
 
-    Methods raise ToolError, AdminOperationError, ZkError.
+    `bootstrap`, the brokers' address, is needed only if log directories are named. "" means none.
     """
 
     def __init__(self, zk: KafkaZkClient, bootstrap: str) -> None:
@@ -122,7 +122,10 @@ class ZooKeeperReassignments:
         return proposal
 
     async def _throttle(self, proposal: Proposal, throttle: Throttle) -> None:
-        """Throttle topics whose replicas move: present replicas may send, new ones receive."""
+        """Write the lists of throttled replicas of the topics whose replicas move.
+
+        The present replicas are throttled when they send, and the new replicas when they receive.
+        """
         if throttle.inter_broker >= 0:
             current, proposed = await self._current(proposal.topics), proposal.partitions
             arriving = {
@@ -143,7 +146,7 @@ class ZooKeeperReassignments:
             print(f"The replica-alter-dir throttle limit was set to {throttle.log_dirs} B/s")
 
     async def _limit(self, proposal: Proposal, throttle: Throttle) -> None:
-        """Set the rates on every broker that has or gets a replica."""
+        """Set the throttle's rates on every broker that has or gets a replica."""
         rates = (
             dict.fromkeys(THROTTLED_RATES, str(throttle.inter_broker))
             if throttle.inter_broker >= 0
@@ -159,9 +162,12 @@ class ZooKeeperReassignments:
             await self._admin.change_entity_config("brokers", str(broker_id), {**configs, **rates})
 
     async def _order(self, proposal: Proposal, timeout_ms: int) -> bool:
-        """Write the order. Return whether all replicas were in their log dirs in time.
+        """Write the wanted assignment.
 
-        With log dirs, the brokers are informed first, and again until all replicas exist.
+        Return whether all replicas got into their log directories in time.
+
+        If log directories are named, they are first sent to the brokers, and again until all
+        replicas exist.
         """
         if proposal.log_dirs and not self._bootstrap:
             raise command_failed(_NO_BROKERS)
@@ -242,10 +248,9 @@ class ZooKeeperReassignments:
         return results
 
     async def _remove_throttle(self, topics: Sequence[str]) -> None:
-        """Remove the rates from all brokers, and the lists from these topics, after all replicas
-        arrived.
+        """Remove the throttle after all replicas have moved: rates and lists of throttled replicas.
 
-        The rates go from all brokers because nobody knows any more which ones had them.
+        The rates are removed from all brokers, because it is not known which brokers had them.
         """
         changed = False
         for broker_id in await self._zk.get_broker_ids():
@@ -269,7 +274,7 @@ class ZooKeeperReassignments:
 
 
 def log_dir_state(replica: Replica, found: LogDirs | None, wanted: str) -> tuple[str, str]:
-    """Return (state, text) of a replica that should be in the log dir `wanted`. Pure."""
+    """Return the state and text of a replica that should be in the log directory `wanted`. Pure."""
     on_broker = f"Partition {replica.topic}-{replica.partition} on broker {replica.broker_id}"
     nowhere = (
         f"Partition {replica.topic}-{replica.partition} is not found in any live log dir on broker"

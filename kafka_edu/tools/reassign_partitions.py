@@ -1,8 +1,8 @@
-"""Move partitions between brokers (Kafka: kafka-reassign-partitions.sh,
-ReassignPartitionsCommand.scala).
+"""Move partitions between brokers (Kafka: kafka-reassign-partitions.sh).
 
-With --zookeeper it orders the move in a znode, as 2.0's tool does. With --bootstrap-server alone it
-asks the controller, as 2.8's does, and can list and cancel.
+With --zookeeper it writes the wanted assignment into a znode, as Kafka's tool of 2.0 does. With
+only --bootstrap-server it sends requests to the controller, as the tool of 2.8 does, and can also
+list and cancel. (Kafka: ReassignPartitionsCommand.scala)
 """
 
 import asyncio
@@ -40,7 +40,7 @@ _TOPICS_FILE: Final = (
 
 
 class ReassignPartitionsOptions:
-    """The command line of the tool, and which options fit together."""
+    """The tool's command-line options, and the rules about which options fit together."""
 
     def __init__(self) -> None:
         self.parser = parser = OptionParser()
@@ -227,7 +227,10 @@ async def _by_brokers(o: ReassignPartitionsOptions, given: OptionSet) -> None:
 
 
 def main(words: Sequence[str]) -> int:
-    """Return the exit code: with ZooKeeper 0 even for a failure, as 2.0's tool; with brokers 1."""
+    """Run the tool and return its exit code.
+
+    After a failure it is 1. With ZooKeeper it is 0 even after a failure, as with the tool of 2.0.
+    """
     options = ReassignPartitionsOptions()
 
     def run() -> int:

@@ -1,5 +1,6 @@
-"""The JSON files of reassign-partitions: which topics to move, and which brokers will hold each
-partition.
+"""Read the JSON files of reassign-partitions.
+
+One form says which topics to move. The other says which brokers will hold each partition.
 
     {"version":1,"topics":[{"topic":"web"}]}
     {"version":1,"partitions":[
@@ -28,7 +29,7 @@ ANY_LOG_DIR: Final = "any"
 
 
 class Replica(NamedTuple):
-    """One replica (Kafka: TopicPartitionReplica)."""
+    """A replica of a partition on one broker (Kafka: TopicPartitionReplica)."""
 
     topic: str
     partition: int
@@ -39,11 +40,11 @@ class Replica(NamedTuple):
 
 
 class Proposal(NamedTuple):
-    """The contents of a file, in its order."""
+    """A proposed assignment: the contents of a file, in the file's order."""
 
     entries: list[tuple[TopicPartition, tuple[int, ...]]]
     log_dirs: dict[Replica, str]
-    """Only where a dir is named."""
+    """The log directory of each replica for which the file names one."""
 
     @property
     def partitions(self) -> dict[TopicPartition, tuple[int, ...]]:
@@ -55,7 +56,7 @@ class Proposal(NamedTuple):
 
 
 def parse_topics(text: str) -> list[str]:
-    """Parse the topics to move. Raises ToolError."""
+    """Parse the names of the topics to move. Raises ToolError."""
     topics = [
         text_field(as_object(entry), "topic")
         for entry in as_list(parse_version_1(text).get("topics", []))
@@ -68,7 +69,7 @@ def parse_topics(text: str) -> list[str]:
 
 
 def parse_proposal(text: str) -> Proposal:
-    """Parse a proposed assignment and check its form only. Raises ToolError."""
+    """Parse a proposed assignment. Only its form is checked. Raises ToolError."""
     proposal = Proposal([], {})
     for entry in map(as_object, as_list(parse_version_1(text).get("partitions", []))):
         tp = partition_of(entry)
@@ -97,7 +98,7 @@ def parse_proposal(text: str) -> Proposal:
 
 
 def check_proposal(proposal: Proposal, when_empty: str) -> None:
-    """Check for errors that are wrong in any cluster. Raises ToolError."""
+    """Check for errors that can be found without a cluster. Raises ToolError."""
     if not proposal.entries:
         raise command_failed(when_empty)
     if not all(replicas for _, replicas in proposal.entries):
@@ -118,7 +119,7 @@ def check_proposal(proposal: Proposal, when_empty: str) -> None:
 
 
 def parse_brokers(text: str) -> list[int]:
-    """Parse `0,1,2`. Raises ToolError, NumberError."""
+    """Parse broker ids such as `0,1,2`. Raises ToolError, NumberError."""
     brokers = [java_integer(part) for part in text.split(",")]
     if twice := duplicates(brokers):
         raise command_failed(f"Broker list contains duplicate entries: {','.join(map(str, twice))}")
@@ -126,7 +127,7 @@ def parse_brokers(text: str) -> list[int]:
 
 
 def to_json(assignment: Mapping[TopicPartition, Sequence[int]]) -> str:
-    """Format a proposed assignment with any log dirs, ordered by topic and partition."""
+    """Format an assignment as JSON, sorted by topic and partition. Each log directory is "any"."""
     partitions = [
         {
             "topic": tp.topic,
@@ -140,5 +141,5 @@ def to_json(assignment: Mapping[TopicPartition, Sequence[int]]) -> str:
 
 
 def _list(values: Sequence[object]) -> str:
-    """Format a list as Scala shows one that it has read."""
+    """Format a list as Scala prints a list that it has parsed."""
     return f"Vector({', '.join(map(str, values))})"

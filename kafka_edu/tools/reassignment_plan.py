@@ -1,5 +1,6 @@
-"""The common part of both ways of reassign-partitions: the proposal, the throttles, and the printed
-assignments.
+"""The common part of both ways to reassign partitions (by ZooKeeper and by brokers).
+
+It has the proposed assignment, the throttles, and the printed assignments.
 """
 
 from collections.abc import Mapping, Sequence
@@ -26,7 +27,7 @@ Assignment = Mapping[TopicPartition, tuple[int, ...]]
 
 
 class Throttle(NamedTuple):
-    """Bytes per second. Negative: no throttle."""
+    """The limits of a reassignment in bytes per second. Negative: no limit."""
 
     inter_broker: int
     log_dirs: int
@@ -35,8 +36,9 @@ class Throttle(NamedTuple):
 def propose(
     current: Assignment, racks: Mapping[int, str | None], random: Random
 ) -> dict[TopicPartition, tuple[int, ...]]:
-    """Assign each topic again, with as many replicas as its first partition has. Raises
-    KafkaException.
+    """Return a new assignment for each topic. Raises KafkaException.
+
+    Each partition gets as many replicas as the topic's first partition has.
     """
     proposed: dict[TopicPartition, tuple[int, ...]] = {}
     for topic in dict.fromkeys(tp.topic for tp in current):
@@ -49,7 +51,7 @@ def propose(
 
 
 def print_current(assignment: Mapping[TopicPartition, Sequence[int]]) -> None:
-    """Print the present assignment, to return to, before anything begins."""
+    """Print the present assignment before a reassignment, so that the user can restore it."""
     print(
         f"Current partition replica assignment\n\n{to_json(assignment)}\n\nSave this to use as the"
         " --reassignment-json-file option during rollback"
@@ -65,9 +67,9 @@ def print_generated(
 
 
 def throttled(replicas: Mapping[TopicPartition, Sequence[int]], topic: str) -> str:
-    """Return a topic's value of {leader,follower}.replication.throttled.replicas.
+    """Return the value of {leader,follower}.replication.throttled.replicas for a topic.
 
-    `0:1,0:2,1:0` means partition:broker.
+    In `0:1,0:2,1:0`, each entry is partition:broker.
     """
     return ",".join(
         f"{tp.partition}:{broker_id}"

@@ -1,5 +1,6 @@
-"""Replicas and their wanted log dirs, for the tool reassign-partitions (KIP-113). Each broker is
-asked about its own.
+"""Find and change the log directories of replicas, for the tool reassign-partitions (KIP-113).
+
+Each broker gets a request about its own replicas.
 """
 
 from collections.abc import Collection, Mapping
@@ -23,17 +24,17 @@ from kafka_edu.tools.tool import command_failed, java_class, text_of
 
 
 class LogDirs(NamedTuple):
-    """Where a replica is, and where it is being moved to. "" means nowhere."""
+    """A replica's present log directory, and the one it is moving to. "" means none."""
 
     current: str = ""
     future: str = ""
 
 
 async def alter_log_dirs(brokers: Brokers, wanted: Mapping[Replica, str]) -> set[Replica]:
-    """Order each replica into its log dir. Return the replicas that are there or on their way.
+    """Request each replica's move into its log directory.
 
-    A replica that its broker does not have yet is left out. Raises ToolError for a replica that the
-    broker refuses.
+    Return the replicas that are there or on their way. A replica that its broker does not have yet
+    is left out. Raises ToolError for a replica that the broker refuses.
     """
     accepted: set[Replica] = set()
     for broker_id in sorted({replica.broker_id for replica in wanted}):
@@ -77,7 +78,7 @@ async def alter_log_dirs(brokers: Brokers, wanted: Mapping[Replica, str]) -> set
 async def describe_log_dirs(
     brokers: Brokers, replicas: Collection[Replica]
 ) -> dict[Replica, LogDirs]:
-    """Return where the replicas are. Those that are nowhere are left out."""
+    """Return the log directories of the replicas. Replicas that no broker has are left out."""
     found: dict[Replica, LogDirs] = {}
     for broker_id in sorted({replica.broker_id for replica in replicas} & set(brokers.nodes)):
         topics: dict[str, list[int]] = {}

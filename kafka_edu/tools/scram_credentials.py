@@ -1,5 +1,6 @@
-"""A user's password as ZooKeeper stores it, for the tool configs (Kafka:
-ConfigCommand.preProcessScramCredentials; RFC 5802; KIP-84).
+"""Turn a user's password into the form that ZooKeeper stores, for the tool `configs`.
+
+(Kafka: ConfigCommand.preProcessScramCredentials; RFC 5802; KIP-84)
 """
 
 import hashlib
@@ -21,8 +22,7 @@ _SALT_BYTES: Final = 20
 
 
 def with_scram_credentials(user: str, configs: Mapping[str, str]) -> dict[str, str]:
-    """Return `configs` with `iterations=8192,password=…` of each mechanism turned into the stored
-    form.
+    """Return `configs` with each `iterations=8192,password=…` turned into its stored form.
 
     Raises ToolError(IllegalArgumentException).
     """

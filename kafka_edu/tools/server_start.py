@@ -1,9 +1,9 @@
-"""Run a broker, in the foreground or in the background with -daemon (Kafka: kafka-server-start.sh,
-Kafka.scala).
+"""Run a broker, with -daemon in the background (Kafka: kafka-server-start.sh).
 
-With -daemon its output goes to kafkaServer.out in $LOG_DIR, or in <home>/logs
-(`kafka_edu.supervisor.cluster_folder`). The broker then has a session of its own and stays when the
-shell ends. Brokers of `cluster up` are started by their supervisor instead, and end with it.
+With -daemon the broker's output goes to kafkaServer.out in $LOG_DIR, or in <home>/logs
+(`kafka_edu.supervisor.cluster_folder`). The broker then has its own process session and keeps
+running when the shell ends. Brokers of `cluster up` are started by their supervisor instead, and
+end with it. (Kafka: Kafka.scala)
 """
 
 import os
@@ -37,9 +37,9 @@ def log_dir() -> Path:
 
 
 def _starts(properties: str, others: Sequence[str]) -> bool:
-    """Print the settings that do not do what they say, and return whether the broker could start.
+    """Return whether the broker can start. Print the settings that have no effect.
 
-    A broker in the background reports them only in its log.
+    A broker in the background reports such settings only in its log.
     """
     from kafka_edu.common.files import OsFileSystem
     from kafka_edu.server.config.kafka_config import ConfigFileError, load_config
@@ -56,8 +56,10 @@ def _starts(properties: str, others: Sequence[str]) -> bool:
 
 
 def main(words: Sequence[str]) -> int:
-    """Run the broker. In the foreground this process becomes the broker, so that a signal to it
-    reaches the broker.
+    """Run the broker.
+
+    In the foreground this process becomes the broker, so that signals to this process reach the
+    broker.
     """
     in_background = words[:1] == ["-daemon"]
     arguments = list(words[1:] if in_background else words)

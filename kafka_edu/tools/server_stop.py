@@ -1,9 +1,10 @@
-"""Stop brokers in good order, by SIGTERM (Kafka: kafka-server-stop.sh).
+"""Stop brokers in an orderly way with SIGTERM (Kafka: kafka-server-stop.sh).
 
-Kafka's script looks for the text `kafka.Kafka` in the output of `ps`, which is cut off (book 000
-§6.4.2). Here a process is a broker if one whole argument is the name of the broker's module, and
-the next one its properties file. Without a file, all brokers of this user on this machine are
-stopped, as by Kafka's script. With a file, only the broker that was started with it.
+Kafka's script looks for the text `kafka.Kafka` in the output of `ps`, which is truncated (book 000
+§6.4.2). This tool counts a process as a broker if one whole argument is the name of the broker's
+module and the next argument is its properties file. Without a file, it stops all brokers of this
+user on this machine, as Kafka's script does. With a file, it stops only the broker that was started
+with this file.
 """
 
 import os
@@ -29,7 +30,7 @@ class BrokerProcessFound(NamedTuple):
 
 
 def running_brokers() -> list[BrokerProcessFound]:
-    """Return this user's brokers, ordered by pid. O(processes)."""
+    """Return this user's running brokers, sorted by process id. O(processes)."""
     found = []
     for pid, arguments in all_commands():
         if BROKER_MODULE in arguments[:-1] and pid != os.getpid():
@@ -38,16 +39,16 @@ def running_brokers() -> list[BrokerProcessFound]:
 
 
 def all_commands() -> list[tuple[int, list[str]]]:
-    """Return pid and command line, argument by argument, of each process of this user."""
+    """Return the process id and the arguments of each process of this user."""
     return list(
         _commands_from_proc() if _PROC.joinpath("self/cmdline").exists() else _commands_from_ps()
     )
 
 
 def _commands_from_proc() -> Iterator[tuple[int, list[str]]]:
-    """Yield each process of this user with its complete command line.
+    """Yield each process of this user with its complete command line, from /proc.
 
-    It may be of any length and contain blanks.
+    Command lines may have any length and contain blanks.
     """
     for folder in _PROC.iterdir():
         if folder.name.isdecimal():
@@ -60,13 +61,14 @@ def _commands_from_proc() -> Iterator[tuple[int, list[str]]]:
                         .decode("utf-8", "surrogateescape")
                         .split("\0")[:-1],
                     )
-            except OSError:  # it has just ended
+            except OSError:  # the process has just ended
                 continue
 
 
 def _commands_from_ps() -> Iterator[tuple[int, list[str]]]:
-    """Yield the processes from `ps` with uncut lines, on systems without /proc. An argument with
-    blanks becomes several.
+    """Yield each process from the output of `ps`, for systems without /proc.
+
+    The lines are not truncated, but an argument with blanks becomes several arguments.
     """
     listed = subprocess.run(
         ["ps", "-xww", "-o", "pid=,args="], check=True, capture_output=True, text=True
@@ -77,7 +79,7 @@ def _commands_from_ps() -> Iterator[tuple[int, list[str]]]:
 
 
 def main(words: Sequence[str]) -> int:
-    """Return 1 if there was nothing to stop."""
+    """Run the tool. Return 1 if there was no broker to stop, else 0."""
     if "--help" in words:
         print(f"USAGE: {command_line('server-stop')} [server.properties]\n{PURPOSE}")
         return 0

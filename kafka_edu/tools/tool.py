@@ -1,8 +1,8 @@
-"""The common part of all tools: how they are called, how they fail, and the form of their log
-lines.
+"""The common part of all tools: how they are called, how they fail, and what they log.
 
-A tool is a function from its words to an exit code. It is a click command only so that `kafka-edu`
-finds it. `kafka_edu.tools.options` parses its words, as Kafka's tools do.
+A tool is a function from the words of its command line to an exit code. It is also a Click command,
+but only so that `kafka-edu` finds it. `kafka_edu.tools.options` parses its words, as Kafka's tools
+do.
 """
 
 import sys
@@ -32,7 +32,9 @@ from kafka_edu.tools.usage import usage
 if TYPE_CHECKING:
     from kafka_edu.clients.admin.brokers import Brokers
 
-#: By name, because a tool imports the modules that raise them only when it needs them.
+#: The Java exceptions for some Python exceptions, by the Python exception's name.
+#:
+#: Names are used because a tool imports the modules with these exceptions only when it needs them.
 _OTHER_JAVA_CLASSES: Final = {
     "AdminOperationError": "kafka.admin.AdminOperationException",
     "ConfigException": "org.apache.kafka.common.config.ConfigException",
@@ -40,8 +42,9 @@ _OTHER_JAVA_CLASSES: Final = {
 
 
 class ToolError(Exception):
-    """A failure, with the Java exception that Kafka's tool would show for it, such as
-    `kafka.admin.AdminOperationException`.
+    """A failure of a tool, with the Java exception that Kafka's tool would show for it.
+
+    For example `kafka.admin.AdminOperationException`.
     """
 
     def __init__(self, java_class: str, message: str) -> None:
@@ -61,7 +64,7 @@ def command_failed(message: str) -> ToolError:
     return ToolError("kafka.common.AdminCommandFailedException", message)
 
 
-#: Failures between a tool and brokers.
+#: The exceptions for failures between a tool and brokers.
 BROKER_FAILURES: Final = (AdminTimeoutError, BootstrapAddressError, KafkaException, OSError)
 
 
@@ -86,7 +89,7 @@ def failures() -> tuple[type[Exception], ...]:
 
 
 def java_class(error: Exception) -> str:
-    """Return the Java exception that stands for `error`."""
+    """Return the name of the Java exception that corresponds to `error`."""
     from kafka_edu.zk.zk_client import ZkError
 
     match error:
@@ -113,7 +116,7 @@ def java_class(error: Exception) -> str:
 
 
 def text_of(error: Exception) -> str:
-    """Return the error's text without its code."""
+    """Return the error's message without its error code."""
     from kafka_edu.zk.zk_client import ZkError
 
     match error:
@@ -136,8 +139,9 @@ def log_error(message: str, logger: str) -> None:
 
 
 def log_line(level: str, message: str, logger: str) -> None:
-    """Write a line as Kafka's tools log it by config/tools-log4j.properties: on standard error,
-    from WARN on.
+    """Write a log line to standard error in the form of Kafka's tools.
+
+    As with config/tools-log4j.properties, only levels from WARN on are written.
     """
     now = datetime.now()
     sys.stderr.write(
@@ -148,7 +152,7 @@ def log_line(level: str, message: str, logger: str) -> None:
 def connect_brokers(
     servers: str, client_id: str = "adminclient-1"
 ) -> "AbstractAsyncContextManager[Brokers]":
-    """Connect the admin client.
+    """Connect an admin client to the brokers.
 
     A bootstrap server that does not answer is logged as Kafka's tools log it.
     """
@@ -161,16 +165,16 @@ def connect_brokers(
 
 
 def warn_of_gaps(found: Iterable[object]) -> None:
-    """Name settings that do not do all that they say.
+    """Print the settings that do not have their full effect.
 
-    They go to standard error, because Kafka's tools have no such lines.
+    The lines go to standard error, because Kafka's tools do not print them.
     """
     for met in found:
         sys.stderr.write(f"WARNING: on kafka-edu's brokers {met}.\n")
 
 
 class ToolCommand(click.Command):
-    """Passes the words after the command's name to `run` unchanged."""
+    """A Click command that passes the words after its name to `run` unchanged."""
 
     def __init__(self, name: str, run: Callable[[Sequence[str]], int], help_line: str) -> None:
         super().__init__(name, help=help_line, add_help_option=False)
@@ -187,10 +191,10 @@ class ToolCommand(click.Command):
 def run_tool(
     parser: OptionParser, words: Sequence[str], run: Callable[[], int], purpose: str
 ) -> int:
-    """Return the exit code of `run`, or 1 after printing what Kafka's tools print for a wrong
-    command line.
+    """Run a tool and return its exit code.
 
-    `--help` shows the options, as it does since 2.4.
+    For a wrong command line, print the same as Kafka's tools and return 1. `--help` shows the
+    options, as Kafka's tools do since 2.4.
     """
     if "--help" in words:
         sys.stdout.write(f"{purpose}\n{usage(parser)}")
@@ -207,9 +211,9 @@ def run_tool(
 
 
 def read_text_file(path: str) -> str:
-    """Read a text file. Bytes that are not UTF-8 become U+FFFD, as in Java.
+    """Read a text file. Raises ToolError(FileNotFoundException).
 
-    Raises ToolError(FileNotFoundException).
+    Bytes that are not UTF-8 become U+FFFD, as in Java.
     """
     try:
         return Path(path).read_text(encoding="utf-8", errors="replace")
@@ -218,8 +222,9 @@ def read_text_file(path: str) -> str:
 
 
 def load_properties(path: str) -> dict[str, str]:
-    """Read a .properties file, as for --command-config, --producer.config and --consumer.config.
-    Raises ToolError.
+    """Read a .properties file. Raises ToolError.
+
+    --command-config, --producer.config and --consumer.config name such files.
     """
     from kafka_edu.server.config.properties_file import parse_properties
 
@@ -235,10 +240,9 @@ def load_properties(path: str) -> dict[str, str]:
 
 
 def properties_of(given: OptionSet, file: Option[str]) -> dict[str, str]:
-    """Return the contents of the .properties file that an option names, or nothing without the
-    option.
+    """Return the contents of the .properties file that an option names. Raises ToolError.
 
-    Raises ToolError.
+    Without the option, return an empty dictionary.
     """
     path = given.value(file)
     return load_properties(path) if path else {}

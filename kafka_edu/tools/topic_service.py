@@ -1,5 +1,6 @@
-"""Topics for the tool `topics`, through ZooKeeper or through brokers (Kafka: TopicCommand.scala,
-ZookeeperTopicService and AdminClientTopicService of 2.8).
+"""Operations on topics for the tool `topics`, through ZooKeeper or through brokers.
+
+(Kafka: TopicCommand.scala, ZookeeperTopicService and AdminClientTopicService of 2.8)
 """
 
 import contextlib
@@ -24,17 +25,18 @@ from kafka_edu.zk.zk_client import ZkError, ZkErrorCode
 
 
 class TopicService(Protocol):
-    """Operations on topics.
+    """The interface for operations on topics.
 
     Every method raises KafkaException, AdminOperationError, ToolError, ZkError or OSError.
     """
 
     where: str
-    """The place of the topics, such as `ZK path localhost:2181`."""
+    """Where the topics are, for messages, such as `ZK path localhost:2181`."""
 
     def created(self, topic: str) -> str:
-        """Return the tool's text about a created topic: with ZooKeeper as in 2.0, with brokers as
-        in 2.8.
+        """Return the tool's message about a created topic.
+
+        Through ZooKeeper it is the one of Kafka 2.0, through brokers the one of 2.8.
         """
         ...
 
@@ -60,8 +62,9 @@ class TopicService(Protocol):
         rack_aware: bool,
         again: bool,
     ) -> bool:
-        """Create a topic and return whether it was created. With `again` an existing topic is no
-        error.
+        """Create a topic. Return whether it was created.
+
+        With `again`, a topic that already exists is no error.
         """
         ...
 
@@ -75,18 +78,20 @@ class TopicService(Protocol):
     ) -> bool: ...
 
     async def add_partitions(self, topic: str, partitions: int, assignment: str) -> None:
-        """Add partitions. `assignment` covers all partitions, existing ones too, as in
-        --replica-assignment; or it is empty.
+        """Add partitions to a topic, so that it has `partitions` in total.
+
+        `assignment` is empty, or lists the brokers of all partitions, also of the existing ones, in
+        the form of --replica-assignment.
         """
         ...
 
     async def delete(self, topic: str) -> list[str]:
-        """Order the deletion. Return the lines to print."""
+        """Request the deletion of a topic. Return the lines to print."""
         ...
 
 
 class ZooKeeperTopicService:
-    """Works on Kafka's znodes. Brokers need not run."""
+    """Reads and writes Kafka's znodes. It needs no running broker."""
 
     def __init__(self, zk: KafkaZkClient, connect: str) -> None:
         self._zk = zk
@@ -180,7 +185,7 @@ class ZooKeeperTopicService:
 
 
 async def _created(creation: Awaitable[None], again: bool) -> bool:
-    """Return whether the topic was created. With `again` an existing one is no error."""
+    """Return whether the topic was created. With `again`, an existing topic is no error."""
     try:
         await creation
     except KafkaException as refused:
@@ -191,7 +196,10 @@ async def _created(creation: Awaitable[None], again: bool) -> bool:
 
 
 def parse_added(assignment: str, known: int) -> dict[int, list[int]]:
-    """Return the brokers of the partitions from `known` on. Raises ToolError."""
+    """Return the brokers of each added partition. `known` is the number of existing partitions.
+
+    Raises ToolError.
+    """
     try:
         return {
             known + index: [int(part) for part in text.split(":")]
@@ -203,13 +211,13 @@ def parse_added(assignment: str, known: int) -> dict[int, list[int]]:
 
 @contextlib.asynccontextmanager
 async def zookeeper_topic_service(connect: str) -> AsyncIterator[TopicService]:
-    """Connect. `connect` is host:port[,host:port…][/chroot]."""
+    """Connect to ZooKeeper. `connect` is host:port[,host:port…][/chroot]."""
     async with zookeeper(connect) as zk:
         yield ZooKeeperTopicService(zk, connect)
 
 
 class TopicsByBrokers:
-    """The admin client's operations, with the refusals and the text of 2.8's tool."""
+    """Sends requests to the brokers. Its checks and messages are those of the tool of Kafka 2.8."""
 
     where = "the cluster"
 
@@ -277,6 +285,6 @@ class TopicsByBrokers:
 
 @contextlib.asynccontextmanager
 async def broker_topic_service(servers: str) -> AsyncIterator[TopicService]:
-    """Connect. `servers` is host:port[,host:port…]."""
+    """Connect to the brokers. `servers` is host:port[,host:port…]."""
     async with connect_brokers(servers) as brokers:
         yield TopicsByBrokers(BrokerTopicService(brokers))

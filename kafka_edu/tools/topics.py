@@ -1,7 +1,8 @@
-"""Create, delete, describe or change topics (Kafka: kafka-topics.sh, TopicCommand.scala).
+"""Create, delete, describe or change topics (Kafka: kafka-topics.sh).
 
-With --zookeeper it reads and writes Kafka's znodes itself, as 2.0's tool does. With
---bootstrap-server it asks the brokers, as since 2.2.
+With --zookeeper it reads and writes Kafka's znodes itself, as the tool of 2.0 does. With
+--bootstrap-server it sends requests to the brokers, as Kafka's tool does since 2.2. (Kafka:
+TopicCommand.scala)
 """
 
 import asyncio
@@ -32,18 +33,18 @@ from kafka_edu.tools.tool import (
     warn_of_gaps,
 )
 
-if TYPE_CHECKING:  # the tool's help must not wait for them
+if TYPE_CHECKING:  # imported only for types, so that --help is fast
     from kafka_edu.tools.topic_service import TopicService
 
 PURPOSE: Final = "Create, delete, describe, or change a topic."
 LOGGER: Final = "kafka.admin.TopicCommand$"
-#: In CreateTopics this means the controller's num.partitions or default.replication.factor.
+#: In CreateTopics, -1 means the controller's num.partitions or default.replication.factor.
 DEFAULT_SIZE: Final = -1
 Action = Option[str]
 
 
 class TopicOptions:
-    """The command line of the tool, and which options fit together."""
+    """The tool's command-line options, and the rules about which options fit together."""
 
     def __init__(self) -> None:
         self.parser = parser = OptionParser()
@@ -155,13 +156,16 @@ def _config_help() -> str:
 
 
 class TopicCommand:
-    """One call of the tool."""
+    """One run of the tool."""
 
     def __init__(self, options: TopicOptions, given: OptionSet) -> None:
         self._options = options
         self._given = given
         self._warned = False
-        """Settings without effect are named once, not for each topic."""
+        """Whether settings without effect were already printed.
+
+        They are printed once for all topics.
+        """
 
     async def run(self) -> None:
         from kafka_edu.tools.topic_service import broker_topic_service, zookeeper_topic_service
@@ -291,9 +295,9 @@ class TopicCommand:
                     )
 
     async def _topics(self, service: "TopicService", *, needed: bool = False) -> list[str]:
-        """Return the topics that match --topic, or all without it.
+        """Return the topics that match --topic, or all topics without --topic.
 
-        Raises an IllegalArgumentException if none matches but one should.
+        With `needed`, raises ToolError(IllegalArgumentException) if no topic matches.
         """
         topics = await service.topics()
         spec = self._given.value(self._options.topic)
@@ -305,7 +309,10 @@ class TopicCommand:
         return topics
 
     def _configs_to_add(self) -> dict[str, str]:
-        """Return --config's checked values. Raises ToolError, KafkaException, ConfigException."""
+        """Return the checked values of --config.
+
+        Raises ToolError, KafkaException, ConfigException.
+        """
         from kafka_edu.common.topic import is_internal
         from kafka_edu.log.log_config import TOPIC_CONFIG
         from kafka_edu.server.admin.admin_zk_client import validate_topic_configs
@@ -349,8 +356,9 @@ def _joined(brokers: Sequence[int]) -> str:
 
 
 def _topic_filter(spec: str) -> re.Pattern[str]:
-    """Return a regular expression. Commas separate alternatives, and quotes around it are ignored
-    (Kafka: Whitelist).
+    """Return a regular expression for topic names. Commas separate alternatives.
+
+    Quotes around the text are ignored (Kafka: Whitelist).
     """
     regex = spec.strip().replace(",", "|").replace(" ", "").strip("\"'")
     try:
@@ -360,14 +368,18 @@ def _topic_filter(spec: str) -> re.Pattern[str]:
 
 
 def _or_default(size: int | None) -> int:
-    """Return the value that makes brokers use their own default, if the command line gives no
-    number (KIP-464).
+    """Return the number from the command line. Without one, return DEFAULT_SIZE (KIP-464).
+
+    The brokers then use their own default.
     """
     return DEFAULT_SIZE if size is None else size
 
 
 def _parse_assignment(text: str) -> Mapping[int, list[int]]:
-    """Parse `0:1,1:2` into partition → brokers. Raises ToolError, NumberError."""
+    """Parse `0:1,1:2`: commas separate partitions, colons their brokers.
+
+    Return the brokers of each partition. Raises ToolError, NumberError.
+    """
     assignment: dict[int, list[int]] = {}
     for number, brokers_text in enumerate(text.split(",")):
         brokers = [java_integer(part.strip()) for part in brokers_text.split(":")]
@@ -385,8 +397,9 @@ def _parse_assignment(text: str) -> Mapping[int, list[int]]:
 
 
 def main(words: Sequence[str]) -> int:
-    """Return the exit code: 1 for every failure, with the reason on standard output, as with
-    Kafka's tool.
+    """Run the tool. Return 0, or 1 for every failure.
+
+    The reason goes to standard output, as with Kafka's tool.
     """
     options = TopicOptions()
 

@@ -1,5 +1,6 @@
-"""The usage text of a tool: its options ordered by name, in two columns of 80 characters in total
-(joptsimple: BuiltinHelpFormatter).
+"""Format the usage text of a tool: its options, sorted by name, in two columns.
+
+The text is 80 characters wide. (joptsimple: BuiltinHelpFormatter)
 """
 
 import re
@@ -11,12 +12,12 @@ from kafka_edu.tools.options import Option, OptionParser, Takes
 WIDTH: Final = 80
 GAP: Final = 2
 _INDENT: Final = "  "
-#: A word with the blanks after it. A line may also break after a hyphen.
+#: Matches a word with the blanks after it. A line may also break after a hyphen.
 _WORD: Final = re.compile(r"[^\s-]*(?:-+|\s+|$)")
 
 
 def usage(parser: OptionParser) -> str:
-    """Format all options of `parser`. O(length of the text)."""
+    """Return the usage text with all options of a tool. O(length of the text)."""
     rows = [("Option", "Description"), ("------", "-----------")]
     rows += [(_label(option), _description(option)) for _, option in sorted(parser.options.items())]
     left = min((WIDTH - GAP) // 2, max(len(label) for label, _ in rows))
@@ -54,7 +55,7 @@ def _pieces(text: str, width: int) -> list[str]:
 
 
 def _wrapped(words: Iterable[str], width: int) -> list[str]:
-    """Return lines of at most `width`. Lines after the first are indented."""
+    """Return lines of at most `width` characters. All lines but the first are indented."""
     lines: list[str] = []
     line = ""
     for word in words:

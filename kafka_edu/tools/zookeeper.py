@@ -1,4 +1,4 @@
-"""ZooKeeper for the tools with --zookeeper: one session for one call."""
+"""Connect the tools with --zookeeper to ZooKeeper. Each run of a tool has one session."""
 
 import contextlib
 from collections.abc import AsyncIterator
@@ -14,13 +14,14 @@ from kafka_edu.zk.zk_data import ProtocolVersion
 
 SESSION_TIMEOUT_MS: Final = 30_000
 CONNECTION_TIMEOUT_MS: Final = 30_000
-#: The protocol of 2.8's tools for a topic's znode, which every broker reads. The controller gives
-#: the topic its id, if its release has ids.
+#: The protocol version of a topic's znode, which is that of 2.8's tools.
+#:
+#: Every broker can read it. A controller whose release has topic ids adds the topic's id.
 TOOL_PROTOCOL: Final[ProtocolVersion] = (2, 8)
 
 
 class ZooKeeperClientTimeoutError(ToolError):
-    """No ZooKeeper answers there."""
+    """No ZooKeeper answers at the given address."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -31,7 +32,7 @@ class ZooKeeperClientTimeoutError(ToolError):
 
 @contextlib.asynccontextmanager
 async def zookeeper(connect: str) -> AsyncIterator[KafkaZkClient]:
-    """Connect to `connect`, host:port[,host:port…][/chroot].
+    """Open a session. `connect` is host:port[,host:port…][/chroot].
 
     Raises ZooKeeperClientTimeoutError, ToolError(IllegalArgumentException).
     """

@@ -1,8 +1,8 @@
 """The commands of ZooKeeper's 3.4 shell, which ships with Kafka up to 2.3 (ZooKeeperMain.java).
 
-A znode's data goes to standard output, its numbers and everything else to standard error. A command
-with too few words does nothing and prints nothing. Options count only in the first place. A third
-word sets a watch, whatever it is.
+The data of a znode goes to standard output, its stat and all other text to standard error. A
+command with too few words does nothing and prints nothing. Options are recognised only as the first
+word after the command. A third word, whatever it is, sets a watch.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -28,7 +28,7 @@ from kafka_edu.zk.zk_client import ZkError, ZkErrorCode
 
 Command = Callable[[ZooKeeperSession, Sequence[str]], None]
 
-#: Command → its arguments, including the shell's own commands.
+#: Each command and its arguments, including the commands of the shell itself.
 USAGE: Final[Mapping[str, str]] = {
     "connect": "host:port",
     "get": "path [watch]",
@@ -145,7 +145,7 @@ def _addauth(session: ZooKeeperSession, words: Sequence[str]) -> None:
     session.add_auth(words[1], words[2] if len(words) > 2 else "")
 
 
-#: Command → the least number of words, itself included, and its function.
+#: Each command, with the least number of its words (the command included) and its function.
 _COMMANDS: Final[Mapping[str, tuple[int, Command]]] = {
     "create": (3, _create),
     "delete": (2, _delete),
@@ -175,7 +175,7 @@ def usage_text(usage: Mapping[str, str]) -> str:
 
 
 def perform(session: ZooKeeperSession, words: Sequence[str]) -> int:
-    """Carry out `words`. Return 0, because 3.4's shell always exits with 0.
+    """Carry out a command. Always return 0, as the 3.4 shell does.
 
     Raises ToolError for errors that end the shell.
     """

@@ -1,8 +1,7 @@
-"""The commands of ZooKeeper's 3.5 shell, which ships with Kafka since 2.4
-(org.apache.zookeeper.cli).
+"""The commands of ZooKeeper's 3.5 shell, which ships with Kafka since 2.4.
 
-Options are real ones, anywhere in the line. A znode's numbers are shown on demand, on standard
-output. The exit code shows a failure.
+Options may stand anywhere in the line. The stat of a znode is shown only with the option -s, on
+standard output. The exit code shows a failure. (org.apache.zookeeper.cli)
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -53,20 +52,23 @@ USAGE: Final[Mapping[str, str]] = {
 
 
 class CommandError(Exception):
-    """A command that failed. Only its text is shown."""
+    """A command failed. Only this message is shown."""
 
 
 class Words(NamedTuple):
-    """A command line without its options."""
+    """A command line, split into options and other words."""
 
     options: Mapping[str, str]
-    """Letter → value; empty for an option without one."""
+    """The letter of each option, and its value. The value is empty for an option without one."""
     paths: Sequence[str]
-    """The rest: a path and the words after it."""
+    """The words that are no options: a path, and the words after it."""
 
 
 def parse(words: Sequence[str], flags: str, valued: str) -> Words:
-    """Parse options of one letter each. Flags may be combined, as in `-sw`. Raises CommandError."""
+    """Parse the options, which have one letter each. Raises CommandError.
+
+    Options without a value (`flags`) may be combined, as in `-sw`.
+    """
     options: dict[str, str] = {}
     rest: list[str] = []
     pending = iter(words[1:])
@@ -109,7 +111,7 @@ def _create(session: ZooKeeperSession, given: Words) -> None:
         )
         complain(f"Created {created}")
     except ZkError as error:
-        if error.code is ZkErrorCode.INVALID_ACL:  # it is reported twice
+        if error.code is ZkErrorCode.INVALID_ACL:  # the shell reports this error twice
             complain(message(error))
         raise
 
@@ -151,7 +153,7 @@ def _ls(session: ZooKeeperSession, given: Words) -> None:
         print("\n".join(session.subtree(given.paths[0])))
         return
     names, stat = session.children(given.paths[0], watch=watch)
-    # 3.5.9 puts the numbers right after the list, and an empty line after the numbers
+    # ZooKeeper 3.5.9 prints the stat right after the list, and an empty line after the stat.
     print(list_text(sorted(names)) + (stat_text(stat) + "\n" if "s" in given.options else ""))
 
 
@@ -216,15 +218,17 @@ def _show(given: Words, numbers: str) -> None:
 
 
 def _asks_for_watch(name: str, given: Words, instead: str) -> bool:
-    """Return whether a watch is wanted: by the option, or by a second word as in 3.4."""
+    """Return whether the command sets a watch: by its option, or by a second word as in 3.4."""
     if len(given.paths) > 1:
         _deprecated(name, " path [watch]", instead)
     return "w" in given.options or len(given.paths) > 1
 
 
 class _Form(NamedTuple):
-    """The form of a command: options without and with a value, the least number of other words, and
-    one required option.
+    """The form of a command, for the check of its words.
+
+    It has the options without and with a value, the least number of other words, and one required
+    option.
     """
 
     perform: Callable[[ZooKeeperSession, Words], None]
@@ -255,7 +259,7 @@ _COMMANDS: Final[Mapping[str, _Form]] = {
 
 
 def only_here(words: Sequence[str]) -> bool:
-    """Return whether 3.4 lacks this command or these options.
+    """Return whether the 3.4 shell lacks this command or its options.
 
     For example `deleteall /a`, `ls -s /a`, or `create /a` without data.
     """
@@ -271,8 +275,9 @@ def only_here(words: Sequence[str]) -> bool:
 
 
 def perform(session: ZooKeeperSession, words: Sequence[str]) -> int:
-    """Carry out `words`. Return 1 if that failed. Raises ToolError and NumberError, which end the
-    shell.
+    """Carry out a command. Return 1 if it failed, else 0.
+
+    Raises ToolError and NumberError, which end the shell.
     """
     form = _COMMANDS.get(words[0])
     if form is None:

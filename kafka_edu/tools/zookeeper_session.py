@@ -1,8 +1,8 @@
-"""One ZooKeeper session for its shell: blocking, with access lists, and with children in the
-server's order.
+"""A ZooKeeper session for the ZooKeeper shell.
 
-It uses kazoo unchanged. Brokers have their own client (kafka_edu.zk.kazoo_zk_client), which
-pipelines and does not need access lists.
+Its calls block. It supports access lists, and keeps the server's order of children. It uses kazoo
+unchanged. Brokers have another client (kafka_edu.zk.kazoo_zk_client), which pipelines requests and
+needs no access lists.
 """
 
 import logging
@@ -24,7 +24,7 @@ T = TypeVar("T")
 CONNECT_TIMEOUT_S: Final = 5.0
 SESSION_TIMEOUT_S: Final = 30.0
 OPEN_ACL: Final[AclList] = (Acl(Perms.ALL, "world", "anyone"),)
-#: kazoo's names for what a watch saw → ZooKeeper's.
+#: kazoo's names for the events of a watch, and ZooKeeper's names for them.
 _EVENT_TYPES: Final = {
     "CREATED": "NodeCreated",
     "DELETED": "NodeDeleted",
@@ -41,11 +41,11 @@ _QUIET: Final = logging.Logger("kazoo", logging.CRITICAL)
 
 
 class PathError(ValueError):
-    """No znode can have this path (ZooKeeper: PathUtils.validatePath). The text is ZooKeeper's."""
+    """A path is not valid for a znode. The message is ZooKeeper's (PathUtils.validatePath)."""
 
 
 class Told(NamedTuple):
-    """A notification from a watch or the session. `path` is None for the session."""
+    """A notification from a watch or about the session. `path` None: about the session."""
 
     state: str
     type: str
@@ -59,7 +59,7 @@ class Told(NamedTuple):
 
 
 def check_path(path: str) -> str:
-    """Return `path` if it is valid. Raises PathError. O(length)."""
+    """Return `path` if it is a valid path of a znode. Raises PathError. O(length)."""
     if not path:
         raise PathError("Path length must be > 0")
     if not path.startswith("/"):
@@ -78,8 +78,9 @@ def check_path(path: str) -> str:
 
 
 def _why_no_name(part: str, at: int) -> str:
-    """Return what is wrong with the part of a path that starts at character `at`, in ZooKeeper's
-    words; empty if nothing is.
+    """Return what is wrong with one name in a path, in ZooKeeper's words. "": it is valid.
+
+    The name `part` starts at character `at` of the path.
     """
     if not part:
         return f"empty node name specified @{at}"
@@ -99,14 +100,15 @@ def _why_no_name(part: str, at: int) -> str:
 
 
 class ZooKeeperSession:
-    """A session, opened at once in kazoo's thread. That thread calls `tell`.
+    """A session, opened at once in kazoo's thread. That thread calls `tell` for notifications.
 
-    Every call raises PathError, and ZkError with the path that it was about.
+    Every call raises PathError, and ZkError with the path for which the request failed.
     """
 
     def __init__(self, connect: str, tell: Callable[[Told], None]) -> None:
-        """Open the session. `connect` is host:port[,host:port…][/chroot]. Raises ValueError if it
-        is invalid.
+        """Open the session. Raises ValueError if the address is invalid.
+
+        `connect` is host:port[,host:port…][/chroot].
         """
         self._tell = tell
         self._client = KazooClient(
@@ -119,7 +121,7 @@ class ZooKeeperSession:
 
     @property
     def alive(self) -> bool:
-        """Return whether it is neither closed nor lost for good."""
+        """Return whether the session can still be used. It is false once closed or expired."""
         return not self._closed and self._client.client_state is not KeeperState.AUTH_FAILED
 
     def _on_state(self, state: KazooState) -> None:
@@ -139,7 +141,7 @@ class ZooKeeperSession:
             self._tell(Told("SyncConnected", _EVENT_TYPES[event.type], event.path))
 
     def wait(self) -> bool:
-        """Wait at most five seconds. Return whether there is a connection."""
+        """Wait at most five seconds for a connection. Return whether there is one."""
         return self._connected.wait(CONNECT_TIMEOUT_S)
 
     def close(self) -> None:
@@ -170,7 +172,7 @@ class ZooKeeperSession:
         if not acl:
             raise ZkError(
                 ZkErrorCode.INVALID_ACL, "null"
-            )  # such a request is not sent, so it knows no path
+            )  # the request was not sent, so the error has no path
         return str(
             self._ask(
                 path,
@@ -199,7 +201,7 @@ class ZooKeeperSession:
         return None if stat is None else Stat(*stat)
 
     def children(self, path: str, *, watch: bool = False) -> tuple[list[str], Stat]:
-        """Return the children in the order of the server's answer."""
+        """Return the children and the stat of a znode. The children are in the server's order."""
         check_path(path)
         names, stat = self._ask(
             path,
@@ -219,11 +221,11 @@ class ZooKeeperSession:
     def set_acl(self, path: str, acl: AclList, version: int = -1) -> Stat:
         check_path(path)
         if not acl:
-            raise ZkError(ZkErrorCode.INVALID_ACL, path)  # the server would say so
+            raise ZkError(ZkErrorCode.INVALID_ACL, path)  # as the server would answer
         return Stat(*self._ask(path, lambda: self._client.set_acls(path, _for_kazoo(acl), version)))
 
     def sync(self, path: str) -> None:
-        """Make all earlier writes, by anyone on any server, visible to later reads."""
+        """Let later reads see all earlier writes, whichever client and server made them."""
         check_path(path)
         self._ask(path, lambda: self._client.sync(path))
 
@@ -231,17 +233,15 @@ class ZooKeeperSession:
         self._ask("", lambda: self._client.add_auth(scheme, proof))
 
     def delete_subtree(self, path: str) -> None:
-        """Delete the node and everything below it, the deepest nodes first. O(nodes), one request
-        each.
-        """
+        """Delete a znode and all znodes below it, the deepest first. One request for each."""
         paths = list(self.subtree(path))
         for below in reversed(paths):
             self.delete(below)
 
     def subtree(self, path: str) -> list[str]:
-        """Return the node and everything below it, by name, parents before children.
+        """Return the paths of a znode and of all znodes below it, sorted, parents before children.
 
-        Raises ZkError(NO_NODE) if the node does not exist.
+        Raises ZkError(NO_NODE) if the znode does not exist.
         """
         names, _ = self.children(path)
         found = [path]

@@ -1,12 +1,12 @@
-"""Look into ZooKeeper and change it, by one command or line by line (Kafka: zookeeper-shell.sh,
-which is ZooKeeper's ZooKeeperMain).
+"""Read and change znodes by commands (Kafka: zookeeper-shell.sh).
 
     kafka-edu zookeeper-shell 127.0.0.1:2181 ls /brokers/ids
     kafka-edu zookeeper-shell --release 3.5 127.0.0.1:2181/chroot
 
 The commands are those of ZooKeeper 3.4, which ships with Kafka 2.0. A command that only 3.5 has
-(`ls -s`, `deleteall`) works as in 3.5. With `--release 3.5` everything does, as with Kafka since
-2.4. Without a command, lines are read from standard input.
+(`ls -s`, `deleteall`) works as in 3.5. With `--release 3.5` all commands work as in 3.5, as with
+Kafka since 2.4. Without a command, the shell reads lines from standard input. Kafka's script runs
+ZooKeeper's class ZooKeeperMain.
 """
 
 import re
@@ -29,12 +29,12 @@ USAGE: Final = (
 RELEASES: Final = ("3.4", "3.5")
 NOT_FOUND: Final = 127
 _HISTORY_SHOWN: Final = 10
-#: One word, or several in quotes.
+#: Matches one word, or several words in quotes.
 _WORDS: Final = re.compile(r"""\s*([^"'\s]\S*|"[^"]*"|'[^']*')\s*""")
 
 
 def split_line(line: str) -> list[str]:
-    """Split a line into words. Quotes keep blanks and are removed."""
+    """Split a line into words. Words in quotes stay together, and the quotes are removed."""
     words = _WORDS.findall(line)
     return [
         word[1:-1] if len(word) > 1 and word[0] in "\"'" and word[-1] == word[0] else word
@@ -43,7 +43,7 @@ def split_line(line: str) -> list[str]:
 
 
 class ZooKeeperShell:
-    """One shell: its connection, its history, and whether it prints watches."""
+    """One shell: its connection, its history of commands, and whether it prints notifications."""
 
     def __init__(self, host: str, release: str) -> None:
         self._host = host
@@ -52,10 +52,10 @@ class ZooKeeperShell:
         self._print_watches = True
         self._session: ZooKeeperSession | None = None
         self.exit_code = 0
-        """The exit code of the previous command; always 0 for 3.4's commands."""
+        """The exit code of the previous command. It is always 0 for commands of 3.4."""
 
     def connect(self, host: str) -> None:
-        """Close any present session, then open one. Raises ToolError for an invalid address."""
+        """Close any present session and open a new one. Raises ToolError for an invalid address."""
         from kafka_edu.tools.zookeeper_session import ZooKeeperSession
 
         self._close()
@@ -71,20 +71,20 @@ class ZooKeeperShell:
             self._session.close()
 
     def _close(self) -> None:
-        """Close the session because the user asked for it. The shell of 3.5 prints a message."""
+        """Close the session because the user requested it. The 3.5 shell then prints a message."""
         if self._session is not None and self._session.alive:
             self.close()
             if self._release == "3.5":
                 self._told("WatchedEvent state:Closed type:None path:null")
 
     def _told(self, told: "Told | str") -> None:
-        """Print a notification. kazoo's thread calls this too."""
+        """Print a notification. kazoo's thread calls this method too."""
         if self._print_watches:
             sys.stdout.write(f"\nWATCHER::\n\n{told}\n")
             sys.stdout.flush()
 
     def read_lines(self) -> None:
-        """Carry out the lines of standard input, up to its end or `quit`."""
+        """Carry out the lines of standard input until its end or `quit`."""
         print("Welcome to ZooKeeper!\nJLine support is disabled", flush=True)
         if self._session is not None:
             self._session.wait()
@@ -97,8 +97,9 @@ class ZooKeeperShell:
                 return
 
     def perform(self, words: Sequence[str]) -> bool:
-        """Carry out one command. Return False after `quit`. Raises ToolError for errors that end
-        the shell.
+        """Carry out one command. Return False after `quit`, else True.
+
+        Raises ToolError for errors that end the shell.
         """
         from kafka_edu.tools import zookeeper_commands_3_4, zookeeper_commands_3_5
 
@@ -124,7 +125,7 @@ class ZooKeeperShell:
         return go_on
 
     def _perform_own(self, words: Sequence[str], is_3_5: bool) -> bool:
-        """Carry out a command of the shell itself. Return False after `quit`."""
+        """Carry out a command of the shell itself, such as `history`. Return False after `quit`."""
         match words:
             case ["quit", *_]:
                 if not is_3_5:
@@ -163,7 +164,7 @@ class ZooKeeperShell:
         return self.perform(words)
 
     def _no_redo(self, why: str) -> bool:
-        """Report the problem: an error in 3.5, a remark in 3.4."""
+        """Report that `redo` cannot repeat a command: as an error in 3.5, as a remark in 3.4."""
         if self._release == "3.5":
             sys.stderr.write(f"{why}\n")
             self.exit_code = 1
@@ -173,14 +174,18 @@ class ZooKeeperShell:
 
 
 def _options(words: Sequence[str]) -> tuple[str, list[str]] | None:
-    """Return the release and the words after it, or None for an invalid option."""
+    """Return the release and the words after the options, or None for an invalid option."""
     if words[:1] == ["--release"]:
         return (words[1], list(words[2:])) if len(words) > 1 and words[1] in RELEASES else None
     return RELEASES[0], list(words)
 
 
 def main(words: Sequence[str]) -> int:
-    """Return the exit code: 1 without a server, as Kafka's script; else ZooKeeperMain's own."""
+    """Run the shell and return its exit code.
+
+    It is 1 if no server address is given, as with Kafka's script. Otherwise it is ZooKeeperMain's
+    code.
+    """
     if "--help" in words:
         print(f"{PURPOSE}\n{USAGE}")
         return 0

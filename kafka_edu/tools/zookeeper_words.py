@@ -1,6 +1,4 @@
-"""The common texts of ZooKeeper's 3.4 and 3.5 shells: znodes' numbers, access lists, refusals,
-quotas.
-"""
+"""Texts that ZooKeeper's 3.4 and 3.5 shells share: stats, access lists, refusals, quotas."""
 
 import sys
 from collections.abc import Sequence
@@ -15,7 +13,7 @@ from kafka_edu.zk.jute.op_code import Perms
 from kafka_edu.zk.jute.proto import Acl, AclList
 from kafka_edu.zk.zk_client import Stat, ZkError, ZkErrorCode
 
-#: In the order in which they are printed.
+#: The permissions, in the order in which they are printed.
 PERMISSIONS: Final = {
     "c": Perms.CREATE,
     "d": Perms.DELETE,
@@ -37,25 +35,26 @@ _REFUSALS: Final = {
 
 
 def complain(text: str) -> None:
-    """Print to standard error."""
+    """Print a message to standard error."""
     sys.stderr.write(f"{text}\n")
 
 
 def refusal(error: ZkError) -> str | None:
-    """Return both shells' text about a request that ZooKeeper refused. None if they have no text of
-    their own.
+    """Return the message of both shells about a request that ZooKeeper refused.
+
+    Return None if the shells have no message of their own for this error.
     """
     words = _REFUSALS.get(error.code)
     return None if words is None else words + error.path
 
 
 def crash(error: ZkError) -> ToolError:
-    """Return the error that ends the shell."""
+    """Return the error that ends the shell, with the name and text of the Java exception."""
     return ToolError(exception_class(error), message(error))
 
 
 def stat_text(stat: Stat) -> str:
-    """Return eleven lines. Times are local, in the form of Java's Date."""
+    """Return a znode's stat as eleven lines. Times are local, in the form of Java's Date."""
     rows = (
         ("cZxid", hex(stat.czxid)),
         ("ctime", _date(stat.ctime)),
@@ -81,12 +80,15 @@ def data_text(data: bytes | None) -> str:
 
 
 def list_text(names: Sequence[str]) -> str:
-    """Format a list as Java prints it."""
+    """Format a list as Java prints it: `[a, b]`."""
     return f"[{', '.join(names)}]"
 
 
 def parse_acl(text: str) -> AclList:
-    """Parse `world:anyone:r,digest:bob:HASH:cdrwa`. An invalid entry is reported and left out."""
+    """Parse an access list such as `world:anyone:r,digest:bob:HASH:cdrwa`.
+
+    An invalid entry is reported and left out.
+    """
     entries = []
     for word in text.split(","):
         scheme, colon, rest = word.partition(":")
@@ -108,7 +110,7 @@ def parse_acl(text: str) -> AclList:
 
 
 def acl_text(acl: AclList) -> str:
-    """Return two lines for each entry."""
+    """Return an access list as text, with two lines for each entry."""
     return "\n".join(
         f"'{a.scheme},'{a.id}\n:"
         f" {''.join(letter for letter, perm in PERMISSIONS.items() if a.perms & perm)}"
@@ -117,12 +119,12 @@ def acl_text(acl: AclList) -> str:
 
 
 def quota_text(count: int, size: int) -> str:
-    """Format the quota as it stands in the znode."""
+    """Return the quota in the form in which its znode stores it."""
     return f"count={count},bytes={size}"
 
 
 def list_quota(session: ZooKeeperSession, path: str) -> None:
-    """Print the quota of a path and its use."""
+    """Print the quota of a path, and how much of it is used."""
     complain(f"absolute path is {ROOT}{path}{LIMITS}")
     try:
         limits, _ = session.get(f"{ROOT}{path}{LIMITS}")
@@ -136,9 +138,10 @@ def list_quota(session: ZooKeeperSession, path: str) -> None:
 
 
 def set_quota(session: ZooKeeperSession, path: str, count: int, size: int) -> None:
-    """Limit the znodes or the bytes below a path; -1 means no limit. ZooKeeper only warns.
+    """Set a limit for the number of znodes or bytes below a path. -1 means no limit.
 
-    Raises PathError if there is a quota above or below.
+    ZooKeeper only logs a warning when the limit is exceeded. Raises PathError if there is a quota
+    above or below the path.
     """
     if session.exists(path) is None:
         raise PathError(f"{path} does not exist.")
@@ -160,7 +163,7 @@ def set_quota(session: ZooKeeperSession, path: str, count: int, size: int) -> No
 
 
 def delete_quota(session: ZooKeeperSession, path: str, *, count: bool, size: bool) -> None:
-    """Remove one limit, or both together with the quota's own znodes."""
+    """Remove one limit of a quota, or both limits together with the quota's own znodes."""
     node = ROOT + path
     if session.exists(f"{node}{LIMITS}") is None:
         print(f"Quota does not exist for {path}")

@@ -1,5 +1,5 @@
-"""Pictures of what events tell: a cluster, a log, a state machine, znodes, causes, messages. The
-chapters' figures and `kafka-edu draw` are drawn by the same functions.
+"""Draw what events say as pictures: a cluster, a log, a state machine, znodes, causes, messages.
 
-Each function takes plain values and returns a `graphviz.Digraph`; `figure.rendered` lays it out.
+The figures of the chapters and `kafka-edu draw` use the same functions. Each function takes plain
+values and returns a `graphviz.Digraph`. `figure.rendered` lays that graph out.
 """

@@ -1,4 +1,4 @@
-"""A cluster at one moment: brokers, ZooKeeper, links that are not whole, leaders and ISRs."""
+"""Draw a cluster at one moment: brokers, ZooKeeper, broken or slow links, leaders and ISRs."""
 
 import textwrap
 from collections.abc import Sequence
@@ -28,53 +28,53 @@ CLIENTS: Final = "clients"
 
 
 class Broker(NamedTuple):
-    """One broker."""
+    """One broker in the picture."""
 
     id: int
     trouble: str = ""
-    """The reason why it does not serve: `killed (SIGKILL)`; empty: it serves."""
+    """Why the broker does not serve, for example `killed (SIGKILL)`. Empty: it serves."""
     controller: bool = False
 
 
 class Fault(NamedTuple):
-    """A link that is not whole."""
+    """A link between a broker and another process that is cut or slow."""
 
     broker: int
     other: str
-    """Another broker's number, ZOOKEEPER or CLIENTS."""
+    """The other end of the link: a broker's id, ZOOKEEPER or CLIENTS."""
     words: str
-    """`cut`, `40 ms late`."""
+    """What is wrong with the link: `cut`, `40 ms late`."""
 
 
 class Replicas(NamedTuple):
-    """One partition."""
+    """The replicas of one partition."""
 
     name: str
     leader: int
-    """-1: nobody leads."""
+    """The id of the leader. -1: there is no leader."""
     isr: tuple[int, ...]
-    """Empty: not known."""
+    """The ids of the brokers in the ISR. Empty: not known."""
     replicas: tuple[int, ...]
 
 
 class ClusterAt(NamedTuple):
-    """A cluster at one moment."""
+    """The state of a cluster at one moment, as it is drawn."""
 
     caption: str
-    """The moment in words; empty if the figure has only one."""
+    """The moment in words. Empty if the figure shows only one moment."""
     brokers: Sequence[Broker]
     partitions: Sequence[Replicas]
     faults: Sequence[Fault] = ()
     zookeeper: str = ""
-    """The reason why ZooKeeper does not serve; empty: it serves."""
+    """Why ZooKeeper does not serve. Empty: it serves."""
     left_out: int = 0
-    """Partitions that are not drawn."""
+    """The number of partitions that are not drawn."""
     unknown: str = ""
-    """A sentence about the gaps in what is known of this moment; empty: there are none."""
+    """A sentence about what is not known of this moment. Empty: everything is known."""
 
 
 def cluster_figure(title: str, moments: Sequence[ClusterAt]) -> graphviz.Digraph:
-    """Draw the moments below each other. Every broker has a box, and a column in the table."""
+    """Draw the moments one below the other. Every broker has a box, and a column in the table."""
     legend = [(BLUE, "leads"), (GREEN, "in the ISR"), (RED, "out of it"), (YELLOW, "controller")]
     figure = new_figure("cluster", title, legend, rankdir="TB", ranksep="0.35", nodesep="0.3")
     figure.attr("node", shape="box", style="filled")

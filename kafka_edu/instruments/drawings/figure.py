@@ -1,8 +1,8 @@
 """The parts that all figures share: a title, a legend, one font, one set of colours, one layout.
 
 A figure is built from the objects of the package graphviz. The program graphviz-pure lays it out.
-It is pinned and writes the same bytes on every machine. A `dot` that is installed is never asked,
-so a committed SVG does not depend on who drew it.
+Its version is pinned, and it writes the same bytes on every machine. The program `dot` is never
+used, even if it is installed. So a committed SVG is the same whoever draws it.
 """
 
 import shutil
@@ -22,12 +22,12 @@ RED: Final = "#f4acb7"
 GREY: Final = "#e9ecef"
 WHITE: Final = "#ffffff"
 LOUD: Final = "#d00000"
-"""The colour of lines that must be seen."""
+"""The colour of lines that must catch the eye."""
 
 KINDS: Final = ("svg", "png", "dot")
 FONT: Final = {"fontname": "Helvetica", "fontsize": "14"}
 _FAMILY: Final = "Helvetica, Arial, 'Liberation Sans', Arimo, sans-serif"
-"""Fonts whose letters are as wide as those of the layout."""
+"""Fonts whose letters are as wide as in the font that the layout reckons with."""
 PROGRAM: Final = "graphviz-pure"
 LAYOUT_LIMIT_S: Final = 120
 
@@ -44,10 +44,10 @@ def new_figure(
     engine: str = "dot",
     **attributes: str,
 ) -> graphviz.Digraph:
-    """Return an empty figure with its title and what its colours mean.
+    """Return an empty figure with a title and a legend.
 
-    `legend` has pairs of a colour and what it stands for; `attributes` are those of the graph. With
-    the engine `neato` each node brings its place, as `pos`.
+    `legend` has pairs: a colour, and what that colour means. `attributes` are set on the graph.
+    With the engine `neato` each node must give its own position, as `pos`.
     """
     boxes = "".join(
         f'<td border="1" bgcolor="{colour}"> {escape(text)} </td>' for colour, text in legend
@@ -64,19 +64,22 @@ def new_figure(
 
 
 def html(markup: str) -> str:
-    """Return a label of Graphviz's HTML, which the package does not quote."""
+    """Mark a text as a label in Graphviz's HTML, so that the package graphviz does not quote it."""
     return f"<{markup}>"
 
 
 def table(rows: Sequence[str], padding: int = 3) -> str:
-    """Return rows of cells as a label; each row is the text of its `<td>`s."""
+    """Return a table as a label. Each row is given as the text of its `<td>` cells."""
     lines = "".join(f"<tr>{row}</tr>" for row in rows)
     look = f'border="0" cellborder="1" cellspacing="0" cellpadding="{padding}"'
     return html(f"<table {look}>{lines}</table>")
 
 
 def cell(text: str, colour: str = WHITE, *, bold: bool = False, plain: bool = False) -> str:
-    """Return one cell; `plain` is a caption at the left, without a border. `text` is escaped."""
+    """Return one table cell with this text, which is escaped.
+
+    A `plain` cell is a caption at the left, without a border.
+    """
     words = escape(text).replace("\n", '<br align="left"/>') or " "
     if bold and words.strip():
         words = f"<b>{words}</b>"
@@ -85,19 +88,20 @@ def cell(text: str, colour: str = WHITE, *, bold: bool = False, plain: bool = Fa
 
 
 def caption(text: str, columns: int) -> str:
-    """Return a row with bold words over `columns` cells of a table."""
+    """Return a table row with bold words that spans `columns` cells."""
     return f'<td border="0" align="left" colspan="{max(columns, 1)}"><b>{escape(text)}</b></td>'
 
 
 def wrapped(text: str, width: int) -> str:
-    """Return the text for a cell, in lines of at most `width` characters. A phone shows a figure of
-    470 points so that one can still read it.
+    """Break a text for a cell into lines of at most `width` characters.
+
+    Narrow cells keep a figure readable on a phone, whose screen is 470 points wide.
     """
     return "".join(f'{escape(line)}<br align="left"/>' for line in textwrap.wrap(text, width))
 
 
 def rendered(figure: graphviz.Digraph, kind: str = "svg") -> bytes:
-    """Lay the figure out, and return it as SVG, PNG or DOT. Raises DrawingError."""
+    """Lay the figure out and return its bytes: SVG, PNG or DOT. Raises DrawingError."""
     if kind not in KINDS:
         raise DrawingError(f"there is no kind of picture '{kind}'; there are: {', '.join(KINDS)}")
     if kind == "dot":
@@ -124,8 +128,9 @@ def rendered(figure: graphviz.Digraph, kind: str = "svg") -> bytes:
 
 
 def layout_program() -> str:
-    """Return the path of graphviz-pure: that of this Python, or else one on PATH. Raises
-    DrawingError if there is none.
+    """Return the path of the program graphviz-pure. Raises DrawingError if there is none.
+
+    The program that belongs to this Python comes first, then the one on PATH.
     """
     here = shutil.which(PROGRAM, path=sysconfig.get_path("scripts")) or shutil.which(PROGRAM)
     if here is None:

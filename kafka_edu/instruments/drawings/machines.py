@@ -1,4 +1,4 @@
-"""State machines: the table, and the way that one thing has taken through it."""
+"""Draw a state machine: the table of its states, and the path that one object took through it."""
 
 from collections.abc import Collection, Mapping, Sequence
 from itertools import pairwise
@@ -12,21 +12,26 @@ NAME_WIDTH: Final = 28
 
 
 class Machine(NamedTuple):
-    """A machine, and the way of one thing."""
+    """A state machine, and the path of one object (a partition, a replica) through it."""
 
     title: str
     befores: Mapping[str, Collection[str]]
-    """State → the states from which it may be entered: the table of the code."""
+    """Each state, and the states from which it may be entered. The code has the same table."""
     way: Sequence[str]
-    """The states in their order. A step that the table lacks is drawn dashed: a new owner sets
-    states by what it finds. Without a table no step is.
+    """The states that the object entered, in order.
+
+    A step that is not in the table is drawn dashed: a new owner of the machine sets states
+    directly. Without a table no step is dashed.
     """
     of: str
-    """Whose way it is: `t-0`."""
+    """The name of the object whose path is drawn: `t-0`."""
 
 
 def machine_figure(machine: Machine) -> graphviz.Digraph:
-    """Draw the table; the way has numbered, bold arrows. Self-steps are left out."""
+    """Draw the table, and the path as numbered bold arrows.
+
+    Steps from a state to the same state are left out.
+    """
     of = machine.of if len(machine.of) <= NAME_WIDTH else f"{machine.of[:NAME_WIDTH]}…"
     legend = [(BLUE, "a state")] if machine.befores else []
     if machine.way:

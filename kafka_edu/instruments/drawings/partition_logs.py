@@ -1,4 +1,4 @@
-"""The replicas of a partition: what of each log is committed, and its marks LSO, HW and LEO."""
+"""Draw the logs of a partition's replicas: the committed part, and the marks LSO, HW and LEO."""
 
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
@@ -9,33 +9,36 @@ import graphviz
 from .figure import BLUE, GREEN, YELLOW, caption, cell, new_figure, table
 
 ONE_BY_ONE: Final = 12
-"""Up to so many offsets each have a cell of their own."""
+"""Up to this number of offsets, each offset has a cell of its own."""
 WIDE: Final = 2
-"""Up to so many ranges stand on one line each."""
+"""Up to this number of ranges, the first and last offset of a range stand on one line of a cell."""
 UNKNOWN: Final = -1
 
 
 class ReplicaLog(NamedTuple):
-    """The log of one replica. Offsets are UNKNOWN if nobody has told them."""
+    """The log of one replica. An offset that is not known is UNKNOWN."""
 
     who: str
     high_watermark: int
     log_end: int
     log_start: int = 0
     last_stable: int = UNKNOWN
-    """The last stable offset: readers of read_committed get no further."""
+    """The last stable offset. Consumers with read_committed read only below it."""
 
 
 class LogsAt(NamedTuple):
-    """The replicas of one partition at one moment."""
+    """The logs of a partition's replicas at one moment."""
 
     caption: str
-    """The moment in words; empty if the figure has only one."""
+    """The moment in words. Empty if the figure shows only one moment."""
     logs: Sequence[ReplicaLog]
 
 
 def logs_figure(title: str, moments: Sequence[LogsAt]) -> graphviz.Digraph:
-    """Draw the moments below each other: a row a replica, a cell an offset or a range of them."""
+    """Draw the moments one below the other.
+
+    Each replica is a row. Each cell is an offset or a range of offsets.
+    """
     legend = [(BLUE, "below the HW"), (YELLOW, "not yet")]
     if any(_stable(log) < log.high_watermark for at in moments for log in at.logs):
         legend.insert(1, (GREEN, "above the LSO"))
@@ -56,7 +59,10 @@ def _stable(log: ReplicaLog) -> int:
 
 
 def _ranges(logs: Sequence[ReplicaLog]) -> list[tuple[int, int]]:
-    """Return the columns: (first offset, end). The same for all replicas, so that they align."""
+    """Return the columns as pairs: first offset, end offset (not included).
+
+    All replicas use the same columns, so that their cells align.
+    """
     known = [log for log in logs if log.log_end >= 0]
     if not known:
         return []

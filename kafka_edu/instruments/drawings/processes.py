@@ -1,4 +1,4 @@
-"""Facts of several processes as pictures: their causes as a tree, and their messages in time."""
+"""Draw facts of several processes: their causes as a tree, and messages between the processes."""
 
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,25 +17,29 @@ from kafka_edu.trace.reader import History, TreeNode, order
 from .figure import BLUE, GREEN, GREY, RED, YELLOW, html, new_figure
 
 BROKER_COLOURS: Final = (BLUE, YELLOW, GREEN, RED, "#cdb4db", "#ffd6a5")
-"""A broker has one colour in all pictures; a seventh broker has the first one's."""
+"""The colours of the brokers, the same in all pictures.
+
+A seventh broker has the first colour again.
+"""
 MOST_NAMED: Final = 4
-"""A legend names so many processes; the others have their short name in the picture."""
+"""The number of processes that a legend names. The others show only their short name."""
 BOX_WIDTH: Final = 34
 
 
 class Shown(NamedTuple):
-    """A fact that is drawn."""
+    """A fact that is drawn, with those of its causes that are drawn too."""
 
     envelope: Envelope
     causes: tuple[Envelope, ...]
-    """Those that are drawn too, the latest first."""
+    """The causes of this fact that are drawn too, the latest first."""
     more: int = 0
-    """Facts of the same kind that this one stands for."""
+    """The number of further facts of the same kind that this one stands for."""
 
 
 def facts_around(history: History, envelope: Envelope, most: int) -> tuple[list[Shown], int]:
-    """Return the causes of a fact, itself, and at most `most` of what followed, in order of time;
-    and how many were left out. O(causes and effects).
+    """Return a fact with its causes and effects, in order of time. O(causes and effects).
+
+    At most `most` effects are returned. The number is the count of effects that were left out.
     """
     shown: dict[int, Shown] = {}
     for tree in history.causes_tree(envelope):
@@ -51,8 +55,9 @@ def facts_around(history: History, envelope: Envelope, most: int) -> tuple[list[
 
 
 def _causes_first(shown: Mapping[int, Shown]) -> list[Shown]:
-    """Return the facts in order of time, but none before its causes: the clocks that two processes
-    read may differ by some ms. Causes that are not shown are left out.
+    """Return the facts in order of time, but never an effect before its cause.
+
+    Two processes may read clocks that differ by some ms. Causes that are not shown are left out.
     """
     found: dict[int, Shown] = {}
     waiting = sorted(shown.values(), key=lambda one: order(one.envelope), reverse=True)
@@ -78,7 +83,7 @@ def _shown(tree: TreeNode) -> Iterator[Shown]:
 
 
 def colour_of(source: Source) -> str:
-    """Return the colour of a process; those that are no brokers are grey."""
+    """Return the colour of a process. A process that is no broker is grey."""
     return GREY if source.broker is None else BROKER_COLOURS[source.broker % len(BROKER_COLOURS)]
 
 
@@ -88,7 +93,7 @@ def legend_of(shown: Sequence[Shown]) -> list[tuple[str, str]]:
 
 
 _SIGNS: Final = "\u2300"
-"""From here on Unicode has signs such as ★, which the font of a PNG lacks. They are left out."""
+"""Characters from this one on, such as ★, are left out, because the font of a PNG lacks them."""
 
 
 def words_of(one: Shown, history: History) -> str:
@@ -100,7 +105,10 @@ def words_of(one: Shown, history: History) -> str:
 def causes_figure(
     title: str, shown: Sequence[Shown], history: History, of: Envelope
 ) -> graphviz.Digraph:
-    """Draw facts as boxes, with an arrow from each cause to its effect. `of` has a thick border."""
+    """Draw facts as boxes, with an arrow from each cause to its effect.
+
+    The box of the event `of` has a thick border.
+    """
     figure = new_figure(
         "causes", title, legend_of(shown), rankdir="TB", nodesep="0.15", ranksep="0.25"
     )

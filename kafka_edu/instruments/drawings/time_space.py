@@ -1,6 +1,6 @@
-"""Messages between processes in time: each process is a line, an arrow is a message.
+"""Draw the messages between processes in time: each process is a line, each message an arrow.
 
-Places are points, as Graphviz has them; y grows upwards.
+Positions are in points, as in Graphviz. The coordinate y grows upwards.
 """
 
 import textwrap
@@ -32,8 +32,10 @@ def time_space_figure(
     of: Envelope,
     words_for: Callable[[Shown, History], str] = words_of,
 ) -> graphviz.Digraph:
-    """Draw each process as a line, time downwards, a row a fact. An arrow is a message, or what
-    else made a fact of one process the cause of another's. Rows are not to scale: each has its ms.
+    """Draw each process as a vertical line. Time runs downwards, and each fact has a row.
+
+    An arrow is a message, or another link from a cause in one process to its effect in another. The
+    distance between rows does not show the time. Each row says its time in ms.
     """
     sources = sorted({one.envelope.source for one in shown})
     figure = new_figure(
@@ -94,7 +96,7 @@ def time_space_figure(
 
 
 def _rows(words: Sequence[str]) -> tuple[list[tuple[float, list[str]]], float]:
-    """Return each row's place and its lines of text, and the place of the end."""
+    """Return the position and the lines of text of each row, and the position of the lower end."""
     rows: list[tuple[float, list[str]]] = []
     y = -28.0
     for text in words:

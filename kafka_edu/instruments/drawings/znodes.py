@@ -1,4 +1,4 @@
-"""Znodes as a tree: what they hold, which ones go with a session, and what has changed."""
+"""Draw znodes as a tree: their data, which ones belong to a session, and which ones changed."""
 
 from collections.abc import Mapping, Sequence
 from html import escape
@@ -9,7 +9,7 @@ import graphviz
 from .figure import BLUE, GREEN, GREY, LOUD, RED, YELLOW, html, new_figure, wrapped
 
 SHOWN_CHILDREN: Final = 6
-"""Of more children than this, those that changed are drawn, and the first ones."""
+"""If a znode has more children than this, only the changed and the first ones are drawn."""
 DATA_WIDTH: Final = 24
 SHOWN_DATA: Final = 60
 ROOT: Final = "/"
@@ -19,18 +19,18 @@ _CHANGES: Final = {NEW: GREEN, CHANGED: LOUD, GONE: RED}
 
 
 class Znode(NamedTuple):
-    """One znode."""
+    """A znode in the picture."""
 
     path: str
     data: str = ""
     owner: str = ""
-    """Whose session it goes with; empty: it stays."""
+    """The owner of the session with which this znode disappears. Empty: the znode is persistent."""
     change: str = ""
-    """NEW, CHANGED or GONE since an earlier moment."""
+    """The change since an earlier moment: NEW, CHANGED or GONE. Empty: no change."""
 
 
 def changes(before: Mapping[str, Znode], after: Mapping[str, Znode]) -> list[Znode]:
-    """Return the znodes of both moments, each marked with what happened to it."""
+    """Return the znodes of both moments. Each one is marked as NEW, CHANGED, GONE or unchanged."""
     gone = [znode._replace(change=GONE) for path, znode in before.items() if path not in after]
     there = []
     for path, znode in after.items():
@@ -41,7 +41,10 @@ def changes(before: Mapping[str, Znode], after: Mapping[str, Znode]) -> list[Zno
 
 
 def znodes_figure(title: str, znodes: Sequence[Znode]) -> graphviz.Digraph:
-    """Draw the tree from left to right. Parents that are not given are drawn without data."""
+    """Draw the tree from left to right.
+
+    A parent that is not among the znodes is drawn without data.
+    """
     by_path: dict[str, Znode] = {}
     for znode in sorted(znodes, key=lambda znode: znode.path):
         for path in _ancestors(znode.path):
@@ -74,7 +77,7 @@ def znodes_figure(title: str, znodes: Sequence[Znode]) -> graphviz.Digraph:
 
 
 def _common(by_path: Mapping[str, Znode], children: Mapping[str, Sequence[Znode]]) -> str:
-    """Return the path where the tree begins to branch, or holds data."""
+    """Return the path of the first znode, from the root, that has data or several children."""
     top = ROOT
     while len(children.get(top, ())) == 1 and not by_path[top].data:
         top = children[top][0].path
@@ -84,7 +87,7 @@ def _common(by_path: Mapping[str, Znode], children: Mapping[str, Sequence[Znode]
 def _shown(
     below: Sequence[Znode], children: Mapping[str, Sequence[Znode]]
 ) -> tuple[list[Znode], int]:
-    """Return the children that are drawn, and how many are not."""
+    """Return the children that are drawn, and the number of children that are not."""
     if len(below) <= SHOWN_CHILDREN + 1:
         return list(below), 0
     first = [child for child in below if _changed(child, children)][:SHOWN_CHILDREN]
@@ -119,7 +122,7 @@ def _look(znode: Znode, top: str) -> dict[str, str]:
 
 
 def _name(path: str) -> str:
-    """Return the path as the name of a node: a colon would name a port."""
+    """Return the path as the name of a Graphviz node. A colon in it would mean a port."""
     return path.replace(":", "_")
 
 

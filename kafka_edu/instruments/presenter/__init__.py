@@ -1,1 +1,1 @@
-"""The presenter: a script of steps, and the state of a presentation (docs/presenter.md)."""
+"""The presenter: it leads a learner through a script of steps (docs/presenter.md)."""

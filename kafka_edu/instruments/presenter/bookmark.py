@@ -1,5 +1,7 @@
-"""Where the learner stopped, in a file under the state folder, one a script and cluster; and what
-was missed in a script, one file a script.
+"""Save where the learner stopped in a script, and which questions were answered wrong.
+
+The files are in the state folder: one place for each script and cluster, and one list of missed
+questions for each script.
 """
 
 import contextlib
@@ -13,18 +15,23 @@ from kafka_edu.instruments.presenter.presentation import Missed, Phase, SavedPla
 
 
 class Bookmark:
-    """The saved place in one script, for one cluster or recording."""
+    """The learner's saved place in one script, for one cluster or recording."""
 
     def __init__(self, script: Path, digest: str, stage: str, home: Path | None = None) -> None:
-        """`stage` is the cluster or the recording. `digest` is the file's: another text is
-        another script, and its place is forgotten.
+        """Use the file for this script. `stage` is the name of the cluster or the recording.
+
+        `digest` is the script file's hash. If the script's text has changed, the saved place is not
+        used.
         """
         key = hashlib.sha256(f"{script.resolve()}\0{stage}".encode()).hexdigest()[:16]
         self.path = (home or state_folder()) / "presenter" / f"{script.stem}-{key}.json"
         self._digest = digest
 
     def load(self) -> SavedPlace | None:
-        """Return the place, or None if there is none that fits. A broken file counts as none."""
+        """Return the saved place, or None if there is none for this script.
+
+        A broken file is ignored.
+        """
         try:
             fields = json.loads(self.path.read_text(encoding="utf-8"))
             if fields["digest"] != self._digest:
@@ -43,7 +50,7 @@ class Bookmark:
             return None
 
     def save(self, place: SavedPlace) -> None:
-        """Write the place. A folder that cannot be written costs the learner only the place."""
+        """Write the place. If the folder cannot be written, only the saved place is lost."""
         with contextlib.suppress(OSError):
             self.path.parent.mkdir(parents=True, exist_ok=True)
             write_private_json(self.path, {"digest": self._digest, **place._asdict()})
@@ -54,14 +61,17 @@ class Bookmark:
 
 
 class MissedBefore:
-    """The questions that the learner missed in one script, when it was last seen to its end."""
+    """The questions that the learner answered wrong in the last complete run of one script."""
 
     def __init__(self, script: Path, home: Path | None = None) -> None:
         key = hashlib.sha256(f"{script.resolve()}".encode()).hexdigest()[:16]
         self.path = (home or state_folder()) / "presenter" / f"missed-{key}.json"
 
     def load(self) -> list[Missed]:
-        """Return them; none if nothing is kept. A broken file counts as none."""
+        """Return the missed questions.
+
+        Return an empty list if none are saved or the file is broken.
+        """
         try:
             rows = json.loads(self.path.read_text(encoding="utf-8"))["missed"]
             return [
@@ -72,7 +82,9 @@ class MissedBefore:
             return []
 
     def save(self, missed: Sequence[Missed]) -> None:
-        """Keep them in place of earlier ones. A folder that cannot be written keeps none."""
+        """Save these questions instead of the earlier ones. Do nothing if the folder is
+        read-only.
+        """
         with contextlib.suppress(OSError):
             self.path.parent.mkdir(parents=True, exist_ok=True)
             write_private_json(self.path, {"missed": [list(each) for each in missed]})

@@ -1,7 +1,8 @@
-"""Commands to break a presentation's cluster by hand, with the names of now.
+"""Offer commands with which a learner may break a presentation's cluster by hand.
 
-A script says `cluster pause {follower of ch02-0}`; what is shown, and what a second terminal has in
-its history, is `./kafka-edu cluster pause 2 --cluster chapter-02`.
+A script may say `cluster pause {follower of ch02-0}`. The presenter shows the command with the
+present broker in place of the role, so that it can be typed in a second terminal: `./kafka-edu
+cluster pause 2 --cluster chapter-02`.
 """
 
 import re
@@ -13,17 +14,17 @@ from kafka_edu.instruments.presenter.presentation import Knows, UnknownTargetErr
 from kafka_edu.instruments.presenter.script import Break
 
 SERVERS: Final = "servers"
-"""In braces: the brokers' addresses, for Kafka's own tools."""
+"""The word in braces that stands for the brokers' addresses, as Kafka's own tools take them."""
 ZOOKEEPER: Final = "zookeeper"
-"""In braces: ZooKeeper's address."""
+"""The word in braces that stands for ZooKeeper's address."""
 TAKE_CLUSTER: Final = frozenset({"cluster", "dashboard", "load", "trace", "why"})
-"""The commands that say by --cluster which cluster is meant."""
+"""The commands that need the option --cluster to know which cluster is meant."""
 UNKNOWN: Final = "ID"
 _IN_BRACES: Final = re.compile(r"\{([^{}]+)\}")
 
 
 class Place(NamedTuple):
-    """The cluster of the presentation."""
+    """The cluster of the presentation: its name and addresses."""
 
     name: str
     servers: str
@@ -31,7 +32,7 @@ class Place(NamedTuple):
 
 
 class Idea(NamedTuple):
-    """Something to try: what and why, and the commands to type."""
+    """A suggestion to the learner: what to try and why, and the commands to type."""
 
     say: str
     commands: tuple[str, ...]
@@ -40,8 +41,9 @@ class Idea(NamedTuple):
 def ideas(
     breaks: tuple[Break, ...], names: Mapping[str, str], knows: Knows, place: Place
 ) -> list[Idea]:
-    """Return all that a script offers, with the names of now. A broker that nobody is at the moment
-    stays `ID`.
+    """Return all suggestions of a script, with the present brokers' ids in the commands.
+
+    If no broker has a role at the moment, its place in the command shows `ID`.
     """
     return [
         Idea(one.say, tuple(_command(words, names, knows, place) for words in one.commands))
@@ -50,12 +52,12 @@ def ideas(
 
 
 def in_braces(words: str) -> list[str]:
-    """Return what stands in braces."""
+    """Return the words of a text that stand in braces."""
     return _IN_BRACES.findall(words)
 
 
 def _command(words: str, names: Mapping[str, str], knows: Knows, place: Place) -> str:
-    """Return a command to type. Where it has to, it names the cluster."""
+    """Return a command to type: with values in place of the braces, and --cluster if needed."""
 
     def value(found: re.Match[str]) -> str:
         what = found[1]
@@ -73,7 +75,7 @@ def _command(words: str, names: Mapping[str, str], knows: Knows, place: Place) -
 
 
 def as_lines(found: list[Idea]) -> list[str]:
-    """Return the ideas as lines to read: what to try, and below it the commands."""
+    """Return the suggestions as lines to read: what to try, and below it the commands."""
     lines = []
     for number, idea in enumerate(found, 1):
         lines += [f"{number} {idea.say}", *(f"    {command}" for command in idea.commands)]

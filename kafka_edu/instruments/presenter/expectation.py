@@ -1,4 +1,4 @@
-"""Compare events and texts with what a step waits for."""
+"""Compare events and texts on the screen with what a step of the script waits for."""
 
 from collections.abc import Mapping
 
@@ -14,14 +14,15 @@ from kafka_edu.trace.event import Envelope, Event, Source
 
 
 def filled(words: str, names: Mapping[str, str]) -> str:
-    """Put the values of bound names into a text: `{rows}` as it is, `{rows:,}` with its thousands
-    apart. A name that is not bound stays as it is.
+    """Put the values of bound names into a text: `{rows}` as it is, `{rows:,}` with commas.
+
+    A name that is not bound stays in its braces.
     """
     return words.format_map(_Names({name: _Value(value) for name, value in names.items()}))
 
 
 def readable(words: str, names: Mapping[str, str]) -> str:
-    """Fill a text for a reader: a name that is not bound, or not yet, is an ellipsis."""
+    """Put the values of names into a text for a reader. A name without a value yet becomes `…`."""
     return words.format_map(_Readable({name: _Value(value) for name, value in names.items()}))
 
 
@@ -53,7 +54,7 @@ def field_of(event: Event, path: str) -> object:
 def meets(
     expectation: Expectation | FactFilter, envelope: Envelope, names: Mapping[str, str]
 ) -> bool:
-    """Return whether this event is the expected one, or a fact that counts."""
+    """Return whether this event is one that the step expects or counts."""
     if not expectation.event or envelope.name != expectation.event:
         return False
     if expectation.source and str(envelope.source) != filled(expectation.source, names):
@@ -62,7 +63,7 @@ def meets(
 
 
 def bound_by(expectation: Expectation, envelope: Envelope) -> dict[str, str]:
-    """Return the names that the expected event binds."""
+    """Return the names that the expected event binds, with the values from the event."""
     return {name: _bound(envelope, field) for name, field in expectation.bind.items()}
 
 
@@ -95,7 +96,7 @@ def _equal(value: object, wanted: Value, names: Mapping[str, str]) -> bool:
 
 
 def _text(value: object) -> str:
-    """Return a value as a reader writes it: `broker 1`, `0,1,2`."""
+    """Return a value as text for a reader: `broker 1`, `0,1,2`."""
     if isinstance(value, tuple) and not isinstance(value, Source):
         return ",".join(map(_text, value))
     return str(value)

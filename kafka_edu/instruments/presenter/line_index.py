@@ -1,4 +1,4 @@
-"""Find the line of a key in a TOML file. Python's reader keeps no lines, but errors need them."""
+"""Find the line of a key in a TOML file. Python's TOML reader does not keep line numbers."""
 
 import re
 from typing import Final
@@ -11,7 +11,10 @@ _QUOTES: Final = re.compile(r'"""|\'\'\'')
 
 
 class LineIndex:
-    """Lines by path: `("step", 2, "wait", 0, "event")` is a key of the third step's first wait."""
+    """The line number of each key, found by its path in the file.
+
+    `("step", 2, "wait", 0, "event")` is the key `event` of the first wait of the third step.
+    """
 
     def __init__(self, text: str) -> None:
         self._lines: dict[Path, int] = {(): 1}
@@ -31,7 +34,7 @@ class LineIndex:
         path: Path = ()
         for name in names[:-1]:
             path = (*path, name)
-            if path in self._counts:  # a list of tables: the last one is meant
+            if path in self._counts:  # in a list of tables, the last table counts
                 path = (*path, self._counts[path] - 1)
         path = (*path, names[-1])
         if is_list:
@@ -42,7 +45,7 @@ class LineIndex:
         return path
 
     def line(self, path: Path) -> int:
-        """Return the line of this key, or of the nearest table around it."""
+        """Return the line number of this key, or of the nearest table around it."""
         while path not in self._lines:
             path = path[:-1]
         return self._lines[path]

@@ -1,4 +1,4 @@
-"""The page that the learner reads: the text of the step, the question, what was seen, and hints.
+"""The page that the learner reads: the step's text, the question, what has happened, and hints.
 
 The dashboard's panel and the plain presenter show the same lines.
 """
@@ -14,7 +14,7 @@ from kafka_edu.supervisor.act_table import ACTS
 
 
 class Role(StrEnum):
-    """The part that a line plays, which decides its colour."""
+    """The kind of a line on the page, which decides its colour."""
 
     TITLE = "title"
     NOTE = "note"
@@ -25,9 +25,9 @@ class Role(StrEnum):
     EXPECTED = "expected"
     SEEN = "seen"
     PICTURE = "picture"
-    """Lines with ANSI colours."""
+    """A line of a picture, with ANSI colours."""
     COMPARED = "compared"
-    """A line of two runs side by side."""
+    """A line that shows two runs side by side."""
     ANSWER = "answer"
     FAILURE = "failure"
     HINT = "hint"
@@ -39,7 +39,7 @@ class Line(NamedTuple):
 
 
 def page(at: Presentation) -> list[Line]:
-    """Return the lines of the shown step."""
+    """Return the lines of the step that is shown."""
     return list(_lines(at))
 
 
@@ -74,7 +74,7 @@ def _lines(at: Presentation) -> Iterator[Line]:
 
 
 def _recap(missed: Sequence[Missed], where: str) -> Iterator[Line]:
-    """Yield the questions that the learner answered wrong, with their right choices."""
+    """Yield the questions that the learner answered wrong, each with its right answer."""
     if missed:
         yield Line(Role.NOTE, f"You expected something else {where}:")
     for each in missed:
@@ -84,7 +84,7 @@ def _recap(missed: Sequence[Missed], where: str) -> Iterator[Line]:
 
 
 def _calibration(at: Presentation) -> Iterator[Line]:
-    """Yield how often the learner was right, by how sure that was said to be."""
+    """Yield how often the learner was right, for each answer to "How sure are you?"."""
     said = [
         f"{SURE[sure - 1]}: {sum(right)} of {len(right)} right"
         for sure, right in at.judged().items()
@@ -94,7 +94,7 @@ def _calibration(at: Presentation) -> Iterator[Line]:
 
 
 def in_vain(at: Presentation) -> str:
-    """Return what the present step waited for and did not see."""
+    """Return, in words, what the present step still waits for."""
     step = at.present
     left = [
         readable(expectation.look, at.names)
@@ -116,7 +116,7 @@ def _note(at: Presentation) -> str:
 
 
 def _question(at: Presentation, ask: Question, reached: int) -> Iterator[Line]:
-    """Yield the question and its choices. The right one is marked when the answer is shown."""
+    """Yield the question and its choices. Once the answer is shown, the right choice is marked."""
     yield Line(Role.QUESTION, readable(ask.question, at.names))
     chosen = at.choices.get(at.shown)
     if ask.number is not None:
@@ -136,7 +136,7 @@ def _question(at: Presentation, ask: Question, reached: int) -> Iterator[Line]:
 
 
 def _number(at: Presentation, number: Number, said: int | None, reached: int) -> Iterator[Line]:
-    """Yield the number that is typed, that the learner has typed, and the right one."""
+    """Yield the line with the number that the learner types, later also the right number."""
     if said is not None:
         yield Line(Role.CHOSEN, f"▶ {number.words(said)}")
     elif at.can_choose:
@@ -160,7 +160,7 @@ def _watched(at: Presentation) -> Iterator[Line]:
 
 
 def _side_by_side(at: Presentation, compare: Comparison) -> Iterator[str]:
-    """Yield the two runs as columns: their labels, and then each number of both."""
+    """Yield the two runs as columns: first their labels, then a row for each compared number."""
     table = [("", *compare.labels)] + [
         (row.what, *(number.words(number.value(at.names)) for number in row.numbers))
         for row in compare.rows
@@ -187,7 +187,7 @@ def _answer(at: Presentation, ask: Question) -> str:
 
 
 def _verdict(number: Number, said: int | None, at: Presentation) -> str:
-    """Return what is to be said of a typed number before the answer."""
+    """Return the words before the answer: whether the typed number was right, and the right one."""
     right = number.value(at.names)
     words = number.words(right)
     if said is None or right is None:
@@ -202,7 +202,7 @@ def _verdict(number: Number, said: int | None, at: Presentation) -> str:
 
 
 def _times(said: int, right: int) -> str:
-    """Return how far a number is off, in words."""
+    """Return in words how far the typed number is from the right one."""
     if not said or not right:
         return "more than you said" if right > said else "less than you said"
     far = max(said, right) / min(said, right)
@@ -243,7 +243,7 @@ def _hint(at: Presentation) -> str:
 
 
 def acts_in_words(at: Presentation, before: str = "does it: ") -> str:
-    """Return what the space key will do to the cluster; a dangerous act is marked."""
+    """Return in words what the space key will do to the cluster. A dangerous act is marked."""
     acts = at.present.acts if at.live else ()
     if not acts:
         return "lets it happen"

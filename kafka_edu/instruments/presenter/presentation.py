@@ -1,11 +1,13 @@
-"""The state of a presentation: which step, which part of it, and what was seen.
+"""The state of a presentation: which step is shown, which part of the step, and what has happened.
 
     Narration → Question → Watching → Answer → Narration of the next step
-A part that the step does not have is skipped. The watching part begins with the acts and ends when
-everything that the step waits for has happened. No part ends because time has passed.
 
-This module is pure. Its methods return effects, and the dashboard or the plain presenter carries
-them out. Acts are never repeated: who goes back looks at what was.
+A part that the step does not have is skipped. The watching part begins with the acts on the
+cluster, and ends when everything that the step waits for has happened. No part ends because time
+has passed.
+
+This module is pure: its methods return effects, and the dashboard or the plain presenter carries
+them out. Acts are never repeated: a learner who goes back only sees the earlier state again.
 """
 
 from collections import deque
@@ -29,7 +31,7 @@ class Phase(StrEnum):
     WATCHING = "watching"
     ANSWER = "answer"
     END = "end"
-    """After the last step."""
+    """The part after the last step."""
 
 
 ORDER: Final = (Phase.NARRATION, Phase.QUESTION, Phase.WATCHING, Phase.ANSWER)
@@ -54,35 +56,35 @@ class OpenJobs(NamedTuple):
 
 
 class RunJob(NamedTuple):
-    """Run a job of the script. The one before ends."""
+    """Run a job of the script. The job before it ends."""
 
     name: str
 
 
 class Listen(NamedTuple):
-    """Ask the processes for the events of this level from now on."""
+    """Request the events of this level from the processes from now on."""
 
     level: Level
 
 
 class Perform(NamedTuple):
-    """Carry out an act; then call `act_done` or `act_failed`."""
+    """Carry out an act, and then call `act_done` or `act_failed`."""
 
     act: ScriptAct
 
 
 class Watch(NamedTuple):
-    """A recording plays from here until the presentation has seen everything."""
+    """Let a recording play on from here until the presentation has seen everything."""
 
 
 class ShowMoment(NamedTuple):
-    """Show the view as it was at this time of the monotonic clock."""
+    """Show the dashboard as it was at this time (µs of the monotonic clock)."""
 
     mono_us: int
 
 
 class ShowNow(NamedTuple):
-    """Show the live cluster as it is, or the recording at its furthest place."""
+    """Show the live cluster's present state, or the latest played moment of the recording."""
 
 
 class Finish(NamedTuple):
@@ -105,17 +107,17 @@ Effect = (
 
 
 class SavedPlace(NamedTuple):
-    """The state that is needed to go on later."""
+    """The state that must be saved so that the learner can continue later."""
 
     step: int
     phase: str
     names: Mapping[str, str]
     choices: Mapping[int, int]
     seen: tuple[bool, ...] = ()
-    """Of the present step's expectations."""
+    """Whether each expectation of the present step was met, in the script's order."""
     moments: Mapping[int, int] = {}
     since_us: int = 0
-    """When the watching part of the present step began."""
+    """When the watching part of the present step began, in µs."""
     sure: Mapping[int, int] = {}
 
 
@@ -123,20 +125,20 @@ class Missed(NamedTuple):
     """A question that the learner answered wrong."""
 
     step: int
-    """The number of its step, from 1."""
+    """The number of the question's step, from 1."""
     question: str
     right: str
-    """The right choice or number."""
+    """The right choice or number, as text."""
     sure: int = 0
-    """How sure the learner was: a number in SURE, or 0 if that was not said."""
+    """How sure the learner was: a position in SURE, from 1. 0: the learner did not say."""
 
 
 class OtherAct(NamedTuple):
-    """An act that a step does not ask for."""
+    """An act of the learner that the step does not expect."""
 
     title: str
     effect: str
-    """The effect, in one sentence."""
+    """What the act does, in one sentence."""
 
 
 class Presentation:
@@ -150,43 +152,48 @@ class Presentation:
         place: SavedPlace | None = None,
         missed_before: Sequence[Missed] = (),
     ) -> None:
-        """Begin at the start, or at a saved place. `missed_before` are the questions missed in the
-        script before: the first page recalls them.
+        """Begin at the start of the script, or at a saved place.
+
+        `missed_before` are the questions that were missed in the script before. The first page
+        shows them.
         """
         self.script = script
         self.missed_before = tuple(missed_before)
         self.live = live
         self.step = 0
-        """The step at which the presentation is; `shown` is the one that the learner looks at."""
+        """The index of the present step.
+
+        `shown` is the index of the step that the learner looks at.
+        """
         self.phase = Phase.NARRATION
         self.shown = 0
         self.names: dict[str, str] = {}
         self.choices: dict[int, int] = {}
-        """Step → the number of the learner's choice, or the number that was typed."""
+        """Each answered step, and the number of the chosen answer or the number that was typed."""
         self.sure: dict[int, int] = {}
-        """Step → how sure the learner was of that."""
+        """Each answered step, and how sure the learner was of the answer."""
         self.typed = ""
-        """The digits of a number, as far as they are typed."""
+        """The digits that the learner has typed so far."""
         self.asks_sure = False
-        """Whether an answer was given, and the presentation asks how sure the learner is."""
+        """Whether the learner has just answered and is now to say how sure that answer is."""
         self.moments: dict[int, int] = {}
-        """Step → when it was over."""
+        """Each finished step, and the time at which it ended (µs)."""
         self.seen: list[bool] = []
         self.failure = ""
-        """Why an act could not be carried out, or why nothing more can be seen."""
+        """The reason why an act failed, or why no more events can come. Empty: no failure."""
         self.impatient = False
-        """Whether the learner wanted to go on before everything was seen."""
+        """Whether the learner pressed space before everything was seen."""
         self.since_us = 0
         self.instead: OtherAct | None = None
-        """The learner's last act, if the step expects another one."""
+        """The learner's last act, if it is not the act that the step expects. Otherwise None."""
         self._requested: ActionAsked | None = None
-        """The last act that somebody requested and the supervisor has not carried out yet."""
+        """The last act that was requested and that the supervisor has not carried out yet."""
         self._acts_left: list[ScriptAct] = []
         self._level = Level.STATE
         self._helped = False
-        """Whether the acts that were the learner's are done by the space key."""
+        """Whether the learner pressed space, so that the presenter does the learner's acts."""
         self._past: deque[Envelope] = deque(maxlen=MAX_PAST)
-        """The latest facts of a live cluster. They do not wait for the learner to read."""
+        """The latest facts of a live cluster, which go on arriving while the learner reads."""
         if place is not None:
             self._resume(place)
 
@@ -206,7 +213,7 @@ class Presentation:
             self.seen[at] = was_seen
 
     def place(self) -> SavedPlace:
-        """Return what is to be saved."""
+        """Return the state to save."""
         return SavedPlace(
             self.step,
             self.phase.value,
@@ -219,8 +226,9 @@ class Presentation:
         )
 
     def missed(self) -> list[Missed]:
-        """Return the questions that the learner answered wrong: those first of which the learner
-        was sure, and then in their order.
+        """Return the questions that the learner answered wrong.
+
+        Those of which the learner was surest come first, otherwise they are in the script's order.
         """
         missed = [
             Missed(
@@ -235,7 +243,7 @@ class Presentation:
         return sorted(missed, key=lambda one: -one.sure)
 
     def judged(self) -> dict[int, list[bool]]:
-        """Return, for each sureness in use, whether each answer was right."""
+        """Return, for each degree of sureness, whether each answer with it was right."""
         judged: dict[int, list[bool]] = {}
         for number, sure in sorted(self.sure.items(), key=lambda item: -item[1]):
             ask = self.script.steps[number].ask
@@ -250,7 +258,7 @@ class Presentation:
 
     @property
     def reached(self) -> int:
-        """Return the page at which the presentation is; the last words are a page of their own."""
+        """Return the index of the furthest page. The end of the script is a page of its own."""
         return self.step + (self.phase is Phase.END)
 
     @property
@@ -263,17 +271,17 @@ class Presentation:
 
     @property
     def waits(self) -> bool:
-        """Return whether something is still expected."""
+        """Return whether the watching part still waits for an act or an expected event."""
         return self.watching and not (self._all_seen and not self._acts_left)
 
     @property
     def acts_left(self) -> bool:
-        """Return whether acts of this step are still to be carried out."""
+        """Return whether acts of this step must still be carried out."""
         return bool(self._acts_left)
 
     @property
     def your_turn(self) -> bool:
-        """Return whether the learner should act, by the keys of the dashboard or in a shell."""
+        """Return whether the learner should act now, with the dashboard's keys or in a shell."""
         return self.waits and self.present.hands and bool(self._acts_left) and not self._helped
 
     @property
@@ -281,7 +289,7 @@ class Presentation:
         return all(self.seen)
 
     def begin(self) -> list[Effect]:
-        """Show the first page, or the one where the learner left off."""
+        """Show the first page, or the page at which the learner stopped last time."""
         step = self.present
         effects = self._stage_of(step)
         if self.live and (load := self._load()) is not None:
@@ -294,7 +302,10 @@ class Presentation:
         return effects
 
     def _load(self) -> tuple[str, ...] | None:
-        """Return the load that runs at this place. It ended when the learner left."""
+        """Return the options of the load that must run at this step.
+
+        It ended when the learner left.
+        """
         begun = self.phase in (Phase.WATCHING, Phase.ANSWER, Phase.END)
         load = None
         for step in self.script.steps[: self.step + begun]:
@@ -302,12 +313,15 @@ class Presentation:
         return load
 
     def _last_job(self) -> list[str]:
-        """Return the job that was the last one to begin, if any. It ended when the learner left."""
+        """Return the job that must run at this step, or an empty list.
+
+        It ended when the learner left.
+        """
         begun = self.phase in (Phase.WATCHING, Phase.ANSWER, Phase.END)
         return [step.job for step in self.script.steps[: self.step + begun] if step.job][-1:]
 
     def go_on(self, now_us: int) -> list[Effect]:
-        """Go on: the learner pressed space. O(expectations)."""
+        """Go to the next part or step, because the learner pressed space. O(expectations)."""
         if self.looking_back:
             self.shown += 1
             return self._show(self.shown)
@@ -326,8 +340,9 @@ class Presentation:
         return self._enter(self.phase, now_us)
 
     def choose(self, number: int, now_us: int) -> list[Effect]:
-        """Take a digit: the learner's choice, from 1; a digit of the number that is typed; or how
-        sure the learner is of the answer just given. Nothing happens if there is no such choice.
+        """Take a digit that the learner typed. Do nothing if it fits no choice.
+
+        The digit is the learner's choice (from 1), a digit of a number, or how sure the learner is.
         """
         ask = self.present.ask
         if not self.can_choose or ask is None:
@@ -346,7 +361,7 @@ class Presentation:
         return []
 
     def erase(self) -> bool:
-        """Take the last typed digit back. Return whether there was one."""
+        """Delete the last typed digit. Return whether there was one."""
         erased = bool(self.typed) and self.can_choose
         if erased:
             self.typed = self.typed[:-1]
@@ -358,18 +373,18 @@ class Presentation:
 
     @property
     def can_choose(self) -> bool:
-        """Return whether a question waits for a choice."""
+        """Return whether the learner can answer a question now."""
         return self.phase is Phase.QUESTION and not self.looking_back
 
     def back(self) -> list[Effect]:
-        """Look at the step before. The cluster and the presentation stay where they are."""
+        """Show the step before. The cluster and the presentation's own state do not change."""
         if self.shown == 0:
             return []
         self.shown -= 1
         return self._show(self.shown)
 
     def apply(self, envelope: Envelope) -> bool:
-        """Take one event. Return whether it completes what the step waits for."""
+        """Take one event. Return whether it was the last one that the step waited for."""
         if self.live and (known := EVENT_TYPES.get(envelope.name)) and known.kind is Kind.FACT:
             self._past.append(envelope)
             self._look_at_act(envelope)
@@ -379,7 +394,7 @@ class Presentation:
         if not self.watching or self._all_seen:
             return False
         if self.live and envelope.mono_us < self.since_us:
-            return False  # from before this step
+            return False  # the event is older than this step
         for at, expectation in enumerate(self.present.expectations):
             if not self.seen[at] and meets(expectation, envelope, self.names):
                 self.names |= bound_by(expectation, envelope)
@@ -387,13 +402,13 @@ class Presentation:
                 if self._all_seen:
                     self.failure = ""
                     if self.present.hands:
-                        self._acts_left = []  # the learner did it
+                        self._acts_left = []  # the learner has done the act
                     self.moments[self.step] = envelope.mono_us
                     return True
         return False
 
     def _look_at_act(self, envelope: Envelope) -> None:
-        """Notice an act of the learner that is none of the acts which the step expects.
+        """Remember an act of the learner that the step does not expect.
 
         The same act on another broker counts as another act only if the script names the broker by
         its number. A role such as "the controller" may have moved since.
@@ -411,7 +426,7 @@ class Presentation:
                 self._requested = None
 
     def _acted(self, requested: ActionAsked) -> None:
-        """The learner has done something: one of the acts of this step, or another one."""
+        """Note an act of the learner: one that the step expects, or another one."""
         expected = any(self._is(act, requested) for act in self._acts_left)
         did = OtherAct(requested.title, ACTS[requested.action].effect)
         self.instead = None if expected else did
@@ -422,7 +437,7 @@ class Presentation:
         ]
 
     def _is(self, act: ScriptAct, requested: ActionAsked) -> bool:
-        """Return whether a requested act may be this act of the script."""
+        """Return whether the requested act can be this act of the script."""
         target = filled(
             str(act.values.get(ZOOKEEPER_KEY, act.values.get("broker", "0"))), self.names
         )
@@ -436,7 +451,7 @@ class Presentation:
         return ACTS[act.name].title_with(values)
 
     def texts(self) -> list[str]:
-        """Return the texts that the step still expects on the screen."""
+        """Return the texts that the step still waits to see on the screen."""
         if not self.watching:
             return []
         return [
@@ -446,7 +461,10 @@ class Presentation:
         ]
 
     def see(self, text: str, now_us: int) -> bool:
-        """Take the text of the screen. Return whether it completes what the step waits for."""
+        """Take the text of the screen.
+
+        Return whether the step has now seen everything it waits for.
+        """
         if not self.watching or self._all_seen:
             return False
         for at, expectation in enumerate(self.present.expectations):
@@ -459,13 +477,13 @@ class Presentation:
         return self._all_seen
 
     def skip_texts(self) -> None:
-        """Expect no texts, because there is no screen."""
+        """Count all expected texts as seen, because there is no screen."""
         for at, expectation in enumerate(self.present.expectations):
             if self.watching and expectation.text:
                 self.seen[at] = True
 
     def act_done(self) -> list[Effect]:
-        """An act was carried out: go to the next one."""
+        """Note that an act was carried out. Return the effect that starts the next act."""
         self._acts_left = self._acts_left[1:]
         return [Perform(self._acts_left[0])] if self._acts_left else []
 
@@ -473,12 +491,12 @@ class Presentation:
         self.failure = why
 
     def ended(self) -> None:
-        """The recording has ended."""
+        """Note that the recording has ended. A step that still waits shows a failure."""
         if self.waits:
             self.failure = "the recording ended without it"
 
     def after_seen(self, now_us: int) -> list[Effect]:
-        """Go on by itself when everything was seen and an answer is due: the evidence stays."""
+        """Show the answer without a key press, once everything the step waits for was seen."""
         if self.watching and not self.waits and self.present.ask is not None:
             return self._enter(self.phase, now_us)
         return []
@@ -502,7 +520,7 @@ class Presentation:
         return self._stage_of(self.present)
 
     def _stage_of(self, step: Step) -> list[Effect]:
-        """Return the effects that prepare a step."""
+        """Return the effects that prepare a step: the level of events and the screen."""
         effects: list[Effect] = []
         if self.live and step.level is not self._level:
             self._level = step.level
@@ -544,7 +562,7 @@ class Presentation:
         return effects
 
     def _look_back(self) -> None:
-        """See also what has happened since the step before: cluster and learner did not wait."""
+        """Also count the events since the step before ended, which came while the learner read."""
         if self.step:
             self.since_us = self.moments[self.step - 1] + 1
         for envelope in sorted(self._past, key=lambda past: past.mono_us):
@@ -561,7 +579,7 @@ class Presentation:
 
 
 def happens(step: Step) -> bool:
-    """Return whether there is something to watch between the question and the answer."""
+    """Return whether the step has a watching part between the question and the answer."""
     return bool(
         step.acts
         or step.expectations
@@ -574,9 +592,9 @@ def happens(step: Step) -> bool:
 
 
 def resolve(act: ScriptAct, names: Mapping[str, str], knows: "Knows") -> dict[str, int | str]:
-    """Return the values of an act with names filled in and brokers found.
+    """Return the values of an act, with bound names filled in and roles replaced by broker ids.
 
-    Raises UnknownTargetError if the cluster does not say now who that is.
+    Raises UnknownTargetError if no broker or server has the named role now.
     """
     values: dict[str, int | str] = {}
     for key, value in act.values.items():
@@ -586,20 +604,18 @@ def resolve(act: ScriptAct, names: Mapping[str, str], knows: "Knows") -> dict[st
 
 
 class UnknownTargetError(Exception):
-    """Nobody is that now. The message says what is not known."""
+    """No broker or server has this role now. The message says what is not known."""
 
 
 class Knows(NamedTuple):
-    """The known state of the cluster: its controller, the leader and ISR of each partition, and the
-    servers of its ensemble.
-    """
+    """What is known of the cluster: the controller, leaders and ISRs, and the ZooKeeper servers."""
 
     controller: int
     partitions: Mapping[str, tuple[int, Sequence[int]]]
     zookeeper_leader: int | None = None
-    """The server that leads, or None."""
+    """The id of the ZooKeeper server that leads, or None."""
     zookeepers: Sequence[int] = ()
-    """The servers that run."""
+    """The ids of the ZooKeeper servers that run."""
 
 
 def _find_server(words: str, knows: Knows) -> int:
@@ -616,7 +632,10 @@ def _find_server(words: str, knows: Knows) -> int:
 
 
 def find_target(words: str, knows: Knows) -> int | str:
-    """Return the broker that a role means now; other words stay. Raises UnknownTargetError."""
+    """Return the id of the broker that has this role now. Other words are returned as they are.
+
+    Raises UnknownTargetError if no broker has the role.
+    """
     if words.isdecimal():
         return int(words)
     if words == "controller":

@@ -1,6 +1,6 @@
-"""A script for the presenter: steps with narration, a question, acts, and what to look for.
+"""A script for the presenter: steps with narration, a question, acts, and events to wait for.
 
-These are the values that `script_reader` makes of a TOML file (docs/presenter.md).
+`script_reader` makes these values from a TOML file (docs/presenter.md).
 """
 
 from collections.abc import Mapping
@@ -11,56 +11,55 @@ from kafka_edu.trace.event import Level
 Value = str | int | bool
 
 MOMENT: Final = "@ms"
-"""In `bind`, the name of the time of the event itself, in ms of the machine's monotonic clock."""
+"""In `bind`, this stands for the time of the event, in ms of the machine's monotonic clock."""
 SENDER: Final = "@broker"
-"""In `bind`, the id of the broker that emitted the event."""
+"""In `bind`, this stands for the id of the broker that emitted the event."""
 
 
 class Picture(NamedTuple):
-    """Something that the real classes did in a time of their own, drawn for the learner."""
+    """A picture of what the real classes did in a simulation, which the learner sees in a step."""
 
     text: str
-    """Lines for a terminal; colours are ANSI escapes."""
+    """The picture's lines for a terminal, with ANSI escapes for colours."""
     names: Mapping[str, str] = {}
-    """The values in it that later texts and pages may name."""
+    """Names that later texts and pages may use, with their values from the picture."""
 
 
 class Jobs(NamedTuple):
-    """The jobs of a chapter that run in one process of their own, such as Spark's."""
+    """The jobs of a chapter, such as Spark jobs. They all run in one separate process."""
 
     command: tuple[str, ...] = ()
-    """The words of the `kafka-edu` command of that process. It reads the names of jobs from its
-    standard input, a line each, and ends when that is closed.
+    """The words of the `kafka-edu` command that starts this process.
+
+    The process reads the names of jobs from its standard input, one on each line. It ends when its
+    standard input is closed.
     """
     names: Mapping[str, str] = {}
-    """Name → the job in a few words."""
+    """Each job's name, and the job in a few words."""
 
 
 class ClusterWish(NamedTuple):
-    """The cluster that the script wants, if it is started for the script.
-
-    Each field is an option of `cluster up`.
-    """
+    """The options of `cluster up` with which a cluster is started for this script."""
 
     brokers: int = 3
     props: Mapping[str, str] = {}
     broker_props: Mapping[int, Mapping[str, str]] = {}
-    """Broker → its own settings. Racks are `broker.rack` here."""
+    """The settings of single brokers, by broker id. A rack is the setting `broker.rack`."""
     zookeeper: str = "embedded"
-    """`embedded` or `apache`."""
+    """The kind of ZooKeeper: `embedded` or `apache`."""
     zookeepers: int | None = None
-    """The number of Apache's servers. None: one."""
+    """The number of Apache ZooKeeper servers. None: one."""
     api_level: str | None = None
     with_relays: bool = False
 
 
 class Condition(NamedTuple):
-    """The value that one field of an event must hold."""
+    """A condition on one field of an event."""
 
     field: str
-    """The field's name; `target.id` is the field of a value within the event."""
+    """The field's name. `target.id` is the field `id` inside the value `target`."""
     test: str
-    """`is`, `has`, `lacks`, `above` or `below`."""
+    """The kind of comparison: `is`, `has`, `lacks`, `above` or `below`."""
     value: Value
 
 
@@ -68,30 +67,31 @@ class Expectation(NamedTuple):
     """Something that the step waits for: an event, or a text on the screen."""
 
     look: str
-    """The thing to look for, in words."""
+    """What the learner should look for, in words."""
     event: str = ""
-    """The event's name. Empty if a text is expected."""
+    """The type of the event. Empty: a text is expected."""
     source: str = ""
-    """The process that emits it, as `broker 1` or `zookeeper`. Empty: any."""
+    """The process that emits the event, as `broker 1` or `zookeeper`. Empty: any process."""
     where: tuple[Condition, ...] = ()
     bind: Mapping[str, str] = {}
-    """Name → field. The event's value gets this name, for `{name}` in later texts. The field
-    `@ms` is the time of the event, and `@broker` the broker that emitted it.
+    """Each name to bind, and the field whose value it gets. Later texts use it as `{name}`.
+
+    The field `@ms` is the time of the event, and `@broker` the broker that emitted it.
     """
     text: str = ""
 
 
 class FactFilter(NamedTuple):
-    """The facts that count for a step, by their type and fields."""
+    """A filter for facts, by their type and fields."""
 
     event: str
     source: str = ""
-    """The process that emits it. Empty: any."""
+    """The process that emits the fact. Empty: any process."""
     where: tuple[Condition, ...] = ()
 
 
 class ScriptAct(NamedTuple):
-    """One act on the cluster, by its name in the table of acts."""
+    """One act on the cluster. Its name is a key of ACTS."""
 
     name: str
     values: Mapping[str, Value]
@@ -99,19 +99,23 @@ class ScriptAct(NamedTuple):
 
 
 class Number(NamedTuple):
-    """A number that the learner types, judged by nearness."""
+    """A question that the learner answers with a number.
+
+    A number near the right one counts as right.
+    """
 
     right: str
-    """A name that the script binds, or the difference of two: `heir_at-killed_at`."""
+    """The right number: a bound name, or the difference of two: `heir_at-killed_at`."""
     unit: str = ""
-    """`ms` for example; empty for a count."""
+    """The unit, for example `ms`. Empty: the number is a count."""
     within: float = 1.0
-    """A number is near if it is at most this many times as large as the right one, and at least
-    that part of it. 1: only the right one is near.
+    """The largest factor between the typed number and the right one that counts as near.
+
+    With 2, half and double the right number are near. With 1, only the right number itself.
     """
 
     def value(self, names: Mapping[str, str]) -> int | None:
-        """Return the right number, or None as long as it is not known."""
+        """Return the right number, or None while the names for it are not bound."""
         name, _, less = self.right.partition("-")
         try:
             return int(names[name]) - (int(names[less]) if less else 0)
@@ -119,7 +123,7 @@ class Number(NamedTuple):
             return None
 
     def is_near(self, typed: int, names: Mapping[str, str]) -> bool:
-        """Return whether a typed number is near enough."""
+        """Return whether a typed number is near enough to count as right."""
         right = self.value(names)
         if right is None:
             return False
@@ -127,33 +131,39 @@ class Number(NamedTuple):
         return high <= low * self.within
 
     def words(self, number: int | None) -> str:
-        """Return a number with its unit, to read."""
+        """Return a number with its unit as text."""
         return f"{number:,} {self.unit}".rstrip() if number is not None else "…"
 
 
 SURE: Final = ("a guess", "rather sure", "sure")
-"""The words for how sure a learner is of an answer, from 1."""
+"""The words for how sure a learner is of an answer. The first one has the number 1."""
 
 
 class Question(NamedTuple):
-    """A question before the answer: with choices, with a number to type, or with neither."""
+    """A question that the learner answers before the events happen.
+
+    It has choices, or a number to type, or neither.
+    """
 
     question: str
     choices: tuple[str, ...]
     right: int
-    """The number of the right choice, from 1; 0 if none is marked."""
+    """The number of the right choice, from 1. 0: the script marks no choice as right."""
     answer: str
     replies: tuple[str, ...] = ()
-    """A reply for each choice, empty where it has none. Without replies it is empty."""
+    """The reply to each choice, an empty text for a choice without one. `()`: no replies at all."""
     number: Number | None = None
 
     @property
     def has_answer(self) -> bool:
-        """Return whether an answer can be right or wrong."""
+        """Return whether the question has a right answer."""
         return bool(self.right or self.number)
 
     def missed(self, said: int | None, names: Mapping[str, str]) -> bool:
-        """Return whether this choice, or this number, is wrong. No answer is no wrong one."""
+        """Return whether the learner's choice or number is wrong.
+
+        No answer does not count as wrong.
+        """
         if said is None or not self.has_answer:
             return False
         if self.number is not None:
@@ -161,37 +171,37 @@ class Question(NamedTuple):
         return said != self.right
 
     def right_words(self, names: Mapping[str, str]) -> str:
-        """Return the right choice or number as it stands in the script, to be filled."""
+        """Return the right choice or number as the script writes it, with names still in braces."""
         if self.number is not None:
             return self.number.words(self.number.value(names))
         return self.choices[self.right - 1]
 
 
 class CompareRow(NamedTuple):
-    """One row of a comparison: the same number of both runs."""
+    """One row of a comparison: the same number from each of the two runs."""
 
     what: str
     numbers: tuple[Number, Number]
 
 
 class Comparison(NamedTuple):
-    """Two runs of the same steps side by side."""
+    """Shows two runs of the same steps side by side."""
 
     labels: tuple[str, str]
     rows: tuple[CompareRow, ...]
 
 
 class Step(NamedTuple):
-    """One step. It goes: narration, question, acts and what to look for, answer."""
+    """One step of a script. Its parts are: narration, question, acts and watching, answer."""
 
     title: str
     say: str
     screen: str = ""
     load: tuple[str, ...] | None = None
-    """Options of the command `load` to start with; None leaves the load as it is."""
+    """Options of the command `load`, which this step starts. None: the load stays as it is."""
     stop_load: bool = False
     job: str = ""
-    """The name of the chapter's job to run. It ends the one before."""
+    """The name of the job to run. The job of an earlier step ends. Empty: no new job."""
     acts: tuple[ScriptAct, ...] = ()
     ask: Question | None = None
     expectations: tuple[Expectation, ...] = ()
@@ -199,44 +209,47 @@ class Step(NamedTuple):
     show: str = ""
     """The name of the picture that is shown after the question."""
     hands: bool = False
-    """Whether the acts are the learner's: the space key only helps."""
+    """Whether the learner carries out the acts. The space key then carries them out as a help."""
     level: Level = Level.STATE
-    """How much this step asks of the processes. At `all` a busy cluster sends more than the
-    dashboard can read.
+    """The level of events that the step requests from the processes.
+
+    At `all` a busy cluster sends more events than the dashboard can read.
     """
     facts: tuple[str | FactFilter, ...] | None = None
-    """Without the dashboard, only facts that one of these lets through are told: a word that the
-    line has, which may name what is bound, or a type of event. None: all facts. A fact of an
-    internal topic needs a type, or a word with `__`. What the step waits for is told anyway.
+    """The facts that the plain presenter (without the dashboard) prints. None: all facts.
+
+    A fact is printed if it passes one of these filters: a word that its line contains (which may be
+    a bound name in braces), or a type of event. A fact of an internal topic passes only by its type
+    or by a word with `__`. The facts that the step waits for are always printed.
     """
     compare: Comparison | None = None
-    """Two runs to show side by side, after the step has seen what it waits for."""
+    """Two runs to show side by side, after everything the step waits for has happened."""
 
 
 class Break(NamedTuple):
-    """Something that the learner may do to the live cluster by hand."""
+    """A suggestion of what the learner may break in the live cluster by hand."""
 
     say: str
     commands: tuple[str, ...]
-    """Words of `kafka-edu` commands, with roles and names in braces."""
+    """The `kafka-edu` commands to type, with roles and names in braces."""
 
 
 class Script(NamedTuple):
-    """A whole presentation."""
+    """A whole presentation: a title, steps, and suggestions of what to break."""
 
     title: str
     steps: tuple[Step, ...]
     end: str = ""
-    """The last words."""
+    """The text of the last page."""
     digest: str = ""
-    """Of the file. A saved place belongs to one version of the file."""
+    """A hash of the file. A saved place is valid only for the same text of the file."""
     cluster: ClusterWish = ClusterWish()
     pictures: Mapping[str, Picture] = {}
     jobs: Jobs = Jobs()
     breaks: tuple[Break, ...] = ()
 
     def events(self) -> frozenset[str]:
-        """Return the types of the events that steps wait for."""
+        """Return the types of the events that the steps wait for."""
         return frozenset(
             each.event for step in self.steps for each in step.expectations if each.event
         )

@@ -92,7 +92,7 @@ _FINDS_SERVER: Final = re.compile(r"leader|follower|\d+|\{[a-z][a-z0-9_]*\}")
 
 
 class ScriptError(Exception):
-    """The file is not a script. The message is one line: file, line, what is wrong, what to do."""
+    """The file is not a valid script. The message says file, line, error and remedy on one line."""
 
 
 def read_script(
@@ -101,8 +101,9 @@ def read_script(
     pictures: Mapping[str, Picture] | None = None,
     jobs: Jobs | None = None,
 ) -> Script:
-    """Read and check a script; `screens` are the names that a step may go to, `pictures` those
-    that it may show, and `jobs` those that it may run. Raises ScriptError.
+    """Read and check a script. Raises ScriptError.
+
+    A step may use these `screens`, `pictures` and `jobs`, and no others.
     """
     try:
         text = path.read_text(encoding="utf-8")
@@ -123,7 +124,7 @@ def read_script(
 
 
 class _Table:
-    """One table of the file: its place, its values, and its keys that were not asked for yet."""
+    """One table of the TOML file. It notes which of its keys were read."""
 
     def __init__(self, reader: "_Reader", place: Place, values: Mapping[str, object]) -> None:
         self._reader = reader
@@ -134,7 +135,7 @@ class _Table:
         self._reader.fail((*self.place, key) if key else self.place, what)
 
     def allow(self, *keys: str) -> None:
-        """Refuse every other key."""
+        """Refuse the table if it has a key that is not in `keys`."""
         for key in self.values:
             if key not in keys:
                 near = difflib.get_close_matches(key, keys, 1)
@@ -170,7 +171,7 @@ class _Table:
         return _Table(self._reader, (*self.place, key), value)
 
     def tables(self, key: str) -> "Iterator[_Table]":
-        """Yield the tables of a list; one table alone counts as a list of one."""
+        """Yield the tables in a list of tables. A single table counts as a list of one."""
         value = self.values.get(key, [])
         rows = value if isinstance(value, list) else [value]
         for at, row in enumerate(rows):
@@ -195,9 +196,9 @@ class _Reader:
         self._pictures = pictures
         self._jobs = jobs
         self._names: set[str] = set()
-        """Names that an earlier wait or picture has bound."""
+        """The names that earlier waits and pictures have bound."""
         self._twice: dict[str, Twice] = {}
-        """Groups of steps that run twice, by name."""
+        """The groups of steps that run twice, by the name of the group."""
 
     def fail(self, place: Place, what: str) -> NoReturn:
         raise ScriptError(f"{self._path}:{self._lines.line(place)}: {what}")
@@ -222,7 +223,7 @@ class _Reader:
         )
 
     def _runs(self, table: _Table) -> "Iterator[Twice]":
-        """Yield the groups of steps that run twice."""
+        """Yield the groups of steps that run twice, from the tables below [twice]."""
         groups = table.table("twice")
         for name in groups.values if groups is not None else ():
             group = groups.table(name) if groups is not None else None
@@ -252,7 +253,10 @@ class _Reader:
         return RowWish(row.words("what", needed=True), value, row.words("unit"))
 
     def _expanded(self, steps: list[_Table]) -> Iterator[_Table]:
-        """Yield the steps in their order; those that follow each other in a group come twice."""
+        """Yield the steps in the order in which they run.
+
+        Neighbouring steps of a group that runs twice are yielded two times.
+        """
         for name, group in itertools.groupby(steps, lambda step: step.words("twice")):
             if not name:
                 yield from group
@@ -273,7 +277,7 @@ class _Reader:
                     yield _Table(self, step.place, of_run(step.values, letter, values, bound))
 
     def _compare(self, table: _Table) -> Comparison | None:
-        """Return what the step shows side by side."""
+        """Return the comparison of two runs that the step shows, or None."""
         name = table.words("side_by_side")
         if not name:
             return None
@@ -447,7 +451,7 @@ class _Reader:
         return name
 
     def _text(self, table: _Table, key: str, *, needed: bool = False) -> str:
-        """Return a text. The names in its braces must be bound by now."""
+        """Return a text of the script. A name in its braces must be bound by an earlier step."""
         words = table.words(key, needed=needed)
         self._check_names(table, key, words)
         return words
@@ -507,7 +511,7 @@ class _Reader:
         return ScriptAct(name, values, self._lines.line(table.place))
 
     def _server(self, table: _Table) -> Value:
-        """Return which ZooKeeper server an act is on."""
+        """Return the id or the role of the ZooKeeper server that an act is for."""
         value = table.values[ZOOKEEPER_KEY]
         if isinstance(value, int):
             return value
@@ -544,7 +548,7 @@ class _Reader:
         )
 
     def _number(self, table: _Table, choices: Sequence[str]) -> Number | None:
-        """Return the number that the learner is to type, if the question wants one."""
+        """Return the number that the learner must type, or None if the question has no number."""
         wanted = table.table("number")
         if wanted is None:
             return None
@@ -562,13 +566,16 @@ class _Reader:
         return Number(right, wanted.words("unit"), float(within))
 
     def _check_number(self, ask: _Table, number: Number) -> None:
-        """When the answer is due, the right number is known: a step up to this one binds it."""
+        """Check that the names for the right number are bound by this step or an earlier one."""
         for name in number.right.split("-"):
             if name not in self._names:
                 ask.fail(f"no wait and no picture up to this step binds '{name}'", "number")
 
     def _replies(self, table: _Table, choices: Sequence[str]) -> tuple[str, ...]:
-        """Return the replies by choice. `replies = { 1 = "…" }` needs no reply for the others."""
+        """Return a reply for each choice.
+
+        `replies = { 1 = "…" }` leaves the replies to the other choices empty.
+        """
         replies = table.table("replies")
         if replies is None:
             return ()
@@ -643,20 +650,23 @@ class _Reader:
 
 
 def _flowing(text: str) -> str:
-    """Join the lines of each paragraph. An empty line, or one that is indented, stays a line."""
+    """Join the lines of each paragraph into one line. Empty and indented lines stay as they are."""
     paragraphs = re.split(r"\n\s*\n|\n(?=[ \t])", text.strip())
     return "\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)
 
 
 def _fields(kind: object) -> dict[str, object]:
-    """Return the fields of an event or of a value within one, with their types."""
+    """Return the names and types of the fields of an event, or of a value inside an event."""
     return get_type_hints(kind) if isinstance(kind, type) and hasattr(kind, "_fields") else {}
 
 
 def _flat(
     values: Mapping[str, object], kind: object, before: str = ""
 ) -> Iterator[tuple[str, object]]:
-    """Yield dotted fields with their values. A table of tests stays a table."""
+    """Yield all fields with their values, and nested fields with dotted names.
+
+    A table of comparisons (`is`, `above` …) stays one value.
+    """
     for key, value in values.items():
         inner = _fields(kind).get(key)
         if isinstance(value, dict) and _fields(inner):

@@ -1,12 +1,13 @@
-"""Steps of a script that run twice, with one difference, and are compared.
+"""Steps of a script that run twice with one difference, so that both runs can be compared.
 
     [twice.acks]
     a = { label = "acks=1", acks = "1" }
     b = { label = "acks=all", acks = "all" }
     rows = [{ what = "a produce took", value = "answered-sent", unit = "ms" }]
 
-A step with `twice = "acks"` comes once for each of `a` and `b`. In it `{@acks}` is what differs. A
-name that it binds ends in the run's letter afterwards: `sent_a`, `sent_b`.
+A step with `twice = "acks"` runs once with the values of `a` and once with those of `b`. In its
+texts, `{@acks}` stands for the value of the run. A name that the step binds gets the letter of
+the run at its end: `sent_a`, `sent_b`.
 """
 
 import re
@@ -14,12 +15,12 @@ from collections.abc import Collection, Mapping
 from typing import Any, Final, NamedTuple
 
 RUNS: Final = ("a", "b")
-"""The ends of the names that the two runs of a group bind."""
+"""The letters of the two runs. A name that a run binds ends in its letter."""
 _NAME_IN_BRACES: Final = re.compile(r"\{([a-z][a-z0-9_]*)(:,)?\}")
 
 
 class RowWish(NamedTuple):
-    """A row of the comparison: a bound name, or the difference of two."""
+    """A row of the comparison: its label, a bound name or the difference of two, and a unit."""
 
     what: str
     value: str
@@ -27,7 +28,7 @@ class RowWish(NamedTuple):
 
 
 class Twice(NamedTuple):
-    """A group of steps that run twice: what differs, and what is compared."""
+    """A group of steps that run twice: the values of each run, and the rows to compare."""
 
     name: str
     values: tuple[Mapping[str, str], Mapping[str, str]]
@@ -35,13 +36,14 @@ class Twice(NamedTuple):
 
 
 def suffixed(names: str, letter: str) -> str:
-    """Return names of one run: `led-gone` becomes `led_a-gone_a`."""
+    """Return the names with the letter of a run: `led-gone` becomes `led_a-gone_a`."""
     return "-".join(f"{name}_{letter}" for name in names.split("-"))
 
 
 def of_run(value: Any, letter: str, values: Mapping[str, str], bound: Collection[str]) -> Any:
-    """Return the values of a step, read from TOML, as one run has them. `bound` are the names that
-    the group binds.
+    """Return the values of a step (read from TOML) for one of the two runs.
+
+    `bound` are the names that the group binds. They get the run's letter.
     """
     if isinstance(value, Mapping):
         return {
@@ -69,6 +71,6 @@ def _field_of_run(
 ) -> Any:
     if key == "bind":
         return {f"{name}_{letter}": of for name, of in field.items()}
-    if key == "right" and isinstance(field, str):  # of a number to type
+    if key == "right" and isinstance(field, str):  # the right value of a typed number
         return suffixed(field, letter)
     return of_run(field, letter, values, bound)

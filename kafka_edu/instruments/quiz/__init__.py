@@ -1,1 +1,3 @@
-"""A quiz for a class: a chapter's predictions, answered by teams, and judged by the cluster."""
+"""A quiz for a class: teams predict what a cluster does, and the cluster shows the right
+answers.
+"""

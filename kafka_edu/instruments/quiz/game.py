@@ -1,9 +1,9 @@
-"""The rules of a quiz: who plays, which question is open, what each has answered, and the points.
+"""The rules of a quiz: the teams, the open question, each team's answers, and the points.
 
     Lobby → Open → Closed → Revealed → Open → … → End
 
-Pure: no clock and no network. The server and the presenter drive it. A right answer is 100 points,
-however fast it came: a class is no race. An answer may be changed until the question is closed.
+The module has no clock and no network. The server and the presenter call it. A right answer gives
+100 points, and its speed does not matter. A team may change its answer until the question closes.
 """
 
 import secrets
@@ -16,15 +16,15 @@ MOST_TEAMS: Final = 60
 LONGEST_NAME: Final = 20
 LARGEST: Final = 10**12
 SHORT: Final = 5
-"""The ranking has so many lines."""
+"""The number of lines in the short ranking."""
 
 
 class QuizError(Exception):
-    """A request is not possible. The message says why, and what to do."""
+    """The game refuses a request. The message says why, and what to do."""
 
 
 class Phase(StrEnum):
-    """Where a quiz is."""
+    """The phase of a quiz."""
 
     LOBBY = "lobby"
     OPEN = "open"
@@ -34,51 +34,51 @@ class Phase(StrEnum):
 
 
 class Ask(NamedTuple):
-    """A question, as the class sees it."""
+    """A question as the class sees it, without the right answer."""
 
     number: int
-    """From 1."""
+    """The number of the question, from 1."""
     text: str
     choices: tuple[str, ...]
-    """Empty: a number is asked for."""
+    """The choices. Empty: the answer is a number."""
     unit: str = ""
 
 
 class Team(NamedTuple):
-    """A team, as the ranking has it."""
+    """One line of the ranking: a team with its rank and points."""
 
     rank: int
-    """Teams with the same points have the same rank."""
+    """The rank, from 1. Teams with the same points have the same rank."""
     name: str
     points: int
 
 
 class _Player:
-    """One team."""
+    """A team that plays, with its answers."""
 
     def __init__(self, name: str) -> None:
         self.name = name
         self.points = 0
         self.answers: dict[int, int] = {}
-        """Question → answer."""
+        """Each question's number, and the team's answer to it."""
         self.right: dict[int, bool] = {}
 
 
 class Game:
-    """One quiz. Owned by one loop."""
+    """The state of one quiz. Only one event loop uses it."""
 
     def __init__(self, title: str) -> None:
         self.title = title
         self.phase = Phase.LOBBY
         self.ask: Ask | None = None
         self.right = ""
-        """The right answer of the last question, in words."""
+        """The right answer to the last question, in words."""
         self.asked = 0
-        """How many questions were revealed so far."""
+        """The number of questions that were revealed so far."""
         self._players: dict[str, _Player] = {}
 
     def join(self, name: str) -> str:
-        """Let a team in, and return its token. It may join late. Raises QuizError."""
+        """Add a team to the quiz, and return its token. A team may join late. Raises QuizError."""
         wanted = " ".join(name.split())
         if not wanted:
             raise QuizError("a team needs a name: write one")
@@ -95,11 +95,14 @@ class Game:
         return token
 
     def knows(self, token: str) -> bool:
-        """Return whether a token belongs to a team."""
+        """Return whether this token belongs to a team."""
         return token in self._players
 
     def answer(self, token: str, value: int) -> None:
-        """Take a team's answer: the number of a choice, from 1, or a number. Raises QuizError."""
+        """Take a team's answer. Raises QuizError.
+
+        `value` is the number of the choice, from 1, or the number that the team typed.
+        """
         player = self._players.get(token)
         if player is None:
             raise QuizError("this team is not in the quiz: join first")
@@ -112,11 +115,11 @@ class Game:
         player.answers[self.ask.number] = value
 
     def open(self, ask: Ask) -> None:
-        """Ask a question."""
+        """Open a question: from now on the teams may answer it."""
         self.phase, self.ask, self.right = Phase.OPEN, ask, ""
 
     def close(self) -> None:
-        """Take no more answers: the cluster answers now."""
+        """Take no more answers to the question, because the cluster now shows the right one."""
         if self.phase is Phase.OPEN:
             self.phase = Phase.CLOSED
 
@@ -132,30 +135,30 @@ class Game:
             player.points += POINTS * player.right[self.ask.number]
 
     def end(self) -> None:
-        """Show the last ranking."""
+        """End the quiz. The page then shows the last ranking."""
         self.phase = Phase.END
 
     @property
     def teams(self) -> int:
-        """Return how many teams play."""
+        """Return the number of teams that play."""
         return len(self._players)
 
     @property
     def answered(self) -> int:
-        """Return how many teams have answered the present question."""
+        """Return the number of teams that have answered the present question."""
         if self.ask is None:
             return 0
         return sum(self.ask.number in one.answers for one in self._players.values())
 
     def counts(self) -> list[int]:
-        """Return how many teams have chosen each choice of the present question."""
+        """Return, for each choice of the present question, the number of teams that chose it."""
         if self.ask is None:
             return []
         said = [one.answers.get(self.ask.number) for one in self._players.values()]
         return [said.count(choice) for choice in range(1, len(self.ask.choices) + 1)]
 
     def ranking(self) -> list[Team]:
-        """Return all teams, the best first; teams with the same points by their names."""
+        """Return all teams, the best first. Teams with the same points are sorted by name."""
         points = [one.points for one in self._players.values()]
         made = [
             Team(1 + sum(other > one.points for other in points), one.name, one.points)
@@ -164,9 +167,7 @@ class Game:
         return sorted(made, key=lambda one: (one.rank, one.name.casefold()))
 
     def state_of(self, token: str) -> Mapping[str, object]:
-        """Return all that a team's page shows. Nobody sees the right answer before it is
-        revealed.
-        """
+        """Return what a team's page shows. The right answer is in it only once it is revealed."""
         player, ask = self._players.get(token), self.ask
         shown: dict[str, object] = {
             "title": self.title,
@@ -193,7 +194,7 @@ class Game:
         return shown
 
     def table(self) -> list[Sequence[str]]:
-        """Return the rows of a CSV file: a head, then each team with its points and answers."""
+        """Return the rows for a CSV file: a header, then each team with its points and answers."""
         numbers = sorted({n for one in self._players.values() for n in (*one.answers, *one.right)})
         rows: list[Sequence[str]] = [("team", "points", *(f"question {n}" for n in numbers))]
         by_name = {one.name: one for one in self._players.values()}

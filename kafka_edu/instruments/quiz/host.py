@@ -1,5 +1,7 @@
-"""Follows a presentation, and lets a game ask what it asks: the question is open while the
-presenter shows it, the cluster answers, and points are given with the presentation's own answer.
+"""Run a quiz along with a presentation.
+
+A question of the presentation is open for the teams while the presenter shows it. When the cluster
+has shown the right answer, the teams get points according to that answer.
 """
 
 from collections.abc import AsyncIterator, Callable
@@ -14,30 +16,31 @@ from kafka_edu.instruments.presenter.script import Question
 from kafka_edu.instruments.quiz.game import SHORT, Ask, Game, Phase, QuizError
 
 Serving = Callable[[], AbstractAsyncContextManager[str]]
-"""Serves the page, and yields the line that says where it is."""
+"""A function that serves the page, and yields a line that says where the page is."""
 _LETTERS: Final = "abcdefghijklmnopqrstuvwxyz"
 
 
 class QuizHost:
-    """The audience of one presentation."""
+    """Runs a quiz for the audience of one presentation."""
 
     def __init__(self, game: Game, serving: Serving | None = None) -> None:
-        """Without `serving` there is no network: the teacher types each team's answer."""
+        """Run this game. Without `serving` there is no network: the teacher types all answers."""
         self.game = game
         self._serving = serving
         self._tokens: dict[str, str] = {}
-        """Letter → token, of teams whose answers are typed."""
+        """Each letter that the teacher may type, and the token of the team it stands for."""
         self._open: tuple[int, Question] | None = None
         self._letter = ""
         self._digits = ""
         self._said = ""
         self._welcomed = False
         self.where = ""
-        """How to join, in a line; empty without a network."""
+        """A line that says how to join. Empty: there is no network."""
 
     def seat(self, names: list[str]) -> None:
-        """Let teams in whose answers are typed: each gets a letter, in this order. Raises
-        QuizError.
+        """Add teams whose answers the teacher types. They get the letters a, b, c, … in this order.
+
+        Raises QuizError if there are more teams than letters.
         """
         if len(names) > len(_LETTERS):
             raise QuizError(f"at most {len(_LETTERS)} teams can be typed")
@@ -46,7 +49,7 @@ class QuizHost:
 
     @asynccontextmanager
     async def serve(self) -> AsyncIterator[None]:
-        """Serve the page, if there is one, for the length of a block. Raises OSError."""
+        """Serve the quiz's page, if there is one, until the block ends. Raises OSError."""
         if self._serving is None:
             yield
             return
@@ -55,7 +58,7 @@ class QuizHost:
             yield
 
     def look(self, at: Presentation) -> list[str]:
-        """Follow the presentation. Return new lines for the screen."""
+        """Open, close or reveal a question, as the presentation goes on. Return lines to print."""
         if self.where and not self._welcomed:
             self._welcomed = True
             return [self.where]
@@ -92,7 +95,7 @@ class QuizHost:
         return [str(self.game.state_of(token)["name"]) for token in self._tokens.values()]
 
     def _progress(self) -> list[str]:
-        """Return a line when more teams have answered."""
+        """Return a line with the number of teams that have answered, if that number has changed."""
         line = f"{self.game.answered} of {plural(self.game.teams, 'team')} have answered"
         if line == self._said or not self.game.answered:
             return []
@@ -100,7 +103,7 @@ class QuizHost:
         return [line]
 
     def _reveal(self, at: Presentation) -> list[str]:
-        """Give points for the question that was open."""
+        """Give points for the question that was open. Return the lines to print about them."""
         if self._open is None:
             return []
         _, ask = self._open
@@ -118,8 +121,9 @@ class QuizHost:
         return [f"{one.rank:>3}. {one.name}  {one.points}" for one in self.game.ranking()[:most]]
 
     def key(self, key: str) -> bool:
-        """Take a key of the teacher, if answers are typed: a letter chooses a team, digits are its
-        answer. Return whether it was one.
+        """Take a key that the teacher pressed. Return whether it belonged to a team's answer.
+
+        A letter chooses a team, and digits are that team's answer.
         """
         if self._serving is not None or self.game.phase is not Phase.OPEN:
             return False
@@ -140,7 +144,7 @@ class QuizHost:
         return True
 
     def _take_number(self) -> None:
-        """Take the number that was typed, if any."""
+        """Take the number that was typed as the team's answer, if any was typed."""
         if self._digits and self._letter:
             self._say(int(self._digits))
         self._letter = self._digits = ""
@@ -149,4 +153,4 @@ class QuizHost:
         try:
             self.game.answer(self._tokens[self._letter], value)
         except QuizError:
-            return  # there is no such choice: the letter and another digit
+            return  # there is no such choice: the teacher must type again

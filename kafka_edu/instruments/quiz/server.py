@@ -1,11 +1,11 @@
-"""The page of a quiz, and what it asks: an aiohttp server on the teacher's machine.
+"""The web server of a quiz (aiohttp), on the teacher's machine. It serves these requests:
 
     GET  /         the page; nothing else is fetched
     GET  /state    what this team's page shows, as JSON
     POST /join     {"name", "code"} → {"token"}
     POST /answer   {"token", "value"}
 
-Names and answers stay in memory, and go with the process.
+Names and answers stay in memory. They are lost when the process ends.
 """
 
 import hmac
@@ -24,9 +24,9 @@ from kafka_edu.instruments.quiz.game import Game, QuizError
 
 LARGEST_BODY: Final = 1_000
 MOST_A_SECOND: Final = 200
-"""Requests of one address that are answered a second: a class may be behind one address."""
+"""Requests that one IP address may send in a second. A whole class may share one address."""
 MOST_WRONG_CODES: Final = 20
-"""Of one address, in a minute."""
+"""Wrong codes that one IP address may send in a minute."""
 WINDOW_S: Final = 1.0
 WRONG_WINDOW_S: Final = 60.0
 CODE_DIGITS: Final = 4
@@ -39,31 +39,31 @@ _HEADERS: Final = {
 
 
 class Limit:
-    """How often each address may do something."""
+    """Limits how often each IP address may do something in a period of time."""
 
     def __init__(self, most: int, window_s: float, clock: Callable[[], float]) -> None:
         self._most, self._window_s, self._clock = most, window_s, clock
         self._times: dict[str, deque[float]] = defaultdict(deque)
 
     def is_over(self, address: str) -> bool:
-        """Return whether the address has done it too often lately."""
+        """Return whether the address has reached the limit in the last `window_s` seconds."""
         times, now = self._times[address], self._clock()
         while times and times[0] < now - self._window_s:
             times.popleft()
         return len(times) >= self._most
 
     def note(self, address: str) -> None:
-        """Note that the address has done it once more."""
+        """Count one more request of this address."""
         self._times[address].append(self._clock())
 
 
 class QuizServer:
-    """Serves one game. Owned by the presenter's loop."""
+    """Serves the page of one game. The presenter's event loop owns it."""
 
     def __init__(self, game: Game, clock: Callable[[], float] = time.monotonic) -> None:
         self.game = game
         self.code = "".join(secrets.choice("0123456789") for _ in range(CODE_DIGITS))
-        """On the screen: who sees it may join."""
+        """The code that a team needs to join. Only people who see the screen know it."""
         self._page = (files(__package__) / "page.html").read_text(encoding="utf-8")
         self._requests = Limit(MOST_A_SECOND, WINDOW_S, clock)
         self._wrong_codes = Limit(MOST_WRONG_CODES, WRONG_WINDOW_S, clock)
@@ -75,7 +75,7 @@ class QuizServer:
 
     @asynccontextmanager
     async def serving(self, host: str, port: int) -> AsyncIterator[int]:
-        """Serve for the length of a block. Yield the port. Raises OSError."""
+        """Serve the page until the block ends. Yield the port. Raises OSError."""
         runner = web.AppRunner(
             self.app, access_log=None, handle_signals=False, shutdown_timeout=1.0
         )
@@ -91,7 +91,7 @@ class QuizServer:
     async def _guard(
         self, request: web.Request, handler: Callable[[web.Request], object]
     ) -> web.StreamResponse:
-        """Refuse whoever asks too often, and say every error as JSON."""
+        """Refuse an address that sends too many requests, and return every error as JSON."""
         address = request.remote or ""
         self._requests.note(address)
         if self._requests.is_over(address):
@@ -130,7 +130,7 @@ class QuizServer:
 
 
 async def _fields(request: web.Request) -> dict[str, object]:
-    """Return the fields of a JSON body. Raises QuizError."""
+    """Return the fields of a request's JSON body. Raises QuizError if it is no JSON object."""
     try:
         found = json.loads(await request.text())
     except (ValueError, UnicodeDecodeError) as error:

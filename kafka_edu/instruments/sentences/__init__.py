@@ -1,9 +1,9 @@
-"""Events as sentences: in the ticker, in chains of causes and in printed lines.
+"""Describe events in sentences, for the ticker, for chains of causes and for printed lines.
 
-A sentence begins with a verb, because the reader sees its subject, the process that emitted the
-event, in front of it: `b1  leads web-0 from offset 12 on, epoch 3`.
+A sentence begins with a verb. The process that emitted the event stands in front of it as the
+subject: `b1  leads web-0 from offset 12 on, epoch 3`.
 
-Importing this package fills the table with the sentences of all areas.
+Importing this package registers the sentences of all areas.
 """
 
 import importlib

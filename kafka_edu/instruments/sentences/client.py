@@ -1,4 +1,4 @@
-"""The events of clients and of loads as sentences."""
+"""Sentences for the events of clients and of load generators."""
 
 from kafka_edu.common.words import duration, plural
 from kafka_edu.instruments.sentence import Sentence

@@ -1,4 +1,4 @@
-"""The controller's events as sentences."""
+"""Sentences for the controller's events."""
 
 from kafka_edu.common.words import duration, joined, plural
 from kafka_edu.instruments.sentence import Sentence
@@ -15,9 +15,9 @@ from kafka_edu.trace.events import controller
 
 
 def _elected(e: controller.LeaderElected) -> Sentence:
-    """Describe the election: the strategy, and the set of replicas that decided."""
+    """Describe a leader election: its strategy, and the set of replicas that decided it."""
     if e.old_leader < 0:
-        reason = ""  # a new topic, or a controller that came later: the chain of causes says it
+        reason = ""  # a new topic or a new controller: the chain of causes says so
     elif e.old_leader not in e.replicas:
         reason = f"it is moved away from broker {e.old_leader}"
     elif e.old_leader in e.shutting_down:

@@ -1,4 +1,4 @@
-"""The events of learners' code as sentences."""
+"""Sentences for the events of code that learners write."""
 
 from kafka_edu.instruments.sentence import Sentence
 from kafka_edu.instruments.sentences.table import sentence

@@ -1,4 +1,4 @@
-"""The dashboard's own observations as sentences: which process sends its events."""
+"""Sentences for the dashboard's own events: to which processes it is connected."""
 
 from kafka_edu.instruments.link_events import ClusterKnown, LinkLost, LinkMade
 from kafka_edu.instruments.sentence import Sentence

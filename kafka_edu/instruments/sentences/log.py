@@ -1,4 +1,4 @@
-"""The events of logs as sentences."""
+"""Sentences for the events of logs."""
 
 from kafka_edu.common.words import joined, plural
 from kafka_edu.instruments.sentence import Sentence

@@ -1,4 +1,4 @@
-"""The events of purgatories as sentences."""
+"""Sentences for the events of purgatories."""
 
 from kafka_edu.common.words import duration, joined, plural
 from kafka_edu.instruments.sentence import Sentence
@@ -8,7 +8,9 @@ from kafka_edu.trace.events import purgatory
 
 
 def requirements(why: tuple[purgatory.Requirement, ...]) -> str:
-    """Return what an operation waits for: `web-0 high watermark ≥ 4, is 2 (broker 2 has 2)`."""
+    """Return in words what an operation waits for: `web-0 high watermark ≥ 4, is 2 (broker 2 has
+    2)`.
+    """
     return joined([_requirement(one) for one in why], 2) or "nobody can say what for"
 
 

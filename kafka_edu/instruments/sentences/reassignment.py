@@ -1,4 +1,4 @@
-"""The events of reassignments as sentences."""
+"""Sentences for the events of partition reassignments."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""The events of replication as sentences."""
+"""Sentences for the events of replication."""
 
 from kafka_edu.common.words import duration, joined, plural
 from kafka_edu.instruments.sentence import Sentence

@@ -1,4 +1,4 @@
-"""The events of brokers as sentences."""
+"""Sentences for the events of brokers."""
 
 from kafka_edu.common.link_faults import LinkFault
 from kafka_edu.common.words import duration, joined, plural

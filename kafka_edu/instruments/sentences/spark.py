@@ -1,4 +1,4 @@
-"""The events of Spark jobs as sentences."""
+"""Sentences for the events of Spark jobs."""
 
 from kafka_edu.common.words import duration, plural
 from kafka_edu.instruments.sentence import Sentence

@@ -1,4 +1,4 @@
-"""The supervisor's events as sentences."""
+"""Sentences for the supervisor's events."""
 
 from kafka_edu.common.link_faults import Link, LinkFault
 from kafka_edu.common.words import duration
@@ -103,7 +103,7 @@ def link_changed(e: supervisor.LinkChanged) -> Sentence:
 
 @sentence.register
 def action_done(e: supervisor.ActionDone) -> Sentence:
-    # The event of the process that started, ended or paused says what was done.
+    # Not for the ticker: the event of the process itself says that it started, ended or was paused.
     return Sentence(
         f"{'✓ done' if e.ok else '✗ refused'}: {e.action}",
         after=process_name(e.message),

@@ -1,7 +1,7 @@
-"""The one table of sentences: type of event → function that makes its sentence.
+"""The table that maps each type of event to the function that makes its sentence.
 
-The modules next to this one fill it, one for each area of `kafka_edu.trace.events`. A test demands
-a sentence for each fact.
+The modules next to this one fill the table, one module for each area of `kafka_edu.trace.events`. A
+test checks that each type of fact has a sentence.
 """
 
 import re
@@ -13,10 +13,10 @@ from kafka_edu.trace.event import EVENT_TYPES, Event, Kind
 
 @singledispatch
 def sentence(event: Event) -> Sentence:
-    """Return an event as a sentence. O(1): the type of the event finds the function.
+    """Return the sentence for an event. O(1): the type of the event finds the function.
 
-    A snapshot or a sample says what is, and not what happened, so most of them share one sentence.
-    Raises LookupError if the type of a fact has no sentence.
+    A snapshot or a sample describes a state and not a change, so most of them share one sentence.
+    Raises LookupError if a type of fact has no sentence.
     """
     name = type(event).__name__
     known = EVENT_TYPES.get(name)

@@ -1,4 +1,4 @@
-"""The events of timers as sentences."""
+"""Sentences for the events of timers."""
 
 from kafka_edu.common.words import duration, span
 from kafka_edu.instruments.sentence import Sentence
@@ -8,7 +8,7 @@ from kafka_edu.trace.events import timer
 
 
 def place(level: int, slot: int) -> str:
-    """Name a bucket: `slot 17 of level 2`."""
+    """Return the name of a bucket of the timing wheels: `slot 17 of level 2`."""
     return f"slot {slot} of level {level}"
 
 

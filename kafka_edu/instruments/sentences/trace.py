@@ -1,4 +1,4 @@
-"""The events about the trace itself as sentences."""
+"""Sentences for the events about the trace itself."""
 
 from kafka_edu.common.words import duration, joined, plural
 from kafka_edu.instruments.sentence import Sentence

@@ -1,4 +1,4 @@
-"""Words that sentences of several areas share."""
+"""Words and formats that the sentences of several areas use."""
 
 from collections.abc import Collection, Sequence
 from typing import Final
@@ -18,8 +18,8 @@ SHORT_NAMES: Final = {
 
 
 def teller(source: Source) -> str:
-    """Return the source in a few characters, so that two sources differ: `b1`, `sup`, `zk`, `zk2`,
-    `cli`, `cli1`.
+    """Return a short name for a process, different for each: `b1`, `sup`, `zk`, `zk2`, `cli`,
+    `cli1`.
     """
     first = 1 if source.kind is SourceKind.ZOOKEEPER else 0
     plain = source.kind is not SourceKind.BROKER and source.id <= first
@@ -29,26 +29,27 @@ def teller(source: Source) -> str:
 def quiet(
     before: str, subject: str = "", after: str = "", *, because: str = "", exact: str = ""
 ) -> Sentence:
-    """Return a sentence that is too frequent for the ticker: it stands in chains and in the whole
-    time line.
+    """Return a sentence that is not shown in the ticker, because it is too frequent.
+
+    It appears only in chains of causes and in the complete time line.
     """
     return Sentence(before, subject, after, because=because, exact=exact, loud=False)
 
 
 def ids(brokers: Collection[int]) -> str:
-    """Format a set of brokers in sorted order, so that equal sets look equal: `{0,1,2}`."""
+    """Format broker ids in sorted order, so that equal sets have equal texts: `{0,1,2}`."""
     return "{" + ",".join(map(str, sorted(brokers))) + "}"
 
 
 def brokers(numbers: Sequence[int]) -> str:
-    """Name brokers in their order: `broker 1`, `brokers 2, 0`, `no broker`."""
+    """Return broker ids in words, in the given order: `broker 1`, `brokers 2, 0`, `no broker`."""
     if not numbers:
         return "no broker"
     return f"{'broker' if len(numbers) == 1 else 'brokers'} {', '.join(map(str, numbers))}"
 
 
 def process_name(text: str) -> str:
-    """Write `broker-1` as `broker 1`, also within a longer text."""
+    """Return the text with `broker-1` written as `broker 1`, wherever it occurs."""
     return text.replace("broker-", "broker ")
 
 
@@ -61,34 +62,39 @@ def api_name(api_key: int) -> str:
 
 
 def micros(us: int) -> str:
-    """Format µs: `0.3 ms`, `42 ms`, `1.2 s`."""
+    """Format a time given in µs: `0.3 ms`, `42 ms`, `1.2 s`."""
     return f"{us / 1000:.1f} ms" if us < 10_000 else duration(us / 1000)
 
 
 def offsets(first: int, end: int) -> str:
-    """Name the records from `first` up to `end`, which is not among them."""
+    """Return in words the offsets from `first` up to but not including `end`."""
     return f"offset {first:,}" if end - first == 1 else f"offsets {first:,} to {end - 1:,}"
 
 
 def why(reason: str) -> str:
-    """Return a reason as the end of a sentence: `, because the client closed it`, or nothing."""
+    """Return a reason as the end of a sentence: `, because the client closed it`. Empty: no
+    reason.
+    """
     return f", because {reason}" if reason else ""
 
 
 def ports(numbers: Sequence[int]) -> str:
-    """Name ports: `port 9092`, `ports 9092, 9093`, `no port`."""
+    """Return port numbers in words: `port 9092`, `ports 9092, 9093`, `no port`."""
     if not numbers:
         return "no port"
     return f"{'port' if len(numbers) == 1 else 'ports'} {joined(numbers)}"
 
 
 def short_state(state: str) -> str:
-    """Return a state of a partition or a replica: `OnlinePartition` → `Online`."""
+    """Return the short name of a partition's or replica's state: `OnlinePartition` → `Online`."""
     return state.removesuffix("Partition").removesuffix("Replica")
 
 
 def isr_reason(reason: str) -> str:
-    """Drop the offsets, which differ between partitions: `1 has caught up: LEO 534, HW 534`."""
+    """Return the reason without its offsets, which differ between partitions.
+
+    `1 has caught up: LEO 534, HW 534` becomes `1 has caught up`.
+    """
     brief = reason.partition(":")[0]
     return f"broker {brief}" if brief[:1].isdigit() else brief
 
@@ -101,21 +107,21 @@ def brief_error(error: str) -> str:
 
 
 def member_name(member: str) -> str:
-    """Return a member id for a line: `reader-1-3f2a` without the rest of its uuid."""
+    """Return a member id shortened for a line: `reader-1-3f2a`, without the rest of its UUID."""
     client = member[:-37]
     return f"{client}-{member[-36:-32]}" if client and member[-37] == "-" else member
 
 
 def settings(configs: Sequence[tuple[str, str]]) -> str:
-    """Name settings with their values: `retention.ms is 1000`."""
+    """Return settings in words: `retention.ms is 1000`."""
     return joined([f"{key} is {value}" for key, value in configs]) or "none of its own"
 
 
 def changes(configs: Sequence[tuple[str, str, str]]) -> str:
-    """Name changed settings with both values: `retention.ms 1000 → 2000`."""
+    """Return changed settings with their old and new values: `retention.ms 1000 → 2000`."""
     return joined([f"{key} {before or '(none)'} → {after}" for key, before, after in configs])
 
 
 def session(session_id: int) -> str:
-    """Name a ZooKeeper session: `session 0x3`."""
+    """Return the name of a ZooKeeper session: `session 0x3`."""
     return f"session {session_id:#x}"

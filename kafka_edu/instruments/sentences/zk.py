@@ -1,4 +1,4 @@
-"""ZooKeeper's events as sentences."""
+"""Sentences for ZooKeeper's events."""
 
 from kafka_edu.common.words import duration, plural
 from kafka_edu.instruments.sentence import Sentence

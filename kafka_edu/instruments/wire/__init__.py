@@ -1,1 +1,1 @@
-"""The wire microscope: requests and responses, byte by byte (spec P8)."""
+"""The wire microscope: show requests and responses byte by byte (spec P8)."""

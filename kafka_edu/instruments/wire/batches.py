@@ -1,8 +1,8 @@
-"""Record batches of every format in the tree: header fields, checksum, each record.
+"""Decode record batches of every format: header fields, checksum, and each record.
 
 The layout is described in `kafka_edu.record.record_batch` and `kafka_edu.record.legacy`. A fetch
-may return an incomplete batch at the end of its records, because it cuts at a maximum size. The
-consumer drops that part. In a request it is an error.
+response may end with an incomplete batch, because the broker cuts the records at a maximum size.
+The consumer ignores that part. In a request, an incomplete batch is an error.
 """
 
 import zlib
@@ -53,7 +53,7 @@ _CONTROL_TYPES: Final = {0: "abort", 1: "commit"}
 
 
 def read_batches(cursor: Cursor, *, may_be_cut: bool) -> str:
-    """Read batches up to the end of the scope. Return what there is, in words. Raises Stop."""
+    """Read batches up to the end of the scope. Return in words what was found. Raises Stop."""
     batches = records = 0
     faults = len(cursor.problems)
     while cursor.rest:
@@ -83,7 +83,10 @@ def read_batches(cursor: Cursor, *, may_be_cut: bool) -> str:
 
 
 def _is_whole(cursor: Cursor) -> bool:
-    """Return whether the next entry lies whole in the scope, or is wrong in its first 17 bytes."""
+    """Return whether the next batch ends within the scope.
+
+    A batch that is wrong in its first 17 bytes also counts.
+    """
     if cursor.rest <= MAGIC_OFFSET:
         return False
     start = cursor.at + 8
@@ -92,7 +95,7 @@ def _is_whole(cursor: Cursor) -> bool:
 
 
 def _fail_at_end(cursor: Cursor) -> None:
-    """Read as much of an incomplete entry as is there, and stop at the byte that is wrong."""
+    """Read the present bytes of an incomplete batch, and return Stop at the byte that is wrong."""
     with cursor.group(Node("batch", "record batch", cursor.at, cursor.at)):
         cursor.fixed("base_offset", Int64)
         start = cursor.at
@@ -178,7 +181,7 @@ def _batch(cursor: Cursor) -> int:
 
 
 def _checksum(cursor: Cursor, node: Node, computed: int) -> None:
-    """Say whether the checksum that was read is right."""
+    """Write on the node whether the checksum that was read is right."""
     if node.raw == computed:
         node.value = f"0x{computed:08x} ✓"
         return
@@ -188,7 +191,7 @@ def _checksum(cursor: Cursor, node: Node, computed: int) -> None:
 
 
 def _codec(cursor: Cursor, attributes: Node, at: int) -> CompressionType:
-    """Return the codec that the attributes name. Raises Stop if there is no such codec."""
+    """Return the codec in the batch's attributes. Raises Stop if there is no such codec."""
     assert isinstance(attributes.raw, int)
     try:
         return compression_type(attributes.raw)
@@ -198,7 +201,7 @@ def _codec(cursor: Cursor, attributes: Node, at: int) -> CompressionType:
 
 
 def _compressed(cursor: Cursor, codec: CompressionType, magic: int) -> bytes | None:
-    """Cover the compressed bytes of the scope with a leaf. Return them unpacked, if possible."""
+    """Add a leaf for the compressed bytes of the scope. Return them decompressed, or None."""
     start, end = cursor.at, cursor.limit
     raw = cursor.data[start:end]
     node = Node("compressed records", codec.name.lower(), start, end, raw=raw)
@@ -323,7 +326,7 @@ def _message(cursor: Cursor, magic: int) -> int:
 
 
 def _wrapper(cursor: Cursor, node: Node, value: Node, codec: CompressionType, magic: int) -> int:
-    """Unpack a compressed message set, which is the value of its wrapper."""
+    """Decompress a message set, which is the value of the message around it (the wrapper)."""
     raw = value.raw
     assert isinstance(raw, bytes)
     node.value = f"a wrapper of messages in {codec.name.lower()}"

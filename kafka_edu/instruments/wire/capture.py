@@ -1,4 +1,4 @@
-"""Read the frames that brokers capture, also while they write them."""
+"""Read the frames that brokers write to capture files, even while they are being written."""
 
 import os
 import zlib
@@ -29,11 +29,11 @@ _CHUNKS_A_POLL: Final = 2
 _KEYS: Final = {int(key): key for key in ApiKey}
 
 ConnectionKey = tuple[int, str, int]
-"""Broker, connection and correlation id: a request and its response have the same."""
+"""Broker id, connection and correlation id. A request and its response have the same key."""
 
 
 class CaptureError(Exception):
-    """A capture that cannot be read. The text says why and what to do."""
+    """A capture cannot be read. The message says why, and what to do."""
 
 
 def decode_captured(frame: CapturedFrame) -> Decoded:
@@ -59,7 +59,7 @@ def decode_captured(frame: CapturedFrame) -> Decoded:
 
 
 def key_of(frame: CapturedFrame) -> ConnectionKey:
-    """Return what a request and its response have in common."""
+    """Return the key that a request and its response have in common."""
     return frame.broker_id, frame.connection_id, frame.correlation_id
 
 
@@ -70,7 +70,7 @@ def title_of(frame: CapturedFrame) -> str:
 
 
 class Frames:
-    """The newest frames of any number of captures, in the order of their times."""
+    """The newest frames of several capture files, in the order of their times."""
 
     def __init__(self) -> None:
         self._frames: deque[CapturedFrame] = deque()
@@ -86,7 +86,7 @@ class Frames:
         return iter(self._frames)
 
     def add(self, frames: Iterable[CapturedFrame]) -> None:
-        """Add frames, which may come from several brokers, and forget the oldest ones."""
+        """Add frames, which may come from several brokers, and drop the oldest ones."""
         new = sorted(frames, key=lambda frame: (frame.wall_ms, frame.broker_id, frame.number))
         for frame in new:
             late: list[CapturedFrame] = []
@@ -105,7 +105,7 @@ class Frames:
                 del self._pairs[place]
 
     def partner(self, frame: CapturedFrame) -> CapturedFrame | None:
-        """Return the response to a request, or the request of a response, if it is here."""
+        """Return the response to a request, or the request of a response. None: it is not kept."""
         return self._pairs.get((key_of(frame), not frame.is_response))
 
     def find(
@@ -123,10 +123,11 @@ class Frames:
 
 
 def read_capture(path: Path, warn: Callable[[str], None] | None = None) -> list[CapturedFrame]:
-    """Return the frames of a file, those of its predecessor FILE.1 first. `.gz` is unpacked.
+    """Return the frames of a capture file, after those of the rotated file FILE.1.
 
-    `warn` takes a sentence, which names the file, for what had to be left out: damaged lines, or an
-    end that is missing. Raises CaptureError.
+    A file with the ending `.gz` is decompressed. `warn` is called with a sentence for each part
+    that was left out: damaged lines, or a missing end. The sentence names the file. Raises
+    CaptureError.
     """
     older = path.with_name(path.name + ".1")
     found: list[CapturedFrame] = []
@@ -167,7 +168,9 @@ def _is_header(line: bytes) -> bool:
 
 
 class CaptureFollower:
-    """Reads a file while a broker writes it. The file may not be there yet, and it may rotate."""
+    """Reads a capture file while a broker writes it. The file may not exist yet, and it may
+    rotate.
+    """
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -176,11 +179,13 @@ class CaptureFollower:
         self._rest = b""
         self._header_read = False
         self._is_behind = False
-        """Whether there was more in the file than the last poll has read."""
+        """Whether the last poll stopped before the end of the file."""
 
     def poll(self) -> list[CapturedFrame]:
-        """Return the frames that are new: at most 2 MiB of the file at a time, so that a caller
-        who draws is not held up. Raises CaptureError for a file of another format.
+        """Return the new frames. Raises CaptureError for a file of another format.
+
+        It reads at most 2 MiB at a time, so that a caller that draws a screen does not have to
+        wait.
         """
         frames: list[CapturedFrame] = []
         try:
@@ -194,7 +199,7 @@ class CaptureFollower:
                 self.close()
                 self._open()
                 frames += self._read()
-        except OSError:  # not there, or gone: perhaps the next time
+        except OSError:  # the file does not exist yet, or no longer
             self.close()
         except CaptureFormatError as error:
             self.close()
@@ -213,7 +218,7 @@ class CaptureFollower:
             return False
 
     def _read(self, chunks: int | None = None) -> Iterator[CapturedFrame]:
-        """Read to the end of the file, or so many chunks."""
+        """Read to the end of the file, or at most `chunks` chunks of it."""
         self._is_behind = False
         if self._file is None:
             return

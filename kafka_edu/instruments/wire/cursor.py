@@ -1,8 +1,8 @@
-"""Read a frame from its first byte on, and grow the tree while reading.
+"""Read a frame from its first byte on, and build its tree while reading.
 
-Every read appends one node, so that the tree covers what was read, also after the first wrong byte.
-Nothing is allocated for an announced length before its bytes are found to be there. A tree has at
-most MAX_NODES nodes: the rest of a larger frame is one leaf that says so.
+Every read appends one node, so the tree covers all bytes that were read, even after the first wrong
+byte. No memory is allocated for an announced length before its bytes are known to be there. A tree
+has at most MAX_NODES nodes. The rest of a larger frame is one leaf that says so.
 """
 
 import struct
@@ -26,41 +26,47 @@ from kafka_edu.protocol.types import (
 )
 
 MAX_NODES: Final = 20_000
-#: Compressed records of a frame are unpacked up to this size in all. A few bytes can unpack to
-#: gigabytes.
+#: The most bytes to which all compressed records of one frame may be decompressed.
+#:
+#: A few compressed bytes can become gigabytes.
 MAX_UNPACKED: Final = 1024 * 1024
 
 
 class Stop(Exception):
-    """Reading cannot go on in the present scope. The tree already says why."""
+    """Reading cannot go on in the present scope. The reason is already in the tree."""
 
 
 class Cursor:
-    """A position in the bytes, the node that is open there, and the problems found so far."""
+    """A reading position in the bytes, with the node that is open and the problems found so far."""
 
     def __init__(self, data: bytes, missing: str = "", max_nodes: int = MAX_NODES) -> None:
-        """`missing` says why bytes are missing at the end, if that is not the frame's fault."""
+        """Begin at the first byte.
+
+        `missing` says why bytes are missing at the end, if the frame itself is not wrong.
+        """
         self.data = data
         self._view = memoryview(data)
         self.at = 0
         self.limit = len(data)
-        """The end of the present scope: of the frame, or of a field with a size."""
+        """The position where the present scope ends: the whole frame, or a field with a size."""
         self.problems: list[Problem] = []
         self.root = Node("frame", "frame", 0, len(data))
         self._missing = missing
         self._left = max_nodes
         self.unpackable = MAX_UNPACKED
-        """The number of bytes to which compressed records may still be unpacked."""
+        """How many more bytes may still be decompressed."""
         self._open: list[tuple[Node, list[Node]]] = []
         self._start(self.root)
 
     def inside(self, unpacked: bytes) -> "Cursor":
-        """Return a cursor in unpacked bytes of this frame. Both grow one tree."""
+        """Return a cursor for decompressed bytes of this frame. Both cursors add to the same
+        tree.
+        """
         self.unpackable -= len(unpacked)
         return Cursor(unpacked, max_nodes=max(self._left, 0))
 
     def hand_over(self, leaf: Node, inside: "Cursor") -> None:
-        """Put the tree of unpacked bytes below the leaf that they came from."""
+        """Attach the tree of decompressed bytes to the leaf that holds the compressed bytes."""
         self._left = inside._left
         leaf.inner = list(inside.root.children)
         for problem in inside.problems[:1]:
@@ -73,12 +79,12 @@ class Cursor:
 
     @property
     def last(self) -> Node:
-        """The node that was appended last to the open one."""
+        """Return the node that was appended last to the open node."""
         return self._open[-1][1][-1]
 
     @property
     def path(self) -> str:
-        """The path of the open node, without the frame itself."""
+        """Return the path of the open node, without the name of the frame."""
         names = [node.name for node, _ in self._open[1:]]
         return ".".join(names).replace(".[", "[")
 
@@ -90,7 +96,7 @@ class Cursor:
         self._open.append((node, children))
 
     def add(self, node: Node) -> Node:
-        """Append a node to the open one and go to its end."""
+        """Append a node to the open node, and move to the node's end."""
         self._left -= 1
         if self._left < 0:
             self._give_up()
@@ -99,7 +105,7 @@ class Cursor:
         return node
 
     def _give_up(self) -> None:
-        """Cover the rest of the scope with one leaf, because the tree is large enough."""
+        """Cover the rest of the scope with one leaf, because the tree has enough nodes."""
         words = f"{self.rest:,} bytes are not drawn: the tree is full"
         self._open[-1][1].append(Node("…", "not drawn", self.at, self.limit, words))
         self.at = self.limit
@@ -107,7 +113,10 @@ class Cursor:
 
     @contextmanager
     def group(self, node: Node) -> Iterator[Node]:
-        """Open `node`; what is read inside becomes its children. Its end is set at the end."""
+        """Open `node` for the block: all nodes read in the block become its children.
+
+        At the end of the block, the end of the node is set.
+        """
         self._left -= 1
         if self._left < 0:
             self._give_up()
@@ -121,18 +130,21 @@ class Cursor:
 
     @contextmanager
     def scope(self, end: int) -> Iterator[None]:
-        """Read only up to `end`. What stops inside is covered, and reading goes on at `end`."""
+        """Read only up to `end` in the block. After the block, reading goes on at `end`.
+
+        If reading stops inside the block, one leaf covers the bytes that are left.
+        """
         before, self.limit = self.limit, end
         try:
             yield
             self.rest_is("more bytes", "the value ends before its size says")
         except Stop:
-            pass  # the tree covers the scope, and says why
+            pass  # the tree already covers the scope, with the reason
         finally:
             self.limit = before
 
     def rest_is(self, name: str, reason: str, *, wrong: bool = True) -> None:
-        """Cover what is left of the scope with one leaf."""
+        """Cover the rest of the scope with one leaf."""
         if self.rest:
             if wrong:
                 self.problem(self.at, name, reason)
@@ -145,7 +157,7 @@ class Cursor:
     # What is wrong
 
     def problem(self, at: int, name: str, reason: str) -> None:
-        """Note a problem after which reading can go on."""
+        """Note a problem that does not stop the reading."""
         if any(known.at == at and known.reason == reason for known in self.problems):
             return
         path = self.path
@@ -154,7 +166,7 @@ class Cursor:
         )
 
     def fail(self, name: str, type: str, reason: str, at: int | None = None) -> Stop:
-        """Note the first wrong byte, cover the rest of the scope with a leaf, and return Stop."""
+        """Note the first wrong byte, cover the rest of the scope with a leaf, and return a Stop."""
         where = self.at if at is None else at
         self.problem(where, name, reason)
         words = f"not decoded: {self.rest:,} bytes"
@@ -163,7 +175,7 @@ class Cursor:
         return Stop()
 
     def ends(self, name: str, type: str, needed: int) -> Stop:
-        """Return Stop for a value that needs more bytes than there are."""
+        """Return a Stop for a value that needs more bytes than there are."""
         if self.is_cut:
             reason = self._missing
         else:
@@ -218,7 +230,7 @@ class Cursor:
         return f"zigzag: {raw} is stored as {zigzag}{bits}"
 
     def length(self, name: str, *, flexible: bool, of_string: bool = False) -> tuple[int, Node]:
-        """Read a length or a count. A negative one means null."""
+        """Read a length or a count. A negative number means null."""
         if not flexible:
             node = self.fixed(name, Int16 if of_string else Int32)
             raw = node.raw
@@ -228,18 +240,20 @@ class Cursor:
         node = self.varint(name, "unsigned varint")
         raw = node.raw
         assert isinstance(raw, int)
-        # In Java the varint is an int: above 2³¹ it is negative (see codegen).
+        # In Java this varint is an int, so a value above 2³¹ is negative (see codegen).
         count = (raw - 2 * MAX_INT - 2 if raw > MAX_INT + 1 else raw) - 1
         node.value = "0 = null" if raw == 0 else f"{raw} = {count} + 1"
         return count, node
 
     @property
     def is_cut(self) -> bool:
-        """Whether bytes are missing at the end of this scope that the frame once had."""
+        """Return whether the end of this scope is missing because only a part of the frame is
+        here.
+        """
         return bool(self._missing) and self.limit == len(self.data)
 
     def sized(self, node: Node, kind: str, *, flexible: bool, nullable: bool) -> Node:
-        """Read a string or bytes into `node`: a length, and then that many bytes."""
+        """Read a string or bytes into `node`: first a length, then that number of bytes."""
         node.type, node.folded = f"compact {kind}" if flexible else kind, True
         with self.group(node):
             size = self.announced(node, flexible=flexible, nullable=nullable)
@@ -250,7 +264,7 @@ class Cursor:
         return node
 
     def _body(self, node: Node, kind: str, size: int) -> None:
-        """Read the bytes of a string or of bytes, after their length."""
+        """Read the bytes that follow the length of a string or of a bytes field."""
         start, end = self.at, min(self.at + size, self.limit)
         raw = self.data[start:end]
         if kind == "string":
@@ -267,7 +281,9 @@ class Cursor:
             self.add(body)
 
     def bytes_with_varint(self, node: Node) -> Node:
-        """Read bytes of a record: a varint length, and then that many bytes. -1 means null."""
+        """Read a key or value of a record: a varint length, then that number of bytes. -1 means
+        null.
+        """
         node.type, node.folded = "varint length, bytes", True
         with self.group(node):
             start = self.at
@@ -285,9 +301,9 @@ class Cursor:
         return node
 
     def announced(self, node: Node, *, flexible: bool, nullable: bool) -> int | None:
-        """Read the length of a value with a size. None means null.
+        """Return the length that a sized value announces, or None for null.
 
-        Stops at a length that is not allowed or has not enough bytes behind it.
+        Raises Stop if the length is not allowed, or if there are not enough bytes after it.
         """
         start = self.at
         of_string = node.type.endswith("string")
@@ -309,7 +325,9 @@ class Cursor:
         return size
 
     def wrong_value(self, node: Node, start: int, reason: str) -> Stop:
-        """Return Stop for a number that was read and cannot be right. Cover the rest."""
+        """Return a Stop for a number that cannot be right. Cover the rest of the scope with a
+        leaf.
+        """
         node.wrong = reason
         self.problem(start, node.name, reason)
         if self.rest:
@@ -319,13 +337,13 @@ class Cursor:
         return Stop()
 
     def skip_tagged_field(self) -> None:
-        """Read a tagged field that is not known here: tag, size, and that many bytes."""
+        """Read a tagged field that the schema does not know: its tag, its size, and its bytes."""
         self.varint("tag", "unsigned varint")
         start = self.at
         self.skip_value(self.varint("size", "unsigned varint"), start)
 
     def skip_value(self, size: Node, start: int) -> None:
-        """Cover the value of an unknown tagged field, whose size was read at `start`."""
+        """Cover the value of an unknown tagged field with a leaf. Its size was read at `start`."""
         assert isinstance(size.raw, int)
         if size.raw > self.rest and not self.is_cut:
             raise self.wrong_value(

@@ -1,4 +1,4 @@
-"""Decode one frame into its annotated tree. Any bytes give a tree, and no bytes an exception."""
+"""Decode one frame into its annotated tree. Any bytes give a tree, and never an exception."""
 
 from typing import Final
 
@@ -13,15 +13,15 @@ from kafka_edu.protocol.types import MAX_INT, Int16, Int32
 
 _KEYS: Final = {int(key): key for key in ApiKey}
 _HIDDEN: Final = "hidden before it was stored, because it may hold secrets"
-#: The error that a broker answers in version 0 if it does not know the version of ApiVersions.
+#: The error in version 0 with which a broker answers an unknown version of ApiVersions.
 _UNSUPPORTED_VERSION: Final = b"\0\x23"
 
 
 def begins_with_size(data: bytes, *, is_response: bool = False) -> bool:
-    """Return whether the bytes begin with the size of a frame, or at once with its header.
+    """Return whether the bytes begin with the frame's size. Otherwise they begin with its header.
 
-    A size that is right decides. Otherwise a request is taken to begin with its header if the first
-    four bytes are an API key and one of its versions.
+    If the first four bytes are the right size, the answer is yes. Otherwise a request begins with
+    its header if its first four bytes are an API key and one of that API's versions.
     """
     if len(data) >= 4 and int.from_bytes(data[:4], "big", signed=True) == len(data) - 4:
         return True
@@ -40,7 +40,10 @@ def decode_request(
     cut_from: int | None = None,
     body_is_hidden: bool = False,
 ) -> Decoded:
-    """Decode a request. `cut_from` is the size that the frame had, if not all of it is here."""
+    """Decode a request.
+
+    `cut_from` is the original size of the frame, if only a part of the frame is here.
+    """
     return _decode(data, _Request(body_is_hidden), with_size, cut_from)
 
 
@@ -53,12 +56,12 @@ def decode_response(
     cut_from: int | None = None,
     body_is_hidden: bool = False,
 ) -> Decoded:
-    """Decode a response. A response does not name its API and version: its request does."""
+    """Decode a response. The caller gives API and version, which only the request contains."""
     return _decode(data, _Response(key, version, body_is_hidden), with_size, cut_from)
 
 
 class _Frame:
-    """The facts known of the frame while it is read."""
+    """What is known of the frame while it is read."""
 
     is_response = False
     api = ""
@@ -113,7 +116,7 @@ class _Request(_Frame):
             Walker(cursor, message, self.version).read()
 
     def _client_id(self, cursor: Cursor, client: Node) -> None:
-        """Read the client id. Any negative length means null, and it is never compact."""
+        """Read the client id. Any negative length means null. The length is never compact."""
         if cursor.data[cursor.at : cursor.at + 1] >= b"\x80" and cursor.rest >= 2:
             with cursor.group(client):
                 client.type, client.value, client.folded = "string", "null", True
@@ -185,7 +188,7 @@ def _decode(data: bytes, frame: _Frame, with_size: bool, cut_from: int | None) -
 
 
 def _size(cursor: Cursor, whole: int) -> None:
-    """Read the size of the frame, and say if it is wrong. The bytes that are here count."""
+    """Read the size of the frame, and note a problem if the number of present bytes differs."""
     node = cursor.fixed("size", Int32)
     node.note = "The bytes of the frame after this field."
     if _number(node) != whole - 4:
@@ -194,14 +197,14 @@ def _size(cursor: Cursor, whole: int) -> None:
 
 
 def _header_tags(cursor: Cursor) -> None:
-    """Read the tagged fields of a header. None is known."""
+    """Read the tagged fields of a header. The schema knows none of them."""
     node = Node("tagged fields", "tagged fields", cursor.at, cursor.at, "none", folded=True)
     node.note = "Optional fields that a receiver may skip (KIP-482)."
     with cursor.group(node):
         start = cursor.at
         length = cursor.varint("count", "unsigned varint")
         count = _number(length)
-        if not 0 < count <= MAX_INT:  # negative in Java: no tags
+        if not 0 < count <= MAX_INT:  # the number is negative in Java: no tags
             return
         if count * 2 > cursor.rest and not cursor.is_cut:
             raise cursor.wrong_value(

@@ -1,4 +1,4 @@
-"""The gist of a frame in a few words: its topics, offsets, acks, records and errors."""
+"""Sum up a frame in a few words: its topics, offsets, acks, records and errors."""
 
 from typing import Final
 
@@ -13,13 +13,15 @@ _SAID: Final = frozenset(
     }
 )  # fmt: skip
 _NOTHING: Final = frozenset({"", "null", "empty", "-1 = none", "0 = NONE"})
-#: No record is opened for a gist.
+#: The fields that a summary does not look into.
 _SHUT: Final = frozenset({"records", "record_set", "compressed records"})
 MOST: Final = 6
 
 
 def gist(decoded: Decoded) -> str:
-    """Return what the frame is about: each kind of field once, but every error. O(fields)."""
+    """Return what the frame is about. Each kind of field is named once, but every error.
+    O(fields).
+    """
     body = next((node for node in decoded.root.children if node.name == "body"), None)
     if body is None:
         return ""

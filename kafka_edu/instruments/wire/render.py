@@ -1,36 +1,36 @@
-"""A tree as text: the bytes on the left, their meaning on the right; and the same as JSON."""
+"""Show a tree as text, with the bytes on the left and their meaning on the right, or as JSON."""
 
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from kafka_edu.instruments.wire.tree import Decoded, Node
 
-#: The bytes in a line of the left column.
+#: The number of bytes in one line of the left column.
 PER_LINE: Final = 8
-#: Of a longer leaf, so many lines of bytes are shown.
+#: The most lines of bytes that are shown for one leaf.
 _MAX_HEX_LINES: Final = 4
 _HEX_WIDTH: Final = PER_LINE * 3 - 1
 
 
 class Row(NamedTuple):
-    """One line of a tree."""
+    """One line of a shown tree: a node, and how it is shown."""
 
     node: Node
     depth: int
     is_inner: bool
-    """Whether the node lies in decompressed bytes. Then its positions count there."""
+    """Whether the node is part of decompressed bytes. Its position then counts in those bytes."""
     is_open: bool
-    """Whether the rows of its children follow. Otherwise the row stands for all its bytes."""
+    """Whether rows for its children follow. Otherwise this row stands for all the node's bytes."""
 
 
 def rows(root: Node, *, unfold: bool, is_inner: bool = False, depth: int = 0) -> Iterator[Row]:
-    """Yield a row for each node below `root`. Folded nodes are one row, unless `unfold`."""
+    """Yield a row for each node below `root`. A folded node is one row, unless `unfold` is set."""
     for node in root.children:
         yield from node_rows(node, unfold=unfold, is_inner=is_inner, depth=depth)
 
 
 def node_rows(node: Node, *, unfold: bool, is_inner: bool, depth: int) -> Iterator[Row]:
-    """Yield the rows of a node and of what is below it."""
+    """Yield the row of a node, and the rows of the nodes below it."""
     is_open = bool(node.children) and (
         unfold or not node.folded or any(child.wrong for child in node.walk())
     )
@@ -42,7 +42,7 @@ def node_rows(node: Node, *, unfold: bool, is_inner: bool, depth: int) -> Iterat
 
 
 def words_of(node: Node) -> str:
-    """Return name, value and type of a node."""
+    """Return the name, value and type of a node as text."""
     words = f"{node.name} {node.value}" if node.value else node.name
     kind = node.type.partition(" ")[2]
     compact = ": length + 1" if kind in ("string", "bytes", "records") else ""
@@ -51,14 +51,14 @@ def words_of(node: Node) -> str:
 
 
 class TextLine(NamedTuple):
-    """One line of text, and whether it belongs to a wrong byte."""
+    """One line of text, and whether it shows a wrong byte."""
 
     text: str
     is_wrong: bool = False
 
 
 def tree_lines(decoded: Decoded, *, unfold: bool = False, docs: bool = False) -> list[TextLine]:
-    """Return the whole tree as lines. `docs` adds the schema's sentence of each field."""
+    """Return the whole tree as lines. With `docs`, add the schema's description of each field."""
     lines = [TextLine(_title(decoded))]
     first = decoded.first_problem
     for row in rows(decoded.root, unfold=unfold):
@@ -85,7 +85,9 @@ def tree_lines(decoded: Decoded, *, unfold: bool = False, docs: bool = False) ->
 
 
 def verdict(decoded: Decoded, *, with_path: bool = True) -> str:
-    """Return one sentence: is the frame right, and if not, which byte is the first wrong one."""
+    """Return a sentence that says whether the frame is right, or which byte is the first
+    wrong one.
+    """
     first = decoded.first_problem
     if first is None:
         return f"{len(decoded.data):,} bytes, each one explained"
@@ -116,7 +118,7 @@ def _hex_lines(data: bytes) -> Iterator[str]:
 
 
 def as_json(decoded: Decoded) -> dict[str, object]:
-    """Return the whole tree for `--json`."""
+    """Return the whole tree as a dictionary, for the option `--json`."""
     first = decoded.first_problem
     return {
         "api": decoded.api,

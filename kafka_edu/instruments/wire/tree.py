@@ -1,7 +1,7 @@
-"""The tree of an annotated frame: what each byte of it means.
+"""The tree of an annotated frame, which explains each byte of the frame.
 
 A node without children is a *leaf*. The leaves of a tree, in order, cover each byte of the frame
-exactly once. A node with children covers what its children cover.
+exactly once. A node with children covers the same bytes as its children.
 """
 
 from collections.abc import Iterator, Sequence
@@ -10,47 +10,49 @@ from typing import NamedTuple
 
 
 class Problem(NamedTuple):
-    """Something that is wrong in a frame."""
+    """An error in a frame, with its position."""
 
     at: int
-    """The position of the first wrong byte. The length of the frame if a byte is missing there."""
+    """The position of the first wrong byte. If a byte is missing, the length of the frame."""
     path: str
-    """The field, for example `topic_data[0].name`."""
+    """The path of the field, for example `topic_data[0].name`."""
     reason: str
 
 
 @dataclass(slots=True)
 class Node:
-    """One field, or a part of one."""
+    """One field of a frame, or a part of a field."""
 
     name: str
     type: str
     """The type on the wire, in words: `int16`, `compact string`."""
     start: int
     end: int
-    """The position after the last byte."""
+    """The position (bytes) after the last byte of the node."""
     value: str = ""
-    """The value in words. Empty if the children say it."""
+    """The value in words. Empty: the children show the value."""
     raw: object = None
-    """The value of a leaf as a number, text or bytes. None for null, and if it was not decoded."""
+    """The value of a leaf as a number, text or bytes. None: null, or not decoded."""
     note: str = ""
-    """The schema's sentence about the field, or how the bytes encode the value."""
+    """The schema's description of the field, or how the bytes encode the value."""
     versions: str = ""
-    """The versions of the message that have this field. Empty if it is not a field of a schema."""
+    """The versions of the message that have this field. Empty: it is no field of a schema."""
     children: Sequence["Node"] = ()
     inner: Sequence["Node"] = ()
-    """The tree of decompressed bytes. Its positions count in those bytes, not in the frame."""
+    """The nodes of the decompressed bytes. Their positions count in those bytes, not in the
+    frame.
+    """
     folded: bool = False
-    """Whether the value says all that the children say, so that a reader rarely opens them."""
+    """Whether the node's value already says everything, so that its children are usually hidden."""
     wrong: str = ""
-    """The fault found here. Empty if there is none."""
+    """What is wrong at this node. Empty: nothing."""
 
     @property
     def size(self) -> int:
         return self.end - self.start
 
     def leaves(self) -> Iterator["Node"]:
-        """Yield the nodes without children, in the order of their bytes."""
+        """Yield the leaves below this node, in the order of their bytes."""
         if not self.children:
             yield self
             return
@@ -58,13 +60,18 @@ class Node:
             yield from child.leaves()
 
     def walk(self) -> Iterator["Node"]:
-        """Yield this node and all below it that lie in the frame, parents first."""
+        """Yield this node and all nodes below it, parents first. Decompressed bytes are left
+        out.
+        """
         yield self
         for child in self.children:
             yield from child.walk()
 
     def path_to(self, at: int) -> list["Node"]:
-        """Return the nodes that hold byte `at`, from this one to a leaf. Empty if none does."""
+        """Return the nodes that contain byte `at`, from this node down to a leaf.
+
+        Empty: no node does.
+        """
         if not self.start <= at < self.end:
             return []
         path: list[Node] = [self]
@@ -74,12 +81,12 @@ class Node:
 
 
 class Decoded(NamedTuple):
-    """A frame and its meaning."""
+    """A decoded frame: its bytes, its tree, and the problems found in it."""
 
     data: bytes
     root: Node
     api: str
-    """The name of the API, for example `Produce`. Empty if the frame names none that we know."""
+    """The name of the API, for example `Produce`. Empty: the frame names no API that is known."""
     version: int
     is_response: bool
     correlation_id: int | None
@@ -88,7 +95,7 @@ class Decoded(NamedTuple):
 
     @property
     def first_problem(self) -> Problem | None:
-        """The problem with the first wrong byte, or None."""
+        """Return the problem with the first wrong byte, or None."""
         return min(self.problems, key=lambda problem: problem.at, default=None)
 
     @property

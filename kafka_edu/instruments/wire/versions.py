@@ -1,9 +1,9 @@
-"""The history of each message: what each of its versions added, dropped or changed.
+"""The history of each message: which fields each version added, dropped or changed.
 
-Fields come from our schemas, which a test holds against what Apache Kafka 2.8.2 writes. Changes of
-meaning that no field shows are in NOTES. A KIP stands here only where Kafka's own definition of the
-message names it (clients/src/main/resources/common/message in Kafka's sources), or where our schema
-names it for the field.
+The fields come from our schemas. A test compares the schemas with the messages of Apache Kafka
+2.8.2. NOTES holds the changes of meaning that no field shows. A KIP is named only if Kafka's own
+definition of the message names it (clients/src/main/resources/common/message in Kafka's sources),
+or if our schema names it for the field.
 """
 
 import re
@@ -21,7 +21,7 @@ from kafka_edu.protocol.types import ArrayType
 _BEFORE_THROTTLING: Final = "Over a quota, the broker answers first and then mutes the client."
 _STORAGE_ERROR: Final = "The answer may hold the error KAFKA_STORAGE_ERROR."
 
-#: What a version changes without a new field, as the definitions of Kafka say.
+#: What a version changes without a new field, according to Kafka's own definitions.
 NOTES: Final[Mapping[tuple[ApiKey, int], str]] = {
     (ApiKey.PRODUCE, 3): "Records are batches of message format v2.",
     (ApiKey.PRODUCE, 4): _STORAGE_ERROR,
@@ -57,29 +57,29 @@ class FieldChange(NamedTuple):
     """A field that one version added, dropped, or allowed to be null."""
 
     message: str
-    """`request` or `response`."""
+    """The message with the field: `request` or `response`."""
     path: str
     change: str
-    """`added`, `dropped` or `may be null`."""
+    """The kind of change: `added`, `dropped` or `may be null`."""
     type: str
     doc: str
     is_tagged: bool
 
 
 class VersionChange(NamedTuple):
-    """One version of an API."""
+    """One version of an API, and how it differs from the version before."""
 
     key: ApiKey
     version: int
     release: str
-    """`2.0` if Kafka 2.0 has this version, else `2.8`."""
+    """The Kafka release: `2.0` if it already has this version, else `2.8`."""
     is_first_flexible: bool
     note: str
     fields: tuple[FieldChange, ...]
 
     @property
     def kips(self) -> tuple[str, ...]:
-        """The KIPs that a source names for this version."""
+        """Return the KIPs that a source names for this version."""
         text = " ".join([self.note, *(f.doc for f in self.fields if f.change == "added")])
         found = re.findall(r"KIP-\d+", text)
         if self.is_first_flexible:
@@ -88,7 +88,7 @@ class VersionChange(NamedTuple):
 
     @property
     def is_same(self) -> bool:
-        """Whether nothing but the number differs from the version before."""
+        """Return whether only the version number differs from the version before."""
         return not (self.fields or self.note or self.is_first_flexible)
 
 
@@ -152,7 +152,7 @@ def _change(field: Field, version: int, first: int) -> str:
 
 
 def history_lines(key: ApiKey) -> list[str]:
-    """Return the history of an API as text."""
+    """Return the history of an API as lines of text."""
     pair = REGISTRY[key]
     lines = [f"{api_name(key)}, api key {int(key)}, versions {pair.min_version}-{pair.max_version}"]
     for change in history(key):
@@ -171,7 +171,7 @@ def history_lines(key: ApiKey) -> list[str]:
 
 
 def field_words(field: FieldChange) -> str:
-    """Return one change as text: `request + transactional_id (string): …`."""
+    """Return a change of a field as text: `request + transactional_id (string): …`."""
     sign = {"added": "+", "dropped": "-", "may be null": "~"}[field.change]
     tagged = ", tagged" if field.is_tagged else ""
     if field.change == "dropped":
@@ -182,7 +182,7 @@ def field_words(field: FieldChange) -> str:
 
 
 def history_json(key: ApiKey) -> dict[str, object]:
-    """Return the history of an API for `--json`."""
+    """Return the history of an API as a dictionary, for the option `--json`."""
     return {
         "api": api_name(key),
         "key": int(key),

@@ -1,8 +1,8 @@
-"""Walk a message's schema over its bytes.
+"""Decode a message field by field with its schema, and note where each field lies.
 
-This is the slow way that `kafka_edu.protocol.codegen` avoids: it looks at each field as it comes.
-In return it knows where each field lies. It accepts and refuses exactly what the codec does. The
-property tests hold the two against each other.
+This is slower than the code that `kafka_edu.protocol.codegen` generates, but that code does not
+know the position of each field. The walker accepts and refuses exactly the same bytes as that code.
+Property tests compare the two.
 """
 
 from functools import cache
@@ -29,7 +29,7 @@ from kafka_edu.protocol.types import (
     VaryingIntType,
 )
 
-#: Bytes that hold a message of their own, if the group's protocol type is `consumer`.
+#: Bytes fields that contain a message themselves, if the group's protocol type is `consumer`.
 _CONSUMER_PROTOCOL: Final[dict[tuple[str, str], type[Message]]] = {
     ("JoinGroupRequestProtocol", "metadata"): ConsumerProtocolSubscription,
     ("JoinGroupResponseMember", "metadata"): ConsumerProtocolSubscription,
@@ -45,7 +45,7 @@ def _least_of_struct(struct: StructMeta, version: int, flexible: bool) -> int:
 
 
 def least_bytes(wire: Wire, version: int, flexible: bool) -> int:
-    """Return the smallest number of bytes that a value takes, as the codec counts them."""
+    """Return the smallest number of bytes that a value of this type can take, as in the codec."""
     if (struct := as_struct(wire)) is not None:
         return _least_of_struct(struct, version, flexible)
     if isinstance(wire, FixedType):
@@ -58,7 +58,7 @@ def least_bytes(wire: Wire, version: int, flexible: bool) -> int:
 
 
 class Walker:
-    """Reads one message of one version at the cursor."""
+    """Reads one message of one version from the cursor's position on."""
 
     def __init__(self, cursor: Cursor, message: type[Message], version: int) -> None:
         self.cursor = cursor
@@ -68,7 +68,7 @@ class Walker:
         self._is_fetch = message.__name__ == "FetchResponse"
 
     def read(self) -> None:
-        """Read the message as children of the open node. Raises Stop."""
+        """Read the message. Its fields become children of the open node. Raises Stop."""
         self._fields(self.message)
 
     def _fields(self, struct: StructMeta) -> None:
@@ -92,7 +92,7 @@ class Walker:
     def _value(
         self, struct: StructMeta, field: Field, wire: Wire, node: Node, nullable: bool
     ) -> None:
-        """Read one value into `node`, which then lies in the tree."""
+        """Read one value into `node`, and append the node to the tree."""
         cursor = self.cursor
         inner = as_struct(wire)
         if inner is not None:
@@ -223,9 +223,10 @@ def _array_name(wire: ArrayType[object]) -> str:
 
 
 def consumer_protocol(data: bytes, message: type[Message]) -> list[Node]:
-    """Return the fields of a subscription or an assignment that consumers exchange.
+    """Return the fields of a subscription or an assignment, which consumers exchange.
 
-    The broker does not look inside. A member may use another protocol, so nothing here is wrong.
+    The broker does not read these bytes. A member may use another protocol, so bytes of another
+    form are not reported as wrong.
     """
     cursor = Cursor(data)
     try:

@@ -1,4 +1,4 @@
-"""Turn the numbers of the wire into words that a reader knows, for example a time or a size."""
+"""Turn numbers from a frame into words that a reader knows, for example a time or a size."""
 
 import datetime
 import re
@@ -8,7 +8,7 @@ from typing import Final
 from kafka_edu.common.errors import Errors
 from kafka_edu.protocol.api_keys import ApiKey
 
-#: The longest text or run of bytes that is shown in full.
+#: The length up to which a text or bytes are shown in full.
 SHOWN: Final = 60
 _API_NAMES: Final[dict[int, str]] = {int(key): key.title for key in ApiKey}
 _KNOWN_ERRORS: Final = {int(error): error for error in Errors}
@@ -35,7 +35,7 @@ def text_words(text: str) -> str:
 
 
 def _plain(text: str) -> str:
-    """Return the text with escapes in place of what a terminal would act on."""
+    """Return the text with control characters escaped, because a terminal would act on them."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
@@ -48,7 +48,7 @@ def bytes_words(data: bytes | memoryview) -> str:
     try:
         text = head.decode()
     except UnicodeDecodeError as error:
-        # a cut inside the last character is no reason to show hex
+        # If the cut is inside the last character, the bytes are still shown as text, not as hex.
         text = head[: error.start].decode() if error.start >= SHOWN else ""
     if text and all(c.isprintable() for c in text):
         return text_words(text) if size <= SHOWN else f'"{text[: SHOWN - 20]}…" ({size:,} bytes)'
@@ -57,7 +57,7 @@ def bytes_words(data: bytes | memoryview) -> str:
 
 
 def time_words(ms: int) -> str:
-    """Return a time in ms since 1970 as UTC."""
+    """Return a time in ms since 1970 as text in UTC."""
     try:
         moment = datetime.datetime.fromtimestamp(ms / 1000, datetime.UTC)
     except (OverflowError, ValueError, OSError):
@@ -98,7 +98,7 @@ _LIST_OFFSETS_TIMES: Final = {-1: "latest", -2: "earliest"}
 
 
 def number_words(field: str, value: int) -> str:
-    """Return a field's number in words, with its unit or name."""
+    """Return a field's number as text with its unit, or with its name."""
     said = _BY_FIELD.get(field)
     if said is not None:
         return said(value)
