@@ -84,8 +84,8 @@ class HighWatermark:
         """
         self._moved_by = -1
         self._moved_at = -1
-        """If a fetch caused the last move: its follower is `_moved_by`, its fetch offset
-        `_moved_at`. Else both are -1 at first, and only `_moved_by` = -1 counts.
+        """The fetch that caused the last move: the follower's broker id (`_moved_by`; -1 if no
+        fetch caused it) and the fetch offset (`_moved_at`).
         """
         self._moved_because = ""
         """The cause of the last move in words, if it was not a fetch."""
