@@ -50,8 +50,10 @@ def offset_truncation_state(
     The answer is `leader_epoch` and `leader_end_offset`. `epochs` are the follower's own,
     ascending, each with the offset of its first record. The cases:
 
-    - The leader knows no epoch that old: truncate to the high watermark, as nothing better is known.
-    - An answer of version 0 names no epoch: its end offset is that of the requested epoch (KIP-101).
+    - The leader knows no epoch that old: truncate to the high watermark (no better offset is
+      known).
+    - An answer of version 0 names no epoch: its end offset belongs to the requested epoch
+      (KIP-101).
     - The follower does not have the epoch of the answer, because it missed fast elections: truncate
       to the end of its next older epoch, and send another request (KIP-279).
     - Both have the epoch: the two logs are the same up to the smaller of its two ends.
