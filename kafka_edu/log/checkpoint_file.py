@@ -1,7 +1,10 @@
 """Read and write Kafka's checkpoint files (Kafka: CheckpointFile.scala). A file has a line with the
 version, a line with the number of entries, and a line for each entry:
 
-0 2 web 0 4711 web 1 4708
+    0
+    2
+    web 0 4711
+    web 1 4708
 """
 
 from collections.abc import Callable, Iterable

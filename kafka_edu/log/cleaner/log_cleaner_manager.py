@@ -4,8 +4,8 @@
     0 ......... clean ......... | ........ dirty ........ | ... not cleanable yet ...
                            first dirty              first uncleanable        log end
 
-The first dirty offset is where the last pass ended; a checkpoint file in each log dir stores it. Not
-cleanable yet are the active segment, records above the last stable offset, because their
+The first dirty offset is where the last pass ended; a checkpoint file in each log dir stores it.
+Not cleanable yet are the active segment, records above the last stable offset, because their
 transaction may still be open, and records younger than min.compaction.lag.ms. A log is due if its
 share of dirty bytes is above min.cleanable.dirty.ratio, or if a record has waited longer than
 max.compaction.lag.ms. Of the logs that are due, the one with the largest share comes first.
