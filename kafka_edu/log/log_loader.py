@@ -7,13 +7,14 @@ After a crash the loader may find the files on the left. On the right is what it
     a compacted segment that was being put in place     finished: .swap becomes the segment, and
                                                         the segments that it replaces are removed
     a torn or garbled end of the log                    every batch from the recovery point on is
-                                                        checked; cut off at the first bad one
+                                                        checked; from the first bad one on, the
+                                                        log is cut off
     a segment that lost whole batches at its end        the log ends there, unless it is compacted:
     to a power failure, while a later segment remains   the offsets in between are lost
     an index that is missing, torn or at full length    built again from the batches
-    a snapshot of producers with a wrong checksum       removed; an older one serves, and the
-                                                        headers behind it
-    a leader-epoch-checkpoint that cannot be read, or   made again from the batches
+    a snapshot of producers with a wrong checksum       removed; an older one is used, and the
+                                                        batch headers behind it
+    a leader-epoch-checkpoint that cannot be read, or   built again from the batches
     that names other epochs than the batches
 
 After a clean shutdown (`clean_shutdown`) only the last bytes of the indexes and of the log are

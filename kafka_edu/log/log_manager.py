@@ -66,8 +66,8 @@ from kafka_edu.trace.tracer import Tracer
 
 T = TypeVar("T")
 LONGEST_WAIT_MS: Final = 1000
-"""The longest time in ms between two checks for files to be removed. A shorter file.delete.delay.ms
-may be set meanwhile.
+"""The longest pause in ms between two checks which files are due for removal. A file that is added
+meanwhile may be due earlier than the others.
 """
 LOGS_A_CALL: Final = 16
 """The number of logs that a worker creates or renames in one call. After the call the loop takes

@@ -148,10 +148,11 @@ class LogSegment:
         return None
 
     def _time_waited_for_roll(self, max_timestamp: int, now_ms: int) -> int:
-        """Return for how many ms the segment has existed, for the roll by time.
+        """Return how long the segment has waited for its roll, in ms.
 
-        If its records have timestamps, these count: from the first batch to the one to be appended.
-        So old records that are written again roll segments as they did when they were new.
+        If the records have timestamps, it is the time from the first batch to `max_timestamp`, so
+        old records that are written again roll segments as they did when they were new. Otherwise
+        it is the time since the segment was created.
         """
         first = self._rolling_based_timestamp
         if first is None:
