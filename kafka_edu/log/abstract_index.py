@@ -55,7 +55,7 @@ class AbstractIndex:
         if not self._loaded:
             file = self._file_system.open(self.path)
             self._load(file)
-            file.close()  # the mapping holds on to it
+            file.close()  # the mapping stays valid
 
     def _load(self, file: File) -> None:
         size = file.size()

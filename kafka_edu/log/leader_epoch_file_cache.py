@@ -46,7 +46,7 @@ def end_offset_in(
     return (
         UNDEFINED_EPOCH,
         UNDEFINED_EPOCH_OFFSET,
-    )  # nothing is known at all, and -2 or less was asked for: a client may
+    )  # there are no entries, and a client has sent the epoch -2 or less
 
 
 class LeaderEpochFileCache:
@@ -76,7 +76,7 @@ class LeaderEpochFileCache:
         """
         self.unwritten = False
         """Whether the last change is not in the file yet."""
-        self._unforced = bool(self.entries)  # the process before may have left it so
+        self._unforced = bool(self.entries)  # an earlier process may not have forced the file
         self._closed = False
         self._writing = threading.Lock()
         self._note_latest_epoch()

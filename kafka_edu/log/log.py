@@ -448,7 +448,7 @@ class Log:
         for _, header in batches:
             if (
                 header.magic < MAGIC_V2 and latest_epoch >= 0
-            ):  # the format went back: epochs are not complete any more
+            ):  # older message format: the epochs are no longer complete
                 self._forget_epochs()
                 latest_epoch = -1
             if header.partition_leader_epoch > latest_epoch:
@@ -892,7 +892,7 @@ class Log:
                 if not self._replaced or self.closed:
                     return
                 new, gone = self._replaced[0]
-                new.change_suffix(SWAP_SUFFIX)  # from now on a start goes on with the new one
+                new.change_suffix(SWAP_SUFFIX)  # from now on a start uses the new segment
                 for segment in gone:
                     segment.change_suffix(DELETED_SUFFIX)
                     self.deleted_segments.append(segment)
@@ -959,7 +959,7 @@ class Log:
             with self.storage():
                 self.leader_epoch_cache.truncate_from_end(
                     offset
-                )  # an epoch that began at the end and wrote nothing
+                )  # removes an epoch that began at the end and has no records
             self.version.value += 1
             return False
         if offset < self._segments.first_base:

@@ -4,7 +4,7 @@
 After a crash the loader may find the files on the left. On the right is what it does with them:
 
     temporary files (.deleted, .cleaned, .tmp)          removed
-    a compacted segment that was being put in place     finished: .swap becomes the segment, and
+    a compacted segment that was being put in place     completed: .swap becomes the segment, and
                                                         the segments that it replaces are removed
     a torn or garbled end of the log                    every batch from the recovery point on is
                                                         checked; from the first bad one on, the
@@ -161,7 +161,7 @@ class _LogLoader:
         end = active.next_offset()
         if (
             end < log_start_offset
-        ):  # everything on the disk lies below what was promised to be deleted
+        ):  # all records on the disk are below the log start, so they count as deleted
             for segment in self._segments:
                 segment.change_suffix(DELETED_SUFFIX)
                 segment.delete()
@@ -171,7 +171,7 @@ class _LogLoader:
         start = max(log_start_offset, self._segments[0].base_offset)
         if (
             self._config.record_version < MAGIC_V2 and epochs.entries
-        ):  # messages of older formats name no epoch
+        ):  # messages of older formats have no epoch
             epochs.clear_and_flush()
         epochs.truncate_from_end(end)
         epochs.truncate_from_start(start)
@@ -377,7 +377,7 @@ class _LogLoader:
         is truncated below it. So the log was once at least as long as its snapshot says.
         """
         if self._repairs.lost_records:
-            return  # that says it already
+            return  # a repair already reports the loss
         if self._indexed_end > end:
             self._repairs.add(
                 RECORDS_MISSING,

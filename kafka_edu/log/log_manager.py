@@ -581,7 +581,7 @@ class LogManager:
         self._sampler.forget(log)
         log.watch(
             None
-        )  # `note` holds the log: with it, only the garbage collector would end the log's memory
+        )  # `note` refers to the log: otherwise only the garbage collector would free it
         log.release_indexes()
         self._deleted_folders += 1
         return _GivenUp(
@@ -633,7 +633,7 @@ class LogManager:
             await work()
             self._tasks.pop(
                 name, None
-            )  # here, not in the callback: what comes in between must find nothing running
+            )  # not in the callback: work that comes before it must start a new task
 
         task = self._tasks[name] = asyncio.get_running_loop().create_task(run(), name=name)
         task.add_done_callback(lambda done: self._ended(name, done))
@@ -771,7 +771,7 @@ class LogManager:
             try:
                 log.delete_old_segments(now_ms)
             except KafkaException:
-                continue  # the log has told its dir's failure
+                continue  # the log has reported the failure of its dir
             expired = log.producer_state_manager.remove_expired(now_ms)
             if expired and self._trace:
                 self._trace(
@@ -856,7 +856,7 @@ class LogManager:
         )
         await self.checkpoint_recovery_point_offsets()
         await self.checkpoint_log_start_offsets()
-        self._logs.clear()  # from now on nobody finds a log that is being closed
+        self._logs.clear()  # so that no log is found while it is being closed
         await asyncio.gather(
             *(self._close(log_dir, by_dir[log_dir]) for log_dir in self.live_log_dirs)
         )
@@ -963,7 +963,7 @@ def _move_aside(given_up: Iterable[_GivenUp], files: FileSystem) -> list[OSError
     for log, folder in given_up:
         log.leader_epoch_cache.close()
         try:
-            log.rename_deleted_segments()  # nothing may look for them in a folder that has moved
+            log.rename_deleted_segments()  # before the folder is renamed, so that they are found
             files.rename(log.directory, f"{log.log_dir}/{folder}")
         except OSError as error:
             errors.append(error)

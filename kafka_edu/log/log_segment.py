@@ -173,7 +173,7 @@ class LogSegment:
         position = self._write(parts)
         try:
             self._note(base_offset, last_offset, position, max_timestamp)
-        except OSError:  # an index has no room on the disk
+        except OSError:  # the disk has no room for the index
             self._cut_back(position)
             raise
         return position

@@ -32,7 +32,8 @@ class RecoveryRule:
     def at_start(self, point: int, log_start: int, end: int, clean: bool) -> int:
         """Return the recovery point of a log that was just opened.
 
-        After a crash it does not rise: the recovered records were read, but not forced to the disk.
+        After a clean shutdown it is the log end. After a crash it does not rise, because the
+        recovered records were read but not forced to the disk.
         """
         return end if clean else max(min(point, end), log_start)
 

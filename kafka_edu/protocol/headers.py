@@ -100,7 +100,7 @@ def decode_request_header(frame: ReadBuffer) -> tuple[RequestHeader, int]:
 
 def _skip_header_tags(frame: ReadBuffer, position: int) -> int:
     count, position = read_unsigned_varint(frame, position)
-    if count > MAX_INT:  # negative in Java: no tags
+    if count > MAX_INT:  # negative in Java, so there are no tags
         return position
     return skip_tagged_fields(frame, position, count) if count else position
 

@@ -92,7 +92,7 @@ class Append:
                 self.purgatory.try_complete_else_watch(operation, tuple(results))
             else:
                 respond(results)
-        finally:  # also after a failure: other requests wait for what was appended
+        finally:  # even after a failure: requests may wait for the appended records
             for partition, advanced in appended:
                 partition.wake_after_append(advanced)
 

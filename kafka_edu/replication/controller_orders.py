@@ -192,7 +192,7 @@ class ControllerOrders:
         self._fetchers.add_fetcher_for_partitions(changed, leaders)
         self._fetchers.shutdown_idle_fetcher_threads()
         self._leadership.changed(elected, changed)
-        for tp in errors:  # a log dir that failed meanwhile took others with it
+        for tp in errors:  # a log dir may have failed meanwhile, with all its partitions
             if self._partitions.is_offline(tp):
                 errors[tp] = Errors.KAFKA_STORAGE_ERROR
         return _leader_and_isr_response(request, errors, version)
@@ -213,7 +213,7 @@ class ControllerOrders:
             return partition.make_leader(state, controller_epoch, self._time.hi_res_clock_ms())
         except (
             KafkaException
-        ) as failure:  # its place in the log could not be read, or its epoch not be written
+        ) as failure:  # the log could not be read, or the epoch could not be written
             errors[tp] = self._failed(tp, failure)
             return False
 

@@ -135,5 +135,5 @@ class DelayedDeleteRecords(DelayedOperation):
                         )
                     )
                 except KafkaException:
-                    continue  # it will be told so when it looks again
+                    continue  # its next `try_complete` will find this error
         return tuple(waits)

@@ -116,7 +116,7 @@ class DelayedProduce(DelayedOperation):
         for status in statuses.values():
             if status.error is Errors.NONE:
                 status.acks_pending = True
-                status.error = Errors.REQUEST_TIMED_OUT  # unless it completes in time
+                status.error = Errors.REQUEST_TIMED_OUT  # replaced if it completes in time
 
     @property
     def label(self) -> str:

@@ -45,8 +45,8 @@ class Fetch:
         self._partitions = partitions
         self._time = time
         self._awaited: dict[int, dict[TopicPartition, int]] = {}
-        """Follower id → (new partition that its fetches do not name yet → monotonic ms until which
-        this broker expects it).
+        """For each follower id: the new partitions that its fetches do not name yet, each with the
+        monotonic ms until which this broker expects it in a fetch.
         """
 
     def fetch_messages(

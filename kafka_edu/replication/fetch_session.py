@@ -152,9 +152,7 @@ class FetchSession:
         return not self.closed and topic_partition in self.partitions
 
     def note_change(self, topic_partition: TopicPartition) -> None:
-        """Note that the partition has changed. A list of `infos()` without it is then out of date.
-        O(1).
-        """
+        """Note that the partition has changed, so a waiting fetch calls `infos` again. O(1)."""
         self.changed.add(topic_partition)
 
     def begins_with(self, infos: FetchInfos) -> bool:

@@ -14,14 +14,15 @@ The ISR is stored in the partition's znode. The leader changes it by compare-and
                               |
                               +--other version--> stale --LeaderAndIsr--> committed
 
-- *committed*: `members` is what ZooKeeper has.
-- *pending*: either set may be the one that the controller elects from. So the high watermark waits
-  for the larger one (`expected`), while min.insync.replicas is held against `members`, which is
-  certain. Kafka 2.0 blocks its thread for the write instead, and needs no such state.
-- *stale*: the znode has another version: the controller has written it. Nothing is proposed until
-  its LeaderAndIsr request comes.
+- *committed*: `members` is the ISR in ZooKeeper.
+- *pending*: the controller may read the old or the proposed ISR from ZooKeeper, and elect a leader
+  from it. So the high watermark waits for the replicas of both (`expected`). But `members`, the old
+  ISR, must have at least min.insync.replicas members. Kafka 2.0 blocks its thread during the write
+  and so has no such state.
+- *stale*: the znode has another version, because the controller has written it. The leader proposes
+  nothing until the controller's LeaderAndIsr request comes.
 
-The rules change nothing and are O(replicas); `Partition` acts on their results.
+The rules change no state and are O(replicas); `Partition` acts on their results.
 """
 
 from collections.abc import Iterable
@@ -186,7 +187,7 @@ class IsrState:
         self.proposal = None
         tp, epoch = self._topic_partition, proposal.state.leader_and_isr.leader_epoch
         if zk_version is None:
-            self.stale = True  # `expected` stays the larger set: which one holds is not known
+            self.stale = True  # `expected` stays the larger set: the valid one is not known
             if self._trace:
                 with self._trace.because(self._proposal_event):
                     self._trace(

@@ -236,7 +236,7 @@ class Partition:
             if self._maybe_increment_leader_hw(log, now_ms):
                 self._check_and_complete_all()
             else:
-                self._delayed.wake_sessions()  # a reader by an older epoch gets an error
+                self._delayed.wake_sessions()  # a reader with an older epoch gets an error
         return not was_leader
 
     def make_follower(self, state: LeaderAndIsrPartitionState, controller_epoch: int) -> bool:
@@ -268,7 +268,7 @@ class Partition:
                     replicas=self.assigned_replicas,
                 )
             )
-        self._delayed.wake_sessions()  # readers by an older epoch, or from a leader, get an error
+        self._delayed.wake_sessions()  # readers with an older epoch get an error
         return changed
 
     def _take_over(self, state: LeaderAndIsrPartitionState, controller_epoch: int) -> None:
@@ -480,7 +480,7 @@ class Partition:
         events.
         """
         move = self.high_watermark.event
-        if not move:  # as for nearly every move: a context costs 0.5 µs
+        if not move:  # so for nearly every move, which saves a context of 0.5 µs
             self._delayed.check_and_complete_all()
             return
         with because(self._trace, move):
@@ -707,7 +707,7 @@ class Partition:
                     diverging,
                     aborted,
                 )
-        if fetch_offset == log_end:  # as most of a follower's partitions most of the time
+        if fetch_offset == log_end:  # most of the time so for most partitions of a follower
             at = log.log_end_offset_metadata
             return LogReadResult(
                 Errors.NONE,

@@ -316,7 +316,7 @@ class ReplicaFetcher:
             self._tell_if_unclean(partition, before, after, hw)
         partition.committed_alone = (
             -1
-        )  # the mark has been lowered with the log: it is the election's no more
+        )  # it was valid only for the high watermark before this truncation
         return complete
 
     def _tell_if_unclean(
@@ -427,14 +427,14 @@ class ReplicaFetcher:
         partition = state.partition
         log = partition.local_log()
         if asked.fetch_offset != log.log_end_offset:
-            return  # asked before the log changed under it
+            return  # the log has changed since the request
         if data.diverging_epoch.epoch >= 0:
             self._truncate(
                 tp, partition, data.diverging_epoch.epoch, data.diverging_epoch.end_offset
             )
             self._fetch_from_log_end(
                 tp, state
-            )  # if that was not all, the answer to this fetch says so
+            )  # if more must be cut, the response to the next fetch says so
             return
         records = data.record_set
         if records is not None:

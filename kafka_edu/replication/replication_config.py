@@ -12,7 +12,7 @@ class ReplicationConfig(NamedTuple):
     """
 
     broker_id: int
-    """broker.id"""
+    """broker.id: the id of this broker."""
     replica_lag_time_max_ms: int
     """replica.lag.time.max.ms: a follower that has not caught up for longer than this leaves the
     ISR. The check runs every half of this time.
@@ -22,19 +22,19 @@ class ReplicationConfig(NamedTuple):
     there are no new records.
     """
     replica_fetch_min_bytes: int
-    """replica.fetch.min.bytes"""
+    """replica.fetch.min.bytes: the leader holds a follower's fetch until it has these bytes."""
     replica_fetch_max_bytes: int
     """replica.fetch.max.bytes: the limit for one partition. If its first batch is larger, the batch
     is still sent whole.
     """
     replica_fetch_response_max_bytes: int
-    """replica.fetch.response.max.bytes"""
+    """replica.fetch.response.max.bytes: the limit for all partitions of one fetch response."""
     replica_fetch_backoff_ms: int
-    """replica.fetch.backoff.ms"""
+    """replica.fetch.backoff.ms: how long a fetcher waits after an error."""
     replica_socket_timeout_ms: int
-    """replica.socket.timeout.ms"""
+    """replica.socket.timeout.ms: how long a fetcher waits for a response of the leader."""
     replica_high_watermark_checkpoint_interval_ms: int
-    """replica.high.watermark.checkpoint.interval.ms"""
+    """replica.high.watermark.checkpoint.interval.ms: the time between two HW checkpoints."""
     num_replica_fetchers: int
     """num.replica.fetchers: the number of fetchers for each leader."""
     inter_broker_listener_name: str
@@ -44,10 +44,16 @@ class ReplicationConfig(NamedTuple):
     Fetch and OffsetForLeaderEpoch.
     """
     max_incremental_fetch_session_cache_slots: int
-    """max.incremental.fetch.session.cache.slots"""
+    """max.incremental.fetch.session.cache.slots: the most fetch sessions of this broker."""
     fetch_purgatory_purge_interval_requests: int
-    """fetch.purgatory.purge.interval.requests"""
+    """fetch.purgatory.purge.interval.requests: the fetch purgatory removes completed
+    requests from its lists when there are more than this number of them.
+    """
     delete_records_purgatory_purge_interval_requests: int
-    """delete.records.purgatory.purge.interval.requests"""
+    """delete.records.purgatory.purge.interval.requests: the DeleteRecords purgatory removes completed
+    requests from its lists when there are more than this number of them.
+    """
     producer_purgatory_purge_interval_requests: int
-    """producer.purgatory.purge.interval.requests"""
+    """producer.purgatory.purge.interval.requests: the produce purgatory removes completed
+    requests from its lists when there are more than this number of them.
+    """

@@ -58,7 +58,7 @@ class CleanedTransactions:
         """
         self._begin(header.last_offset)
         marker = read_end_transaction_marker(batch)
-        if marker is None:  # an earlier pass has emptied it
+        if marker is None:  # an earlier pass has removed its records
             return True
         producer_id = header.producer_id
         if marker.type is ControlRecordType.COMMIT:

@@ -103,7 +103,7 @@ class Cleaner:
         If it raises OSError, the old segments are unchanged, and the unfinished new ones are
         removed.
         """
-        self._remove_cleaned()  # a pass that was given up may have left some
+        self._remove_cleaned()  # an interrupted pass may have left some files
         try:
             self._aborted = self._aborted_transactions()
             offsets = self._offset_map()

@@ -130,7 +130,7 @@ class LogCleaner:
             result = await self._run_job(self._job(filthy))
         except (OSError, RuntimeError) as error:
             if not self._is_current(log) or isinstance(error, FileNotFoundError):
-                self.manager.given_up(tp)  # deleted, or retention has taken a segment meanwhile
+                self.manager.given_up(tp)  # the log or one of its segments was deleted meanwhile
             elif isinstance(error, OSError):
                 self.manager.given_up(tp)
                 self._log_manager.handle_log_dir_failure(log.log_dir, error)
