@@ -98,8 +98,8 @@ class HighWatermark:
     def attach(self, log: Log, checkpointed: int) -> None:
         """Set the HW of `log` from the checkpoint when the replica gets its log.
 
-        The checkpoint may be older than a crash. So it is raised to the log start or lowered to the
-        log end if it lies outside.
+        The checkpoint may have been written before a crash. If its value lies outside the log, it
+        is raised to the log start or lowered to the log end.
         """
         self._log = log
         log.update_high_watermark(max(log.log_start_offset, min(checkpointed, log.log_end_offset)))

@@ -167,8 +167,8 @@ class Partition:
     def attach_log(self, log: Log, checkpointed_high_watermark: int) -> None:
         """Attach this broker's log to the partition, and set its HW from the checkpoint.
 
-        The checkpoint may be older than a crash. So it is raised to the log start or lowered to the
-        log end if it lies outside.
+        The checkpoint may have been written before a crash. If its value lies outside the log, it
+        is raised to the log start or lowered to the log end.
         """
         self.log = log
         log.version = self.version

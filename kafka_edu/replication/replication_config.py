@@ -50,8 +50,8 @@ class ReplicationConfig(NamedTuple):
     requests from its lists when there are more than this number of them.
     """
     delete_records_purgatory_purge_interval_requests: int
-    """delete.records.purgatory.purge.interval.requests: the DeleteRecords purgatory removes completed
-    requests from its lists when there are more than this number of them.
+    """delete.records.purgatory.purge.interval.requests: the DeleteRecords purgatory removes
+    completed requests from its lists when there are more than this number of them.
     """
     producer_purgatory_purge_interval_requests: int
     """producer.purgatory.purge.interval.requests: the produce purgatory removes completed
