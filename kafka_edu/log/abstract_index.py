@@ -47,7 +47,7 @@ class AbstractIndex:
         self._bytes: memoryview | mmap.mmap = memoryview(b"")
         self._mapped_size = 0
         self._backed_size = 0
-        """The first so many bytes of the file for which the disk has reserved space."""
+        """The disk has reserved space for the file up to this length in bytes."""
         self._loaded = False
 
     def load(self) -> None:

@@ -2,11 +2,11 @@
 maybeShrinkIsr and maybePropagateIsrChanges; ReplicationUtils.updateLeaderAndIsr, which blocks;
 AlterIsrManager since 2.7, which does not).
 
-    IsrUpdates              the decisions for all partitions; they wait for nothing
-    IsrChangePropagation    the moment to report changed ISRs to the controller
-    IsrStore                the operations of ZooKeeper that this needs (KafkaZkClient has them)
-    IsrWriter               the shell: the only place in replication that waits for ZooKeeper. Each
-                            proposal is a task, so many are on their way at once (spec Z6)
+    IsrUpdates              decides for all partitions which ISRs must change, without waiting
+    IsrChangePropagation    decides when to report changed ISRs to the controller
+    IsrStore                the operations on ZooKeeper that are needed (KafkaZkClient has them)
+    IsrWriter               the only place in replication that waits for ZooKeeper. Each proposal
+                            is a task of its own, so many writes can be under way (spec Z6)
 """
 
 import asyncio

@@ -61,8 +61,8 @@ class Leadership:
         """Notify the partition's listener that this broker no longer leads it, because a
         StopReplica request has deleted the replica or its disk failed.
 
-        In these cases no LeaderAndIsr does that: a broker whose partition has moved to other
-        brokers gets no such request for it, and an offline partition refuses it.
+        In these cases no LeaderAndIsr request leads to a notification. The controller sends none to
+        a broker whose replica has moved away, and an offline partition refuses it.
         """
         if (listener := self._listeners.get(topic_partition.topic)) is not None:
             listener.on_resignation(topic_partition.partition, None)

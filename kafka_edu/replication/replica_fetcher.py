@@ -495,8 +495,7 @@ class ReplicaFetcher:
     def on_leader_end_offset(
         self, tp: TopicPartition, state: PartitionFetchState, leader_end_offset: int
     ) -> bool:
-        """Truncate our log to the leader's log end, if that lies before ours. Return whether it
-        does.
+        """Truncate the log if the leader's log end lies before our log end. Return whether it does.
 
         This happens after an unclean election. If the result is False, the leader's log start must
         be looked up next.
@@ -515,13 +514,12 @@ class ReplicaFetcher:
     def on_leader_start_offset(
         self, tp: TopicPartition, state: PartitionFetchState, leader_start_offset: int, now_ms: int
     ) -> None:
-        """If our log ends before the leader's log start, delete it all and start at the leader's
-        log start.
+        """Start again with an empty log at the leader's log start, if our log ends before it.
 
-        Otherwise the leader has our fetch offset by now. If the leader still refuses this valid
-        offset, it does not know our last epoch. Then Kafka sends the same fetch again at once,
-        thousands of times a second, with a warning each time. Here the partition waits for
-        replica.fetch.backoff.ms each time, and the reason is reported once.
+        Otherwise the leader has the records at our fetch offset by now. If it still refuses this
+        valid offset, it does not know the epoch of our last record. Then Kafka sends the same fetch
+        again at once, thousands of times a second, with a warning each time. Here the partition
+        waits for replica.fetch.backoff.ms each time, and the reason is reported once.
         """
         log = state.partition.local_log()
         before = log.log_end_offset
