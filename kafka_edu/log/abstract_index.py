@@ -1,16 +1,18 @@
-"""The common part of both indexes of a segment (Kafka: AbstractIndex.scala; seed 004).
+"""The common part of a segment's offset index and time index (Kafka: AbstractIndex.scala; seed
+004).
 
 An index is a file of fixed-size entries, mapped into memory. A look-up is a binary search in the
-page cache. An append writes a few bytes there. Neither is a system call. When a segment becomes
-active, its index file gets the full length it may need (segment.index.bytes), so the mapping need
-not grow. When the segment is rolled or closed, the file is cut to its entries. After a crash it
-still has its full length, with zeros behind the last entry. That is how the next start knows that
-it cannot trust the file, and builds it again.
+page cache, and an append writes a few bytes into the page cache. Neither needs a system call. When
+a segment becomes active, its index file gets the full length that it may need
+(segment.index.bytes), so the mapping need not grow. When the segment is rolled or closed, the file
+is cut behind its last entry. After a crash the file still has its full length, with zeros behind
+the last entry. By this the next start recognizes a file that it cannot trust, and builds the index
+again.
 
-The long file is a hole: the disk has reserved no room for its pages yet. A store into a mapped page
-for which a full disk has no room ends the process (SIGBUS). So each page is written once by pwrite
-before its first entry. A full disk refuses that write with an OSError, which takes the log dir
-offline. This costs one more call for every 512 entries.
+The long file is sparse: the disk has not reserved space for its pages yet. If the disk is full,
+storing into such a mapped page kills the process (SIGBUS). So each page is written once by pwrite
+before its first entry. If the disk is full, this write fails with an OSError, which takes the log
+dir offline. This costs one more system call for every 512 entries.
 """
 
 import mmap
@@ -20,18 +22,18 @@ from kafka_edu.common.files import File, FileSystem
 
 PAGE_BYTES: Final = mmap.PAGESIZE
 SAMPLES: Final = 16
-"""How many steps a sanity check takes through an index of any length."""
+"""A sanity check looks at this many entries and one more, however long the index is."""
 
 
 class CorruptIndexError(Exception):
-    """An index that does not fit its segment; it is built again from the batches."""
+    """An index file that does not fit its segment. It is built again from the batches."""
 
 
 class AbstractIndex:
-    """The file, its mapping and the number of entries. The file is mapped at its first use, because
-    most segments are never read again.
+    """An index file, its mapping, and the number of its entries. Owned by its segment.
 
-    `entries` ≤ `max_entries`. Owned by its segment.
+    The file is mapped at its first use, because most segments are never read again. `entries` ≤
+    `max_entries`.
     """
 
     ENTRY_BYTES: int
@@ -45,15 +47,15 @@ class AbstractIndex:
         self._bytes: memoryview | mmap.mmap = memoryview(b"")
         self._mapped_size = 0
         self._backed_size = 0
-        """The pages of this many bytes, from the beginning, have room on the disk."""
+        """The disk has reserved space for the file up to this length in bytes."""
         self._loaded = False
 
     def load(self) -> None:
-        """Map the file as it is. All of it counts as entries. O(1)."""
+        """Map the file as it is. Its whole length counts as entries. O(1)."""
         if not self._loaded:
             file = self._file_system.open(self.path)
             self._load(file)
-            file.close()  # the mapping holds on to it
+            file.close()  # the mapping stays valid
 
     def _load(self, file: File) -> None:
         size = file.size()
@@ -66,14 +68,15 @@ class AbstractIndex:
         self._after_load()
 
     def _after_load(self) -> None:
-        """Read the last entry into memory."""
+        """Read the last entry into memory, after the file was mapped."""
 
     def resize(self, size: int) -> None:
-        """Make the file `size` bytes long, rounded down to whole entries, and map it again. Entries
-        within stay.
+        """Set the file's length to `size` bytes, rounded down to whole entries, and map the file
+        again.
 
-        The file is opened once. A broker makes the indexes of thousands of new logs at a time, and
-        opening files is most of that cost.
+        Entries within the new length are kept. The file is opened only once, because a broker
+        creates the indexes of thousands of new logs at a time, and opening files takes most of that
+        time.
         """
         size -= size % self.ENTRY_BYTES
         if self._loaded and size == self._mapped_size:
@@ -93,8 +96,9 @@ class AbstractIndex:
         file.close()
 
     def _back(self, end: int) -> None:
-        """Reserve room on the disk for the entries up to byte `end`. Raises OSError. Bytes behind
-        the last valid entry are overwritten.
+        """Reserve disk space for the entries up to byte `end`. Raises OSError.
+
+        Bytes behind the last valid entry are overwritten with zeros.
         """
         start = self.entries * self.ENTRY_BYTES
         stop = min(-(-end // PAGE_BYTES) * PAGE_BYTES, self._mapped_size)
@@ -106,24 +110,25 @@ class AbstractIndex:
         self._backed_size = stop
 
     def trim_to_valid_size(self) -> None:
-        """Cut the file behind the last entry. The segment will not grow any more."""
+        """Cut off the unused end of the file, because the segment will not grow any more."""
         self.resize(self.entries * self.ENTRY_BYTES)
 
     def close(self) -> None:
-        """Trim and unmap. A later look-up maps it again."""
+        """Cut off the unused end of the file, and unmap it. A later look-up maps it again."""
         if self._loaded:
             self.trim_to_valid_size()
         self.release()
 
     def release(self) -> None:
-        """Unmap without trimming, because the file goes away."""
+        """Unmap the file without cutting it, because it will be deleted."""
         self._unmap()
         self._loaded = False
         self.entries = self.max_entries = 0
 
     def flush(self) -> None:
-        """Force the entries to the disk. May block. An fsync of the file also forces bytes that
-        were written through its mapping.
+        """Force the entries to the disk (fsync). May block.
+
+        An fsync of the file also covers bytes that were written through its mapping.
         """
         file = self._file_system.open(self.path)
         try:
@@ -132,16 +137,15 @@ class AbstractIndex:
             file.close()
 
     def _sampled_slots(self) -> list[int]:
-        """Return the slots of up to 17 entries, evenly spaced, the first and the last among them.
-        Random bytes do not ascend in all of them.
+        """Return the slots of up to 17 entries, evenly spaced, with the first and the last entry.
+
+        The entries of a good index ascend in these slots. Random bytes practically never do.
         """
         last = self.entries - 1
         return sorted({last * i // SAMPLES for i in range(SAMPLES + 1)}) if last >= 0 else []
 
     def ends_in_zeros(self) -> bool:
-        """Return whether the last entry is empty. So it is in a file that was not cut to its
-        entries.
-        """
+        """Return whether the last slot is empty: the file was not cut behind its last entry."""
         self.load()
         size = self.ENTRY_BYTES
         return self._mapped_size >= size and not any(
@@ -149,7 +153,7 @@ class AbstractIndex:
         )
 
     def sanity_check(self) -> None:
-        """Raises CorruptIndexError if the file cannot be what was written."""
+        """Raise CorruptIndexError if the content of the file is impossible for this index."""
         raise NotImplementedError
 
     def _unmap(self) -> None:

@@ -1,4 +1,4 @@
-"""The writer of a batch that a leader appends (Kafka: AppendOrigin in LogValidator.scala and
+"""Who wrote a batch that a leader appends (Kafka: AppendOrigin in LogValidator.scala and
 Log.scala).
 """
 
@@ -6,14 +6,16 @@ from enum import StrEnum
 
 
 class AppendOrigin(StrEnum):
-    """The origin of a batch decides how much of it the leader checks: everything of a client's
-    batch, less of a batch from the broker's own coordinators.
+    """The writer of a batch. The leader checks everything in a client's batch, and less in a batch
+    of this broker's own coordinators.
     """
 
     CLIENT = "client"
-    """A producer. Its sequence numbers are checked, and control records are refused."""
+    """A producer. The sequence numbers of its batches are checked, and control records are
+    refused.
+    """
     COORDINATOR = "coordinator"
-    """A coordinator of this broker, or a marker that one sent (WriteTxnMarkers). There are no
-    sequence numbers, and control records are allowed. Only the producer's epoch is compared with
-    the last one seen.
+    """A coordinator of this broker, or another broker's coordinator that sent a transaction marker
+    (WriteTxnMarkers). Its batches have no sequence numbers and may contain control records. Only
+    the producer epoch is compared with the last known one.
     """

@@ -1,10 +1,10 @@
-"""The form of Kafka's checkpoint files (Kafka: CheckpointFile.scala): a version, a count, and a
-line for each entry.
+"""Read and write Kafka's checkpoint files (Kafka: CheckpointFile.scala). A file has a line with the
+version, a line with the number of entries, and a line for each entry:
 
-0
-2
-web 0 4711
-web 1 4708
+    0
+    2
+    web 0 4711
+    web 1 4708
 """
 
 from collections.abc import Callable, Iterable
@@ -17,12 +17,13 @@ T = TypeVar("T")
 
 
 class CorruptCheckpointError(Exception):
-    """A checkpoint that cannot be read. The message says which file, and where."""
+    """A checkpoint file that cannot be read. The message names the file and the faulty place."""
 
 
 class CheckpointFile(Generic[T]):
-    """Entries of type T, one a line. The file is replaced as a whole, so a crash leaves either the
-    old or the new one.
+    """A file with one entry of type T on each line.
+
+    It is always replaced as a whole, so after a crash there is either the old or the new file.
     """
 
     def __init__(
@@ -38,8 +39,10 @@ class CheckpointFile(Generic[T]):
         self._from_fields = from_fields
 
     def write(self, entries: Iterable[T], *, sync: bool = True) -> None:
-        """Replace the file. O(entries). With `sync` the file is forced to the disk, which blocks.
-        Without it a power failure may undo the write.
+        """Replace the file. O(entries).
+
+        With `sync` the file is forced to the disk, which blocks. Without it a power failure may
+        undo the write.
         """
         lines = [self._to_line(entry) for entry in entries]
         self._file_system.write_atomically(
@@ -47,8 +50,9 @@ class CheckpointFile(Generic[T]):
         )
 
     def read(self) -> list[T]:
-        """Return the entries. There are none if there is no file, or an empty one, as Kafka makes
-        it. Raises CorruptCheckpointError.
+        """Return the entries. A missing or empty file has none, as in Kafka.
+
+        Raises CorruptCheckpointError.
         """
         try:
             lines = self._file_system.read(self.path).decode().splitlines()

@@ -7,22 +7,25 @@ from kafka_edu.log.log_offset_metadata import LogOffsetMetadata
 
 
 class FetchDataInfo(NamedTuple):
-    """A piece of a segment, and where it begins. It holds whole batches; only the last one may be
-    cut off.
+    """The batches that one read of the log returned, and the place where they begin.
+
+    These are whole batches of one segment. Only the last one may be cut off.
     """
 
     fetch_offset_metadata: LogOffsetMetadata
     records: Part
-    """A FileRegion, for sendfile, or empty bytes. The first batch may begin before the requested
-    offset, because batches are not cut open.
+    """A FileRegion, whose bytes sendfile sends, or empty bytes. The first batch may begin before
+    the requested offset, because batches are not cut at their beginning.
     """
     first_entry_incomplete: bool = False
-    """Not even the first batch fits into the reader's limit."""
+    """Whether even the first batch is larger than the reader's limit and is cut off."""
 
 
 class TimestampOffset(NamedTuple):
-    """A record found by its time. The timestamp is -1 if the request was for an end of the log. The
-    epoch is -1 if none is known.
+    """The offset that was found for a timestamp.
+
+    `timestamp` is that of the record found, or -1 if the request was for the log's start or end.
+    The epoch is -1 if it is not known.
     """
 
     timestamp: int

@@ -1,11 +1,11 @@
-"""The offsets that each leader wrote (Kafka: LeaderEpochFileCache.scala; KIP-101, KIP-279; spec
-R4).
+"""The leader epochs of a log, and the offset at which each epoch began (Kafka:
+LeaderEpochFileCache.scala; KIP-101, KIP-279; spec R4).
 
-Each leader has an epoch and stamps it on the batches that it writes. For each epoch the cache keeps
-the offset with which it began. `<0, 0>, <1, 120>` says that epoch 0 wrote the offsets 0 to 119, and
-epoch 1 wrote those from 120 on. A follower that comes back asks the leader where the follower's
-last epoch ended, and cuts its log there. Before, followers cut at the high watermark, which loses
-records or lets logs diverge.
+Each leader has an epoch and writes it into its batches. For each epoch the cache keeps the offset
+with which it began. `<0, 0>, <1, 120>` means: the leader of epoch 0 wrote the offsets 0 to 119, and
+the leader of epoch 1 has written from 120 on. A follower that comes back asks the leader where the
+follower's last epoch ended, and truncates its log there. Before KIP-101, followers truncated to
+their high watermark, which can lose records or make logs differ.
 """
 
 import threading
@@ -20,7 +20,7 @@ UNDEFINED_EPOCH_OFFSET: Final = -1
 
 
 class EpochEntry(NamedTuple):
-    """An epoch and the offset of its first record."""
+    """A leader epoch and the offset of its first record."""
 
     epoch: int
     start_offset: int
@@ -29,8 +29,9 @@ class EpochEntry(NamedTuple):
 def end_offset_in(
     entries: Sequence[EpochEntry], epoch: int, log_end_offset: int
 ) -> tuple[int, int]:
-    """Return the largest epoch of `entries` not above `epoch`, and the offset behind its last
-    record. O(entries). `LeaderEpochFileCache.end_offset_for` has the cases.
+    """Return the largest epoch of `entries` that is not above `epoch`, and the offset behind its
+    last record. O(entries). The special cases are described at
+    `LeaderEpochFileCache.end_offset_for`.
     """
     latest = entries[-1].epoch if entries else UNDEFINED_EPOCH
     if epoch == UNDEFINED_EPOCH or epoch > latest:
@@ -45,19 +46,21 @@ def end_offset_in(
     return (
         UNDEFINED_EPOCH,
         UNDEFINED_EPOCH_OFFSET,
-    )  # nothing is known at all, and -2 or less was asked for: a client may
+    )  # there are no entries, and a client has sent the epoch -2 or less
 
 
 class LeaderEpochFileCache:
-    """The entries, ascending in both fields, in memory and in `leader-epoch-checkpoint`. Owned by
-    its Log.
+    """The epochs of one log, in memory and in the file `leader-epoch-checkpoint`. Owned by its Log.
 
-    The memory decides; the file serves the next start. `flush` forces the file to the disk before
-    the recovery point moves. So the file can lack only epochs whose records lie behind that point,
-    and recovery finds those in the batches. Replacing a file waits for a busy disk even without
-    fsync. So a worker writes the file of a new epoch, or of a log that starts later (`later`). A
-    cut at the end is written at once: recovery reads only upwards, and would believe an entry of
-    the old branch. `write`, `flush` and `close` may be called from any thread.
+    The entries ascend both in epoch and in offset. The ones in memory count; the file is for the
+    next start. `flush` forces the file to the disk before the recovery point moves. So the file can
+    lack only epochs whose records lie behind the recovery point, and recovery finds these epochs in
+    the batches.
+
+    Replacing a file takes long on a busy disk, even without fsync. So with `later` a worker writes
+    the file: after a new epoch, or when the log start has moved. After a truncation at the end the
+    file is written at once. Otherwise recovery would trust the entries of the part that was cut
+    off, because it only adds entries. `write`, `flush` and `close` may be called from any thread.
     """
 
     def __init__(self, path: str, file_system: FileSystem) -> None:
@@ -68,21 +71,21 @@ class LeaderEpochFileCache:
         )
         self.entries: list[EpochEntry] = self._file.read()
         self.latest_epoch = UNDEFINED_EPOCH
-        """The epoch of the last entry, -1 if there is none. It is kept here because every append
-        reads it.
+        """The epoch of the last entry; -1 if there is none. Every append reads it, so it is a field
+        of its own.
         """
         self.unwritten = False
-        """Whether the file lacks the last assignment."""
-        self._unforced = bool(self.entries)  # the process before may have left it so
+        """Whether the last change is not in the file yet."""
+        self._unforced = bool(self.entries)  # an earlier process may not have forced the file
         self._closed = False
         self._writing = threading.Lock()
         self._note_latest_epoch()
 
     def assign(self, epoch: int, start_offset: int, *, later: bool = False) -> None:
-        """Note that the leader of `epoch` begins at `start_offset`. Remove entries that contradict
-        it, with a later epoch or a later offset. O(1) mostly.
+        """Note that the leader of `epoch` writes from `start_offset` on. Mostly O(1).
 
-        With `later` the file waits for a call of `write`.
+        Entries that contradict this are removed: those with a later epoch or a later offset. With
+        `later` the file is not written now, but by the next call of `write`.
         """
         assert epoch >= 0, epoch
         assert start_offset >= 0, start_offset
@@ -96,24 +99,23 @@ class LeaderEpochFileCache:
 
     def end_offset_for(self, epoch: int, log_end_offset: int) -> tuple[int, int]:
         """Return the largest known epoch not above `epoch`, and the offset behind its last record.
-        O(entries).
 
-        For the latest epoch that offset is the end of the log. (-1, -1) if `epoch` is newer than
-        all. If `epoch` is older than all known ones, the result is `epoch` itself and the start of
-        the first.
+        For the latest epoch this offset is the end of the log. If `epoch` is newer than all known
+        epochs, the result is (-1, -1). If it is older than all, the result is `epoch` itself and
+        the start offset of the first known epoch. O(entries).
         """
         return end_offset_in(self.entries, epoch, log_end_offset)
 
     def epoch_for_offset(self, offset: int) -> int:
-        """Return the epoch that wrote `offset`, -1 if it is not known. O(entries)."""
+        """Return the epoch whose leader wrote `offset`; -1 if it is not known. O(entries)."""
         return next(
             (entry.epoch for entry in reversed(self.entries) if entry.start_offset <= offset),
             UNDEFINED_EPOCH,
         )
 
     def truncate_from_end(self, end_offset: int) -> None:
-        """Remove the epochs that began at `end_offset` or later: the log now ends there, and
-        nothing of them is left.
+        """Remove the epochs that began at `end_offset` or later, because the log was truncated
+        there.
         """
         if self.entries and self.entries[-1].start_offset >= end_offset >= 0:
             while self.entries and self.entries[-1].start_offset >= end_offset:
@@ -121,8 +123,9 @@ class LeaderEpochFileCache:
             self._changed()
 
     def truncate_from_start(self, start_offset: int, *, later: bool = False) -> None:
-        """Note that the log now begins at `start_offset`. The epoch that wrote this offset begins
-        there; earlier epochs are removed. `later` as in `assign`.
+        """Note that the log now starts at `start_offset`, and remove the epochs that end before it.
+
+        The epoch that wrote `start_offset` now counts as beginning there. For `later` see `assign`.
         """
         gone = [entry for entry in self.entries if entry.start_offset <= start_offset]
         if gone and gone[-1].start_offset < start_offset:
@@ -133,17 +136,17 @@ class LeaderEpochFileCache:
             self._changed(later=later)
 
     def clear_and_flush(self) -> None:
-        """Remove all entries."""
+        """Remove all entries, in memory and in the file."""
         self.entries.clear()
         self._changed()
 
     def write(self) -> None:
-        """Replace the file, if it lacks something."""
+        """Write the file if the last change is not in it yet."""
         with self._writing:
             self._write()
 
     def flush(self) -> None:
-        """Force the file to the disk, if it has changed since the last time. May block."""
+        """Force the file to the disk if it has changed since the last time. May block."""
         with self._writing:
             self._write()
             unforced, self._unforced = self._unforced and not self._closed, False
@@ -155,7 +158,7 @@ class LeaderEpochFileCache:
                 file.close()
 
     def close(self) -> None:
-        """Stop writing the file, because its folder is to be removed."""
+        """Write the file no more, because its folder will be deleted."""
         with self._writing:
             self._closed = True
 
@@ -170,7 +173,7 @@ class LeaderEpochFileCache:
 
     def _write(self) -> None:
         if self.unwritten and not self._closed:
-            # before the entries are looked at: what the loop changes from here on is to be written
+            # set before the loop reads the entries: a change after this moment must be written
             # again
             self.unwritten = False
             self._unforced = True

@@ -1,21 +1,22 @@
 """A log: one partition's replica on this broker's disk (Kafka: Log.scala; seed 004; spec S1–S3).
 
 A log is a folder of segments, ascending by base offset. Only the last one, the active segment, is
-written to. A leader gives offsets and checks the records that producers send. A follower stores
-the bytes of its leader unchanged. A read copies nothing: it returns a piece of a file, and sendfile
-takes the bytes from the page cache (book §3.3, spec S6).
+written to. A leader checks the records that producers send, and gives them offsets. A follower
+stores its leader's bytes unchanged. A read copies no bytes: it returns a region of a file, which
+sendfile sends from the page cache (book §3.3, spec S6).
 
     log start offset ≤ recovery point, HW ≤ log end offset (LEO); log start offset ≤ LSO ≤ HW
 
-Everything below the recovery point is on the disk for certain. Consumers see records below the
-high watermark (HW), which belongs to Partition. Consumers with read_committed see records below the
-last stable offset (LSO). The LSO is the first record of the oldest transaction that is open or not
-yet settled. Without such a transaction it is the HW.
+All records below the recovery point are certainly on the disk. Consumers see records below the high
+watermark (HW), which belongs to Partition. Consumers with read_committed see records below the last
+stable offset (LSO). The LSO is the first record of the oldest transaction that is open or not yet
+settled. Without such a transaction it is the HW.
 
-Times on one core for a batch of 64 KiB: append as leader about 30 µs, 25 of them the CRC and the
-write; read 1 to 10 µs. The broker's loop owns the log. Only `flush` of segments, and renaming and
-removing the files of old ones, happen in workers. Next hop: LogValidator, then LogSegment. Since
-3.1 Kafka has two classes in its place: LocalLog for the segments, UnifiedLog for the rest.
+Times on one core for a batch of 64 KiB: an append as leader takes about 30 µs, of which the CRC and
+the write take 25 µs; a read takes 1 to 10 µs. The broker's loop owns the log. Only flushing
+segments, and renaming and removing the files of old ones, happen in worker threads. Next hop:
+LogValidator, then LogSegment. Since 3.1 Kafka has two classes for this: LocalLog for the segments,
+UnifiedLog for the rest.
 """
 
 import threading
@@ -81,7 +82,10 @@ _NOTHING: Final = b""
 
 
 class Log:
-    """One log. `log_dir` is the folder that contains its own, `directory`. `load_log` makes it."""
+    """One log. It is made by `load_log`.
+
+    `directory` is the folder of its files, and `log_dir` is the folder that contains `directory`.
+    """
 
     def __init__(
         self,
@@ -102,24 +106,30 @@ class Log:
         self.directory = directory
         self.config = config
         self.log_start_offset = log_start_offset
-        """The first offset that can be read. The first segment may begin below it."""
+        """The first offset that can be read. The first segment may begin at a lower offset."""
         self.log_end_offset = log_end_offset
         self.recovery_point = recovery_point
-        """Everything below it is on the disk for certain."""
+        """All records below this offset are certainly on the disk."""
         self._rule = RecoveryRule()
         self.deleted_segments: list[LogSegment] = []
-        """Segments renamed to `.deleted`. The log manager takes them from here and removes their
-        files later."""
+        """Segments whose files are renamed to `.deleted`. The log manager takes them from this list
+        and removes their files later.
+        """
         self.unrenamed_segments: list[LogSegment] = []
-        """Segments that have left the log, and whose files a worker of the log manager has yet to
-        rename. Ascending, and below the log's first segment."""
+        """Segments that do not belong to the log any more, but whose files are not renamed yet. A
+        worker of the log manager does that. Ascending, and below the log's first segment.
+        """
         self._replaced: list[tuple[LogSegment, tuple[LogSegment, ...]]] = []
-        """Compacted segments whose files have yet to get their names, with those they replace."""
+        """(compacted segment, segments that it replaces), as long as the files are not renamed
+        yet.
+        """
         self._renaming = threading.Lock()
         self.version = VersionCounter()
-        """The partition's counter, once the log belongs to one."""
+        """The counter of changes that a reader could notice. Shared with the Partition, once it has
+        attached this log.
+        """
         self.flush_wanted = False
-        """A segment was closed, and may not be on the disk yet."""
+        """Whether a segment was closed that may not be on the disk yet."""
         self.last_flushed_ms = 0
         self.closed = False
         self._file_system = file_system
@@ -128,24 +138,27 @@ class Log:
         self._note: Callable[[], None] | None = None
         self._random: Random | None = None
         self._roll_jitter_ms = 0
-        """How much earlier than segment.ms the active segment rolls; less than segment.jitter.ms.
+        """The active segment rolls this many ms before segment.ms is over. Less than
+        segment.jitter.ms.
         """
         self._on_disk_failure: Callable[[str, OSError], None] | None = None
         self.high_watermark = log_start_offset
-        """The offset of `high_watermark_metadata`: each request reads it."""
+        """The HW: the same offset as in `high_watermark_metadata`, because every request reads
+        it.
+        """
         self.high_watermark_metadata = LogOffsetMetadata(log_start_offset)
-        """The replica's HW, with its place in the segments where that is known. Retention deletes
-        nothing at or above it.
+        """The HW, with its place in the segments if that is known. Retention deletes no segment
+        that reaches above the HW.
         """
         self.last_stable_offset = log_start_offset
         self.leader_epoch_cache = leader_epoch_cache
         self.producer_state_manager = producer_state_manager
         self.epochs_wanted = False
-        """The file of leader epochs lacks an epoch that the log has. The log manager has a worker
-        write it.
+        """Whether the file of leader epochs lacks an epoch that has records in the log. Then the
+        log manager lets a worker write the file.
         """
         self._held_back_at: int | None = None
-        """The LSO while a transaction holds it back."""
+        """The LSO if an open transaction holds it below the HW, else None."""
         self._check_offsets()
 
     def watch(
@@ -156,16 +169,17 @@ class Log:
     ) -> None:
         """Set the tracer and two callbacks.
 
-        `note` is called when there are segments to flush, to rename or to remove, or a leader's
-        epoch to write. `on_disk_failure` is called when the disk below this log fails.
+        `note` is called when there are segments to flush, rename or remove, or when the file of
+        leader epochs must be written. `on_disk_failure` is called when the disk of this log fails.
         """
         self._trace = trace
         self._note = note
         self._on_disk_failure = on_disk_failure
 
     def update_config(self, config: LogConfig) -> None:
-        """Take the topic's new settings. Later appends, rolls and deletions follow them. Stored
-        records stay as they are.
+        """Set the topic's new configuration. It holds for later appends, rolls and deletions.
+
+        Records that are already stored are not changed.
         """
         before, self.config = self.config, config
         self.version.value += 1
@@ -174,7 +188,7 @@ class Log:
 
     @property
     def segments(self) -> LogSegments:
-        """Return all segments, ascending. The last is the active one."""
+        """Return all segments, ascending. The last one is active."""
         return self._segments
 
     @property
@@ -188,25 +202,27 @@ class Log:
 
     @property
     def latest_epoch(self) -> int:
-        """Return the epoch of the last known leader; -1 if none is known."""
+        """Return the latest leader epoch in the log; -1 if none is known."""
         return self.leader_epoch_cache.latest_epoch
 
     @property
     def first_unstable_offset(self) -> int | None:
-        """Return the first offset of the oldest transaction that is open or not settled. The last
-        stable offset does not go past it.
+        """Return the first offset of the oldest transaction that is open or whose marker is not
+        replicated yet; None if there is none.
+
+        The last stable offset does not pass this offset.
         """
         return self.producer_state_manager.first_unstable_offset
 
     @property
     def log_end_offset_metadata(self) -> LogOffsetMetadata:
-        """Return the LEO and where the next batch will lie. O(1)."""
+        """Return the LEO with the place where the next batch will be written. O(1)."""
         active = self._segments.active
         return LogOffsetMetadata(self.log_end_offset, active.base_offset, active.log.size())
 
     def _keep_state(self, end: int) -> None:
-        """Write a snapshot of the producers at offset `end` into the log's folder, before a segment
-        or the log is closed.
+        """Write a snapshot of the producer state at offset `end`, before a segment or the log is
+        closed.
         """
         self.producer_state_manager.map_end_offset = end
         self.producer_state_manager.take_snapshot()
@@ -241,8 +257,10 @@ class Log:
 
     @contextmanager
     def storage(self) -> Iterator[None]:
-        """Turn an OSError of the block into KAFKA_STORAGE_ERROR, and take the log dir offline. For
-        rare calls: it costs 1 µs.
+        """Turn an OSError in the `with` block into KAFKA_STORAGE_ERROR, and take the log dir
+        offline.
+
+        For rare calls only, because it costs 1 µs.
         """
         try:
             yield
@@ -257,14 +275,13 @@ class Log:
         *,
         origin: AppendOrigin = AppendOrigin.CLIENT,
     ) -> LogAppendInfo:
-        """Check records, give them the next offsets, write them. O(1) except for the CRC and the
-        write.
+        """Check the records, give them the next offsets, and write them.
 
-        If there is nothing to append (an empty or cut-off set, which only Produce v0–2 may send),
-        both offsets are -1. For a duplicate they are those of the first copy. Only a coordinator
-        may write a control batch, and only its epochs are checked. Raises the errors of
-        LogValidator and ProducerStateManager; RECORD_LIST_TOO_LARGE above segment.bytes;
-        KAFKA_STORAGE_ERROR.
+        O(1) except for the CRC and the write. If there is no whole batch (only Produce v0–2 may
+        send that), both offsets in the result are -1. For a duplicate they are those of the batch
+        that was written before. Only a coordinator may write a control batch, of which only the
+        epochs are checked. Raises the errors of LogValidator and ProducerStateManager,
+        RECORD_LIST_TOO_LARGE if the batch is larger than segment.bytes, and KAFKA_STORAGE_ERROR.
         """
         config = self.config
         if config.record_version < MAGIC_V2:
@@ -303,8 +320,10 @@ class Log:
     def _append_in_old_format(
         self, records: Buffer, now_ms: int, origin: AppendOrigin
     ) -> LogAppendInfo:
-        """Append for a message.format.version below 0.11: messages of format v0 or v1 are stored,
-        which name neither producers nor leader epochs.
+        """Append the records as messages of format v0 or v1, for a message.format.version below
+        0.11.
+
+        These formats have no producer ids and no leader epochs.
         """
         first_offset = self.log_end_offset
         converted = validate_for_old_format(records, self.config, now_ms, origin, first_offset)
@@ -402,11 +421,11 @@ class Log:
                 )
 
     def append_as_follower(self, records: Buffer, now_ms: int) -> LogAppendInfo:
-        """Store the leader's bytes in one write: whole batches with the leader's offsets and
-        epochs. An incomplete one at the end is left out.
+        """Append the batches that the leader sent, unchanged, in one write. O(batches).
 
-        Raises CORRUPT_MESSAGE for a wrong checksum, OFFSET_OUT_OF_RANGE for batches that begin
-        below the LEO. O(batches).
+        They keep the leader's offsets and epochs. A batch that is cut off at the end is left out.
+        Raises CORRUPT_MESSAGE if a checksum is wrong, and OFFSET_OUT_OF_RANGE if a batch begins
+        below the LEO.
         """
         view = memoryview(records)
         batches = check_leader_batches(view, self.log_end_offset)
@@ -417,20 +436,19 @@ class Log:
     def _append_entries(
         self, view: memoryview, batches: Sequence[tuple[int, BatchHeader]], now_ms: int
     ) -> LogAppendInfo:
-        """Write entries that have their offsets already, in one call."""
+        """Write batches that already have their offsets, in one call."""
         max_timestamp = max(header.max_timestamp for _, header in batches)
         position, header = batches[-1]
         size = position + header.batch_length + LOG_OVERHEAD
         first_offset, last_offset = batches[0][1].base_offset, header.last_offset
-        # what offset an old wrapper begins with is not in its header: a new segment begins at the
-        # LEO then
+        # the header of an old wrapper message lacks its first offset: use the LEO for a new segment
         begins_at = first_offset if batches[0][1].magic == MAGIC_V2 else 0
         segment = self._segment_for(size, max_timestamp, begins_at, last_offset, now_ms)
         latest_epoch = self.leader_epoch_cache.latest_epoch
         for _, header in batches:
             if (
                 header.magic < MAGIC_V2 and latest_epoch >= 0
-            ):  # the format went back: epochs are not complete any more
+            ):  # older message format: the epochs are no longer complete
                 self._forget_epochs()
                 latest_epoch = -1
             if header.partition_leader_epoch > latest_epoch:
@@ -482,7 +500,7 @@ class Log:
     def _segment_for(
         self, size: int, max_timestamp: int, first_offset: int, last_offset: int, now_ms: int
     ) -> LogSegment:
-        """Return the active segment, or a new one if the active one cannot take the batch."""
+        """Return the active segment, or a new one if the active segment cannot take the batch."""
         config, active = self.config, self._segments.active
         if size > config.segment_bytes:
             raise KafkaException(
@@ -506,8 +524,10 @@ class Log:
         return self.roll(now_ms, reason, first_offset)
 
     def roll(self, now_ms: int, reason: str = "asked for", expected_offset: int = 0) -> LogSegment:
-        """Close the active segment and begin another at the LEO, or at `expected_offset` if that is
-        higher. The log manager then flushes the old one.
+        """Close the active segment and create a new one at the LEO, or at `expected_offset` if that
+        is higher.
+
+        The log manager flushes the closed segment later.
         """
         new_base = max(expected_offset, self.log_end_offset)
         closed = self._segments.active
@@ -554,13 +574,16 @@ class Log:
         return self.config.max_segment_ms - self._roll_jitter_ms
 
     def jitter_rolls(self, random: Random) -> None:
-        """Draw a jitter for the active segment and for each one after it (segment.jitter.ms)."""
+        """Use `random` for the roll jitter of the active segment and of all later ones
+        (segment.jitter.ms).
+        """
         self._random = random
         self._draw_roll_jitter()
 
     def _draw_roll_jitter(self) -> None:
-        """Draw the jitter of the new segment. A segment keeps its jitter when the configuration
-        changes (Kafka: LogSegment.rollJitterMs).
+        """Draw the roll jitter of the new segment.
+
+        The segment keeps it even when the configuration changes (Kafka: LogSegment.rollJitterMs).
         """
         most = min(self.config.segment_jitter_ms, self.config.segment_ms)
         self._roll_jitter_ms = (
@@ -575,14 +598,14 @@ class Log:
         max_offset: int | None = None,
         min_one_message: bool = False,
     ) -> FetchDataInfo:
-        """Return a piece of one segment from the batch that holds `start_offset`: at most
-        `max_length` bytes, and nothing at `max_offset` (the HW) or above.
+        """Return the part of one segment that begins with the batch containing `start_offset`.
 
-        The first batch may begin below `start_offset`, and the last may be cut off. With
-        `min_one_message` the first is whole, however large. Raises OFFSET_OUT_OF_RANGE. If there is
-        something to read, a negative `max_length` raises UNKNOWN_SERVER_ERROR, as in Kafka. About 1
-        µs at the end of the log, 10 µs elsewhere, for the index and a header or two. No record is
-        read.
+        It has at most `max_length` bytes, and no record at or above the offset `max_offset` (the HW
+        or LSO). The first batch may begin below `start_offset`, and the last one may be cut off.
+        With `min_one_message` the first batch is whole, however large. Raises OFFSET_OUT_OF_RANGE.
+        If there is something to read, a negative `max_length` raises UNKNOWN_SERVER_ERROR, as in
+        Kafka. Takes about 1 µs at the end of the log, and 10 µs elsewhere for the index and one or
+        two headers. Records are not read.
         """
         log_end = self.log_end_offset
         if not self.log_start_offset <= start_offset <= log_end:
@@ -623,15 +646,19 @@ class Log:
         return data
 
     def aborted_transactions(self, start_offset: int, data: FetchDataInfo) -> list[AbortedTxn]:
-        """Return the aborted transactions that reach into the result of `read` for `start_offset`.
-        Because the index is sparse, some may lie a little behind it. Raises CorruptIndexError.
+        """Return the aborted transactions that overlap the records `data`, which `read` returned
+        for `start_offset`.
+
+        Because the index is sparse, some of these transactions may lie a little behind the records.
+        Raises CorruptIndexError.
         """
         with self.storage():
             return self._segments.aborted_transactions(start_offset, data, self.log_end_offset)
 
     def convert_to_offset_metadata(self, offset: int) -> LogOffsetMetadata:
-        """Return where `offset` lies: the place of its batch, or of the end of the log. Raises
-        OFFSET_OUT_OF_RANGE. O(1) for recent batches.
+        """Return the offset with its place in the segments: that of its batch, or of the log's end.
+
+        Raises OFFSET_OUT_OF_RANGE. O(1) for recent batches.
         """
         if offset == self.log_end_offset:
             return self.log_end_offset_metadata
@@ -643,10 +670,11 @@ class Log:
             return self._segments.locate(offset) or self.log_end_offset_metadata
 
     def fetch_offset_by_timestamp(self, timestamp: int) -> TimestampOffset | None:
-        """Return the first record with this time or a later one, None if there is none. -2 means
-        the log's start, -1 its end. Two searches and a walk.
+        """Return the first record whose timestamp is `timestamp` or later; None if there is none.
 
-        Raises UNSUPPORTED_FOR_MESSAGE_FORMAT for a log of v0, whose messages have no times.
+        -2 asks for the log's start, -1 for its end. The search takes two binary searches and a walk
+        over some batches. Raises UNSUPPORTED_FOR_MESSAGE_FORMAT if the topic stores format v0,
+        whose messages have no timestamps.
         """
         if timestamp == EARLIEST_TIMESTAMP:
             return TimestampOffset(
@@ -670,12 +698,12 @@ class Log:
     def maybe_assign_epoch_start_offset(
         self, leader_epoch: int, start_offset: int, *, begins: bool = False
     ) -> None:
-        """Note that the leader of `leader_epoch` writes from `start_offset` on. A log of an older
-        format keeps no epochs, because its messages do not name them.
+        """Note that the leader of `leader_epoch` writes from `start_offset` on.
 
-        A worker of the log manager writes the file soon. If the epoch `begins` and has no records
-        yet, the worker writes it when `write_leader_epochs` is called. Without a log manager it is
-        written now.
+        A log of an older format keeps no epochs, because its messages do not contain any. A worker
+        of the log manager writes the file of epochs soon. With `begins` the epoch has no records
+        yet, and the worker writes the file when `write_leader_epochs` is called. Without a log
+        manager the file is written now.
         """
         if self.config.record_version < MAGIC_V2:
             return
@@ -697,7 +725,7 @@ class Log:
             )
 
     def _note_epochs(self, *, has_records: bool) -> None:
-        """Notify the log manager if the file of epochs is to be written."""
+        """Notify the log manager if the file of leader epochs must be written."""
         if self._note is not None and self.leader_epoch_cache.unwritten:
             self.epochs_wanted = self.epochs_wanted or has_records
             self._note()
@@ -708,17 +736,19 @@ class Log:
         self.version.value += 1
 
     def end_offset_for_epoch(self, leader_epoch: int) -> tuple[int, int]:
-        """Return (epoch, offset): the largest known epoch not above `leader_epoch`, and where its
-        records end (KIP-101). (-1, -1) if it is not known.
+        """Return the largest known epoch not above `leader_epoch`, and where its records end
+        (KIP-101).
+
+        Return (-1, -1) if `leader_epoch` is newer than all known epochs.
         """
         return self.leader_epoch_cache.end_offset_for(leader_epoch, self.log_end_offset)
 
     def update_high_watermark(self, offset: int) -> None:
-        """Set the HW to an offset whose place is not known yet."""
+        """Set the HW to an offset whose place in the segments is not known yet."""
         self.update_high_watermark_metadata(LogOffsetMetadata(offset))
 
     def update_high_watermark_metadata(self, new: LogOffsetMetadata) -> None:
-        """Set the HW. Every change of its offset passes here. Retention may delete below it."""
+        """Set the HW. Every change of the HW's offset is made by this method."""
         assert self.log_start_offset <= new.message_offset <= self.log_end_offset, (
             new,
             self._offsets(),
@@ -730,13 +760,16 @@ class Log:
         self._update_last_stable_offset()
 
     def locate_high_watermark(self) -> LogOffsetMetadata:
-        """Look up the place of the HW in the segments, keep it, and return both."""
+        """Look up the place of the HW in the segments. Store it, and return the HW with its
+        place.
+        """
         self.high_watermark_metadata = self.convert_to_offset_metadata(self.high_watermark)
         return self.high_watermark_metadata
 
     def _keep_high_watermark_within(self, start: int, end: int) -> None:
-        """Move the HW into start..end, which the log's ends have become. The LSO follows in any
-        case, because it depends on them too.
+        """Raise or lower the HW so that it lies between the log's new start and end.
+
+        The LSO is updated in any case, because it depends on start and end too.
         """
         hw = self.high_watermark_metadata
         within = max(min(hw.message_offset, end), start)
@@ -745,8 +778,10 @@ class Log:
         )
 
     def _update_last_stable_offset(self) -> None:
-        """Move the LSO, which follows the HW, the oldest unsettled transaction, and the log's
-        start. O(1) where there is no transaction.
+        """Compute the LSO anew, because the HW, the oldest transaction or the log start has
+        changed.
+
+        O(1) if there is no transaction.
         """
         high_watermark = self.high_watermark
         unstable = self.producer_state_manager.first_unstable_offset
@@ -776,8 +811,10 @@ class Log:
         self._held_back_at = stable if stable < high_watermark else None
 
     def delete_old_segments(self, now_ms: int) -> int:
-        """Delete the segments that `deletable_segments` names; return how many. If all must go, a
-        new one is begun first. O(segments).
+        """Delete the segments that retention allows (`deletable_segments`), and return their
+        number.
+
+        If all segments are to be deleted, a new one is created first. O(segments).
         """
         with self.storage():
             reasons = deletable_segments(
@@ -799,8 +836,10 @@ class Log:
     def _delete_segments(
         self, segments: Sequence[LogSegment], reasons: Sequence[str], *, later: bool = False
     ) -> None:
-        """Take segments out of the log and rename their files; the log manager removes them after
-        file.delete.delay.ms. With `later` a worker of the log manager renames them.
+        """Remove segments from the log and rename their files to `.deleted`.
+
+        With `later` a worker of the log manager renames them. The log manager removes the files
+        after file.delete.delay.ms.
         """
         gone = list(segments)
         self._segments.remove(gone)
@@ -823,9 +862,10 @@ class Log:
             self._note()
 
     def rename_deleted_segments(self) -> None:
-        """Give the files of segments that have left the log the suffix `.deleted`, the oldest
-        first, so that a kill in between leaves no hole. Raises OSError. May be called from any
-        thread.
+        """Rename the files of removed segments to `.deleted`, the oldest segment first.
+
+        In this order a kill in between leaves no gap in the log. Raises OSError. May be called from
+        any thread.
         """
         while self.unrenamed_segments:
             with self._renaming:
@@ -837,17 +877,19 @@ class Log:
                 del self.unrenamed_segments[0]
 
     def replace_segments(self, gone: Sequence[LogSegment], new: LogSegment) -> None:
-        """Take a compacted segment in place of others. Readers go on with what they hold.
+        """Replace the segments `gone` by the compacted segment `new`. Reads under way go on.
 
-        The files keep their names until `settle_replaced_segments`. A kill before that brings the
-        old segments back, which is no loss.
+        The files keep their names until `settle_replaced_segments`. After a kill before that the
+        log has the old segments again, and no record is lost.
         """
         self._segments.replace(gone, new)
         self._replaced.append((new, tuple(gone)))
         self.version.value += 1
 
     def settle_replaced_segments(self) -> None:
-        """Give the files of compacted segments, and of those that they replace, their names.
+        """Rename the files of compacted segments to their final names, and those of the replaced
+        segments to `.deleted`.
+
         Raises OSError. May be called from any thread.
         """
         while self._replaced:
@@ -855,7 +897,7 @@ class Log:
                 if not self._replaced or self.closed:
                     return
                 new, gone = self._replaced[0]
-                new.change_suffix(SWAP_SUFFIX)  # from now on a start goes on with the new one
+                new.change_suffix(SWAP_SUFFIX)  # from now on a start uses the new segment
                 for segment in gone:
                     segment.change_suffix(DELETED_SUFFIX)
                     self.deleted_segments.append(segment)
@@ -863,22 +905,25 @@ class Log:
                 del self._replaced[0]
 
     def note_deleted_segments(self) -> None:
-        """Have the log manager remove the files of deleted segments."""
+        """Notify the log manager that files of deleted segments are to be removed."""
         if self._note is not None:
             self._note()
 
     @property
     def first_base_on_disk(self) -> int:
-        """Return where the log would begin if the process died now: at the first segment whose
-        files still have their names.
+        """Return the offset at which the log would start if the process died now.
+
+        It is the base offset of the first segment whose files are not renamed to `.deleted`.
         """
         for segment in self.unrenamed_segments[:1]:
             return segment.base_offset
         return self._segments.first_base
 
     def maybe_increment_log_start_offset(self, new_start: int) -> bool:
-        """Give up the records below `new_start`: by DeleteRecords, or because the leader's log
-        starts there. Raises OFFSET_OUT_OF_RANGE above the HW.
+        """Raise the log start offset to `new_start`, and return whether it was lower.
+
+        This deletes the records below it, for a DeleteRecords request or because the leader's log
+        starts there. Raises OFFSET_OUT_OF_RANGE if `new_start` is above the HW.
         """
         if new_start > self.high_watermark:
             raise KafkaException(
@@ -909,15 +954,17 @@ class Log:
         return True
 
     def truncate_to(self, offset: int, now_ms: int = 0) -> bool:
-        """Cut off the batch that holds `offset` and everything behind it; return False if there is
-        nothing to cut. A follower does this before it fetches.
+        """Cut off the batch that contains `offset` and all later batches. Return False if there are
+        none.
+
+        A follower calls this before it fetches.
         """
         before, size = self.log_end_offset, self.size
         if offset >= before:
             with self.storage():
                 self.leader_epoch_cache.truncate_from_end(
                     offset
-                )  # an epoch that began at the end and wrote nothing
+                )  # removes an epoch that began at the end and has no records
             self.version.value += 1
             return False
         if offset < self._segments.first_base:
@@ -930,11 +977,12 @@ class Log:
         return True
 
     def _cut_segments(self, offset: int, now_ms: int) -> None:
-        """Cut off the batch that holds `offset`, not below the first segment's base, and everything
-        behind it.
+        """Cut off the batch that contains `offset` and all later batches, in this and later
+        segments.
 
-        A batch cannot be cut in two. If `offset` lies inside one, all of that batch goes, and the
-        log ends where the remaining batches end.
+        `offset` must not be below the first segment's base offset. A batch cannot be cut in two: if
+        `offset` lies inside one, the whole batch is removed, and the log ends where the remaining
+        batches end.
         """
         doomed = self._segments.from_offset(offset)[1:]
         self._delete_segments(doomed, ["truncation"] * len(doomed))
@@ -945,7 +993,7 @@ class Log:
         assert self.log_end_offset <= offset, (self.topic_partition, self.log_end_offset, offset)
 
     def truncate_fully_and_start_at(self, offset: int, now_ms: int = 0) -> None:
-        """Drop all records. The log is then empty and its next offset is `offset`."""
+        """Delete all records. The log is then empty, and its next offset is `offset`."""
         before, size = self.log_end_offset, self.size
         self._replace_segments(offset, now_ms)
         self.log_start_offset = offset
@@ -957,7 +1005,7 @@ class Log:
         self._tell_truncated(before, size, True)
 
     def _replace_segments(self, offset: int, now_ms: int) -> None:
-        """Replace all segments by an empty one that begins at `offset`."""
+        """Delete all segments, and create an empty one that begins at `offset`."""
         self._delete_segments(self._segments, ["truncation"] * len(self._segments))
         with self.storage():
             self._segments.append(self._new_segment(offset, now_ms))
@@ -999,11 +1047,11 @@ class Log:
             )
 
     def unflushed_segments(self) -> list[LogSegment]:
-        """Return the segments that hold something behind the recovery point."""
+        """Return the segments that contain records behind the recovery point."""
         return self._segments.from_offset(self.recovery_point)
 
     def flushed(self, up_to: int, now_ms: int) -> None:
-        """Note that everything below `up_to` is on the disk for certain."""
+        """Note that all records below `up_to` are certainly on the disk."""
         self.last_flushed_ms = now_ms
         self.flush_wanted = False
         before = self.recovery_point
@@ -1015,8 +1063,10 @@ class Log:
                 self._trace(LogFlushed(topic=topic, partition=partition, recovery_point=point))
 
     def flush(self, now_ms: int = 0) -> None:
-        """Force everything to the disk, here and now. Blocks. The log manager uses a worker
-        instead, between the two calls above.
+        """Force the whole log to the disk now. Blocks.
+
+        The log manager does not call this: it lets a worker flush, between `unflushed_segments` and
+        `flushed`.
         """
         end = self.log_end_offset
         with self.storage():
@@ -1026,9 +1076,10 @@ class Log:
         self.flushed(end, now_ms)
 
     def close(self) -> None:
-        """Close the log in good order: rename what was deleted, complete the file of epochs, write
-        the producers' snapshot, trim the indexes, close the files. The next start trusts all of
-        them.
+        """Close the log properly, so that the next start can trust its files.
+
+        Rename the files of deleted segments, write the file of epochs and the snapshot of the
+        producers, cut the indexes to their entries, and close all files.
         """
         if not self.closed:
             self.rename_deleted_segments()
@@ -1039,12 +1090,14 @@ class Log:
                 segment.close()
 
     def release_indexes(self) -> None:
-        """Unmap the indexes, because nothing is read or written here any more."""
+        """Unmap the indexes, because this log is not read or written any more."""
         for segment in self._segments:
             segment.release_indexes()
 
     def close_handlers(self) -> None:
-        """Close the files as they are: the disk has failed, or the folder is to be removed."""
+        """Close the files without writing, because the disk has failed or the folder will be
+        deleted.
+        """
         if not self.closed:
             self.closed = True
             for segment in (*self._segments, *self.unrenamed_segments):

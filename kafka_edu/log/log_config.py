@@ -1,9 +1,9 @@
-"""The settings of one log: a topic's configuration, with the broker's defaults behind it (Kafka:
+"""The settings of one log: the topic's own values, and the broker's defaults for all others (Kafka:
 LogConfig.scala; spec A2).
 
-The keys are a topic's (`segment.bytes`). The broker's own key gives the default to a topic that
-does not set it. It begins with `log.` or has another name (`log.segment.bytes`). Defaults here are
-Kafka 2.0's.
+Keys are those of a topic (`segment.bytes`). The default for a topic that does not set a key comes
+from the broker's own key for it. That key begins with `log.` (`log.segment.bytes`) or has another
+name. The default values in this module are those of Kafka 2.0.
 """
 
 import re
@@ -52,8 +52,8 @@ _BOOLEAN, _STRING, _INT, _LONG, _DOUBLE, _LIST = (
 
 
 class ThrottledReplicas(NamedTuple):
-    """`*`, or a list of partition:broker. An item may be empty, because appending to an empty list
-    makes such an item.
+    """The value of a key such as leader.replication.throttled.replicas: `*`, or a list of
+    partition:broker. Empty items are allowed, because appending to an empty list creates one.
     """
 
     key: str
@@ -260,10 +260,12 @@ TOPIC_CONFIG: Final = ConfigDef(
 
 @dataclass(frozen=True, slots=True)
 class LogConfig:
-    """The values of one log, ready for use. `parse` makes it. Sizes are in bytes, times in ms."""
+    """All settings of one log, converted to Python values by `parse`. Sizes are in bytes, times in
+    ms.
+    """
 
     values: ConfigValues
-    """All values by key, for DescribeConfigs."""
+    """All values by key, as DescribeConfigs returns them."""
     segment_bytes: int
     segment_ms: int
     segment_jitter_ms: int
@@ -284,18 +286,20 @@ class LogConfig:
     unclean_leader_election_enable: bool
     min_insync_replicas: int
     compression: CompressionType | None
-    """The codec on disk; None: as the producer sent it."""
+    """The codec with which batches are stored; None means the producer's codec."""
     message_timestamp_difference_max_ms: int
     log_append_time: bool
-    """message.timestamp.type is LogAppendTime."""
+    """Whether message.timestamp.type is LogAppendTime."""
     message_downconversion_enable: bool
     record_version: int
-    """The message format that is stored, 0 to 2, from message.format.version."""
+    """The format version of stored messages (0, 1 or 2), from message.format.version."""
 
     @property
     def max_segment_ms(self) -> int:
-        """Return segment.ms, or less: a compacted topic must not keep records in its active segment
-        for longer than max.compaction.lag.ms (KIP-354).
+        """Return the longest time in ms until the active segment rolls.
+
+        This is segment.ms, or for a compacted topic max.compaction.lag.ms if that is less, because
+        records in the active segment are not compacted (KIP-354).
         """
         if self.compact and self.max_compaction_lag_ms > 0:
             return min(self.segment_ms, self.max_compaction_lag_ms)
@@ -303,8 +307,10 @@ class LogConfig:
 
     @staticmethod
     def parse(given: Mapping[str, ConfigValue] | None = None) -> "LogConfig":
-        """Return the configuration with the topic keys of `given`, and Kafka's defaults for the
-        rest. Raises ConfigException, also for unknown keys.
+        """Return the configuration with the topic keys of `given`, and Kafka's defaults for all
+        others.
+
+        Raises ConfigException, also for unknown keys.
         """
         given = given or {}
         for name in TOPIC_CONFIG.unknown(given):
@@ -312,7 +318,9 @@ class LogConfig:
         return _of(TOPIC_CONFIG.parse(given))
 
     def with_overrides(self, given: Mapping[str, ConfigValue]) -> "LogConfig":
-        """Return this configuration, the broker's defaults, with a topic's own values above it.
+        """Return the configuration of a topic: its own values, and for all other keys those of this
+        object, which holds the broker's defaults.
+
         Raises ConfigException.
         """
         return LogConfig.parse({**self.values, **given}) if given else self

@@ -1,10 +1,10 @@
-"""The folders of log.dirs before anything in them is read: each is created, checked and locked
-(Kafka: LogManager's createAndValidateLogDirs, lockLogDirs).
+"""Create, check and lock the folders of log.dirs, before any file in them is read (Kafka:
+LogManager's createAndValidateLogDirs, lockLogDirs).
 
-Two brokers on one log dir destroy it: the second recovers files that the first is writing. Each
-broker therefore locks the file `.lock` in each of its dirs before it reads or writes anything else
-there, and keeps the lock until it ends. The kernel releases the lock when the process dies, also
-after kill -9; the file itself stays, and means nothing. A stopped process (SIGSTOP) keeps its
+Two brokers on one log dir destroy it, because the second one recovers files that the first one is
+writing. So each broker locks the file `.lock` in each of its dirs before it touches any other file
+there, and keeps the lock until it ends. The kernel releases the lock when the process dies, even
+after kill -9. The file remains, but only the lock counts. A process stopped by SIGSTOP keeps its
 locks.
 
 A dir that cannot be created, listed or locked because of an OSError is offline from the start. The
@@ -22,28 +22,30 @@ LOCK_FILE: Final = ".lock"
 
 
 class LogDirInUseError(Exception):
-    """Another broker uses a log dir, so this one must not start. The message names the dir and the
-    holder.
+    """Another broker uses a log dir, so this broker must not start.
+
+    The message names the dir and the process that holds the lock.
     """
 
 
 class LogDirs:
-    """Owner of the locks, and of the list of dirs that were bad before the log manager took over.
-    Belongs to the broker's loop.
-    """
+    """Owner of the locks, and of the list of dirs that failed. Owned by the broker's loop."""
 
     def __init__(
         self, log_dirs: Sequence[str], file_system: FileSystem, trace: Tracer | None = None
     ) -> None:
         self.all = tuple(log_dirs)
         self.failed: dict[str, OSError] = {}
-        """Each bad dir, and why it cannot be used."""
+        """Failed dir → the reason why it cannot be used."""
         self._file_system = file_system
         self._trace = trace
         self._locks: dict[str, FileLock] = {}
 
     def open(self) -> None:
-        """Create, check and lock each dir. Raises LogDirInUseError; then no lock is held."""
+        """Create, check and lock each dir.
+
+        If another broker uses one of them, raise LogDirInUseError and hold no lock.
+        """
         for log_dir in self.all:
             try:
                 self._file_system.make_dirs(log_dir)
@@ -60,29 +62,31 @@ class LogDirs:
 
     @property
     def live(self) -> list[str]:
-        """Return the dirs that can be used, as far as is known."""
+        """Return the dirs that have not failed so far."""
         return [log_dir for log_dir in self.all if log_dir not in self.failed]
 
     def fail(self, log_dir: str, error: OSError) -> None:
-        """Give up a dir. Nothing in it is touched any more, so its lock is released."""
+        """Note that a dir has failed, and release its lock, because this broker does not use the
+        dir any more.
+        """
         self.failed.setdefault(log_dir, error)
         lock = self._locks.pop(log_dir, None)
         if lock is not None:
             lock.release()
 
     def failures(self) -> str:
-        """Return each bad dir and the reason, for a message."""
+        """Return each failed dir and the reason, as text for a message."""
         return "; ".join(f"{log_dir}: {error}" for log_dir, error in self.failed.items())
 
     def release_all(self) -> None:
-        """Unlock every dir, because the broker has ended or does not start."""
+        """Release the locks of all dirs, because the broker has ended or cannot start."""
         for lock in self._locks.values():
             lock.release()
         self._locks.clear()
 
 
 def _in_use(log_dir: str, pid: int | None) -> str:
-    """Return Kafka's own message, then the holder of the lock and the advice."""
+    """Return Kafka's own message, followed by the process that holds the lock, and a hint."""
     holder = f"The lock is held by process {pid}. " if pid is not None else ""
     return (
         f"Failed to acquire lock on file {LOCK_FILE} in {log_dir}. A Kafka instance in another"

@@ -1,11 +1,13 @@
-"""How the files and folders of logs are called (Kafka: the companion object of Log.scala; seed
-004).
+"""The names of the files and folders of logs (Kafka: the companion object of Log.scala; seed 004).
 
-web-0/00000000000000368769.log           batches from offset 368769 on
-web-0/00000000000000368769.index         offset → position        .timeindex: timestamp → offset
-web-0/00000000000000368769.snapshot      what was known of producers when offset 368769 was next
-web-0/leader-epoch-checkpoint
-web-0.<32 hex digits>-delete/            a log on its way out; .deleted: such a file
+    web-0/00000000000000368769.log          batches from offset 368769 on
+    web-0/00000000000000368769.index        offset → position
+    web-0/00000000000000368769.timeindex    timestamp → offset
+    web-0/00000000000000368769.snapshot     state of the producers at offset 368769
+    web-0/leader-epoch-checkpoint           the leader epochs of the log
+    web-0.<32 hex digits>-delete/           the folder of a deleted log, until it is removed
+
+A file of a deleted segment has the suffix `.deleted`.
 """
 
 import re
@@ -33,20 +35,22 @@ _STRAY: Final = re.compile(r"\.[0-9a-f]{32}-(delete|future)$")
 
 
 def segment_file(directory: str, base_offset: int, suffix: str) -> str:
-    """Return the path of a segment's file. Its base offset has 20 digits, so names sort as offsets
-    do.
+    """Return the path of a segment's file.
+
+    The base offset is written with 20 digits, so file names sort like offsets.
     """
     return f"{directory}/{base_offset:020d}{suffix}"
 
 
 def offset_of(file_name: str) -> int | None:
-    """Return the offset in a file's name, None if it has none."""
+    """Return the offset at the beginning of a file's name; None if there is none."""
     return int(file_name[:20]) if _OFFSET.match(file_name) else None
 
 
 def parse_topic_partition(folder: str) -> TopicPartition | None:
-    """Turn `web-0` into (web, 0). Return None for a folder that is no log, or that is to be deleted
-    or moved.
+    """Turn a folder's name such as `web-0` into (web, 0).
+
+    Return None for a folder that is not a log, or that is being deleted or moved.
     """
     topic, dash, partition = folder.rpartition("-")
     if (
@@ -61,13 +65,14 @@ def parse_topic_partition(folder: str) -> TopicPartition | None:
 
 
 def is_delete_dir(folder: str) -> bool:
-    """Return whether the folder is a deleted log's."""
+    """Return whether the folder belongs to a deleted log."""
     return folder.endswith(DELETE_DIR_SUFFIX) and _STRAY.search(folder) is not None
 
 
 def delete_dir_name(topic_partition: TopicPartition, unique_id: int) -> str:
-    """Return the name that a folder gets before it is removed. The topic's name is cut if the whole
-    is too long for a file system.
+    """Return the name that the folder of a deleted log gets before it is removed.
+
+    The topic's name is shortened if the whole name is too long for a file system.
     """
     suffix = f"-{topic_partition.partition}.{unique_id:032x}{DELETE_DIR_SUFFIX}"
     return topic_partition.topic[: _MAX_FILE_NAME - len(suffix)] + suffix

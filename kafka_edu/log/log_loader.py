@@ -1,30 +1,32 @@
 """Open a log that is on disk, after a clean end or after a crash (Kafka: LogLoader.scala, before
 3.0 the first third of Log.scala; spec S5).
 
-A crash may leave these, and the loader treats them so:
+After a crash the loader may find the files on the left. On the right is what it does with them:
 
     temporary files (.deleted, .cleaned, .tmp)          removed
-    a compacted segment that was being put in place     finished: .swap becomes the segment, and
+    a compacted segment that was being put in place     completed: .swap becomes the segment, and
                                                         the segments that it replaces are removed
     a torn or garbled end of the log                    every batch from the recovery point on is
-                                                        checked; cut off at the first bad one
+                                                        checked; from the first bad one on, the
+                                                        log is cut off
     a segment that lost whole batches at its end        the log ends there, unless it is compacted:
     to a power failure, while a later segment remains   the offsets in between are lost
     an index that is missing, torn or at full length    built again from the batches
-    a snapshot of producers with a wrong checksum       removed; an older one serves, and the
-                                                        headers behind it
-    a leader-epoch-checkpoint that cannot be read, or   made again from the batches
+    a snapshot of producers with a wrong checksum       removed; an older one is used, and the
+                                                        batch headers behind it
+    a leader-epoch-checkpoint that cannot be read, or   built again from the batches
     that names other epochs than the batches
 
-After a clean end (`clean_shutdown`) only the last bytes of the indexes and of the log are read.
-Everything below the recovery point is on the disk for certain and is not read either. Each repair
-of something that a crash of the process alone does not leave becomes a LogRepaired event. All this
-blocks: the log manager calls it in workers, and emits the returned events when it is back on the
-loop.
+After a clean shutdown (`clean_shutdown`) only the last bytes of the indexes and of the log are
+read. After a crash, records below the recovery point are not read, because they are certainly on
+the disk. If a repair shows more damage than a crash of the process alone can cause, a LogRepaired
+event reports it. Loading blocks, so the log manager does it in worker threads. It emits the
+returned events later on the loop.
 
-A false leader-epoch-checkpoint is worth a look at each start, because the look costs only a header
-or two for each epoch. A follower whose last epoch its leader does not know is refused for good, in
-Kafka 2.8 with thousands of log lines a second.
+Each start checks the leader-epoch-checkpoint against the batches, even after a clean shutdown. The
+check reads only one or two headers for each epoch. A wrong epoch would do great harm: if the leader
+does not know a follower's last epoch, it refuses every fetch of the follower, in Kafka 2.8 with
+thousands of log lines a second.
 """
 
 from bisect import bisect_right
@@ -84,7 +86,11 @@ def load_log(
     now_ms: int = 0,
     max_producer_id_expiration_ms: int,
 ) -> tuple[Log, list[Event]]:
-    """Open or create the log in `directory`. Raises OSError."""
+    """Open the log in `directory`, or create it if there is none. Return it, and the events of the
+    repairs.
+
+    Raises OSError.
+    """
     loader = _LogLoader(
         topic_partition,
         log_dir,
@@ -123,10 +129,13 @@ class _LogLoader:
         )
         self._recovered: list[int] = []
         self._without_index: set[int] = set()
-        """Base offsets of segments whose index is built again, even below the recovery point."""
+        """Base offsets of segments whose indexes must be built again, even below the recovery
+        point.
+        """
         self._truncated_bytes = 0
         self._indexed_end = -1
-        """The offset behind the last record that the last index knows and its log lacks; -1: none.
+        """If the last index has entries for records that the log lacks: the offset behind the last
+        of these records. Else -1.
         """
         self._reasons: list[str] = []
 
@@ -152,7 +161,7 @@ class _LogLoader:
         end = active.next_offset()
         if (
             end < log_start_offset
-        ):  # everything on the disk lies below what was promised to be deleted
+        ):  # all records on the disk are below the log start, so they count as deleted
             for segment in self._segments:
                 segment.change_suffix(DELETED_SUFFIX)
                 segment.delete()
@@ -162,7 +171,7 @@ class _LogLoader:
         start = max(log_start_offset, self._segments[0].base_offset)
         if (
             self._config.record_version < MAGIC_V2 and epochs.entries
-        ):  # messages of older formats name no epoch
+        ):  # messages of older formats have no epoch
             epochs.clear_and_flush()
         epochs.truncate_from_end(end)
         epochs.truncate_from_start(start)
@@ -243,7 +252,9 @@ class _LogLoader:
                 self._file_system.remove(f"{self._directory}/{name}")
 
     def _complete_swaps(self) -> None:
-        """Put a compacted segment in place of those in its range, and build its indexes again."""
+        """Complete the replacement of segments by compacted ones, and build the new segments'
+        indexes.
+        """
         names = self._file_system.list(self._directory)
         for name in names:
             if name.endswith(SWAP_SUFFIX) and not name.endswith(LOG_SUFFIX + SWAP_SUFFIX):
@@ -285,8 +296,9 @@ class _LogLoader:
             return epochs
 
     def _check_epochs(self, epochs: LeaderEpochFileCache, start: int, end: int) -> None:
-        """Make the epochs again from the batches if the two contradict each other. O(epochs); O(
-        batches) if they do.
+        """Build the leader epochs again from the batches if the two contradict each other.
+
+        O(epochs), and O(batches) if they do.
         """
         if self._config.record_version < MAGIC_V2:
             return
@@ -299,8 +311,9 @@ class _LogLoader:
             self._epochs_rebuilt(epochs, reason)
 
     def _false_epochs(self, epochs: LeaderEpochFileCache, start: int, end: int) -> str:
-        """Return how the epochs contradict the batches, "" if they do not. The first batch of each
-        epoch is looked at, the first batch of the log, and the last.
+        """Return in words how the leader epochs contradict the batches; "" if they do not.
+
+        The check reads the first batch of each epoch, and the first and the last batch of the log.
         """
         entries = epochs.entries
         first = self._header_at(start)
@@ -325,7 +338,7 @@ class _LogLoader:
                 )
             header = self._header_at(start_offset)
             written = header.partition_leader_epoch if header is not None else epoch
-            # compaction may have removed all records of an epoch
+            # in a compacted topic, all records of an epoch may have been removed
             if written < epoch or (written > epoch and not self._config.compact):
                 return (
                     f"it says that epoch {epoch} begins at offset {start_offset}, and the batch"
@@ -340,7 +353,7 @@ class _LogLoader:
         return ""
 
     def _header_at(self, offset: int) -> BatchHeader | None:
-        """Return the header of the batch that holds `offset`, or of the first one behind it."""
+        """Return the header of the batch that contains `offset`, or of the next batch behind it."""
         at = bisect_right([segment.base_offset for segment in self._segments], offset) - 1
         for segment in self._segments[max(at, 0) :]:
             header = segment.header_at(offset)
@@ -357,12 +370,14 @@ class _LogLoader:
         )
 
     def _check_missing(self, newest: int, end: int) -> None:
-        """Notice that the log ends before its last index, or before the newest snapshot of its
-        producers. A snapshot is written at the end of a segment or of the log, and removed when the
-        log is truncated below it.
+        """Note the loss if the log ends before the end that its last index or its newest producer
+        snapshot knows.
+
+        A snapshot is written at the end of a segment or of the log, and it is removed when the log
+        is truncated below it. So the log was once at least as long as its snapshot says.
         """
         if self._repairs.lost_records:
-            return  # that says it already
+            return  # a repair already reports the loss
         if self._indexed_end > end:
             self._repairs.add(
                 RECORDS_MISSING,
@@ -382,8 +397,10 @@ class _LogLoader:
             )
 
     def _check_end(self, epochs: LeaderEpochFileCache) -> None:
-        """Recover the last segment if it does not end with a whole batch. After a clean end nobody
-        expects that, but the next append would be written behind garbage.
+        """Recover the last segment if it does not end with a whole batch.
+
+        After a clean shutdown that is not expected. But the next append would be written behind
+        invalid bytes.
         """
         if self._segments and (reason := self._segments[-1].torn_end()):
             self._recover(self._segments[-1], self._segments[:-1], epochs, reason)
@@ -391,9 +408,9 @@ class _LogLoader:
     def _open_segments(self, epochs: LeaderEpochFileCache, clean: bool) -> None:
         """Open all segments. An index that cannot be trusted is built again.
 
-        After a crash that is always the active segment's, because it still has its full length.
-        `_recover_segments` then builds it, in the order of the log: otherwise an epoch that began
-        in an earlier segment would seem to begin in this one.
+        After a crash the active segment's index is never trusted, because it still has its full
+        length. `_recover_segments` builds it later, in the order of the log. If it were built
+        first, an epoch that began in an earlier segment would seem to begin in this one.
         """
         names = self._file_system.list(self._directory)
         bases = sorted(
@@ -426,8 +443,10 @@ class _LogLoader:
             self._segments.append(segment)
 
     def _recover_segments(self, to_read: Set[int], epochs: LeaderEpochFileCache) -> None:
-        """Check batches that may not have reached the disk: the segments with these base offsets.
-        Nothing counts behind a bad batch, or behind offsets that are missing.
+        """Check the segments whose base offsets are in `to_read`: their batches may not be on the
+        disk.
+
+        All records behind a bad batch, or behind missing offsets, are removed from the log.
         """
         for i, segment in enumerate(self._segments):
             after = self._segments[i + 1].base_offset if i + 1 < len(self._segments) else None
@@ -451,9 +470,10 @@ class _LogLoader:
                 return
 
     def _lost_batches(self, segment: LogSegment, after: int) -> bool:
-        """Return whether the end of a segment is missing: a power failure may cut a file at the end
-        of a batch, and keep the next segment, which begins at `after`. Compaction leaves such gaps
-        too, so in a compacted log they mean nothing.
+        """Return whether batches at the end of the segment are missing.
+
+        A power failure may cut a file at the end of a batch, and keep the next segment, which
+        begins at `after`. Compaction leaves such gaps too, so in a compacted log a gap is no loss.
         """
         end = segment.next_offset()
         if self._config.compact or end >= after:
@@ -472,8 +492,10 @@ class _LogLoader:
         epochs: LeaderEpochFileCache,
         reason: str,
     ) -> bool:
-        """Check one segment; return whether something was cut off. The producers are followed
-        through it, because its transaction index is made from their aborted transactions.
+        """Check one segment, and build its indexes again. Return whether something was cut off.
+
+        The state of the producers is updated with each batch, because the segment's transaction
+        index is made from it.
         """
         producers = self._producers
         self._load_producers(

@@ -1,24 +1,24 @@
 """Find, recover, create, truncate, clean, flush and delete all logs of a broker (Kafka:
 LogManager.scala; spec S3, S5).
 
-Each log dir holds the folders of its logs and three files. `recovery-point-offset-checkpoint` holds
-the offset up to which each log is surely on the disk. `log-start-offset-checkpoint` holds the log
-start offsets that DeleteRecords has moved. `.kafka_cleanshutdown` exists after a clean stop, and
-means that no log needs recovery. The broker removes this file at its start, so that it does not
-exist after a crash.
+Each log dir contains the folders of its logs and three files. `recovery-point-offset-checkpoint`
+has for each log the offset up to which it is certainly on the disk. `log-start-offset-checkpoint`
+has the log start offsets that DeleteRecords has moved. `.kafka_cleanshutdown` exists after a clean
+stop, and means that no log needs recovery. The broker removes this file at its start, so that it
+does not exist after a crash.
 
-This module is not part of the core: it does I/O. It belongs to the broker's loop, and
-`run_blocking` gives all blocking work to worker threads: recovery, fsync, removal of files,
-checkpoints. A worker touches only things that the loop does not use at that time: logs that are
-not in use yet, new ones among them, the files of segments, and folders of deleted logs.
+This module does I/O. It runs on the broker's loop, and `run_blocking` gives all blocking work to
+worker threads: recovery, fsync, removal of files, checkpoints. A worker touches only what the loop
+does not use at that time: logs that are not in use yet (also new ones), the files of segments, and
+folders of deleted logs.
 
-Three things happen without a schedule. A rolled segment is flushed. The files of a deleted segment
-are renamed, and removed from the disk after file.delete.delay.ms. The file of leader epochs is
-replaced after the first record of an epoch, and by `write_leader_epochs` after a change of roles.
-The broker schedules the rest:
-`cleanup_logs` (log.retention.check.interval.ms), `flush_dirty_logs`
-(log.flush.scheduler.interval.ms) and the two checkpoints
-(log.flush.offset.checkpoint.interval.ms, log.flush.start.offset.checkpoint.interval.ms).
+Three kinds of work are started when they are needed. A rolled segment is flushed. The files of a
+deleted segment are renamed, and removed from the disk after file.delete.delay.ms. The file of
+leader epochs is written after the first record of an epoch, and by `write_leader_epochs` after a
+change of roles. The broker calls the other methods periodically: `cleanup_logs`
+(log.retention.check.interval.ms), `flush_dirty_logs` (log.flush.scheduler.interval.ms) and the two
+checkpoints (log.flush.offset.checkpoint.interval.ms,
+log.flush.start.offset.checkpoint.interval.ms).
 """
 
 import asyncio
@@ -68,21 +68,26 @@ from kafka_edu.trace.tracer import Tracer
 
 T = TypeVar("T")
 LONGEST_WAIT_MS: Final = 1000
-"""The longest time between two looks at the files to be removed. A new one may be due earlier."""
+"""The longest pause in ms between two checks which files are due for removal. A file that is added
+meanwhile may be due earlier than the others.
+"""
 LOGS_A_CALL: Final = 16
-"""Logs that a worker creates or renames in one call. The loop then takes over the new ones, at some
-50 µs each, before the worker goes on."""
+"""The number of logs that a worker creates or renames in one call. After the call the loop takes
+over the new logs, at some 50 µs each, and then calls the worker again.
+"""
 
 
 class RunBlocking(Protocol):
-    """Run a blocking call in a worker and wait for it. The simulator runs it at once."""
+    """Runs a blocking call in a worker thread and waits for it. The simulator runs the call at
+    once.
+    """
 
     def __call__(self, call: Callable[[], T], /) -> Awaitable[T]: ...
 
 
 class _Scan(NamedTuple):
-    """The contents of a log dir before anything in it is opened: the logs' folders, the
-    checkpoints, and the folders to be removed.
+    """What a log dir contains before any log in it is opened: the folders of logs, the checkpoints,
+    and the folders to be removed.
     """
 
     log_dir: str
@@ -95,8 +100,8 @@ class _Scan(NamedTuple):
 
 
 class _Doomed(NamedTuple):
-    """Files to be removed from the disk, and when (monotonic ms): a segment of a log, or a log's
-    whole folder.
+    """Files to be removed from the disk at `due_ms` (monotonic): those of one segment, or the whole
+    folder of a log.
     """
 
     due_ms: int
@@ -108,24 +113,24 @@ class _Doomed(NamedTuple):
 
 
 class _GivenUp(NamedTuple):
-    """A deleted log, and the name that its folder gets."""
+    """A deleted log, and the new name of its folder."""
 
     log: Log
     folder: str
 
 
 class LogManagerSettings(NamedTuple):
-    """Where the logs of a broker are, and how they are kept."""
+    """The log dirs of a broker, and the settings for opening and keeping logs."""
 
     log_dirs: tuple[str, ...]
     default_config: LogConfig
-    """The settings of a topic that has none of its own."""
+    """The settings of a topic that has no settings of its own."""
     recovery_threads_per_data_dir: int
     max_producer_id_expiration_ms: int
 
 
 class LogManager:
-    """Owner of all logs. `log_dirs` are folders; one that fails takes only its own logs offline."""
+    """Owner of all logs. `log_dirs` are folders. If one fails, only the logs in it go offline."""
 
     def __init__(
         self,
@@ -140,11 +145,12 @@ class LogManager:
         on_failure: OnFailure | None = None,
         random: Random | None = None,
     ) -> None:
-        """Without `random` there is no jitter of segment.jitter.ms.
+        """Without `random` the setting segment.jitter.ms has no effect.
 
-        `failed_log_dirs` maps dirs that are bad already to the reason: `load_logs` takes them
-        offline. `on_log_dir_failure` is called with a dir that failed, the reason, and its
-        partitions. `on_failure` is called with a background task that ended with a bug.
+        `failed_log_dirs` maps dirs that have failed already to the reason; `load_logs` takes them
+        offline. `on_log_dir_failure` is called with a dir that fails, the reason, and its
+        partitions. `on_failure` is called if a bug ends a background task, with its name and the
+        exception.
         """
         self.log_dirs = log_dirs = settings.log_dirs
         self.default_config = settings.default_config
@@ -173,7 +179,7 @@ class LogManager:
         self._unrenamed: dict[Log, None] = {}
         self._epochs_unwritten: dict[Log, None] = {}
         self._making: dict[asyncio.Future[list[MadeLog]], None] = {}
-        """Calls of workers that create logs."""
+        """The calls under way in which workers create logs."""
         self._doomed: list[_Doomed] = []
         self._deleted_folders = 0
         self._tasks: dict[str, asyncio.Task[None]] = {}
@@ -216,11 +222,11 @@ class LogManager:
         return found
 
     async def load_logs(self, topic_configs: Mapping[str, LogConfig] | None = None) -> None:
-        """Open every log in every dir, and recover those that were not closed cleanly. Topics not
-        in `topic_configs` get the default.
+        """Open every log in every dir, and recover the logs that were not closed cleanly.
 
-        The dirs are loaded side by side, each by num.recovery.threads.per.data.dir workers. A dir
-        that cannot be read goes offline. If none is left, raises KAFKA_STORAGE_ERROR.
+        Topics that are not in `topic_configs` get the default. All dirs are loaded at the same
+        time, each by num.recovery.threads.per.data.dir workers. A dir that cannot be read goes
+        offline. If no dir is left, raises KAFKA_STORAGE_ERROR.
         """
         for log_dir, reason in self._failed_log_dirs.items():
             self._fail_log_dir(log_dir, reason)
@@ -232,7 +238,9 @@ class LogManager:
         self._check_a_dir_is_left()
 
     async def _scan_dir(self, log_dir: str) -> "_Scan | None":
-        """Look into a dir. If it cannot be read, the dir goes offline and the result is None."""
+        """Return what the dir contains. If it cannot be read, it goes offline, and the result is
+        None.
+        """
         try:
             return await self._run_blocking(lambda: self._scan(log_dir))
         except OSError as error:
@@ -276,8 +284,8 @@ class LogManager:
                 found[topic_partition] = path
 
     async def _load_dir(self, scan: "_Scan", topic_configs: Mapping[str, LogConfig]) -> None:
-        """Open the logs of one dir. If an OSError prevents one, those already open are closed again
-        and the dir goes offline.
+        """Open the logs of one dir. If one fails with an OSError, close the others and take the dir
+        offline.
         """
         log_dir, files = scan.log_dir, self._file_system
         if self._trace:
@@ -375,10 +383,10 @@ class LogManager:
         *,
         is_new: bool = True,
     ) -> Log:
-        """Return the log of a partition; create it, here and now, if it does not exist. A broker
-        creates its logs by `create_logs`.
+        """Return the log of a partition. If it does not exist, create it at once.
 
-        Raises KAFKA_STORAGE_ERROR if it cannot be created.
+        This blocks; a broker uses `create_logs` instead. Raises KAFKA_STORAGE_ERROR if the log
+        cannot be created.
         """
         log = self._logs.get(topic_partition)
         if log is not None:
@@ -389,10 +397,11 @@ class LogManager:
     async def create_logs(
         self, wanted: Sequence[NewLog]
     ) -> Mapping[TopicPartition, KafkaException]:
-        """Have a worker create logs that do not exist, each in the preferred dir, or else in the
-        one with the fewest logs. Return those that could not be created, with the reason.
+        """Create the logs that do not exist yet, in a worker. Return the partitions for which that
+        failed, with the reason.
 
-        If the caller is cancelled meanwhile, the logs that a worker has begun are kept.
+        Each log is created in the preferred dir, else in the dir with the fewest logs. If the
+        caller is cancelled meanwhile, the logs that the worker has begun are kept.
         """
         failures: dict[TopicPartition, KafkaException] = {}
         counts = self._log_counts()
@@ -424,7 +433,7 @@ class LogManager:
         return made
 
     def _keep_made(self, making: asyncio.Future[list[MadeLog]]) -> None:
-        """Take over the logs whose creator was cancelled, so that `shutdown` closes them."""
+        """Take over the logs whose caller was cancelled, so that `shutdown` closes them."""
         self._making.pop(making, None)
         if not making.cancelled():
             for made in making.result():
@@ -436,8 +445,9 @@ class LogManager:
         return make_log(place, self._file_system, self._time.milliseconds(), self._expiration_ms)
 
     def _settle(self, made: MadeLog) -> Log:
-        """Take over a log that was just created. Dirs that refused it go offline. Raises
-        KAFKA_STORAGE_ERROR if there is no log.
+        """Take over a log that was just created. Dirs in which it could not be created go offline.
+
+        Raises KAFKA_STORAGE_ERROR if there is no log.
         """
         tp = made.place.new.topic_partition
         for log_dir, error in made.failures:
@@ -462,11 +472,11 @@ class LogManager:
         return log
 
     def _place(self, new: NewLog, counts: dict[str, int]) -> Place:
-        """Choose the log dirs to try. `counts` maps each live dir to its number of logs, and the
-        new one is added to it.
+        """Return the log dirs in which to try to create the log. Count it in `counts`.
 
-        Raises KAFKA_STORAGE_ERROR. Also for a replica that is not new while a dir is offline: that
-        dir may have its log, and an empty log in its place would look like a replica without
+        `counts` maps each live dir to its number of logs. Raises KAFKA_STORAGE_ERROR if no dir is
+        left. The same error is raised if a dir is offline and the replica is not new: the offline
+        dir may contain its log, and an empty log elsewhere would look like a replica without
         records.
         """
         tp = new.topic_partition
@@ -492,8 +502,9 @@ class LogManager:
         return Place(new, log_dirs)
 
     def _log_counts(self) -> dict[str, int]:
-        """Return the number of logs in each live dir. O(1) with one dir; else O(logs), as in
-        Kafka.
+        """Return the number of logs in each live dir.
+
+        O(1) with one dir, else O(logs), as in Kafka.
         """
         counts = dict.fromkeys(self.live_log_dirs, 0)
         if len(counts) > 1:
@@ -503,13 +514,15 @@ class LogManager:
         return counts
 
     def prefer_log_dir(self, topic_partition: TopicPartition, log_dir: str) -> None:
-        """Remember that a replica which is not here yet is to be created in `log_dir` (Kafka:
-        maybeUpdatePreferredLogDir). Forgotten at the next start.
+        """Remember that a replica which this broker does not have yet is to be created in
+        `log_dir`.
+
+        (Kafka: maybeUpdatePreferredLogDir.) The next start of the broker has forgotten this.
         """
         self._preferred_log_dirs[topic_partition] = log_dir
 
     def update_topic_config(self, topic: str, config: LogConfig) -> None:
-        """Give a topic's changed configuration to its logs."""
+        """Set the changed configuration of a topic in its logs."""
         for log in list(self._logs.values()):
             if log.topic_partition.topic == topic:
                 with contextlib.suppress(
@@ -518,8 +531,8 @@ class LogManager:
                     log.update_config(config)
 
     def reconfigure(self, default_config: LogConfig, config_of: Callable[[str], LogConfig]) -> None:
-        """Take the broker's changed settings. New logs get them; each other log gets `config_of`
-        its topic.
+        """Set the broker's changed configuration. It holds for new logs; each existing log gets the
+        result of `config_of` for its topic.
         """
         self.default_config = default_config
         for log in list(self._logs.values()):
@@ -527,11 +540,11 @@ class LogManager:
                 log.update_config(config_of(log.topic_partition.topic))
 
     def resize_recovery_threads(self, threads: int) -> None:
-        """Set num.recovery.threads.per.data.dir."""
+        """Set num.recovery.threads.per.data.dir, the number of workers for each dir."""
         self._recovery_threads = threads
 
     def truncate_to(self, offsets: Mapping[TopicPartition, int]) -> None:
-        """Cut logs back. A log that is not here is left out."""
+        """Truncate each log to its offset. Partitions without a log are skipped."""
         for topic_partition, offset in offsets.items():
             log = self._logs.get(topic_partition)
             if log is not None:
@@ -540,7 +553,7 @@ class LogManager:
                     notify(topic_partition, log.log_end_offset)
 
     def truncate_fully_and_start_at(self, topic_partition: TopicPartition, offset: int) -> None:
-        """Drop all records of a log. The empty log begins at `offset`."""
+        """Delete all records of a log. The empty log then begins at `offset`."""
         log = self._logs.get(topic_partition)
         if log is not None:
             log.truncate_fully_and_start_at(offset, self._time.milliseconds())
@@ -548,20 +561,20 @@ class LogManager:
                 notify(topic_partition, offset)
 
     def on_truncation(self, notify: Callable[[TopicPartition, int], None]) -> None:
-        """Call `notify` with a log that was cut back, and with its new end."""
+        """From now on call `notify` for each log that is truncated, with its new end."""
         self._on_truncation.append(notify)
 
     def on_deletion(self, notify: Callable[[TopicPartition], None]) -> None:
-        """Call `notify` with a log that is given up."""
+        """From now on call `notify` for each log that is deleted."""
         self._on_deletion.append(notify)
 
     async def delete_logs(
         self, topic_partitions: Iterable[TopicPartition]
     ) -> Mapping[TopicPartition, KafkaException]:
-        """Give up logs. A worker renames their folders before this returns, so that logs of the
-        same names can be created. The folders are removed after file.delete.delay.ms.
+        """Delete logs. Return the partitions whose disk failed, with the reason.
 
-        Return those whose disk failed, with the reason.
+        A worker renames the folders before this method returns, so new logs of the same names can
+        be created. The folders are removed after file.delete.delay.ms.
         """
         failures: dict[TopicPartition, KafkaException] = {}
         given_up = [gone for tp in topic_partitions if (gone := self._give_up(tp)) is not None]
@@ -580,8 +593,10 @@ class LogManager:
         return failures
 
     def _give_up(self, topic_partition: TopicPartition) -> "_GivenUp | None":
-        """Take a log out of use, and name its folder of the future. Its indexes are unmapped now:
-        the mappings hold two open files of each log, and a broker may delete thousands.
+        """Take a log out of use, and return it with the new name of its folder; None without a log.
+
+        The indexes are unmapped now, because each log's mappings keep two files open, and a broker
+        may delete thousands of logs.
         """
         log = self._logs.pop(topic_partition, None)
         if log is None:
@@ -594,7 +609,7 @@ class LogManager:
         self._forget_samples(log)
         log.watch(
             None
-        )  # `note` holds the log: with it, only the garbage collector would end the log's memory
+        )  # `note` refers to the log: otherwise only the garbage collector would free it
         log.release_indexes()
         self._deleted_folders += 1
         return _GivenUp(
@@ -621,7 +636,9 @@ class LogManager:
             self._trace(LogDeleted(topic=topic, partition=partition, folder=folder))
 
     def _note(self, log: Log) -> None:
-        """Notice that a log has rolled or deleted segments, or has new leader epochs."""
+        """Start the work that a log needs now: renaming, flushing or removing segments, or writing
+        epochs.
+        """
         self._doom_segments(log)
         if log.unrenamed_segments:
             self._unrenamed[log] = None
@@ -636,7 +653,7 @@ class LogManager:
             self.write_leader_epochs()
 
     def _start(self, name: str, work: Callable[[], Awaitable[None]]) -> None:
-        """Run `work` in the background unless it is running."""
+        """Run `work` in the background, unless work of this name is running already."""
         if name in self._tasks:
             return
 
@@ -644,7 +661,7 @@ class LogManager:
             await work()
             self._tasks.pop(
                 name, None
-            )  # here, not in the callback: what comes in between must find nothing running
+            )  # not in the callback: work that comes before it must start a new task
 
         task = self._tasks[name] = asyncio.get_running_loop().create_task(run(), name=name)
         task.add_done_callback(lambda done: self._ended(name, done))
@@ -667,8 +684,9 @@ class LogManager:
             await self._flush(log, log.active_segment.base_offset)
 
     def write_leader_epochs(self) -> None:
-        """Have a worker replace the files of leader epochs that have just begun. A broker may
-        become leader of a thousand partitions at once.
+        """Write the files of leader epochs that have just begun, in a worker.
+
+        A broker may become leader of a thousand partitions at once.
         """
         if self._epochs_unwritten:
             self._start("write-leader-epochs", self._write_leader_epochs)
@@ -688,22 +706,22 @@ class LogManager:
                 self._doom_segments(log)
 
     def _doom_segments(self, log: Log) -> None:
-        """Have the renamed segments removed after file.delete.delay.ms."""
+        """Schedule the removal of the renamed segments' files after file.delete.delay.ms."""
         due_ms = self._time.hi_res_clock_ms() + log.config.file_delete_delay_ms
         while log.deleted_segments:  # a worker may append to it meanwhile
             segment = log.deleted_segments.pop(0)
             self._doom(_Doomed(due_ms, log.topic_partition, segment, None, log.log_dir, ""))
 
     async def _for_each(self, logs: Sequence[Log], work: Callable[[Log], None]) -> None:
-        """Have a worker do `work` for each log. The dir of one that fails goes offline."""
+        """Call `work` for each log, in a worker. If it fails for a log, that log's dir goes
+        offline.
+        """
         for log, error in await self._run_blocking(partial(_failures, logs, work)):
             if self._logs.get(log.topic_partition) is log:
                 self._fail_log_dir(log.log_dir, error)
 
     async def _flush(self, log: Log, up_to: int) -> None:
-        """Force a log to the disk up to an offset, in a worker, while the loop goes on
-        appending.
-        """
+        """Force a log to the disk up to an offset, in a worker. Meanwhile the loop may append."""
         log.flush_wanted = False
         segments = [segment for segment in log.unflushed_segments() if segment.base_offset < up_to]
 
@@ -744,8 +762,9 @@ class LogManager:
                 await self._remove(doomed)
 
     async def _remove(self, doomed: _Doomed) -> None:
-        """Remove it from the disk. In a dir that has failed nothing is touched; the next start
-        finds the files again.
+        """Remove the files from the disk. In a dir that has failed, only close the open files.
+
+        The next start finds the files that remain in such a dir.
         """
         segment, log, files = doomed.segment, doomed.log, self._file_system
         if doomed.log_dir in self._offline:
@@ -773,7 +792,7 @@ class LogManager:
             self._fail_log_dir(doomed.log_dir, error)
 
     async def cleanup_logs(self, now_ms: int) -> None:
-        """Apply retention to all logs, and remove expired producers. O(segments)."""
+        """Apply retention to all logs, and forget expired producers. O(segments)."""
         await in_turns(self._cleanup(now_ms), self._time)
 
     def _cleanup(self, now_ms: int) -> Steps[None]:
@@ -784,7 +803,7 @@ class LogManager:
             try:
                 log.delete_old_segments(now_ms)
             except KafkaException:
-                continue  # the log has told its dir's failure
+                continue  # the log has reported the failure of its dir
             expired = log.producer_state_manager.remove_expired(now_ms)
             if expired and self._trace:
                 self._trace(
@@ -796,7 +815,7 @@ class LogManager:
                 )
 
     async def flush_dirty_logs(self, now_ms: int) -> None:
-        """Flush logs that have not been flushed for flush.ms."""
+        """Flush the logs whose last flush was at least flush.ms ago."""
         for log in list(self._logs.values()):
             if (
                 log.recovery_point < log.log_end_offset
@@ -805,13 +824,16 @@ class LogManager:
                 await self._flush(log, log.log_end_offset)
 
     async def checkpoint_recovery_point_offsets(self) -> None:
-        """Write the recovery points, so that the next start need not read what lies below them. One
-        file a dir.
+        """Write each log's recovery point into the checkpoint file of its dir.
+
+        After a crash the next start need not read the records below it.
         """
         await self._checkpoint(self._recovery_points, lambda log: log.recovery_point)
 
     async def checkpoint_log_start_offsets(self) -> None:
-        """Write the log starts that differ from the start of the first segment on the disk."""
+        """Write the log start offsets that differ from the base offset of the first segment on the
+        disk.
+        """
         await self._checkpoint(
             self._start_offsets,
             lambda log: (
@@ -842,11 +864,11 @@ class LogManager:
                 )
 
     async def shutdown(self) -> None:
-        """Flush and close all logs, write the checkpoints, and then `.kafka_cleanshutdown`: the
-        next start recovers nothing.
+        """Flush and close all logs, and write the checkpoints. At last write
+        `.kafka_cleanshutdown`: the next start then recovers no log.
 
-        As in Kafka, num.recovery.threads.per.data.dir workers do it for each dir. Thousands of logs
-        take their time, and the loop goes on meanwhile.
+        As in Kafka, num.recovery.threads.per.data.dir workers do this for each dir. With thousands
+        of logs it takes some time, during which the loop still runs.
         """
         if self._making:  # the logs that a worker is creating are closed with the others
             await asyncio.wait(list(self._making))
@@ -866,13 +888,13 @@ class LogManager:
         )
         await self.checkpoint_recovery_point_offsets()
         await self.checkpoint_log_start_offsets()
-        self._logs.clear()  # from now on nobody finds a log that is being closed
+        self._logs.clear()  # so that no log is found while it is being closed
         await asyncio.gather(
             *(self._close(log_dir, by_dir[log_dir]) for log_dir in self.live_log_dirs)
         )
 
     async def _close(self, log_dir: str, logs: Collection[Log]) -> None:
-        """Close a dir's logs, and mark the dir as closed cleanly."""
+        """Close the logs of a dir, and mark the dir as cleanly closed."""
         try:
             await self._with_workers(logs, lambda log: self._run_blocking(log.close))
             await self._run_blocking(
@@ -884,8 +906,10 @@ class LogManager:
     async def _with_workers(
         self, logs: Collection[Log], work: Callable[[Log], Awaitable[None]]
     ) -> None:
-        """Call `work` for each log, as many at a time as there are workers for a dir. Raises the
-        first error.
+        """Call `work` for each log. The number of workers for a dir is the number of calls at a
+        time.
+
+        Raises the first error.
         """
         workers = asyncio.Semaphore(self._recovery_threads)
 
@@ -896,8 +920,9 @@ class LogManager:
         await asyncio.gather(*map(one, logs))
 
     def handle_log_dir_failure(self, log_dir: str, reason: OSError) -> None:
-        """Take the logs below `log_dir` offline, because a call met an error of its disk. Logs in
-        other dirs are not touched.
+        """Take the logs in `log_dir` offline, because a read or write there failed with `reason`.
+
+        Logs in other dirs are not affected.
         """
         self._fail_log_dir(log_dir, reason)
 
@@ -921,8 +946,10 @@ class LogManager:
 def _read(
     log_dir: str, file: OffsetCheckpointFile, found: list[CheckpointUnreadable]
 ) -> Mapping[TopicPartition, int]:
-    """Read a checkpoint. One that cannot be read counts as none: then more is recovered, and
-    nothing is lost. It is added to `found`.
+    """Read a checkpoint. If it cannot be read, the result is empty, and the event is added to
+    `found`.
+
+    Then more is recovered, and nothing is lost.
     """
     try:
         return file.read()
@@ -934,19 +961,19 @@ def _read(
 def checkpoint_unreadable(
     log_dir: str, file: OffsetCheckpointFile, error: Exception
 ) -> CheckpointUnreadable:
-    """Return the event: why this checkpoint counts as none."""
+    """Return the event that reports why a checkpoint could not be read."""
     name = file.path.rpartition("/")[2]
     reason = f"it {str(error).removeprefix(file.path).lstrip()}"
     return CheckpointUnreadable(log_dir=log_dir, file=name, reason=reason)
 
 
 def _os_error(failures: Iterable[BaseException]) -> OSError:
-    """Return the first failure; all are OSErrors."""
+    """Return the first failure as an OSError. All failures are OSErrors."""
     return next(failure for failure in failures if isinstance(failure, OSError))
 
 
 def _failures(logs: Iterable[Log], work: Callable[[Log], None]) -> list[tuple[Log, OSError]]:
-    """Do `work` for each log. Return the logs whose disk failed, with the error."""
+    """Call `work` for each log. Return the logs for which it failed, with the OSError."""
     failed: list[tuple[Log, OSError]] = []
     for log in logs:
         try:
@@ -957,18 +984,18 @@ def _failures(logs: Iterable[Log], work: Callable[[Log], None]) -> list[tuple[Lo
 
 
 def _pieces(items: Sequence[T], size: int) -> Iterator[Sequence[T]]:
-    """Yield the items in pieces of at most `size`."""
+    """Yield the items in lists of at most `size`."""
     for start in range(0, len(items), size):
         yield items[start : start + size]
 
 
 def _move_aside(given_up: Iterable[_GivenUp], files: FileSystem) -> list[OSError | None]:
-    """Rename the folders of deleted logs. Return the error of each, or None. Blocks."""
+    """Rename the folders of deleted logs. Return for each the error, or None. Blocks."""
     errors: list[OSError | None] = []
     for log, folder in given_up:
         log.leader_epoch_cache.close()
         try:
-            log.rename_deleted_segments()  # nothing may look for them in a folder that has moved
+            log.rename_deleted_segments()  # before the folder is renamed, so that they are found
             files.rename(log.directory, f"{log.log_dir}/{folder}")
         except OSError as error:
             errors.append(error)

@@ -1,4 +1,4 @@
-"""An offset and where it lies (Kafka: LogOffsetMetadata.scala)."""
+"""An offset together with its place in the log's segments (Kafka: LogOffsetMetadata.scala)."""
 
 from typing import Final, NamedTuple
 
@@ -7,11 +7,11 @@ UNKNOWN_POSITION: Final = -1
 
 
 class LogOffsetMetadata(NamedTuple):
-    """`message_offset`, the base offset of its segment, and its position there in bytes. The last
-    two are -1 until somebody has looked them up.
+    """An offset, the base offset of its segment, and its byte position in that segment.
 
-    Two offsets with their places say how many bytes lie between them. So DelayedFetch can count
-    without reading the log.
+    The last two are -1 as long as they have not been looked up. From two offsets with their places
+    one can compute how many bytes lie between them. So DelayedFetch can count bytes without reading
+    the log.
     """
 
     message_offset: int
@@ -23,7 +23,9 @@ class LogOffsetMetadata(NamedTuple):
         return self.segment_base_offset < 0
 
     def on_older_segment(self, that: "LogOffsetMetadata") -> bool:
-        """Return whether this lies on an older segment than `that`. Both must know their place."""
+        """Return whether this offset is in an older segment than `that`. Both places must be
+        known.
+        """
         self._check(that)
         return self.segment_base_offset < that.segment_base_offset
 
@@ -32,7 +34,9 @@ class LogOffsetMetadata(NamedTuple):
         return self.segment_base_offset == that.segment_base_offset
 
     def position_diff(self, that: "LogOffsetMetadata") -> int:
-        """Return the bytes from `that` to this; both on one segment."""
+        """Return the number of bytes from `that` to this offset. Both must be in the same
+        segment.
+        """
         if not self.on_same_segment(that):
             raise ValueError(f"{self} and {that} lie on different segments")
         return self.relative_position_in_segment - that.relative_position_in_segment

@@ -1,6 +1,7 @@
-"""The repairs of damaged files of a log, collected while a worker opens it (Kafka warns of each).
+"""Collect the repairs of a log's damaged files while a worker opens the log (Kafka logs a warning
+for each).
 
-The log manager emits them when it is back on the loop.
+The log manager emits them as events later, on the loop.
 """
 
 from typing import Final
@@ -19,7 +20,7 @@ EPOCHS_REBUILT: Final = "leader epochs built again"
 
 
 class LogRepairs:
-    """The repairs of one log. Owned by whoever opens or truncates it."""
+    """The repairs of one log. Owned by the code that opens or truncates the log."""
 
     def __init__(self, topic_partition: TopicPartition, log_dir: str) -> None:
         self._topic_partition = topic_partition
@@ -36,8 +37,8 @@ class LogRepairs:
         from_offset: int = -1,
         to_offset: int = -1,
     ) -> None:
-        """Note one repair of the file `path`. `size` is the number of bytes of batches that are
-        gone.
+        """Add one repair of the file `path`. `size` is the number of bytes of batches that were
+        lost.
         """
         topic, partition = self._topic_partition
         self.found.append(
@@ -55,8 +56,9 @@ class LogRepairs:
         )
 
     def add_snapshots(self, dropped: list[DroppedSnapshot]) -> None:
-        """Note the snapshots of producers that could not be read, and empty the list. The state is
-        made again from an older snapshot and the batches behind it.
+        """Add the producer snapshots that could not be read, and empty the list `dropped`.
+
+        The state of the producers is built again from an older snapshot and the batches behind it.
         """
         for offset, reason in dropped:
             self.add(
@@ -69,7 +71,7 @@ class LogRepairs:
 
     @property
     def lost_records(self) -> bool:
-        """Return whether a repair so far says that records are gone."""
+        """Return whether one of the repairs so far says that records are lost."""
         return any(
             repair.what in (TAIL_CUT, SEGMENT_DROPPED, RECORDS_MISSING) for repair in self.found
         )

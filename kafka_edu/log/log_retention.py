@@ -1,14 +1,15 @@
-"""The old segments that retention may delete (Kafka: deleteOldSegments in Log.scala; seed 004; spec
-S3). A pure function of the log's state.
+"""Choose the old segments that retention may delete (Kafka: deleteOldSegments in Log.scala; seed
+004; spec S3). The only input is the log's state.
 
     by time    the latest record of the segment is older than retention.ms
-    by size    without it, the log would still hold retention.bytes
-    by start   all of it lies below the log start offset: DeleteRecords, or a leader that has
-               already deleted it
+    by size    without the segment, the log still has retention.bytes or more
+    by start   the whole segment lies below the log start offset, because of DeleteRecords or
+               because the leader has deleted these records already
 
-Oldest first, up to the first segment that must stay: a log has no holes. Segments that reach above
-the HW stay, because their records are not committed. A compacted topic loses only segments below
-its start. Only whole segments go, so a record often outlives its retention time.
+The oldest segments are chosen first, up to the first segment that must be kept, because a log has
+no gaps. A segment that reaches above the HW is kept, because its records are not committed. In a
+compacted topic only segments below the log start are chosen. Only whole segments are deleted, so a
+record often exists longer than its retention time.
 """
 
 from collections.abc import Sequence
@@ -29,8 +30,9 @@ def deletable_segments(
     config: LogConfig,
     now_ms: int,
 ) -> list[str]:
-    """Return the reason for each segment that may go, the oldest first. The active one may go too,
-    unless it is empty. O(segments).
+    """Return the reasons why the oldest segments may be deleted, one reason for each segment.
+
+    The active segment may be deleted too, unless it is empty. O(segments).
     """
     reasons: list[str] = []
     surplus = sum(segment.size for segment in segments) - config.retention_bytes

@@ -1,9 +1,9 @@
 """One segment of a log: a file of batches and its indexes (Kafka: LogSegment.scala; seed 004; spec
 S1, S2).
 
-Only the last segment of a log is written to. A batch gets an index entry when more than
-`index_interval_bytes` lie between it and the batch of the last entry. Recovery after a crash uses
-the same rule, so both give the same file.
+Only the last segment of a log is written to. A batch gets an index entry if it begins more than
+`index_interval_bytes` behind the batch of the last entry. Recovery after a crash follows the same
+rule, so it builds the same index file.
 """
 
 import contextlib
@@ -42,11 +42,11 @@ _POSITIONS_KEPT: Final = 512
 
 
 class LogSegment:
-    """The offsets from `base_offset` on. Owned by its Log. Next hop of an append: the file system,
-    then OffsetIndex and TimeIndex.
+    """The batches of a log from `base_offset` on, up to the next segment. Owned by its Log.
 
     `_positions` remembers where the last 512 batches begin. Most readers read at the end of the
-    log, and need neither index nor file to find their place.
+    log. For them neither the index nor the file is needed to find the position. Next hop of an
+    append: the file system, then OffsetIndex and TimeIndex.
     """
 
     __slots__ = (
@@ -80,8 +80,8 @@ class LogSegment:
         self.directory = directory
         self.base_offset = base_offset
         self.suffix = suffix
-        """`.deleted` once the segment is to be removed; `.cleaned` and `.swap` of a compacted one
-        until it is in its place.
+        """The suffix of the file names: `.deleted` before the files are removed, `.cleaned` and
+        then `.swap` for a compacted segment that has not replaced the old ones yet; else empty.
         """
         self._index_interval_bytes = index_interval_bytes
         self.created_ms = now_ms
@@ -100,16 +100,16 @@ class LogSegment:
 
     @property
     def size(self) -> int:
-        """Return the bytes of its batches."""
+        """Return the number of bytes of its batches."""
         return self.log.size()
 
     def begin(self, max_index_bytes: int) -> None:
-        """Become the active segment. The indexes get the room they may need."""
+        """Become the active segment. The index files get the full length that they may need."""
         self.offset_index.resize(max_index_bytes)
         self.time_index.resize(max_index_bytes)
 
     def load(self) -> None:
-        """Load the indexes. Raises CorruptIndexError if they are missing or cannot be right."""
+        """Load the indexes. Raises CorruptIndexError if one is missing or impossible."""
         for index in (self.offset_index, self.time_index):
             if not self._file_system.exists(index.path):
                 raise CorruptIndexError(f"{index.path} is missing")
@@ -132,8 +132,9 @@ class LogSegment:
         segment_bytes: int,
         segment_ms: int,
     ) -> str | None:
-        """Return why this segment cannot take `size` more bytes, or None if it can: the four
-        conditions of seed 004, in Kafka's order.
+        """Return why this segment cannot take `size` more bytes; None if it can.
+
+        These are the four conditions of seed 004, in Kafka's order.
         """
         mine = self.log.size()
         if mine > segment_bytes - size:
@@ -147,8 +148,11 @@ class LogSegment:
         return None
 
     def _time_waited_for_roll(self, max_timestamp: int, now_ms: int) -> int:
-        """Return how long the segment has waited, by the records' own times if they have any. So a
-        replay of old records rolls as it did when they were new.
+        """Return how long the segment has waited for its roll, in ms.
+
+        If the records have timestamps, it is the time from the first batch to `max_timestamp`, so
+        old records that are written again roll segments as they did when they were new. Otherwise
+        it is the time since the segment was created.
         """
         first = self._rolling_based_timestamp
         if first is None:
@@ -171,20 +175,21 @@ class LogSegment:
     def append(
         self, parts: Sequence[Buffer], base_offset: int, last_offset: int, max_timestamp: int
     ) -> int:
-        """Write one batch, given in parts, in one call; return its position. Raises OSError, and
-        then nothing was appended.
+        """Write one batch, given in parts, in one call. Return its position in the file.
+
+        If it raises OSError, nothing was appended.
         """
         position = self._write(parts)
         try:
             self._note(base_offset, last_offset, position, max_timestamp)
-        except OSError:  # an index has no room on the disk
+        except OSError:  # the disk has no room for the index
             self._cut_back(position)
             raise
         return position
 
     def append_batches(self, data: Buffer, batches: Sequence[tuple[int, BatchHeader]]) -> int:
-        """Write several batches, which follow each other in `data`, in one call; return the
-        position of the first.
+        """Write several batches, which follow each other in `data`, in one call. Return the
+        position of the first one.
         """
         position = self._write((data,))
         try:
@@ -209,13 +214,17 @@ class LogSegment:
             raise
 
     def _cut_back(self, size: int) -> None:
-        """Cut off what a full disk took of an append. If this fails too, recovery decides."""
+        """Cut off the part of an append that was written before the disk was full.
+
+        If this fails too, the next recovery cuts it off.
+        """
         with contextlib.suppress(OSError):
             self.log.truncate(size)
 
     def _note(self, base_offset: int, last_offset: int, position: int, max_timestamp: int) -> None:
-        """Update positions and indexes for one batch in the file. Without an index entry about 0.4
-        µs.
+        """Update the positions and indexes for one batch in the file.
+
+        Takes about 0.4 µs if no index entry is added.
         """
         if max_timestamp > self.max_timestamp_so_far:
             self.max_timestamp_so_far = max_timestamp
@@ -237,8 +246,9 @@ class LogSegment:
             del positions[next(iter(positions))]
 
     def position_of(self, offset: int) -> int | None:
-        """Return where the batch begins that holds `offset`, or the first one behind it; None if
-        all end before. O(log index) and a short walk.
+        """Return the position of the batch that contains `offset`, or of the next batch behind it.
+
+        None if there is none in this segment. O(log index) and a walk over a few batches.
         """
         position = self._positions.get(offset)
         if position is not None:
@@ -256,11 +266,11 @@ class LogSegment:
     def read(
         self, start_offset: int, max_size: int, max_position: int, min_one_message: bool
     ) -> FetchDataInfo | None:
-        """Return the piece from the batch of `start_offset` on, up to `max_position`, at most
-        `max_size` bytes; None if there is nothing.
+        """Return the part of the file that begins with the batch containing `start_offset`.
 
-        With `min_one_message` the first batch is whole, however large. At most one header is read.
-        The result is a FileRegion, which the network layer hands to sendfile.
+        It ends before `max_position` and has at most `max_size` bytes. None if there is nothing to
+        read. With `min_one_message` the first batch is whole, however large. At most one header is
+        read. The result is a FileRegion, which the network layer sends with sendfile.
         """
         start = self._positions.get(start_offset)
         if start is None:
@@ -285,15 +295,16 @@ class LogSegment:
         return FetchDataInfo(where, FileRegion(self.log, start, length), incomplete)
 
     def next_offset(self) -> int:
-        """Return the offset behind the last batch: from the last index entry, a short walk to the
+        """Return the offset behind the last batch. This walks from the last index entry to the
         end.
         """
         last = self.last_batch()
         return self.base_offset if last is None else last[1].next_offset
 
     def last_batch(self) -> tuple[int, BatchHeader] | None:
-        """Return position and header of the last whole batch, None if there is none. Raises
-        CorruptRecordError at bytes that cannot begin a batch.
+        """Return (position, header) of the last whole batch; None if there is none.
+
+        Raises CorruptRecordError at bytes that cannot be the beginning of a batch.
         """
         last = None
         if self.size:
@@ -303,8 +314,9 @@ class LogSegment:
         return last
 
     def torn_end(self) -> str:
-        """Return what is wrong with the end of the file, or "" if it ends with a whole batch. From
-        the last index entry, a short walk to the end; checksums are not looked at.
+        """Return what is wrong with the end of the file; "" if it ends with a whole batch.
+
+        This walks from the last index entry to the end. Checksums are not checked.
         """
         try:
             last = self.last_batch()
@@ -314,17 +326,18 @@ class LogSegment:
         return "" if end == self.size else f"no whole batch begins at byte {end:,}"
 
     def header_at(self, offset: int) -> BatchHeader | None:
-        """Return the header of the batch that holds `offset`, or of the first one behind it; None
-        if all end before.
+        """Return the header of the batch that contains `offset`, or of the next batch behind it.
+
+        None if there is none in this segment.
         """
         found = self._find(offset)
         return None if found is None else found[1]
 
     def damaged_indexes(self, *, after_kill: bool) -> list[tuple[str, str]]:
-        """Return path and damage of each index that cannot be right.
+        """Return (path, damage) of each index file whose content is impossible.
 
-        With `after_kill` an index may look as a broker leaves it that was killed: it has its full
-        length, and zeros behind the last entry.
+        With `after_kill` an offset or time index may also look like that of a killed broker: it has
+        its full length, with zeros behind the last entry.
         """
         found: list[tuple[str, str]] = []
         for index in (self.offset_index, self.time_index):
@@ -348,8 +361,10 @@ class LogSegment:
         return not 0 <= self.offset_index.last_position < max(self.size, 1)
 
     def indexed_behind_end(self) -> int:
-        """Return the offset behind the last record that the index of a killed broker knows and the
-        log lacks; -1 if it lacks none.
+        """Return the end of the records that the index of a killed broker knows, if the log lacks
+        some of them.
+
+        It is the offset behind the last of these records; -1 if the log lacks none.
         """
         entry = self.offset_index.before_zeros()
         return entry.offset + 1 if entry is not None and entry.position >= self.size else -1
@@ -357,8 +372,10 @@ class LogSegment:
     def find_offset_by_timestamp(
         self, timestamp: int, starting_offset: int
     ) -> TimestampOffset | None:
-        """Return the first record at or behind `starting_offset` whose time is `timestamp` or
-        later. Two binary searches and a walk.
+        """Return the first record at or behind `starting_offset` whose timestamp is `timestamp` or
+        later.
+
+        Takes two binary searches and a walk over some batches.
         """
         from_offset = max(self.time_index.lookup(timestamp).offset, starting_offset)
         start = self.offset_index.lookup(from_offset).position
@@ -373,8 +390,9 @@ class LogSegment:
 
     @property
     def largest_timestamp(self) -> int:
-        """Return the latest record's time, for retention. Records of message format v0 have no
-        time; then it is the time of the last write.
+        """Return the largest timestamp of the records, for retention.
+
+        Records of message format v0 have no timestamp. For them it is the time of the last write.
         """
         return (
             self.max_timestamp_so_far
@@ -385,10 +403,11 @@ class LogSegment:
     def recover(
         self, max_index_bytes: int, on_batch: Callable[[BatchHeader, memoryview], None]
     ) -> tuple[int, str]:
-        """Check every batch, call `on_batch` for each good one, cut off everything behind the last,
-        and build both indexes. The transaction index is emptied. O(bytes).
+        """Check every batch, call `on_batch` for each good one, and cut off everything behind the
+        last good one.
 
-        Returns how many bytes were cut off, and what was found there ("" if none were).
+        Both indexes are built again, and the transaction index is emptied. O(bytes). Returns how
+        many bytes were cut off, and what was wrong there ("" if none were).
         """
         for index in (self.offset_index, self.time_index):
             index.resize(max_index_bytes)
@@ -428,8 +447,10 @@ class LogSegment:
         return (size - valid, f"at byte {valid:,}: {reason}") if valid < size else (0, "")
 
     def truncate_to(self, offset: int, max_index_bytes: int, now_ms: int) -> int:
-        """Cut off the batch that holds `offset` and everything behind it; return the number of
-        bytes. The segment is active afterwards.
+        """Cut off the batch that contains `offset` and all later ones. Return the number of bytes
+        cut off.
+
+        The segment is active afterwards.
         """
         position = self.position_of(offset)
         before = self.size
@@ -457,8 +478,8 @@ class LogSegment:
         self.max_timestamp_so_far, self.offset_of_max_timestamp_so_far = timestamp, offset
 
     def on_become_inactive(self) -> None:
-        """Give the time index its last entry and cut both indexes to their entries, because the log
-        has rolled.
+        """Write the last entry of the time index, and cut off the unused ends of both index files,
+        because the segment is not active any more.
         """
         self.time_index.maybe_append(
             self.max_timestamp_so_far, self.offset_of_max_timestamp_so_far, last=True
@@ -467,8 +488,9 @@ class LogSegment:
         self.time_index.trim_to_valid_size()
 
     def flush(self) -> None:
-        """Force batches and indexes to the disk. May block. May run in a worker while the loop
-        appends.
+        """Force batches and indexes to the disk. May block.
+
+        A worker may do this while the loop appends.
         """
         self.log.flush()
         self.offset_index.flush()
@@ -476,7 +498,9 @@ class LogSegment:
         self.txn_index.flush()
 
     def close(self) -> None:
-        """Give the time index its last entry, trim both indexes, close all files."""
+        """Write the last entry of the time index, cut off the unused ends of both index files, and
+        close all files.
+        """
         self.time_index.load()
         self.time_index.maybe_append(
             self.max_timestamp_so_far, self.offset_of_max_timestamp_so_far, last=True
@@ -487,24 +511,29 @@ class LogSegment:
         self.log.close()
 
     def release_indexes(self) -> None:
-        """Unmap the indexes as they are. The file of batches stays open, because a response that is
-        being sent may still take its bytes from there.
+        """Unmap the indexes without cutting them.
+
+        The file of batches stays open, because a response that is being sent may still read from
+        it.
         """
         self.offset_index.release()
         self.time_index.release()
         self.txn_index.close()
 
     def close_handlers(self) -> None:
-        """Close the files as they are: the disk has failed, or they are to be removed."""
+        """Close the files without writing, because the disk has failed or they will be removed."""
         self.release_indexes()
         self.log.close()
 
     def files(self) -> list[str]:
-        """Return the paths of all files of this segment, whether they exist or not."""
+        """Return the paths of all files that this segment may have, whether they exist or not."""
         return [self._path(suffix) for suffix in (*SEGMENT_SUFFIXES, SNAPSHOT_SUFFIX)]
 
     def change_suffix(self, suffix: str) -> None:
-        """Rename the files, as in `.deleted`. Readers that hold the file read on."""
+        """Rename the files so that they end with `suffix`, for example `.deleted`.
+
+        Readers that have opened the file can still read it.
+        """
         before = self.files()
         self.suffix = suffix
         for old, new in zip(before, self.files(), strict=True):
@@ -515,12 +544,12 @@ class LogSegment:
         self.txn_index.path = self._path(TXN_INDEX_SUFFIX)
 
     def delete(self) -> None:
-        """Close and remove the files. May block: call it from a worker."""
+        """Close and remove the files. This may block, so call it in a worker."""
         self.close_handlers()
         for path in self.files():
             self._file_system.remove(path)
 
 
 def _without_path(error: CorruptIndexError, path: str) -> str:
-    """Return the text of the error without the path with which it begins."""
+    """Return the text of the error without the path at its beginning."""
     return str(error).removeprefix(path).lstrip(": ")

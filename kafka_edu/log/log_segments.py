@@ -1,5 +1,5 @@
-"""The segments of one log, ascending by base offset, and where an offset lies among them (Kafka:
-LogSegments.scala, within Log.scala until 3.0).
+"""The segments of one log, ascending by base offset, and the search for the segment of an offset
+(Kafka: LogSegments.scala, within Log.scala until 3.0).
 """
 
 from bisect import bisect_right
@@ -14,8 +14,9 @@ from kafka_edu.log.transaction_index import AbortedTxn
 
 
 class LogSegments(Sequence[LogSegment]):
-    """The segments; there is always at least one. Owned by its Log, which alone changes it. Base
-    offsets are kept in a second list, so a look-up is one bisection.
+    """The list of a log's segments, with at least one. Only its owner, the Log, changes it.
+
+    A second list has the base offsets, so a look-up is one bisection.
     """
 
     __slots__ = ("_bases", "_segments", "active")
@@ -51,30 +52,32 @@ class LogSegments(Sequence[LogSegment]):
         return sum(segment.size for segment in self._segments)
 
     def floor(self, offset: int) -> int:
-        """Return the index of the segment with the largest base not above `offset`; -1 if all begin
-        behind it. O(log segments).
+        """Return the index in the list of the segment with the largest base offset not above
+        `offset`.
+
+        -1 if all segments begin behind it. O(log segments).
         """
         return bisect_right(self._bases, offset) - 1
 
     def from_offset(self, offset: int) -> list[LogSegment]:
-        """Return the segment that holds `offset`, and all behind it."""
+        """Return the segment that contains `offset`, and all later ones."""
         return self._segments[max(self.floor(offset), 0) :]
 
     def append(self, segment: LogSegment) -> None:
-        """Add `segment`, which is the active one from now on."""
+        """Add `segment`. It is the active segment from now on."""
         self._segments.append(segment)
         self._bases.append(segment.base_offset)
         self.active = segment
 
     def remove(self, gone: Sequence[LogSegment]) -> None:
-        """Take some out. If they were all, `append` must follow before anything else."""
+        """Remove segments from the list. If all are removed, call `append` before anything else."""
         self._segments = [segment for segment in self._segments if segment not in gone]
         self._bases = [segment.base_offset for segment in self._segments]
         if self._segments:
             self.active = self._segments[-1]
 
     def replace(self, gone: Sequence[LogSegment], new: LogSegment) -> None:
-        """Put one segment in the place of neighbours. The active one is not among them."""
+        """Replace neighbouring segments by one. The active segment must not be among them."""
         at = self._segments.index(gone[0])
         assert self._segments[at : at + len(gone)] == list(gone), "they are no neighbours"
         assert gone[-1] is not self.active
@@ -84,8 +87,10 @@ class LogSegments(Sequence[LogSegment]):
     def read(
         self, start_offset: int, max_length: int, limit: int, log_end: int, min_one_message: bool
     ) -> tuple[LogSegment, FetchDataInfo] | None:
-        """Return the first piece at or behind `start_offset` and below offset `limit`, with its
-        segment; None if there is none. O(log segments).
+        """Return the first batches at or behind `start_offset` and below the offset `limit`, with
+        their segment.
+
+        None if there are none. O(log segments).
         """
         segments = self._segments
         i = (
@@ -99,14 +104,16 @@ class LogSegments(Sequence[LogSegment]):
             )
             if found is not None:
                 return segments[i], found
-            # the offsets up to the segment's end were compacted away, or never given: go on in the
-            # next
+            # the offsets up to the end of this segment were removed by compaction, or never given
+            # to records: go on in the next segment
             i += 1
         return None
 
     def _max_position(self, i: int, limit: int, log_end: int) -> int:
-        """Return where in segment `i` the batch begins that holds offset `limit`; the segment's
-        size if `limit` is behind it.
+        """Return the position in segment `i` up to which a read may go.
+
+        It is the beginning of the batch that contains the offset `limit`, or the segment's size if
+        `limit` is behind the segment.
         """
         segment = self._segments[i]
         if limit >= log_end or (i + 1 < len(self._segments) and self._bases[i + 1] <= limit):
@@ -117,12 +124,12 @@ class LogSegments(Sequence[LogSegment]):
     def aborted_transactions(
         self, start_offset: int, data: FetchDataInfo, log_end: int
     ) -> list[AbortedTxn]:
-        """Return the aborted transactions of the piece `data`, read for `start_offset`. They come
-        from its segment's transaction index, and from later ones until one says that it is the
-        last.
+        """Return the aborted transactions that overlap the records `data`, read for `start_offset`.
 
-        The piece's end is known as a position. The sparse offset index turns it into an offset at
-        or a little behind it. O(entries) of these indexes.
+        They come from the transaction index of the records' segment, and from those of later
+        segments, until an entry shows that no later one can matter. The end of the records is known
+        as a byte position. The sparse offset index turns it into an offset at or a little behind
+        the end. O(entries) of these indexes.
         """
         place = data.fetch_offset_metadata
         i = self.floor(place.segment_base_offset)
@@ -140,8 +147,9 @@ class LogSegments(Sequence[LogSegment]):
         return found
 
     def locate(self, offset: int) -> LogOffsetMetadata | None:
-        """Return where the batch lies that holds `offset`, or the next one behind it; None if there
-        is none. O(1) for recent batches.
+        """Return the place of the batch that contains `offset`, or of the next batch behind it.
+
+        None if there is none. O(1) for recent batches.
         """
         for i in range(self.floor(offset), len(self._segments)):
             segment = self._segments[i]
@@ -151,8 +159,10 @@ class LogSegments(Sequence[LogSegment]):
         return None
 
     def find_by_timestamp(self, timestamp: int, log_start_offset: int) -> TimestampOffset | None:
-        """Return the first record with this time or a later one, from `log_start_offset` on; None
-        if there is none. Two searches and a walk.
+        """Return the first record from `log_start_offset` on whose timestamp is `timestamp` or
+        later.
+
+        None if there is none. Takes two binary searches and a walk over some batches.
         """
         for segment in self._segments:
             if segment.max_timestamp_so_far >= timestamp:

@@ -1,5 +1,5 @@
-"""The state of a log for subscribers: the whole log for a new one, and samples of its end (spec
-M1).
+"""Describe a log's state for subscribers of events: completely for a new subscriber, else by
+samples of the log's end (spec M1).
 """
 
 from kafka_edu.log.log import Log
@@ -8,7 +8,7 @@ from kafka_edu.trace.events.log import ActiveSegment, LogState, SegmentState
 
 
 def log_state(log: Log) -> LogState:
-    """Return the whole log, for a new subscriber. O(segments)."""
+    """Return the whole state of the log, for a new subscriber. O(segments)."""
     return LogState(
         topic=log.topic_partition.topic,
         partition=log.topic_partition.partition,
@@ -34,13 +34,15 @@ def _segment_state(segment: LogSegment) -> SegmentState:
 
 
 class LogSampler:
-    """Samples the end of the logs that have moved since the last sample."""
+    """Samples the logs whose end has moved since their last sample."""
 
     def __init__(self) -> None:
         self._ends: dict[Log, int] = {}
 
     def sample(self, log: Log) -> ActiveSegment | None:
-        """Return a sample, or None if the log ends where it did. O(1)."""
+        """Return a sample of the log's end; None if it has not moved since the last sample.
+        O(1).
+        """
         if self._ends.get(log) == log.log_end_offset:
             return None
         self._ends[log] = log.log_end_offset
@@ -52,5 +54,5 @@ class LogSampler:
         )
 
     def forget(self, log: Log) -> None:
-        """Forget a log that is gone."""
+        """Forget a log that the broker does not have any more."""
         self._ends.pop(log, None)

@@ -3,27 +3,29 @@ analyzeAndValidateRecords in Log.scala).
 
 A v2 batch is stored as it arrived. The leader reads only its header. It changes only 12 bytes: the
 base offset and the leader epoch, which the CRC does not cover. It neither unpacks nor copies the
-records. These are the checks, and the error that the producer gets:
+records. On the left are the reasons for refusing a batch, on the right the error that the producer
+gets:
 
     size, magic, CRC-32C                                      CORRUPT_MESSAGE
     larger than max.message.bytes                             MESSAGE_TOO_LARGE
-    base offset not 0, count not last offset delta + 1 or 0,
+    base offset not 0, count 0 or not last offset delta + 1,
       control bit, more than one batch                        INVALID_RECORD
     timestamp type LogAppendTime                              INVALID_TIMESTAMP
     unknown codec, compressed data that cannot be unpacked    UNKNOWN_SERVER_ERROR
 
-Kafka unpacks every compressed batch and checks every record. This broker also unpacks a compressed
-batch (in C), because data that cannot be unpacked would stop the consumers. Checking the records
-costs 1 µs each in Python. So the broker checks them only where they are few (WALK_LIMIT), or where
-the topic's configuration requires it: a compacted topic refuses a record without a key, and
-message.timestamp.difference.max.ms refuses a record with a wrong timestamp. There remains one
-difference: a large batch whose checksum is right, but whose records do not match its header. Kafka
-refuses it, and the producer gets an error. This broker stores it, and the consumer finds the error.
+Kafka unpacks every compressed batch and checks every record. This broker unpacks compressed batches
+too (in C), because data that cannot be unpacked would stop the consumers. But checking the records
+costs 1 µs each in Python. So the broker checks them only in a small batch (WALK_LIMIT), or if the
+topic's configuration requires it: a compacted topic refuses a record without a key, and with
+message.timestamp.difference.max.ms a record with a wrong timestamp is refused. This makes one
+difference to Kafka: a large batch may have the right checksum, but records that do not match its
+header. Kafka refuses such a batch, and the producer gets an error. This broker stores it, and the
+consumer meets the error.
 
 With LogAppendTime the leader sets the max timestamp and the timestamp bit. Then it must compute the
-CRC again, which is a second pass over the bytes. Two kinds of records must be unpacked and packed
-again into one new v2 batch: those for a topic with its own compression.type, and messages of
-formats v0 and v1.
+CRC again, which is a second pass over the bytes. In two cases the records are unpacked and packed
+again into one new v2 batch: if the topic has a compression.type of its own, and if the producer
+sends messages of format v0 or v1.
 
 A topic with an older message.format.version stores v0 or v1 (`validate_for_old_format`). For such a
 topic a v2 batch is unpacked. It is refused if older messages cannot hold its content: headers
@@ -76,7 +78,7 @@ from kafka_edu.record.record_batch import (
 )
 
 WALK_LIMIT: Final = 32
-"""Batches of at most this many records are walked record by record: up to 30 µs."""
+"""In a batch of at most this many records each record is checked, which takes up to 30 µs."""
 _NO_PRODUCER: Final = BatchHeader(
     0,
     0,
@@ -98,7 +100,9 @@ _SET_BY_PRODUCER: Final = (
 
 
 class RecordValidationError(KafkaException):
-    """Some records of a batch are refused, and so is the batch. It names them (KIP-467)."""
+    """The error for a batch with invalid records. The whole batch is refused, and `record_errors`
+    names the invalid records (KIP-467).
+    """
 
     def __init__(self, error: Errors, message: str, record_errors: tuple[RecordError, ...]) -> None:
         super().__init__(error, message)
@@ -109,16 +113,20 @@ class ValidBatch(NamedTuple):
     """A batch ready to be stored, except for its base offset and leader epoch."""
 
     header: BatchHeader
-    """The header as it will be stored; `base_offset` and `partition_leader_epoch` are still the
-    producer's.
+    """The header as it will be stored, but with the producer's `base_offset` and
+    `partition_leader_epoch`.
     """
     head: bytearray
-    """The first 61 bytes, in which the log writes these two."""
+    """The bytes of the header (61). The log writes the base offset and the leader epoch into
+    them.
+    """
     rest: Buffer
-    """The bytes behind the header: the producer's own, not copied."""
+    """The bytes behind the header. If possible these are the producer's bytes, not copied."""
     max_timestamp: int
     rebuilt: bool = False
-    """It is a new batch with the producer's records, and not the batch that the producer sent."""
+    """Whether this is a new batch with the producer's records, instead of the batch that the
+    producer sent.
+    """
 
 
 def validate(
@@ -127,11 +135,10 @@ def validate(
     now_ms: int,
     origin: AppendOrigin = AppendOrigin.CLIENT,
 ) -> ValidBatch | None:
-    """Check the records of a client (or a coordinator) and make them ready to be stored. Return
-    None if there is not one whole record, which is no error here.
+    """Check the records of a client or coordinator, and return the batch to be stored.
 
-    Raises KafkaException as the module's table says. O(1) except for the CRC, when the batch is
-    stored as it came.
+    None if there is not one whole batch, which is no error here. Raises KafkaException as the
+    module's table says. O(1) except for the CRC, if the batch is stored as it came.
     """
     if len(records) <= MAGIC_OFFSET:
         return None
@@ -169,11 +176,11 @@ def validate_for_old_format(
     origin: AppendOrigin,
     next_offset: int,
 ) -> tuple[bytes, int] | None:
-    """Check records for a log of format v0 or v1. Return the messages as they will lie there from
-    `next_offset` on, and how many records they hold.
+    """Check records for a log of format v0 or v1. Return (messages to be stored, number of
+    records).
 
-    Always O(records): they are numbered one by one, and packed again if they are compressed, except
-    for a v1 wrapper in a log of v1.
+    The messages have the offsets from `next_offset` on. Always O(records): each record gets its
+    offset, and compressed records are packed again, except for a v1 wrapper in a log of v1.
     """
     if len(records) <= MAGIC_OFFSET:
         return None
@@ -213,11 +220,11 @@ def validate_for_old_format(
 
 
 def check_leader_batches(records: memoryview, next_offset: int) -> list[tuple[int, BatchHeader]]:
-    """Check the bytes that a follower got from its leader. Return position and header of each whole
-    entry. O(bytes), for the CRCs.
+    """Check the bytes that a follower got from its leader. Return (position, header) of each whole
+    batch.
 
-    Raises CORRUPT_MESSAGE for a wrong checksum, OFFSET_OUT_OF_RANGE for batches that do not ascend
-    from `next_offset`, the follower's LEO.
+    O(bytes), for the CRCs. Raises CORRUPT_MESSAGE if a checksum is wrong, and OFFSET_OUT_OF_RANGE
+    if the batches do not ascend from `next_offset`, the follower's LEO.
     """
     batches = list(iter_headers(records))
     for position, header in batches:
@@ -233,7 +240,10 @@ def check_leader_batches(records: memoryview, next_offset: int) -> list[tuple[in
 
 
 def _refuse_second_batch(records: Buffer, size: int) -> None:
-    """Leave out a partial batch behind a whole one; refuse a second whole one."""
+    """Raise InvalidRecordError if the first batch is followed by another whole one.
+
+    A partial batch behind the first one is no error; it is not stored.
+    """
     left = len(records) - size
     if (
         left > MAGIC_OFFSET
@@ -243,8 +253,9 @@ def _refuse_second_batch(records: Buffer, size: int) -> None:
 
 
 def _checked_header(records: Buffer, config: LogConfig, origin: AppendOrigin) -> BatchHeader | None:
-    """Return the header of the one v2 batch in `records`, its checksum compared; None if the batch
-    is cut off.
+    """Return the header of the one v2 batch in `records`, after checking header and checksum.
+
+    None if the batch is cut off.
     """
     if len(records) < HEADER_BYTES:
         check_entry(int.from_bytes(records[8:12], "big", signed=True), MAGIC_V2)
@@ -310,11 +321,11 @@ def _refused_header(why: str) -> RecordValidationError:
 def _look_inside(
     header: BatchHeader, rest: memoryview, config: LogConfig, now_ms: int
 ) -> ValidBatch | int:
-    """Unpack the batch, and walk its records if there is a reason. Return a new batch if the topic
-    wants another codec, else the latest time of the records.
+    """Unpack the batch, and check its records if that is necessary.
 
-    Where the records are not walked, the header is believed. As in Kafka, times below -1 do not
-    count: the latest time is then -1, which means none.
+    Return a new batch if the topic has another codec, else the latest timestamp of the records. If
+    the records are not checked, the timestamp is that of the header. As in Kafka, timestamps below
+    -1 do not count. Without a valid timestamp the result is -1.
     """
     codec = header.compression
     body = decompress(codec, rest) if codec else bytes(rest)
@@ -374,8 +385,10 @@ def _refused_timestamps(why: str, indexes: range | list[int]) -> RecordValidatio
 def _with_times(
     header: BatchHeader, head: bytearray, rest: Buffer, latest: int, timestamp_type: TimestampType
 ) -> ValidBatch:
-    """Return the batch with another latest time: the leader's, as that of all records, or the
-    records' own. Two fields of the header change, and the CRC over all.
+    """Return the batch with the max timestamp `latest` and the timestamp type `timestamp_type`.
+
+    The time is the leader's or the latest of the records. The CRC is computed again, because two
+    header fields change.
     """
     by_broker = LOG_APPEND_TIME_BIT if timestamp_type is TimestampType.LOG_APPEND_TIME else 0
     stored = header._replace(attributes=header.attributes | by_broker, max_timestamp=latest)
@@ -388,7 +401,10 @@ def _with_times(
 
 
 def _old_produce(records: Buffer, config: LogConfig) -> OldProduce | None:
-    """Check a Produce v0–2 in format v0 or v1, except for its single records."""
+    """Read and check a Produce v0–2 in format v0 or v1. The single records are checked later.
+
+    None if there is no whole message.
+    """
     old = read_old_produce(records)
     _check_size(old.largest_message, config)
     if not old.records:
@@ -399,7 +415,10 @@ def _old_produce(records: Buffer, config: LogConfig) -> OldProduce | None:
 
 
 def _from_batch(records: Buffer, config: LogConfig, origin: AppendOrigin) -> OldProduce | None:
-    """Take a v2 batch apart for a log of an older format."""
+    """Check a v2 batch and return its records, for a log of an older format.
+
+    None if the batch is cut off.
+    """
     header = _checked_header(records, config, origin)
     if header is None:
         return None
@@ -425,7 +444,7 @@ def _from_batch(records: Buffer, config: LogConfig, origin: AppendOrigin) -> Old
 
 
 def _from_old_messages(records: Buffer, config: LogConfig, now_ms: int) -> ValidBatch | None:
-    """Make one v2 batch of a Produce v0–2 in format v0 or v1."""
+    """Return one v2 batch with the records of a Produce v0–2 in format v0 or v1."""
     old = _old_produce(records, config)
     if old is None:
         return None
@@ -445,10 +464,12 @@ def _rebuilt(
     config: LogConfig,
     now_ms: int,
 ) -> ValidBatch:
-    """Make a new batch with the producer's numbers of `source`. Its size may be another.
+    """Return a new batch with these records, and with the producer id, epoch and sequence of
+    `source`.
 
-    Under LogAppendTime only the header has the leader's time. The records keep the producer's
-    times, as in Kafka, where nobody reads them.
+    Its size may differ from that of the producer's batch. With LogAppendTime only the header has
+    the leader's time. The records keep the producer's timestamps, which no reader uses, as in
+    Kafka.
     """
     batch = build_batch(
         records,

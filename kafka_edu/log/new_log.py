@@ -1,8 +1,8 @@
 """Create the files of new logs, for the log manager (Kafka: getOrCreateLog in LogManager.scala).
 
-A new log costs a dozen calls to the file system: a folder, a segment, two indexes that get their
-full length, and the listings of the loader. A busy disk makes each of them wait. So a worker does
-them. No one else knows the log before it is finished.
+A new log takes a dozen calls to the file system: to make the folder, the segment, and two indexes
+of full length, and to list the folder. On a busy disk each of these calls may have to wait, so a
+worker makes them. The log is not used before all files are made.
 """
 
 from collections.abc import Callable, Sequence
@@ -16,8 +16,10 @@ from kafka_edu.log.log_loader import load_log
 
 
 class NewLog(NamedTuple):
-    """A log to be created. `is_new` is False for a replica that has existed before, so that a
-    failed log dir may hold its records.
+    """A log to be created.
+
+    `is_new` is False if the replica has existed before. Then a failed log dir may contain its
+    records.
     """
 
     topic_partition: TopicPartition
@@ -26,26 +28,27 @@ class NewLog(NamedTuple):
 
 
 class Place(NamedTuple):
-    """A new log, and the log dirs to try in this order."""
+    """A new log, and the log dirs in which to try to create it, in this order."""
 
     new: NewLog
     log_dirs: Sequence[str]
 
 
 class MadeLog(NamedTuple):
-    """The outcome for one new log: the log, or None if no dir took it."""
+    """The result for one new log: the log, or None if it could not be created in any dir."""
 
     place: Place
     log: Log | None
     failures: Sequence[tuple[str, OSError]]
-    """The dirs that have failed, each with the reason."""
+    """The log dirs in which the creation failed, each with the error."""
 
 
 def make_log(
     place: Place, file_system: FileSystem, now_ms: int, max_producer_id_expiration_ms: int
 ) -> MadeLog:
-    """Create one log. If its folder cannot be made in a dir, the next dir is tried, as in Kafka.
-    Blocks.
+    """Create the files of one log, and return it. Blocks.
+
+    If its folder cannot be made in one dir, the next dir is tried, as in Kafka.
     """
     failures: list[tuple[str, OSError]] = []
     tp = place.new.topic_partition
@@ -74,7 +77,10 @@ def make_log(
 
 
 def make_logs(places: Sequence[Place], make: Callable[[Place], MadeLog]) -> list[MadeLog]:
-    """Create several logs in one call of a worker. A dir that has failed is not tried again."""
+    """Create several logs. A dir in which the creation of one has failed is not tried again.
+
+    A worker does all this in one call.
+    """
     made: list[MadeLog] = []
     failed: set[str] = set()
     for place in places:

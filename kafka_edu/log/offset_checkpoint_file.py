@@ -1,5 +1,6 @@
-"""Offsets by partition, on disk (Kafka: OffsetCheckpointFile.scala): recovery points, log starts,
-high watermarks, a file each in every log dir.
+"""Read and write checkpoint files with one offset for each partition (Kafka:
+OffsetCheckpointFile.scala). Every log dir has such files for recovery points, log start offsets and
+high watermarks.
 """
 
 from collections.abc import Mapping
@@ -14,7 +15,7 @@ LOG_START_OFFSET_FILE: Final = "log-start-offset-checkpoint"
 
 
 class OffsetCheckpointFile:
-    """`topic partition offset` a line. Reading and writing may block."""
+    """A file whose lines have the form `topic partition offset`. Reading and writing may block."""
 
     def __init__(self, path: str, file_system: FileSystem) -> None:
         self._file: CheckpointFile[tuple[TopicPartition, int]] = CheckpointFile(
@@ -23,8 +24,9 @@ class OffsetCheckpointFile:
         self.path = path
 
     def read(self) -> dict[TopicPartition, int]:
-        """Return the last written offsets; empty if nothing was written. Raises
-        CorruptCheckpointError. O(partitions).
+        """Return the last written offset of each partition; empty if there is no file.
+
+        Raises CorruptCheckpointError. O(partitions).
         """
         return dict(self._file.read())
 

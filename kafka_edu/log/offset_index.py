@@ -3,10 +3,14 @@ in the .log file.
 
     relative offset int32 | position int32          8 bytes an entry, ascending
 
-Sparse: one entry for every index.interval.bytes (4096) of batches. To find offset 425314, Log takes
-the segment whose base is the largest not above it, 368769; the index holds relative offsets, so it
-looks for 425314 - 368769 = 56545, takes the largest entry not above that, and the segment is walked
-from its position. An entry names the last offset of a batch and the position of that batch.
+The index is sparse: it has one entry for every index.interval.bytes (4096) of batches. An entry has
+the last offset of a batch and the position of that batch. Offsets are relative to the segment's
+base offset.
+
+Example: the offset 425314 is wanted. The segment with the largest base offset not above it has the
+base offset 368769. In this segment's index the relative offset 425314 - 368769 = 56545 is looked
+up. The largest entry not above 56545 gives a position. From there the batches are read one by one
+until the offset is found.
 """
 
 import struct
@@ -20,14 +24,17 @@ _ENTRY: Final = struct.Struct(">ii")
 
 
 class OffsetPosition(NamedTuple):
-    """An offset, and the position in bytes where a search for it, or for a later one, may begin."""
+    """An offset, and the byte position from which on this offset or a later one can be found."""
 
     offset: int
     position: int
 
 
 class OffsetIndex(AbstractIndex):
-    """Append O(1), lookup O(log entries): 20 probes in the largest index, about 4 µs."""
+    """The index of one segment. Append O(1).
+
+    Look-up O(log entries): in the largest index 20 comparisons, about 4 µs.
+    """
 
     ENTRY_BYTES = _ENTRY.size
 
@@ -54,8 +61,10 @@ class OffsetIndex(AbstractIndex):
         return OffsetPosition(self.base_offset + relative, position)
 
     def append(self, offset: int, position: int) -> None:
-        """Add an entry; offsets must ascend, and the index must not be full. Raises OSError when
-        the disk is full.
+        """Add an entry. Its offset must be above that of the last entry, and the index must not be
+        full.
+
+        Raises OSError if the disk is full.
         """
         assert self.entries < self.max_entries, (self.path, self.entries)
         assert offset > self.last_offset or self.entries == 0, (self.path, offset, self.last_offset)
@@ -67,8 +76,9 @@ class OffsetIndex(AbstractIndex):
         self.last_offset, self.last_position = offset, position
 
     def lookup(self, target: int) -> OffsetPosition:
-        """Return the largest entry not above `target`; the segment's beginning if there is none.
-        O(log entries).
+        """Return the largest entry whose offset is not above `target`. O(log entries).
+
+        If there is none, return the segment's base offset and position 0.
         """
         self.load()
         if target >= self.last_offset:
@@ -77,8 +87,10 @@ class OffsetIndex(AbstractIndex):
         return self.entry(slot) if slot >= 0 else OffsetPosition(self.base_offset, 0)
 
     def upper_bound(self, position: int) -> int | None:
-        """Return the offset of the first entry at or behind `position`; None if there is none.
-        Everything before that position lies below that offset.
+        """Return the offset of the first entry at or behind the byte `position`; None if there is
+        none.
+
+        All records before `position` have lower offsets.
         """
         self.load()
         low, high = 0, self.entries
@@ -91,7 +103,9 @@ class OffsetIndex(AbstractIndex):
         return self.entry(low).offset if low < self.entries else None
 
     def _slot_below(self, relative: int) -> int:
-        """Return the last slot whose relative offset is below `relative`; -1 if there is none."""
+        """Return the number of the last entry whose relative offset is below `relative`; -1 without
+        one.
+        """
         entries, unpack_from = self._bytes, _ENTRY.unpack_from
         low, high = 0, self.entries
         while low < high:
@@ -103,7 +117,7 @@ class OffsetIndex(AbstractIndex):
         return low - 1
 
     def truncate_to(self, offset: int) -> None:
-        """Remove the entries for `offset` and later ones."""
+        """Remove the entries whose offset is `offset` or later."""
         self.load()
         self._keep(self._slot_below(offset - self.base_offset) + 1)
 
@@ -113,8 +127,11 @@ class OffsetIndex(AbstractIndex):
         self._keep(0)
 
     def _keep(self, entries: int) -> None:
-        """Keep the first entries. The next one becomes empty, so that after a kill nobody takes
-        what was cut off for entries of records that are missing. A hole is empty already.
+        """Keep only the first `entries` entries.
+
+        The next slot is filled with zeros. Otherwise, after a kill, the removed entries would seem
+        to belong to records that are missing. In the unused part of the file all slots are zeros
+        anyway.
         """
         self.entries = entries
         at = entries * self.ENTRY_BYTES
@@ -123,8 +140,10 @@ class OffsetIndex(AbstractIndex):
         self._read_last()
 
     def before_zeros(self) -> OffsetPosition | None:
-        """Return the last entry before the first empty one: what a killed broker had indexed. None
-        if there is none, or if the entries do not ascend. O(entries).
+        """Return the last entry before the first empty slot: the last one that a killed broker has
+        written.
+
+        None if there is none, or if the entries do not ascend. O(entries).
         """
         self.load()
         found = None
@@ -156,5 +175,7 @@ class OffsetIndex(AbstractIndex):
 
 
 def entry_after(before: OffsetPosition, after: OffsetPosition) -> bool:
-    """Return whether an entry may follow another one."""
+    """Return whether the entry `after` may follow `before`: offset and position must both be
+    larger.
+    """
     return after.offset > before.offset and after.position > before.position

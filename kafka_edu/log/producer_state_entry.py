@@ -1,5 +1,5 @@
-"""The state of one producer, as a log knows it (Kafka: ProducerStateEntry in
-ProducerStateManager.scala; spec X1).
+"""The state of one producer in one log (Kafka: ProducerStateEntry in ProducerStateManager.scala;
+spec X1).
 """
 
 from collections import deque
@@ -8,15 +8,17 @@ from typing import Final, NamedTuple
 from kafka_edu.record.record_batch import NO_PRODUCER_EPOCH, NO_SEQUENCE, decrement_sequence
 
 BATCHES_TO_RETAIN: Final = 5
-"""The number of batches remembered for each producer: as many as it may have in flight
-(max.in.flight.requests.per.connection of an idempotent producer).
+"""The number of batches that are remembered for each producer. An idempotent producer may have no
+more than this number in flight (max.in.flight.requests.per.connection).
 """
 NO_OFFSET: Final = -1
 UNKNOWN_COORDINATOR_EPOCH: Final = -1
 
 
 class BatchMetadata(NamedTuple):
-    """One batch that was written: enough to recognize it, and to answer it again."""
+    """A batch that was written: what is needed to recognize it when it comes again, and to answer
+    with its offsets.
+    """
 
     last_sequence: int
     last_offset: int
@@ -33,8 +35,9 @@ class BatchMetadata(NamedTuple):
 
 
 class ProducerStateEntry:
-    """The epoch and last five batches of one producer id. `batches` all have the epoch
-    `producer_epoch`.
+    """The epoch and the last five batches of one producer id.
+
+    All batches in `batches` have the epoch `producer_epoch`.
     """
 
     __slots__ = (
@@ -53,7 +56,7 @@ class ProducerStateEntry:
         self.coordinator_epoch = UNKNOWN_COORDINATOR_EPOCH
         self.last_timestamp = -1
         self.current_txn_first_offset = NO_OFFSET
-        """The first offset of its open transaction; -1 if none is open."""
+        """The first offset of the producer's open transaction; -1 if none is open."""
 
     @property
     def last_sequence(self) -> int:
@@ -69,7 +72,9 @@ class ProducerStateEntry:
         self.last_timestamp = batch.timestamp
 
     def update_epoch(self, producer_epoch: int) -> None:
-        """Take a new epoch and forget the old one's batches: sequences begin again at 0."""
+        """Set a new epoch, and forget the batches of the old one: sequence numbers start again at
+        0.
+        """
         if producer_epoch != self.producer_epoch:
             self.batches.clear()
             self.producer_epoch = producer_epoch
@@ -77,8 +82,9 @@ class ProducerStateEntry:
     def find_duplicate(
         self, producer_epoch: int, first_sequence: int, last_sequence: int
     ) -> BatchMetadata | None:
-        """Return the remembered batch with these sequences, if there is one. At most five
-        comparisons.
+        """Return the remembered batch with this epoch and these sequence numbers, or None.
+
+        At most five comparisons.
         """
         if producer_epoch == self.producer_epoch:
             for batch in self.batches:

@@ -1,36 +1,37 @@
-"""Idempotence: who has written what, so that nothing is written twice and nothing is left out
-(Kafka: ProducerStateManager.scala; spec X1).
+"""The state of a log's idempotent and transactional producers: it makes sure that no batch is
+written twice and no batch is left out (Kafka: ProducerStateManager.scala; spec X1).
 
 Each batch of an idempotent producer carries a producer id, an epoch, and the sequence number of its
-first record. The log remembers the last five batches of each producer, and of a new one asks:
+first record. The log remembers the last five batches of each producer. These are the cases for the
+next batch:
 
-    it is one of the five             → a duplicate: answered with the offsets of the first copy,
-    not written
+    it is one of the five             → a duplicate: it is not written, and the response has the
+                                        offsets of the batch that was written before
     its epoch is below the known one  → INVALID_PRODUCER_EPOCH
-    its epoch is new                  → must begin at sequence 0
-    its epoch is the known one        → must follow the last sequence, else
-    OUT_OF_ORDER_SEQUENCE_NUMBER; 0 follows 2**31 - 1
-    its producer is unknown           → any sequence will do: what the log knew may have expired or
-    been deleted
+    its epoch is new                  → its first sequence number must be 0
+    its epoch is the known one        → its first sequence number must follow the last one, else
+                                        OUT_OF_ORDER_SEQUENCE_NUMBER; 0 follows 2**31 - 1
+    its producer is unknown           → any sequence number is allowed, because the producer's
+                                        state may have expired or been deleted
 
-A duplicate older than five batches is out of order. Followers check nothing: they write what their
-leader wrote.
+A duplicate that is older than the last five batches is out of order. Followers do not check
+batches: they write what their leader has written.
 
-Transactions (spec X2). A producer's first transactional batch opens a transaction in this log, a
-marker of its coordinator ends it:
+Transactions (spec X2): a producer's first transactional batch opens a transaction in this log. A
+marker, sent by the transaction coordinator, ends it. A transaction is in one of these states:
 
-    open         its first offset is unstable: read_committed readers see nothing at or behind it
-    decided      the marker is in the log; unstable still, until the high watermark has passed the
-    marker
-    stable       nothing is remembered of it here; if it was aborted, it stands in the `.txnindex`
-    of the marker's segment
+    open         its first offset is unstable: read_committed readers see no record from it on
+    decided      the marker is in the log, but still at or above the high watermark, so the
+                 first offset is still unstable
+    stable       the state forgets the transaction. If it was aborted, it is in the `.txnindex`
+                 file of the marker's segment
 
-A marker with an older producer epoch is INVALID_PRODUCER_EPOCH; one of a coordinator that has been
-replaced, TRANSACTION_COORDINATOR_FENCED.
+A marker with an older producer epoch gets INVALID_PRODUCER_EPOCH. A marker from a coordinator that
+has been replaced gets TRANSACTION_COORDINATOR_FENCED.
 
-The state is nothing but a summary of the log. It is written to `<offset>.snapshot` when a segment
-is rolled and when the log is closed; the next start takes the last snapshot and reads the headers
-behind it.
+The state can always be built again from the log. It is written to `<offset>.snapshot` when a
+segment is rolled and when the log is closed. The next start loads the last snapshot and reads the
+batch headers behind it.
 
     version int16 (1) | crc uint32 (CRC-32C of what follows) | count int32 | entries of 46 bytes:
     producer id int64 | epoch int16 | last sequence int32 | last offset int64 | offset delta int32 |
@@ -80,20 +81,21 @@ _NEVER: Final = 1 << 63
 
 
 class CorruptSnapshotError(Exception):
-    """A snapshot that cannot be read. An older one, or the whole log, must serve."""
+    """A snapshot that cannot be read. An older one is used instead, or the whole log is read."""
 
 
 class DroppedSnapshot(NamedTuple):
-    """A snapshot that could not be read, and was removed."""
+    """A snapshot that could not be read and was removed."""
 
     offset: int
     reason: str
 
 
 class ProducerStateManager:
-    """The producers of one log. Owned by it. The state covers all offsets below `map_end_offset`.
+    """The state of all producers of one log. Owned by the log.
 
-    Check and update of one batch cost about 2 µs. Memory: about 1 KB a producer.
+    The state covers all batches below the offset `map_end_offset`. Checking and noting one batch
+    takes about 2 µs. Each producer needs about 1 KB of memory.
     """
 
     def __init__(
@@ -111,28 +113,29 @@ class ProducerStateManager:
         self.dropped: list[DroppedSnapshot] = []
         """Snapshots that could not be read. The caller of `truncate_and_reload` reports them."""
         self._ongoing: dict[int, int] = {}
-        """first offset → producer id of each open transaction. Ascending, because they are opened
-        in the order of the log.
+        """Open transactions: first offset → producer id. Ascending, because they are opened in the
+        order of the log.
         """
         self._unreplicated: dict[int, int] = {}
-        """first offset → offset of the marker, of each decided transaction whose marker is not
-        below the high watermark.
+        """Transactions whose marker is written but not yet below the high watermark: first offset →
+        offset of the marker.
         """
         self.map_end_offset = 0
         self._last_snapshot_offset = 0
         self._tracked_from = _NEVER
-        """Every batch with a producer id at this offset or above has been noted."""
+        """From this offset on, every batch with a producer id has been noted."""
         self._first_tracked: int | None = None
-        """The offset of the first of these batches, None if there is none."""
+        """The offset of the first batch noted since `_tracked_from`; None if there is none."""
 
     def check(
         self, header: BatchHeader, origin: AppendOrigin = AppendOrigin.CLIENT
     ) -> BatchMetadata | None:
-        """Check whether a batch may be written. Return None if so; for a duplicate, the batch that
-        was written before. Raises the two errors above, and INVALID_TXN_STATE.
+        """Check whether a batch may be written. Return None, or for a duplicate the batch that was
+        written before.
 
-        A coordinator's own batches, such as offsets in a transaction, have no sequence numbers.
-        Only their epoch is checked.
+        A coordinator's own batches, such as offsets in a transaction, have no sequence numbers;
+        only their epoch is checked. Raises INVALID_PRODUCER_EPOCH, OUT_OF_ORDER_SEQUENCE_NUMBER and
+        INVALID_TXN_STATE.
         """
         entry = self.producers.get(header.producer_id)
         if entry is None:
@@ -160,8 +163,9 @@ class ProducerStateManager:
         return None
 
     def check_marker(self, header: BatchHeader, marker: EndTransactionMarker | None) -> None:
-        """Check whether a coordinator's marker may be written. Raises INVALID_PRODUCER_EPOCH and
-        TRANSACTION_COORDINATOR_FENCED.
+        """Check whether a coordinator's marker may be written.
+
+        Raises INVALID_PRODUCER_EPOCH and TRANSACTION_COORDINATOR_FENCED.
         """
         entry = self.producers.get(header.producer_id)
         if entry is None or marker is None:
@@ -205,11 +209,11 @@ class ProducerStateManager:
     def note(
         self, header: BatchHeader, base_offset: int, max_timestamp: int, batch: Callable[[], Buffer]
     ) -> AbortedTxn | None:
-        """Note that a batch with a producer id was written at `base_offset`. `batch` returns its
-        bytes; it is called only for a control batch.
+        """Note that a batch with a producer id was written at `base_offset`. O(1).
 
-        Returns the entry for the segment's transaction index, if the batch is an abort marker that
-        ends a transaction. O(1).
+        `batch` returns its bytes; it is called only for a control batch. If the batch is an abort
+        marker that ends a transaction, the result is the entry for the segment's transaction index,
+        else None.
         """
         if self._first_tracked is None:
             self._first_tracked = base_offset
@@ -251,8 +255,10 @@ class ProducerStateManager:
         timestamp: int,
         marker: EndTransactionMarker | None,
     ) -> AbortedTxn | None:
-        """Let a marker end the producer's transaction, if one is open. A control batch that
-        compaction has emptied ends nothing.
+        """Note a marker, which ends the producer's transaction if one is open.
+
+        For an abort marker, return the entry for the transaction index. A control batch whose
+        records were removed by compaction ends nothing.
         """
         if marker is None:
             return None
@@ -278,7 +284,9 @@ class ProducerStateManager:
     @property
     def first_unstable_offset(self) -> int | None:
         """Return the first offset of the oldest transaction that is open, or whose marker is not
-        replicated; None if there is none. O(1) without any.
+        replicated yet.
+
+        None if there is none. O(1) without transactions.
         """
         first = next(iter(self._ongoing), None)
         if self._unreplicated:
@@ -287,7 +295,7 @@ class ProducerStateManager:
         return first
 
     def on_high_watermark_updated(self, high_watermark: int) -> None:
-        """Settle the transactions whose marker lies below the new HW."""
+        """Forget the transactions whose marker lies below the new HW: they are stable now."""
         if self._unreplicated:
             self._unreplicated = {
                 first: marker
@@ -296,7 +304,7 @@ class ProducerStateManager:
             }
 
     def snapshot_offsets(self) -> list[int]:
-        """Return the offsets of the snapshots in the folder, ascending."""
+        """Return the offsets in the names of the snapshot files, ascending."""
         names = (
             name
             for name in self._file_system.list(self._directory)
@@ -305,8 +313,10 @@ class ProducerStateManager:
         return sorted(offset for offset in map(offset_of, names) if offset is not None)
 
     def take_snapshot(self) -> None:
-        """Write the state, unless the last snapshot has this very offset. It is not forced to the
-        disk, because the log can replace it. O(producers).
+        """Write the state into a snapshot file, unless the last snapshot has the same offset.
+        O(producers).
+
+        The file is not forced to the disk, because the state can be built again from the log.
         """
         if self.map_end_offset > self._last_snapshot_offset:
             path = segment_file(self._directory, self.map_end_offset, SNAPSHOT_SUFFIX)
@@ -316,12 +326,13 @@ class ProducerStateManager:
             self._last_snapshot_offset = self.map_end_offset
 
     def truncate_and_reload(self, log_start_offset: int, log_end_offset: int, now_ms: int) -> None:
-        """Fall back to the newest snapshot between these offsets, because the log now lies between
-        them. The caller then reads the batches behind it.
+        """Load the newest snapshot between the log's start and end, because the log was truncated
+        or opened.
 
-        Afterwards `map_end_offset` is that snapshot's offset, or the log's start. A state that
-        already ends at `log_end_offset` is kept: a snapshot holds only the last batch of a
-        producer, and the retry of an older batch would then be out of order.
+        Afterwards `map_end_offset` is the snapshot's offset, or the log's start without one. The
+        caller then reads the batches behind it. If the present state ends exactly at
+        `log_end_offset`, it is kept. It is better than a snapshot, which has only the last batch of
+        each producer, so that the retry of an older batch would be out of order.
         """
         for offset in self.snapshot_offsets():
             if not log_start_offset <= offset <= log_end_offset:
@@ -354,15 +365,15 @@ class ProducerStateManager:
         self.track_from(offset)
 
     def track_from(self, offset: int) -> None:
-        """Begin to remember where the first batch with a producer id lies, at `offset` or above."""
+        """From now on note the first batch with a producer id at `offset` or above."""
         self._tracked_from, self._first_tracked = offset, None
 
     def first_to_read(self, start: int, end: int) -> int | None:
-        """Return where to begin to read the batches from `start` to `end` for producer ids; None if
-        no batch there has one.
+        """Return the offset from which to read batches for producer ids; None if none need be read.
 
-        Most logs have no idempotent producers. Then a follower that truncates need not read the
-        whole segment for them, which takes half a second with 100,000 batches on a busy disk.
+        Only batches from `start` to `end` count. Most logs have no idempotent producers. So a
+        follower that truncates need not read the whole segment, which takes half a second for
+        100,000 batches on a busy disk.
         """
         if start < self._tracked_from:
             return start
@@ -370,8 +381,10 @@ class ProducerStateManager:
         return None if first is None or first >= end else max(first, start)
 
     def remove_stray_snapshots(self, segment_base_offsets: list[int]) -> None:
-        """Remove snapshots that belong to no segment, except the newest. One is taken at each
-        segment's base, and the last at the log's end.
+        """Remove the snapshots whose offset is not a segment's base offset, but keep the newest
+        snapshot.
+
+        A snapshot is taken at the base offset of each new segment, and at last at the log's end.
         """
         offsets = self.snapshot_offsets()
         known = set(segment_base_offsets)
@@ -380,8 +393,10 @@ class ProducerStateManager:
                 self._remove_snapshot(offset)
 
     def remove_expired(self, now_ms: int) -> list[int]:
-        """Forget producers that have not written for `max_producer_id_expiration_ms` and have no
-        open transaction; return their ids.
+        """Forget producers without an open transaction that have not written for
+        `max_producer_id_expiration_ms`.
+
+        Return their ids.
         """
         expired = [i for i, entry in self.producers.items() if self._is_expired(entry, now_ms)]
         for producer_id in expired:
@@ -405,8 +420,10 @@ class ProducerStateManager:
             self._ongoing[entry.current_txn_first_offset] = entry.producer_id
 
     def _clear(self) -> None:
-        """Forget everything, also markers that are not replicated. That is safe: a log is truncated
-        at or above its high watermark, or it is recovered, and then a follower at first.
+        """Forget the whole state, also transactions whose markers are not replicated yet.
+
+        That is safe. A log is truncated at or above its high watermark. A recovered log belongs to
+        a follower at first.
         """
         self.producers.clear()
         self._ongoing.clear()
@@ -423,7 +440,8 @@ def load_producers(
     log_end_offset: int,
     now_ms: int,
 ) -> None:
-    """Make the state agree with the log: take the newest snapshot, then read the headers behind it.
+    """Build the state of the producers from the newest snapshot and the batch headers behind it.
+
     O(batches behind the snapshot, or behind the first one with a producer id if that is known).
     """
     manager.truncate_and_reload(log_start_offset, log_end_offset, now_ms)
@@ -451,8 +469,8 @@ def load_producers(
 
 
 def encode_snapshot(entries: Iterable[ProducerStateEntry]) -> bytes:
-    """Return the bytes of a snapshot file. As in Kafka, only the last batch of each producer is
-    kept.
+    """Return the content of a snapshot file. As in Kafka, it has only each producer's last
+    batch.
     """
     rows = []
     for entry in entries:
@@ -478,7 +496,7 @@ def encode_snapshot(entries: Iterable[ProducerStateEntry]) -> bytes:
 
 
 def decode_snapshot(data: bytes) -> list[ProducerStateEntry]:
-    """Return the producers of a snapshot file. Raises CorruptSnapshotError."""
+    """Return the producers in the content of a snapshot file. Raises CorruptSnapshotError."""
     if len(data) < _HEAD.size:
         raise CorruptSnapshotError(
             f"Snapshot failed schema validation: {len(data)} bytes are less than its head of"

@@ -1,40 +1,46 @@
-"""Where a log's recovery point is, and which segments a start reads again (Kafka: Log.recoverLog,
-Log.flush, Log.truncateTo; book 000 §6.4.2; spec S5).
+"""The rules for a log's recovery point, and for the segments that a start must read again (Kafka:
+Log.recoverLog, Log.flush, Log.truncateTo; book 000 §6.4.2; spec S5).
 
-The recovery point is an offset: everything below it is on the disk for certain. A checkpoint file
-keeps it, so after a crash only what lies at or behind it has to be read. After a clean end nothing
-has to.
+All records below the recovery point are certainly on the disk. A checkpoint file stores this
+offset. So after a crash only the records at or behind it are read. After a clean shutdown nothing
+is read.
 """
 
 from collections.abc import Sequence
 
 
 class RecoveryRule:
-    """Moves the point. It keeps no state. O(1) a call, but O(segments) for `to_read`."""
+    """Computes a log's recovery point. It keeps no state. O(1) for each call, except `to_read` with
+    O(segments).
+    """
 
     def after_flush(self, point: int, up_to: int, end: int) -> int:
-        """Return the point when everything below `up_to` is on the disk. `end` is the log end
-        offset of now, which a truncation may have moved below `up_to` meanwhile.
+        """Return the new recovery point after all records below `up_to` were forced to the disk.
+
+        `end` is the present log end offset. A truncation may have moved it below `up_to` meanwhile.
         """
         return max(point, min(up_to, end))
 
     def after_truncation(self, point: int, end: int) -> int:
-        """Return the point when the log was cut off, and ends at `end`."""
+        """Return the new recovery point after the log was truncated to `end`."""
         return min(point, end)
 
     def after_deletion(self, point: int, log_start: int) -> int:
-        """Return the point when all below `log_start` was given up."""
+        """Return the new recovery point after all records below `log_start` were deleted."""
         return max(point, log_start)
 
     def at_start(self, point: int, log_start: int, end: int, clean: bool) -> int:
-        """Return the point with which a log begins that was just opened. What a start has read is
-        not flushed by that.
+        """Return the recovery point of a log that was just opened.
+
+        After a clean shutdown it is the log end. After a crash it does not rise, because the
+        recovered records were read but not forced to the disk.
         """
         return end if clean else max(min(point, end), log_start)
 
     def to_read(self, bases: Sequence[int], point: int, clean: bool) -> list[int]:
-        """Return the base offsets of the segments to read again, of all segments' base offsets,
-        ascending.
+        """Return the base offsets of the segments that a start must read again.
+
+        `bases` are the base offsets of all segments, ascending.
         """
         if clean:
             return []

@@ -2,10 +2,10 @@
 
     timestamp int64 | relative offset int32          12 bytes an entry, both ascending
 
-An entry says: up to this offset no record is later than this timestamp. A look-up by time is two
-binary searches: here for the offset, in the offset index for its position; then a walk over the
-batches. When the segment is closed it gets a last entry, with its largest timestamp: there the next
-start reads it, for retention by time.
+An entry means: up to this offset no record has a later timestamp. A look-up by time takes two
+binary searches: in this index for the offset, and in the offset index for its position. Then the
+batches from this position on are read one by one. When the segment is closed, it gets a last entry
+with its largest timestamp, which the next start reads for retention by time.
 """
 
 import struct
@@ -20,14 +20,14 @@ _ENTRY: Final = struct.Struct(">qi")
 
 
 class TimestampEntry(NamedTuple):
-    """The largest timestamp so far, and the offset of its batch."""
+    """The largest timestamp so far, and the last offset of the batch that has it."""
 
     timestamp: int
     offset: int
 
 
 class TimeIndex(AbstractIndex):
-    """Append O(1), lookup O(log entries)."""
+    """The index of one segment. Append O(1), look-up O(log entries)."""
 
     ENTRY_BYTES = _ENTRY.size
 
@@ -47,8 +47,8 @@ class TimeIndex(AbstractIndex):
 
     @property
     def is_full(self) -> bool:
-        """Return whether it is full. One slot is kept for the last entry, written when the segment
-        is closed.
+        """Return whether the index is full. One slot is kept free for the entry that is written
+        when the segment is closed.
         """
         return self.entries >= self.max_entries - 1
 
@@ -57,8 +57,9 @@ class TimeIndex(AbstractIndex):
         return TimestampEntry(timestamp, self.base_offset + relative)
 
     def maybe_append(self, timestamp: int, offset: int, *, last: bool = False) -> None:
-        """Add an entry if `timestamp` is above the last one's. With `last` the reserved slot may be
-        used. Raises OSError when the disk is full.
+        """Add an entry if `timestamp` is above that of the last entry.
+
+        With `last` the slot that is kept free may be used. Raises OSError if the disk is full.
         """
         if timestamp > self.last_entry.timestamp and (
             not self.is_full or (last and self.entries < self.max_entries)
@@ -71,8 +72,9 @@ class TimeIndex(AbstractIndex):
             self.last_entry = TimestampEntry(timestamp, offset)
 
     def lookup(self, target: int) -> TimestampEntry:
-        """Return the entry with the largest timestamp not above `target`; (-1, base offset) if
-        there is none. O(log entries).
+        """Return the entry with the largest timestamp not above `target`. O(log entries).
+
+        If there is none, return (-1, base offset).
         """
         self.load()
         entries, unpack_from = self._bytes, _ENTRY.unpack_from
@@ -86,7 +88,7 @@ class TimeIndex(AbstractIndex):
         return self.entry(low - 1) if low else TimestampEntry(NO_TIMESTAMP, self.base_offset)
 
     def truncate_to(self, offset: int) -> None:
-        """Remove the entries for `offset` and later ones."""
+        """Remove the entries whose offset is `offset` or later."""
         self.load()
         while self.entries and self.entry(self.entries - 1).offset >= offset:
             self.entries -= 1

@@ -1,7 +1,8 @@
-"""The aborted transactions of one segment (Kafka: TransactionIndex.scala, AbortedTxn; KIP-98; spec
-X2): `.txnindex`.
+"""The transaction index of a segment: a file `.txnindex` with the aborted transactions (Kafka:
+TransactionIndex.scala, AbortedTxn; KIP-98; spec X2).
 
-    version int16 (0) | producer id int64 | first offset int64 | last offset int64 | last stable offset int64        34 bytes an entry
+    version int16 (0) | producer id int64 | first offset int64 | last offset int64
+    | last stable offset int64                                      34 bytes an entry
 
 An entry belongs to the segment that contains the abort marker. The marker's offset is `last
 offset`, and the entries are in the order of this offset. When a read_committed consumer fetches a
@@ -17,7 +18,7 @@ was decided before. Then no later entry can matter, and the search ends.
     the first two overlap the range; the second one ends the search, because 41 ≥ 21
 
 The file is created with the first entry, because most segments have none.
-"""  # noqa: E501
+"""
 
 import struct
 from collections.abc import Iterator
@@ -32,18 +33,23 @@ CURRENT_VERSION: Final = 0
 
 
 class AbortedTxn(NamedTuple):
-    """One aborted transaction: from its first record to its abort marker."""
+    """An aborted transaction: its producer, its first offset, and the offset of its abort
+    marker.
+    """
 
     producer_id: int
     first_offset: int
     last_offset: int
     """The offset of the abort marker."""
     last_stable_offset: int
-    """The LSO right after the marker, if the marker were replicated at once."""
+    """The LSO right after the marker, as if the marker were replicated at once."""
 
 
 def decode_aborted(path: str, data: bytes) -> Iterator[AbortedTxn]:
-    """Yield the whole entries in the bytes of the index `path`. Raises CorruptIndexError."""
+    """Yield the entries in `data`, the content of the index file `path`.
+
+    Raises CorruptIndexError.
+    """
     for row in _ENTRY.iter_unpack(data[: len(data) - len(data) % ENTRY_BYTES]):
         if row[0] > CURRENT_VERSION:
             raise CorruptIndexError(f"{path} has an entry of version {row[0]}")
@@ -51,7 +57,10 @@ def decode_aborted(path: str, data: bytes) -> Iterator[AbortedTxn]:
 
 
 class TransactionIndex:
-    """Owned by its segment. Append O(1), search O(entries); 34 bytes an aborted transaction."""
+    """The transaction index of one segment. 34 bytes for each aborted transaction.
+
+    Append O(1), search O(entries). Owned by its segment.
+    """
 
     def __init__(self, file_system: FileSystem, path: str, start_offset: int) -> None:
         self._file_system = file_system
@@ -61,7 +70,7 @@ class TransactionIndex:
         self._last_offset: int | None = None
 
     def _open(self) -> File | None:
-        """Return the file; None if there is none on the disk."""
+        """Return the open file; None if the segment has no such file."""
         if self._file is None and self._file_system.exists(self.path):
             self._file = self._file_system.open(self.path)
         return self._file
@@ -74,8 +83,9 @@ class TransactionIndex:
         yield from decode_aborted(self.path, file.pread(file.size(), 0))
 
     def append(self, aborted: AbortedTxn) -> None:
-        """Add a transaction whose abort marker has been written. Markers come in the order of their
-        offsets.
+        """Add a transaction whose abort marker has been written.
+
+        Call this in the order of the markers' offsets.
         """
         file = self._open()
         if file is None:
@@ -91,8 +101,10 @@ class TransactionIndex:
         self._last_offset = aborted.last_offset
 
     def collect(self, fetch_offset: int, upper_bound: int) -> tuple[list[AbortedTxn], bool]:
-        """Return the transactions that reach into `fetch_offset` … `upper_bound` - 1, and whether
-        the search is over because no later segment can hold another.
+        """Return the transactions that overlap the offsets from `fetch_offset` to `upper_bound` -
+        1.
+
+        The second result is True if no later segment can contain another such transaction.
         """
         found = []
         for entry in self.entries():
@@ -103,21 +115,21 @@ class TransactionIndex:
         return found, False
 
     def truncate_to(self, offset: int) -> None:
-        """Remove markers at `offset` and behind it."""
+        """Remove the transactions whose abort marker is at `offset` or behind it."""
         kept = [entry for entry in self.entries() if entry.last_offset < offset]
         if self._file is not None:
             self._file.truncate(len(kept) * ENTRY_BYTES)
             self._last_offset = kept[-1].last_offset if kept else None
 
     def reset(self) -> None:
-        """Remove all entries, because the segment is to be read again."""
+        """Remove all entries, because the segment will be read again."""
         file = self._open()
         if file is not None:
             file.truncate(0)
         self._last_offset = None
 
     def sanity_check(self) -> None:
-        """Raises CorruptIndexError if the file cannot be what was written for this segment."""
+        """Raise CorruptIndexError if the content of the file is impossible for this segment."""
         file = self._open()
         if file is None:
             return
@@ -133,7 +145,7 @@ class TransactionIndex:
                 )
 
     def flush(self) -> None:
-        """Force it to the disk. May block."""
+        """Force the file to the disk (fsync). May block."""
         if self._file is not None:
             self._file.flush()
 

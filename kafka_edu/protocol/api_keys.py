@@ -1,10 +1,11 @@
 """API keys: the numbers that name each kind of request (Kafka: ApiKeys.java; book §6.1).
 
-Every request begins with its API key and its version, two int16. A key never changes its number or
-its meaning; only the version grows. From some version on, a request is *flexible* (KIP-482):
-lengths are varints, and tagged fields may follow every struct. Each key has its own first flexible
-version. The request and response headers change at that same version, so it is kept here. The table
-lists every key of a 2.8 broker with ZooKeeper, including those that we do not serve.
+Every request begins with its API key and its version; both are int16. The number and the meaning of
+a key never change; only new versions are added. From some version on, a request is *flexible*
+(KIP-482): lengths are varints, and tagged fields may follow every struct. Each key has its own
+first flexible version, which is listed here. The request and response headers change at the same
+version. The table lists every key of a 2.8 broker with ZooKeeper, including those that our brokers
+do not serve.
 """
 
 from enum import IntEnum
@@ -15,7 +16,9 @@ NEVER: Final = 0x7FFF
 
 
 class ApiKey(IntEnum):
-    """An API key, with the first flexible version of its request and response."""
+    """An API key, with the first flexible version of its request and response; NEVER if there is
+    none.
+    """
 
     first_flexible: int
 
@@ -37,7 +40,7 @@ class ApiKey(IntEnum):
         """Kafka's name of the API, for example `ListOffsets`."""
         return "".join(word.capitalize() for word in self.name.split("_"))
 
-    # name = key, first flexible version
+    # each line has the form: name = key, first flexible version
     PRODUCE = 0, 9
     FETCH = 1, 12
     LIST_OFFSETS = 2, 6
@@ -96,11 +99,13 @@ class ApiKey(IntEnum):
     DESCRIBE_PRODUCERS = 61, 0
 
 
-#: Requests whose clients want them to wait: for records, or for the other members of a group.
+#: Requests that may have to wait because the client wants that: for records, or for the other
+#: members of a group.
 PATIENT_KEYS: Final = frozenset({ApiKey.FETCH, ApiKey.JOIN_GROUP, ApiKey.SYNC_GROUP})
 
 #: Requests that change the state of the cluster. They come from the controller or from an admin
-#: client. They are rare, so the trace records every hop of such a request as a fact.
+#: client. Because they are rare, the trace records every step of such a request even at level
+#: `state`.
 CONTROL_PLANE_KEYS: Final = frozenset(
     {
         ApiKey.LEADER_AND_ISR,

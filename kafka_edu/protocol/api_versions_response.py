@@ -1,6 +1,6 @@
 """Build the response to ApiVersions from a version table (Kafka: ApiVersionsRequest.java; KIP-511).
 
-Brokers use it, and so does every other server of ours that answers ApiVersions.
+It is used by brokers, and by all other servers of this project that answer ApiVersions.
 """
 
 import re
@@ -25,11 +25,12 @@ def api_versions_response(
     versions: VersionTable,
     features_epoch: int | None = None,
 ) -> ApiVersionsResponse:
-    """Build the response that lists `versions`, in the order of the keys.
+    """Build the response that lists `versions`, sorted by API key.
 
     `features_epoch` is the epoch of the finalized features; None means that there are none. From v3
-    on, the client sends the name and version of its software. A name that breaks the rules is
-    answered with INVALID_REQUEST, because it would spoil the names of metrics.
+    on, the request has the name and version of the client's software. If one of them contains
+    forbidden characters, the response has the error INVALID_REQUEST, because names of metrics
+    contain these texts.
     """
     if version >= 3 and not (
         SOFTWARE_NAME.fullmatch(request.client_software_name)
@@ -51,7 +52,7 @@ def api_versions_error(error: Errors, versions: VersionTable) -> ApiVersionsResp
     """Build the response that carries `error`.
 
     For UNSUPPORTED_VERSION it also lists the versions of ApiVersions itself, so that the client can
-    ask again with one that the broker knows.
+    send a second request in a version that the broker knows.
     """
     keys = []
     if error is Errors.UNSUPPORTED_VERSION:

@@ -1,10 +1,10 @@
 """The versions that a broker advertises at each API level.
 
 (Spec P5; Kafka: ApiVersion.scala and ApiMessageType.java.) A client's first request is ApiVersions,
-and the response is this table. For each key, the client then uses the highest version that both
-sides know. `--api-level 2.0` makes a broker advertise exactly what Kafka 2.0.0 did; `2.8` stands
-for Kafka 2.8 with ZooKeeper. The minimum is 0 for every key, because old clients tie features to
-exact old versions.
+and the response contains this table. For each key, the client then uses the highest version that
+both sides know. With `--api-level 2.0` a broker advertises exactly the versions of Kafka 2.0.0,
+with `2.8` those of Kafka 2.8 with ZooKeeper. The lowest version is 0 for every key, because some
+old clients need exactly one old version for a feature.
 """
 
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ from typing import Final
 
 from kafka_edu.protocol.api_keys import ApiKey
 
-#: Key → highest version in 2.0.0 (None: 2.0.0 did not know the key), highest version in 2.8.
+#: Key → (highest version in 2.0.0, or None if 2.0.0 did not have the key; highest version in 2.8).
 MAX_VERSIONS: Final[Mapping[ApiKey, tuple[int | None, int]]] = {
     ApiKey.PRODUCE: (6, 9),
     ApiKey.FETCH: (8, 12),
@@ -72,8 +72,8 @@ MAX_VERSIONS: Final[Mapping[ApiKey, tuple[int | None, int]]] = {
     ApiKey.DESCRIBE_PRODUCERS: (None, 0),
 }
 
-#: The keys that this broker has a handler for. A broker advertises only what it serves, so every
-#: table leaves out the other keys.
+#: The keys for which this broker has a handler. A broker advertises no other keys, so the tables of
+#: all API levels leave them out.
 SERVED: Final[frozenset[ApiKey]] = frozenset(
     {
         ApiKey.PRODUCE,
@@ -137,7 +137,7 @@ SERVED: Final[frozenset[ApiKey]] = frozenset(
 
 VersionTable = Mapping[ApiKey, tuple[int, int]]
 
-#: API level → key → (lowest, highest) version, in the order of the keys.
+#: API level → (key → (lowest version, highest version)), in the order of the keys.
 API_LEVELS: Final[Mapping[str, VersionTable]] = {
     "2.0": {
         key: (0, in_2_0)

@@ -1,18 +1,18 @@
-"""The format of captured frames: lines of JSON, which a broker writes and the wire microscope
-reads.
+"""Read and write captured frames: a broker writes them as lines of JSON, and the wire microscope
+reads them.
 
-The first line names the format. Each further line is one frame:
+The first line names the format. Each further line is one frame (shown here on several lines):
 
     {"n":7,"ms":1700000000123,"broker":0,"connection":"127.0.0.1:9092-127.0.0.1:51234-3",
      "kind":"request","client":"shop","api":0,"version":9,"correlation":4711,"size":312,
      "hex":"00000134…"}
 
-`size` counts the whole frame, with its size field. `hex` may hold fewer bytes, because long frames
-are cut. `hidden` names the fields whose bytes were replaced by `*` before they were written. `api`
-and `version` are -1 if the frame names none that can be read.
+`size` is the number of bytes of the whole frame, with its size field. `hex` may contain fewer
+bytes, because long frames are cut. `hidden` names the fields whose bytes were replaced by `*`
+before the frame was written. `api` and `version` are -1 if they cannot be read from the frame.
 
-A line is written by one call, so a reader finds whole lines, but for the last one of a broker that
-was killed. Such a line is left out.
+Each line is written by one call, so a reader finds only whole lines. The last line may be
+incomplete if the broker was killed; the reader skips such a line.
 """
 
 import json
@@ -24,14 +24,14 @@ UNKNOWN: Final = -1
 
 
 class CaptureFormatError(Exception):
-    """The file is no capture, or one of a later format."""
+    """The file is not a capture, or its format is newer than this program."""
 
 
 class CapturedFrame(NamedTuple):
     """One request or response, as it went over the wire."""
 
     number: int
-    """Counts the frames of one capture, from 1."""
+    """The number of the frame in its capture, counted from 1."""
     wall_ms: int
     broker_id: int
     connection_id: str
@@ -43,9 +43,11 @@ class CapturedFrame(NamedTuple):
     size: int
     """The size of the whole frame in bytes, with its size field."""
     data: bytes
-    """The bytes from the size field on. Fewer than `size` if the frame was cut."""
+    """The bytes of the frame, beginning with the size field. Fewer than `size` if the frame was
+    cut.
+    """
     hidden: tuple[str, ...] = ()
-    """The fields whose bytes are secret. `data` has `*` in their place."""
+    """The names of the secret fields, whose bytes were replaced by `*` in `data`."""
 
     @property
     def is_cut(self) -> bool:
@@ -53,13 +55,15 @@ class CapturedFrame(NamedTuple):
 
 
 def encode_header(broker_id: int) -> bytes:
-    """Return the first line of a file."""
+    """Return the first line of a capture file, which names its format."""
     header = {"format": FORMAT, "version": FORMAT_VERSION, "broker": broker_id}
     return json.dumps(header).encode() + b"\n"
 
 
 def check_header(line: bytes) -> None:
-    """Raise CaptureFormatError unless this is the first line of a capture that we can read."""
+    """Raise CaptureFormatError unless `line` is the first line of a capture that this program can
+    read.
+    """
     try:
         header = json.loads(line)
         name, version = header["format"], header["version"]
@@ -74,7 +78,7 @@ def check_header(line: bytes) -> None:
 
 
 def encode_frame(frame: CapturedFrame) -> bytes:
-    """Return the frame as a line."""
+    """Return the line of JSON for a frame."""
     fields: dict[str, object] = {
         "n": frame.number,
         "ms": frame.wall_ms,
@@ -94,7 +98,7 @@ def encode_frame(frame: CapturedFrame) -> bytes:
 
 
 def decode_frame(line: bytes) -> CapturedFrame | None:
-    """Return the frame of a line. None if the line is not whole or holds something else."""
+    """Return the frame in a line of JSON; None if the line is incomplete or not a frame."""
     try:
         fields = json.loads(line)
         if not isinstance(fields, dict) or fields["kind"] not in ("request", "response"):

@@ -1,9 +1,9 @@
 """Generate a decoder and an encoder for one version of one message, as Python source.
 
-Kafka generates Java from its schemas at build time. We generate Python when a version is first
-used, and compile it. A shorter way would be an interpreter that walks the fields at run time. It
-would be about five times slower, and for Produce and Fetch that is most of a request's time. The
-generated source is faster for three reasons:
+Kafka generates Java from its schemas at build time. This module generates Python source when a
+version is first used, and compiles it. Code that loops over the fields at run time would be
+shorter. But it would be about five times slower, and for Produce and Fetch coding takes most of a
+request's time. The generated source is faster for three reasons:
 
 - One function serves a whole message: nested structs become nested loops, without a call for each
   struct.
@@ -11,8 +11,8 @@ generated source is faster for three reasons:
 - Neighbouring fields of fixed size are read or written by one `struct` call, together with the
   length that follows them. In Produce, acks, timeout and the number of topics are one `>hii`.
 
-`decoder_source` and `encoder_source` return the source text, and tracebacks show its lines. An
-error that the generated code finds itself names the field.
+`decoder_source` and `encoder_source` return the source text, and tracebacks show its lines. If the
+generated code itself raises an error, the message names the field.
 """
 
 import linecache
@@ -40,8 +40,8 @@ Decoder = Callable[[types.ReadBuffer, int], Any]
 Encoder = Callable[[Any], list[Part]]
 
 
-#: Names that the generated source calls. The struct classes and struct formats it needs are added
-#: while it is written.
+#: The functions that generated source calls, by name. The struct classes and struct formats that
+#: one source needs are added while it is generated.
 _RUNTIME: Final[dict[str, Any]] = {
     "new": object.__new__,
     "unpack": struct.unpack_from,
@@ -67,7 +67,9 @@ _RUNTIME: Final[dict[str, Any]] = {
 
 
 class _Source:
-    """Lines of Python under construction, and the names they use."""
+    """The Python source that is being generated: its lines, and the objects that its names stand
+    for.
+    """
 
     def __init__(self, message: StructMeta, version: int, flexible: bool) -> None:
         self.version = version
@@ -77,9 +79,9 @@ class _Source:
         self._depth = 0
         self._count = 0
         self._run: list[tuple[str, str]] = []
-        """Neighbouring fields of fixed size that wait for one `struct` call.
+        """Neighbouring fields of fixed size that are waiting for one common `struct` call.
 
-        Each is (expression or target, format letter).
+        Each item is (the value's expression or the target of the assignment, format letter).
         """
         self.message = message
 
@@ -105,14 +107,16 @@ class _Source:
         self._run.append((expression, letter))
 
     def take_run(self) -> tuple[str, list[str]]:
-        """Return the run's format and expressions, and empty the run."""
+        """Return the `struct` format and the expressions of the waiting fields, and forget them."""
         form = ">" + "".join(letter for _, letter in self._run)
         expressions = [expression for expression, _ in self._run]
         self._run = []
         return form, expressions
 
     def default(self, field: Field) -> str:
-        """Return an expression for the field's default; each evaluation makes a new value."""
+        """Return a Python expression for the field's default. Each evaluation creates a new
+        value.
+        """
         if (struct_class := as_struct(field.wire)) is not None:
             return f"{self.cls(struct_class)}()"
         return "NO_UUID" if isinstance(field.default, uuid.UUID) else repr(field.default)
@@ -129,10 +133,10 @@ class _Source:
         )
 
     def min_size(self, wire: Wire) -> int:
-        """Return the smallest number of bytes that a value can take on the wire.
+        """Return the smallest number of bytes of a value of this type on the wire.
 
-        Before the decoder makes a list, it checks that the announced count times this size is
-        really there.
+        The decoder uses it before it makes a list: the frame must still have at least the announced
+        number of elements times this size.
         """
         if (struct_class := as_struct(wire)) is not None:
             present = [
@@ -151,7 +155,9 @@ class _Source:
 
 
 class _DecoderSource(_Source):
-    """The source of `def decode(b, p)`: b is the buffer, p the position, end its length."""
+    """Generates the source of `def decode(b, p)`. There b is the buffer, p the position, end its
+    length.
+    """
 
     def write(self) -> None:
         with self.block("def decode(b, p):"):
@@ -191,10 +197,10 @@ class _DecoderSource(_Source):
             self.tagged_fields(tagged, var, label)
 
     def tagged_fields(self, known: list[Field], var: str, label: str) -> None:
-        """Read the tagged fields.
+        """Generate the code that reads the tagged fields of a struct.
 
-        As in Kafka, the size of a known field is ignored, because the value itself says where it
-        ends.
+        As in Kafka, the size of a known field is ignored, because the decoder of its value finds
+        its end.
         """
         count = self.length("B", 0)
         with self.block(f"if {count}:"):
@@ -223,14 +229,15 @@ class _DecoderSource(_Source):
                     self.emit(f"p = {stop}")
 
     def length(self, letter: str, less: int = 1) -> str:
-        """Read a length, and flush the run.
+        """Generate the code that reads a length, and return the name of its variable.
 
-        In an inflexible version the length is a fixed number of format `letter`, read together with
-        the run. In a flexible version it is an unsigned varint of length + `less`.
+        The waiting fields of fixed size are read before it. In an inflexible version the length is
+        a number with the `struct` format `letter`, read in the same call as these fields. In a
+        flexible version it is an unsigned varint of length + `less`.
 
-        In Java that varint is an int: above 2³¹ it is negative, and so is the length. Like −1, such
-        a length means null. Exactly 2³¹ wraps to the largest int in Java when 1 is subtracted. Here
-        it keeps its value, which is more than any frame can hold.
+        In Java that varint is an int: a value above 2³¹ is negative there, and so is the length.
+        Like −1, such a length means null. Exactly 2³¹ becomes the largest int in Java when 1 is
+        subtracted. Here it keeps its value; both lengths are larger than any frame.
         """
         name = self.fresh("n")
         if not self.flexible:
@@ -323,9 +330,9 @@ class _DecoderSource(_Source):
 
 
 class _EncoderSource(_Source):
-    """The source of `def encode(o)`, which collects pieces of bytes in a list and joins them.
+    """Generates the source of `def encode(o)`, which collects bytes in a list and joins them.
 
-    Records end the current list and become a part of their own.
+    A `records` field ends the current list and becomes a part of its own.
     """
 
     def write(self) -> None:
@@ -377,16 +384,16 @@ class _EncoderSource(_Source):
             self.add_to_run("0", "B")
 
     def nullability(self, field: Field) -> bool | None:
-        """Return whether this version allows null; None if no version does.
+        """Return whether this version of the field allows null; None if no version does.
 
-        With None the source needs no test.
+        If the result is None, the generated source has no test for null.
         """
         return field.nullable.has(self.version) or (
             None if field.nullable.lowest > field.nullable.highest else False
         )
 
     def differs(self, field: Field, value: str) -> str:
-        """Return an expression that is true if `value` differs from the field's default."""
+        """Return a Python expression that is true if `value` differs from the field's default."""
         if (struct_class := as_struct(field.wire)) is not None:
             return " or ".join(
                 self.differs(inner, f"{value}.{inner.name}") for inner in struct_class.FIELDS
@@ -420,10 +427,11 @@ class _EncoderSource(_Source):
             self.emit(f"{self.put}(b''.join({section}))")
 
     def length(self, expression: str, letter: str) -> None:
-        """Write a length, and flush the run.
+        """Generate the code that writes a length, after the waiting fields of fixed size.
 
-        In an inflexible version it is a fixed number of format `letter`, written together with the
-        run. In a flexible version it is an unsigned varint of length + 1.
+        In an inflexible version the length is a number with the `struct` format `letter`, written
+        in the same call as these fields. In a flexible version it is an unsigned varint of length +
+        1.
         """
         if not self.flexible:
             self.add_to_run(expression, letter)
@@ -454,10 +462,10 @@ class _EncoderSource(_Source):
     def null_or(
         self, value: str, nullable: bool | None, label: str, when_null: str, otherwise: str
     ) -> None:
-        """Emit `otherwise`, with a test for None in front of it.
+        """Generate the code `otherwise`, preceded by a test whether the value is None.
 
-        For None the source runs `when_null`, or raises an error if this version allows no null. If
-        no version of the field allows null, there is no test.
+        For None the generated source runs `when_null`, or raises an error if this version does not
+        allow null. If no version allows null, there is no test.
         """
         if nullable is None:
             self.emit(otherwise)
@@ -533,36 +541,40 @@ def _encoder(message: StructMeta, version: int, flexible: bool) -> _Source:
 
 
 def decoder_source(message: StructMeta, version: int, flexible: bool) -> str:
-    """Return the source text of the decoder, for a human to read."""
+    """Return the source text of the decoder, for people who want to read it."""
     return _decoder(message, version, flexible).text()
 
 
 def encoder_source(message: StructMeta, version: int, flexible: bool) -> str:
-    """Return the source text of the encoder, for a human to read."""
+    """Return the source text of the encoder, for people who want to read it."""
     return _encoder(message, version, flexible).text()
 
 
 def compile_decoder(message: StructMeta, version: int, flexible: bool) -> Decoder:
-    """Compile the function `decode(buffer, offset)`, which returns the message. About 1 ms.
+    """Compile and return the function `decode(buffer, offset)`, which returns the message.
 
-    The function may raise ProtocolError, and also struct.error or IndexError where the bytes end.
+    Compiling takes about 1 ms. The function may raise ProtocolError. If the bytes end too early, it
+    may also raise struct.error or IndexError.
     """
     decoder: Decoder = _compile(_decoder(message, version, flexible), "decode")
     return decoder
 
 
 def compile_encoder(message: StructMeta, version: int, flexible: bool) -> Encoder:
-    """Compile the function `encode(message)`, which returns the parts. About 1 ms.
+    """Compile and return the function `encode(message)`, which returns the parts of the bytes.
 
-    The function may raise what `Message.encode_parts` names, and also struct.error where a number
-    does not fit.
+    Compiling takes about 1 ms. The function may raise the errors of `Message.encode_parts`, and
+    also struct.error if a number does not fit its type.
     """
     encoder: Encoder = _compile(_encoder(message, version, flexible), "encode")
     return encoder
 
 
 def compile_init(struct_class: StructMeta) -> Callable[..., None]:
-    """Compile the constructor, which takes keywords only; each has its field's default."""
+    """Compile and return the constructor of a struct class.
+
+    It takes only keyword arguments. Each has the default of its field.
+    """
     source = _Source(struct_class, 0, False)
     shared = {
         field.name

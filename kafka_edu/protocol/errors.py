@@ -1,6 +1,6 @@
-"""The errors that the generated codecs raise, each with its message.
+"""Make the errors that the generated codecs raise, each with its message.
 
-`label` is the path of the field, for example `FetchRequest.topics.partitions`.
+`label` is the path of the field in its message, for example `FetchRequest.topics.partitions`.
 """
 
 from kafka_edu.common.errors import Errors, KafkaException

@@ -1,4 +1,6 @@
-"""Fields of a message, and the metaclass that turns a class body into a schema (see `schema`)."""
+"""The fields of a message, and the metaclass that turns a class body into a schema (see
+`schema`).
+"""
 
 from typing import Any, Final, NamedTuple, TypeVar, dataclass_transform, overload
 
@@ -10,14 +12,16 @@ HIGHEST: Final = 0x7FFF
 
 
 class Versions(NamedTuple):
-    """A range of versions, both ends included; empty if `lowest > highest`."""
+    """A range of versions, from `lowest` to `highest` with both ends; empty if `lowest >
+    highest`.
+    """
 
     lowest: int
     highest: int
 
     @classmethod
     def parse(cls, text: str) -> "Versions":
-        """Parse `3+`, `0-2`, `0` or `none`."""
+        """Parse a text such as `3+`, `0-2`, `0` or `none`."""
         if text == "none":
             return NO_VERSIONS
         low, dash, high = text.partition("-")
@@ -40,7 +44,7 @@ NO_VERSIONS: Final = Versions(0, -1)
 
 
 Wire = WireType[Any] | type[Any]
-"""A primitive type, an array, or a struct class."""
+"""The type of a field on the wire: a primitive type, an array, or a struct class."""
 
 
 class Field(NamedTuple):
@@ -51,9 +55,9 @@ class Field(NamedTuple):
     versions: Versions
     nullable: Versions
     tag: int | None
-    """The tag of an optional field; None for a field with a fixed place.
+    """The tag of a tagged field; None for a field with a fixed place in the message.
 
-    A tagged field is written by its tag in every version that has the field.
+    A tagged field is written with its tag in every version that has the field.
     """
     ignorable: bool
     default: object
@@ -61,14 +65,13 @@ class Field(NamedTuple):
 
     @property
     def struct(self) -> "StructMeta | None":
-        """The struct class of this field or of its elements; None for primitive types."""
+        """The struct class of this field or of its elements; None if it is a primitive type."""
         return as_struct(self.wire.of if isinstance(self.wire, ArrayType) else self.wire)
 
     def fresh_default(self) -> object:
-        """Return the default, as a new object if it can be changed.
+        """Return the default value. If it can be changed (a list or a struct), return a new object.
 
-        Lists and structs belong to one message, which may change them. Two messages must not share
-        one.
+        Two messages must not share such an object, because each may change its own.
         """
         if isinstance(self.wire, type):
             return self.wire()
@@ -80,7 +83,9 @@ class Field(NamedTuple):
 
 
 class _Unset:
-    """A marker: the declaration gives no default, so the type's own default is used."""
+    """The type of a marker for a declaration without a default. Then the default of the wire type
+    is used.
+    """
 
 
 _UNSET: Final = _Unset()
@@ -107,8 +112,8 @@ def field(
     ignorable: bool = ...,
     tag: int | None = ...,
 ) -> T | None: ...
-# The types are Any because type checkers must see the value's type where the metaclass finds a
-# Field. dataclasses.field does the same.
+# The types here are Any for the sake of type checkers: they must see the type of the value, but the
+# metaclass must find a Field. dataclasses.field does the same.
 def field(
     wire: Any,
     versions: str,
@@ -119,10 +124,10 @@ def field(
     ignorable: bool = False,
     tag: int | None = None,
 ) -> Any:
-    """Declare a field.
+    """Declare a field of a message class.
 
-    Without `default` the field has its type's own: 0, False, "", [], a struct of defaults, and b""
-    for records.
+    Without `default` the field has the default of its type: 0, False, "", [], a struct with its own
+    defaults, and b"" for records.
     """
     if default is _UNSET:
         default = None if isinstance(wire, type) else wire.default

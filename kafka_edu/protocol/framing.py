@@ -1,10 +1,10 @@
 """Split a stream of bytes into frames (Kafka: NetworkReceive.java).
 
-A frame is an int32 size, followed by that many bytes. A stranger announces the size, so we do not
-trust it: nothing is allocated in advance, and memory grows only with bytes that arrived. A frame
-that lies whole in the bytes given to one call of `feed` is copied once. A frame that arrives in
-pieces grows in one buffer. `BytesIO` hands that buffer over as the frame, so a frame of 100 MB
-never needs 200 MB.
+A frame is an int32 size, followed by that many bytes. The sender may be malicious, so the announced
+size is not trusted: no memory is allocated in advance, only for bytes that have arrived. A frame
+that is complete in the bytes of one `feed` call is copied once. A frame that arrives in pieces is
+collected in one `BytesIO` buffer. That buffer itself becomes the frame, so a frame of 100 MB never
+needs 200 MB.
 """
 
 from collections.abc import Callable
@@ -17,7 +17,7 @@ class InvalidReceive(ProtocolError):
     """A frame's size is not positive, or it is above the maximum.
 
     The rest of the stream cannot be split into frames, so the connection must be closed. `frames`
-    are the frames that were complete before; `prefix` is the four bytes of the size.
+    are the complete frames before it; `prefix` has the four bytes of the wrong size.
     """
 
     def __init__(self, message: str, frames: list[bytes], prefix: bytes) -> None:
@@ -27,13 +27,13 @@ class InvalidReceive(ProtocolError):
 
 
 class FrameReceiver:
-    """The receiving half of one connection, without the connection itself (sans-IO)."""
+    """Collects the received bytes of one connection into frames. It does no I/O itself."""
 
     def __init__(self, max_size: int, allocate: Callable[[int], bool] | None = None) -> None:
         """Start with an empty stream.
 
-        `allocate` is called with the size of each frame before the frame is begun. If it returns
-        False, `held` is set and nothing more is taken.
+        `allocate` is called with the size of each frame before its bytes are collected. If it
+        returns False, `held` is set, and no more bytes are taken.
         """
         self.max_size = max_size
         """The largest size of a frame that is accepted, in bytes (socket.request.max.bytes)."""
@@ -54,19 +54,20 @@ class FrameReceiver:
 
     @property
     def between_frames(self) -> bool:
-        """Whether every frame that was begun is complete."""
+        """Whether the bytes so far end exactly at the end of a frame."""
         return not self._missing and not self._size
 
     @property
     def buffered(self) -> int:
-        """The number of bytes kept for a frame that is not complete. O(1)."""
+        """The number of bytes that are kept for a frame that is not complete yet. O(1)."""
         return len(self._size) + self._partial.tell()
 
     def feed(self, data: memoryview) -> list[bytes]:
-        """Take `data` and return the frames that it completes, in order and without their sizes.
+        """Take the received bytes, and return the frames that are now complete, without their
+        sizes.
 
-        The receiver copies what it keeps of `data`. O(len(data)). Raises InvalidReceive at the
-        first bad size.
+        The frames are in order. Bytes of an incomplete frame are copied and kept. O(len(data)).
+        Raises InvalidReceive at the first invalid size.
         """
         frames: list[bytes] = []
         position = 0
@@ -108,7 +109,10 @@ class FrameReceiver:
         return frames
 
     def _continue_frame(self, data: memoryview, position: int, frames: list[bytes]) -> int:
-        """Take what `data` holds of the begun frame; return the position after it."""
+        """Take the bytes of `data` from `position` on that belong to the begun frame.
+
+        Return the position behind them. A frame that is now complete is added to `frames`.
+        """
         piece = data[position : position + self._missing]
         self._partial.write(piece)
         self._missing -= len(piece)

@@ -1,4 +1,4 @@
-"""Request and response headers, and whole frames.
+"""Encode and decode request headers, response headers and whole frames.
 
 (Spec P2; Kafka: RequestHeader.java, ResponseHeader.java; book §6.1.)
 
@@ -6,11 +6,11 @@
               · [string client id] · [tagged fields] · body
     response  int32 size · int32 correlation id · [tagged fields] · body
 
-Request header 0 has no client id; only ControlledShutdown v0 uses it. Request header 1 has one.
-Request header 2, of flexible versions, has tagged fields after the client id. The client id keeps
-its int16 length there, so that a broker can read it before it knows the version.
+Request header 0 has no client id; only ControlledShutdown v0 uses it. Request header 1 has a client
+id. Request header 2, for flexible versions, has tagged fields after the client id. Even in header 2
+the client id has an int16 length, so that a broker can read it before it knows the version.
 
-Response header 1, of flexible versions, has tagged fields. ApiVersions always uses response header
+Response header 1, for flexible versions, has tagged fields. ApiVersions always uses response header
 0, because its client does not know yet which versions the broker supports.
 """
 
@@ -40,7 +40,7 @@ _KEYS: Final[dict[int, ApiKey]] = {int(key): key for key in ApiKey}
 
 
 class RequestHeader(NamedTuple):
-    """The header of a request. The client chooses `api_version`, so it may be unknown to us."""
+    """The header of a request. `api_version` may be any number, because the client chooses it."""
 
     api_key: int
     api_version: int
@@ -51,8 +51,8 @@ class RequestHeader(NamedTuple):
 def request_header_version(key: ApiKey, version: int) -> int:
     """Return the version of the request header: 0, 1 or 2.
 
-    An unknown version counts as the latest one, so that the error response has the right
-    correlation id.
+    An unknown version of a request counts as its latest version. Then the correlation id can be
+    read, and the error response has the right one.
     """
     if key is ApiKey.CONTROLLED_SHUTDOWN and version == 0:
         return 0
@@ -65,11 +65,11 @@ def response_header_version(key: ApiKey, version: int) -> int:
 
 
 def decode_request_header(frame: ReadBuffer) -> tuple[RequestHeader, int]:
-    """Return the header of a frame (without its size) and the offset of the body.
+    """Return the header of a frame (without its size), and the offset where the body begins.
 
     The caller must check whether the version is served. As in Kafka, any negative length of the
-    client id means null, and its bytes need not be valid UTF-8. Raises ProtocolError for an unknown
-    key and for bytes that end early; the connection must then be closed.
+    client id means null, and the client id need not be valid UTF-8. Raises ProtocolError for an
+    unknown key, and if the bytes end too early. The connection must then be closed.
     """
     if len(frame) < 8:
         raise ProtocolError(f"a frame of {len(frame)} bytes is too short for a request header")
@@ -100,7 +100,7 @@ def decode_request_header(frame: ReadBuffer) -> tuple[RequestHeader, int]:
 
 def _skip_header_tags(frame: ReadBuffer, position: int) -> int:
     count, position = read_unsigned_varint(frame, position)
-    if count > MAX_INT:  # negative in Java: no tags
+    if count > MAX_INT:  # negative in Java, so there are no tags
         return position
     return skip_tagged_fields(frame, position, count) if count else position
 
@@ -108,9 +108,10 @@ def _skip_header_tags(frame: ReadBuffer, position: int) -> int:
 def encode_request(
     request: Message, version: int, correlation_id: int, client_id: str | None
 ) -> list[Part]:
-    """Encode a whole frame with its size.
+    """Encode a request as a whole frame with its size and header.
 
-    Records stay parts of their own, uncopied. Raises the same errors as `Message.encode_parts`.
+    Records are not copied: they stay parts of their own. Raises the same errors as
+    `Message.encode_parts`.
     """
     key = request.KEY
     if key is None:
@@ -138,11 +139,11 @@ def encode_request(
 def encode_response(
     api_key: int, version: int, correlation_id: int, response: Message
 ) -> list[Part]:
-    """Encode a whole frame with its size.
+    """Encode a response as a whole frame with its size and header.
 
-    Records stay parts of their own; a FileRegion is sent by sendfile. `api_key` and `version` are
-    those of the request. A request for an unknown version of ApiVersions is answered in version 0.
-    Raises the same errors as `Message.encode_parts`.
+    `api_key` and `version` are those of the request. If that is an ApiVersions request of an
+    unknown version, the response has version 0. Records are not copied: they stay parts of their
+    own, and a FileRegion is sent by sendfile. Raises the same errors as `Message.encode_parts`.
     """
     parts = response.encode_parts(version)
     body = sum(map(part_size, parts))
@@ -152,10 +153,10 @@ def encode_response(
 
 
 def _with_head(head: bytes, parts: list[Part]) -> list[Part]:
-    """Put the header before the body.
+    """Put the header in front of the body's parts.
 
-    The first part of a body is always bytes, so the header joins it and the number of parts stays
-    the same.
+    The first part of a body is normally bytes. The header is joined to it, so the number of parts
+    stays the same.
     """
     first = parts[0]
     if isinstance(first, bytes):
@@ -166,11 +167,11 @@ def _with_head(head: bytes, parts: list[Part]) -> list[Part]:
 
 
 def decode_response(request_api_key: int, version: int, frame: ReadBuffer) -> tuple[int, Message]:
-    """Decode a response frame (without its size); return its correlation id and the message.
+    """Decode a response frame (without its size). Return its correlation id and the message.
 
-    The api key and version are those of the request that it answers. An ApiVersions response of
-    version 1 or more is read as version 0 if it says UNSUPPORTED_VERSION: the broker did not know
-    the version. Raises ProtocolError.
+    The api key and version are those of the request. If an ApiVersions response says
+    UNSUPPORTED_VERSION, it is read as version 0, because the broker did not know the version of the
+    request. Raises ProtocolError.
     """
     if len(frame) < 4:
         raise ProtocolError(f"a frame of {len(frame)} bytes is too short for a response header")

@@ -1,11 +1,12 @@
-"""Convert messages to JSON that a human can read and edit, and back, with checks.
+"""Convert messages to JSON that people can read and edit, and convert such JSON back with checks.
 
-Every field has the name that it has in the schema:
+The keys are the names of the fields in the schema:
 
     to_json(MetadataResponseBroker(node_id=1, host="h", port=9092))
     →  {"node_id": 1, "host": "h", "port": 9092, "rack": null}
 
-Recordings of wire traffic use this form. Messages that carry bytes or records have no such form.
+Recordings of wire traffic use this form. Messages with `bytes` or `records` fields cannot be
+converted.
 """
 
 from typing import TypeVar
@@ -20,16 +21,16 @@ Json = str | int | float | bool | list["Json"] | dict[str, "Json"] | None
 
 
 class MessageJsonError(ValueError):
-    """The JSON does not describe that message.
+    """The JSON does not fit the message class.
 
-    The text names the place, for example `topics[2].partitions[0].leader_id`.
+    The text names the faulty place, for example `topics[2].partitions[0].leader_id`.
     """
 
 
 def to_json(struct: Struct) -> dict[str, Json]:
-    """Return every field, in the order of the schema.
+    """Return a JSON object with every field, in the order of the schema.
 
-    Raises TypeError for a field whose type has no JSON form.
+    Raises TypeError for a field of type `bytes` or `records`.
     """
     return {
         field.name: _value_to_json(getattr(struct, field.name)) for field in type(struct).FIELDS
@@ -51,10 +52,10 @@ def _value_to_json(value: object) -> Json:
 
 
 def from_json(cls: type[S], document: object, where: str = "") -> S:
-    """Return the struct of class `cls` that `document` describes.
+    """Return the struct of class `cls` that the JSON `document` describes.
 
-    A missing field gets its default; a field that the schema does not have is an error. The values
-    are checked against their wire types only when the message is encoded. Raises MessageJsonError.
+    A missing field gets its default. A field that the schema does not have is an error. Whether a
+    value fits its wire type is checked only when the message is encoded. Raises MessageJsonError.
     """
     if not isinstance(document, dict):
         raise MessageJsonError(

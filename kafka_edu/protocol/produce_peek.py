@@ -1,7 +1,7 @@
-"""Look into a request's first bytes: is it a Produce request that wants a response?
+"""Find out from a request's first bytes whether it is a Produce request that expects a response.
 
-The network layer needs to know this before the request is decoded. It decides whether the request
-may start while another Produce of the same connection still waits (`KafkaChannel`).
+The network layer must know this before the request is decoded. Depending on it, the request may
+start or not while another Produce of the same connection is still waiting (`KafkaChannel`).
 """
 
 from typing import Final
@@ -10,14 +10,14 @@ from kafka_edu.protocol.api_keys import ApiKey
 from kafka_edu.protocol.headers import decode_request_header
 from kafka_edu.protocol.types import ProtocolError, ReadBuffer, read_unsigned_varint
 
-#: The first version of Produce that has a transactional id in front of acks.
+#: The first version of Produce in which a transactional id comes before acks.
 _WITH_TRANSACTIONAL_ID: Final = 3
 
 
 def is_acknowledged_produce(frame: ReadBuffer) -> bool:
-    """Return whether this frame is a Produce request with acks 1 or -1.
+    """Return whether this frame is a Produce request with acks 1 or -1. O(1).
 
-    `frame` is a request without its size. Bytes that cannot be read count as "no". O(1).
+    `frame` is a request without its size. If its bytes cannot be read, the result is False.
     """
     if len(frame) < 2 or frame[0] or frame[1] != ApiKey.PRODUCE:
         return False

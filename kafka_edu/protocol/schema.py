@@ -1,4 +1,4 @@
-"""Message classes, each of which is its own schema.
+"""The base classes of messages. The fields declared in a message class are its schema.
 
 (Kafka: the JSON files of its message generator; KIP-482.) Each message is declared once:
 
@@ -10,16 +10,16 @@
         replica_id: int = field(Int32, "0+", "…")
         topics: list[FetchTopic] = field(Array(FetchTopic), "0+", "…")
 
-For mypy this is a class with a keyword constructor, and the annotations are checked against the
-wire types. `codegen` reads `FIELDS` and generates a decoder and an encoder for each version when
-that version is first used. The docs and the tests read `FIELDS` as well.
+For mypy such a class has a constructor with keyword arguments, and the annotations are checked
+against the wire types. `codegen` reads `FIELDS` and generates a decoder and an encoder for each
+version when that version is first used. The docs and the tests read `FIELDS` as well.
 
 Each field states the versions that have it on the wire, and the versions in which it may be null.
-Fields are written in the order of declaration. A field with a `tag` is optional: it is written
-after the others, with tag and size, and only if it differs from its default.
+Fields are written in the order of declaration. A field with a `tag` is optional: it is written only
+if it differs from its default, and then after the other fields, with its tag and size.
 
-Encoding fails if a field is set that the version lacks, because the receiver would not learn what
-the sender meant. A field that is `ignorable` is left out instead.
+If a field is set that the version does not have, encoding fails, because the receiver would not get
+the value. If the field is `ignorable`, it is left out instead.
 """
 
 from collections.abc import Iterator
@@ -34,10 +34,10 @@ from kafka_edu.protocol.types import ProtocolError, ReadBuffer
 
 
 class Struct(metaclass=StructMeta):
-    """A part of a message: mutable, compared by value, not hashable.
+    """A message or a part of one. It can be changed, is compared by value, and is not hashable.
 
-    The constructor takes keywords; a field that is left out gets its default. Like the codecs, the
-    constructor is generated at the first call.
+    The constructor takes keyword arguments, and a missing one gets the default of its field. Like
+    the codecs, the constructor is generated at the first call.
     """
 
     def __init__(
@@ -72,8 +72,8 @@ def _shown(value: object) -> str:
 class Message(Struct):
     """A whole request or response, or a value that is stored in one of Kafka's own topics.
 
-    `version` must be in VALID. The code that takes it from the wire checks it first; a missing
-    check shows up here as a ValueError.
+    In all methods `version` must be one of VALID. If it comes from the wire, the caller must check
+    it first; else the methods raise ValueError.
     """
 
     KEY: ClassVar[ApiKey | None]
@@ -93,11 +93,12 @@ class Message(Struct):
 
     @classmethod
     def decode(cls, buffer: ReadBuffer, version: int, offset: int = 0) -> Self:
-        """Decode one message that begins at `offset`; as in Kafka, bytes after its end are ignored.
+        """Decode one message that begins at `offset`. As in Kafka, bytes after its end are ignored.
 
-        The `records` fields are views of `buffer`, which must not change. Raises ProtocolError for
-        bytes that are not such a message. O(bytes). An announced count is checked against the bytes
-        that are there, so that the memory used stays in proportion to the frame.
+        The `records` fields are views of `buffer`, which must not change. O(bytes). Raises
+        ProtocolError if the bytes are not such a message. Before an array is decoded, its announced
+        count is compared with the bytes that are left, so the memory used stays in proportion to
+        the frame.
         """
         decoder = cls._DECODERS.get(version)
         if decoder is None:
@@ -111,11 +112,11 @@ class Message(Struct):
         return message
 
     def encode_parts(self, version: int) -> list[Part]:
-        """Encode the message for the wire, without its header.
+        """Encode the message for the wire, without a header. Return the bytes in parts.
 
-        Each `records` field becomes a part of its own: the same object, uncopied. The first part is
+        Each `records` field is a part of its own: the same object, not copied. The first part is
         always bytes. Raises KafkaException(UNSUPPORTED_VERSION) if a field is set that this version
-        lacks, and ProtocolError if a value does not fit its type.
+        does not have, and ProtocolError if a value does not fit its type.
         """
         encoder = self._ENCODERS.get(version)
         if encoder is None:
@@ -128,7 +129,7 @@ class Message(Struct):
             ) from None
 
     def encode(self, version: int) -> bytes:
-        """Encode the message as one piece of bytes; records that lie in a file are read."""
+        """Encode the message as one bytes object. Records in a file are read from the file."""
         parts = self.encode_parts(version)
         first = parts[0]
         if len(parts) == 1 and isinstance(first, bytes):
@@ -153,13 +154,13 @@ class Message(Struct):
 
     @classmethod
     def check_version(cls, version: int) -> None:
-        """Raise ValueError if the message has no such version."""
+        """Raise ValueError if the message class does not have this version."""
         if not cls.VALID.has(version):
             raise ValueError(f"{cls.__name__} has versions {cls.VALID}, not {version}")
 
 
 def structs_of(message: StructMeta) -> Iterator[StructMeta]:
-    """Return the struct classes below `message`, each once, in the order of declaration."""
+    """Yield the struct classes used in `message`, each once, in the order of declaration."""
     seen: dict[StructMeta, None] = {}
 
     def walk(struct: StructMeta) -> None:

@@ -1,8 +1,8 @@
 """Hide the secrets of a message before its bytes are stored.
 
-These are secrets: the bytes that SASL exchanges, SCRAM credentials, the HMACs of delegation tokens,
-and the values of configs, some of which are passwords. A secret is replaced by as many `*`, so that
-every other byte keeps its place. If a message cannot be read, its whole body is hidden.
+Secrets are the bytes of SASL messages, SCRAM credentials, the HMACs of delegation tokens, and the
+values of some configs, such as passwords. Each byte of a secret is replaced by `*`, so that all
+other bytes keep their places. If a message cannot be decoded, its whole body is replaced.
 """
 
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ from kafka_edu.protocol.messages import REGISTRY
 from kafka_edu.protocol.schema import Struct
 from kafka_edu.protocol.types import ProtocolError
 
-#: API → the fields that are secret, wherever in its request or response they stand.
+#: API → the names of the secret fields, at any depth of its request and response.
 SECRET_FIELDS: Final[Mapping[ApiKey, frozenset[str]]] = {
     ApiKey.SASL_AUTHENTICATE: frozenset({"auth_bytes"}),
     ApiKey.CREATE_DELEGATION_TOKEN: frozenset({"hmac"}),
@@ -26,7 +26,7 @@ SECRET_FIELDS: Final[Mapping[ApiKey, frozenset[str]]] = {
     ApiKey.INCREMENTAL_ALTER_CONFIGS: frozenset({"value"}),
     ApiKey.CREATE_TOPICS: frozenset({"value"}),
 }
-#: In these APIs `value` is a secret only if the config's name says so.
+#: The APIs in which a `value` is secret only if the name of its config says so.
 _CONFIG_APIS: Final = frozenset(
     {
         ApiKey.DESCRIBE_CONFIGS,
@@ -47,14 +47,14 @@ _SECRET_WORDS: Final = (
 
 
 def is_secret_config(name: str) -> bool:
-    """Return whether the name of a config says that its value is a secret."""
+    """Return whether the value of the config with this name is secret."""
     return any(word in name.lower() for word in _SECRET_WORDS)
 
 
 def without_secrets(
     key: ApiKey, version: int, frame: bytes, body_offset: int, *, is_response: bool
 ) -> tuple[bytes, tuple[str, ...]]:
-    """Return the frame with its secrets hidden, and the names of the hidden fields."""
+    """Return the frame with its secrets replaced by `*`, and the names of the replaced fields."""
     secret = SECRET_FIELDS.get(key)
     if secret is None:
         return frame, ()
@@ -80,7 +80,9 @@ def _all_hidden(frame: bytes, body_offset: int) -> tuple[bytes, tuple[str, ...]]
 
 
 def _hide(struct: Struct, secret: frozenset[str], *, in_config: bool) -> set[str]:
-    """Replace the secrets below `struct`. Return the names of the fields."""
+    """Replace the secrets in `struct` and in all structs below it. Return the names of the
+    fields.
+    """
     hidden: set[str] = set()
     for field in type(struct).FIELDS:
         value = getattr(struct, field.name)

@@ -11,9 +11,9 @@
     records              as bytes: record batches, never parsed here and never copied
     array                int32 count, then elements     compact: unsigned varint of count + 1
 
-Null is length −1, or 0 in the compact form. The version decides which form is used (KIP-482), and
-the field decides whether null is allowed. So a `WireType` says only what a value is. `codegen`
-turns the types into code.
+Null is written as length −1, or as 0 in the compact form. Whether the compact form is used depends
+on the version (KIP-482), and whether null is allowed depends on the field. So a `WireType`
+describes only the value itself. `codegen` generates code from these types.
 """
 
 import uuid
@@ -33,14 +33,14 @@ MAX_INT: Final = 0x7FFF_FFFF
 
 
 class ProtocolError(ValueError):
-    """Bytes that are not a valid message, or a value that the wire cannot carry.
+    """The bytes are not a valid message, or a value cannot be written on the wire.
 
-    The connection that sent such bytes is closed.
+    A connection that sent such bytes is closed.
     """
 
 
 class WireType(Generic[T]):
-    """One type of the wire; `T` is the matching Python type."""
+    """One type of the wire; `T` is the Python type of its values."""
 
     def __init__(self, name: str, default: T) -> None:
         self.name = name
@@ -51,14 +51,16 @@ class WireType(Generic[T]):
 
 
 class FixedType(WireType[T]):
-    """A type of fixed size, read and written by `struct`, so that neighbours share one call."""
+    """A type of fixed size. `struct` reads or writes neighbouring fields of such types in one
+    call.
+    """
 
     def __init__(self, name: str, default: T, code: str, size: int) -> None:
         super().__init__(name, default)
         self.code = code
-        """The letter of this type in `struct`'s format."""
+        """The format letter of this type in `struct`."""
         self.size = size
-        """The size in bytes."""
+        """The size of a value in bytes."""
 
 
 class VaryingIntType(WireType[int]):
@@ -77,19 +79,19 @@ class StringType(WireType[str]):
 
 
 class BytesType(WireType[bytes]):
-    """Up to 2 GiB of bytes, copied out of the frame."""
+    """Up to 2 GiB of bytes. Decoding copies them out of the frame."""
 
 
 class RecordsType(WireType[Part]):
-    """Record batches.
+    """Record batches, which are not parsed here.
 
-    They are decoded to a `memoryview` of the frame. They are encoded as a part of their own, which
-    may lie in a file (zero copy).
+    Decoding returns a `memoryview` of the frame. When a message is encoded, they are a part of
+    their own, which may be in a file (zero copy).
     """
 
 
 class ArrayType(WireType[list[T]]):
-    """Any number of elements of one type; `of` may also be a struct class."""
+    """A list of elements of one type. `of` is the type of the elements, or a struct class."""
 
     def __init__(self, of: WireType[T] | type[T]) -> None:
         super().__init__(f"[]{of.__name__ if isinstance(of, type) else of.name}", [])
@@ -116,7 +118,7 @@ ReadBuffer = bytes | bytearray | memoryview
 
 
 def read_unsigned_varint(buffer: ReadBuffer, position: int) -> tuple[int, int]:
-    """Return the value at `position`, 0 to 2³² − 1, and the position after it.
+    """Return the value at `position` (0 to 2³² − 1), and the position after it.
 
     Raises ProtocolError if the varint is longer than 5 bytes or does not end.
     """
@@ -136,7 +138,7 @@ def read_unsigned_varint(buffer: ReadBuffer, position: int) -> tuple[int, int]:
 
 
 def read_varint(buffer: ReadBuffer, position: int) -> tuple[int, int]:
-    """Return the zigzag value at `position`, −2³¹ to 2³¹ − 1, and the position after it.
+    """Return the zigzag-encoded value at `position` (−2³¹ to 2³¹ − 1), and the position after it.
 
     Raises ProtocolError.
     """
@@ -145,7 +147,7 @@ def read_varint(buffer: ReadBuffer, position: int) -> tuple[int, int]:
 
 
 def read_varlong(buffer: ReadBuffer, position: int) -> tuple[int, int]:
-    """Return the zigzag value at `position`, −2⁶³ to 2⁶³ − 1, and the position after it.
+    """Return the zigzag-encoded value at `position` (−2⁶³ to 2⁶³ − 1), and the position after it.
 
     Raises ProtocolError.
     """
@@ -165,12 +167,13 @@ def read_varlong(buffer: ReadBuffer, position: int) -> tuple[int, int]:
         raise ProtocolError(f"the bytes end inside a varlong, at byte {position}") from None
 
 
-#: The unsigned varints of one byte, by value. Nearly every varint that is written is one of them.
+#: The unsigned varints 0 to 127, each of one byte: the index is the value. Nearly every varint that
+#: is written is one of them.
 ONE_BYTE: Final = tuple(bytes([value]) for value in range(128))
 
 
 def unsigned_varint(value: int) -> bytes:
-    """Encode `value`, 0 to 2⁶⁴ − 1, in 1 to 10 bytes. 300 → ac 02."""
+    """Encode `value` (0 to 2⁶⁴ − 1) in 1 to 10 bytes. Example: 300 → ac 02."""
     if value < 128:
         return ONE_BYTE[value]
     out = bytearray()
@@ -182,14 +185,14 @@ def unsigned_varint(value: int) -> bytes:
 
 
 def varint(value: int) -> bytes:
-    """Encode `value`, −2³¹ to 2³¹ − 1, in zigzag."""
+    """Encode `value` (−2³¹ to 2³¹ − 1) as a zigzag varint."""
     if not -0x8000_0000 <= value <= 0x7FFF_FFFF:
         raise ProtocolError(f"{value} does not fit into a varint")
     return unsigned_varint((value << 1) ^ (value >> 31))
 
 
 def varlong(value: int) -> bytes:
-    """Encode `value`, −2⁶³ to 2⁶³ − 1, in zigzag."""
+    """Encode `value` (−2⁶³ to 2⁶³ − 1) as a zigzag varint."""
     if not -0x8000_0000_0000_0000 <= value <= 0x7FFF_FFFF_FFFF_FFFF:
         raise ProtocolError(f"{value} does not fit into a varlong")
     return unsigned_varint((value << 1) ^ (value >> 63))
@@ -203,7 +206,7 @@ WRITE_VARYING: Final[dict[str, Callable[[int], bytes]]] = {"varint": varint, "va
 
 
 def skip_tagged_fields(buffer: ReadBuffer, position: int, count: int) -> int:
-    """Return the position after `count` tagged fields, all of them unknown here. O(count).
+    """Return the position after `count` tagged fields, none of which this version knows. O(count).
 
     As in Kafka, tags may repeat and may be in any order.
     """

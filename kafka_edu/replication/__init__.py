@@ -1,3 +1,3 @@
-"""Replication: one leader, followers that fetch from it, and the in-sync replicas that decide what
-is committed (spec R; book 001).
+"""Replication: one leader, followers that fetch from the leader, and the in-sync replicas, which
+decide what is committed (spec R; book 001).
 """

@@ -1,10 +1,10 @@
-"""Append records as leader, and wait for the followers with acks=all (Kafka:
+"""Append records as leader. With acks=all, wait for the followers (Kafka:
 ReplicaManager.appendRecords).
 
     append to each log → acks 0 or 1: answer now
                        → acks all: a DelayedProduce waits until the HW has passed, or time is up
 
-Hop before: apis/produce. Next hops: Partition, then DelayedProduce.
+Previous hop of a request: apis/produce. Next hops: Partition, then DelayedProduce.
 """
 
 from collections.abc import Callable
@@ -26,8 +26,8 @@ from kafka_edu.replication.delayed_produce import (
 from kafka_edu.replication.partition import Partition
 from kafka_edu.replication.partitions import Partitions
 
-#: Errors of a produce that come without the log start offset: the partition is unknown, or nobody
-#: has looked at the log yet (Kafka: appendToLocalLog).
+#: The produce errors whose response carries no log start offset (-1 instead): the partition is
+#: unknown, or the request was refused before the log was read (Kafka: appendToLocalLog).
 REFUSED_UNSEEN: Final = frozenset(
     {
         Errors.UNKNOWN_TOPIC_OR_PARTITION,
@@ -41,7 +41,9 @@ REFUSED_UNSEEN: Final = frozenset(
 
 
 class Append:
-    """The one way into a log for producers and for this broker's own coordinators."""
+    """Append records to logs as leader: the records of producers, and those of this broker's own
+    coordinators.
+    """
 
     def __init__(
         self,
@@ -64,13 +66,16 @@ class Append:
         on_failure: Callable[[Exception], None] | None = None,
         requester: Requester | None = None,
     ) -> None:
-        """Append each partition's records as leader. `respond` is called once: now, or when the ISR
-        has the records, or after `timeout_ms`.
+        """Append each partition's records as leader, and call `respond` once with the results.
 
-        Coordinators identify themselves by `origin`. `on_failure` is called if a bug raises an
-        exception while the request waits (DelayedOperation.fail). `requester` is the request, for
-        the display of waiting operations. With acks other than -1, 0 and 1 every partition gets
-        INVALID_REQUIRED_ACKS. An error of one partition does not affect the others.
+        With acks 0 or 1 `respond` is called at once. With acks=all (-1) it is called when the whole
+        ISR has the records, or after `timeout_ms`.
+
+        `origin` says whether a client or one of this broker's coordinators appends. `on_failure` is
+        called if a bug raises an exception while the request waits (DelayedOperation.fail).
+        `requester` is the request, for the display of waiting operations. With acks other than -1,
+        0 and 1 every partition gets INVALID_REQUIRED_ACKS. An error of one partition does not
+        affect the others.
         """
         if required_acks not in (-1, 0, 1):
             respond(
@@ -87,7 +92,7 @@ class Append:
                 self.purgatory.try_complete_else_watch(operation, tuple(results))
             else:
                 respond(results)
-        finally:  # also after a failure: other requests wait for what was appended
+        finally:  # even after a failure: requests may wait for the appended records
             for partition, advanced in appended:
                 partition.wake_after_append(advanced)
 
@@ -98,9 +103,10 @@ class Append:
         origin: AppendOrigin,
         appended: list[tuple[Partition, bool]],
     ) -> ProduceResults:
-        """Append, and return the answer for each partition.
+        """Append each partition's records, and return the result of each partition.
 
-        `appended` receives the partitions that were written, and whether the HW of each moved.
+        `appended` is filled with (partition, whether its HW moved) for every partition that was
+        written.
         """
         now_ms, wall_ms = self._time.hi_res_clock_ms(), self._time.milliseconds()
         results: ProduceResults = {}

@@ -1,5 +1,5 @@
-"""Put replication together for one broker: the parts that decide, the shells around them, and the
-periodic work (Kafka: ReplicaManager's constructor and startup).
+"""Build one broker's replication from its parts: the parts that decide, the shells that do the
+input and output for them, and the periodic work (Kafka: ReplicaManager's constructor and startup).
 """
 
 from collections.abc import Awaitable, Callable
@@ -29,7 +29,7 @@ from kafka_edu.trace.tracer import Tracer
 
 
 class Scheduler(Protocol):
-    """A runner of periodic work (KafkaScheduler)."""
+    """A scheduler that runs functions periodically (Kafka: KafkaScheduler)."""
 
     def schedule(
         self,
@@ -42,7 +42,7 @@ class Scheduler(Protocol):
 
 
 class Replication:
-    """Start and stop one broker's replication. Requests go to the parts in `replicas`."""
+    """Start and stop one broker's replication. Requests go directly to the parts in `replicas`."""
 
     def __init__(
         self,
@@ -57,9 +57,11 @@ class Replication:
         on_failure: OnFailure,
         trace: Tracer | None = None,
     ) -> None:
-        """`topic_config` returns a topic's log settings: the broker's, overridden by
-        /config/topics. It must not wait. `on_failure` is called with the name of a task that died
-        of a bug; it should stop the broker.
+        """Build all parts; `startup` starts their work.
+
+        `topic_config` returns a topic's log settings: those of the broker, overridden by
+        /config/topics. It must not wait. `on_failure` is called with the name of a task that ended
+        because of a bug; it should stop the broker.
         """
         self._config = config
         self._time = time
@@ -91,8 +93,8 @@ class Replication:
         ]
 
     async def startup(self, scheduler: Scheduler) -> None:
-        """Start the purgatories' reapers and the periodic work: ISR expiration, propagation of ISR
-        changes, HW checkpoints.
+        """Start the purgatories' reapers and the periodic work: shrinking ISRs, reporting changed
+        ISRs to the controller, and writing HW checkpoints.
         """
         for reaper in self._reapers:
             report_failure(reaper.start(), self._on_failure)
@@ -116,7 +118,7 @@ class Replication:
         )
 
     def resize_fetchers(self, num_replica_fetchers: int) -> None:
-        """Set num.replica.fetchers."""
+        """Set num.replica.fetchers: the number of fetchers for each leader."""
         followed = [partition for partition in self._partitions if not partition.is_leader]
         self.fetchers.resize(num_replica_fetchers, followed)
 
@@ -126,16 +128,16 @@ class Replication:
             self._trace(IsrChangesPropagated(partitions=tuple(map(str, told))))
 
     async def _checkpoint_high_watermarks(self) -> None:
-        """Write the high watermarks. A log dir that refuses goes offline."""
+        """Write the high watermarks. A log dir whose file cannot be written goes offline."""
         await self._checkpoints.write(self._partitions, self.log_manager.handle_log_dir_failure)
 
     def begin_shutdown(self) -> None:
-        """Follow no new partition from now on, because the broker is about to stop."""
+        """Follow no new partition from now on, because the broker will stop soon."""
         self.fetchers.begin_shutdown()
 
     async def shutdown(self) -> None:
-        """Stop fetching, stop waiting, and write the high watermarks. The scheduler must be stopped
-        before.
+        """Stop the fetchers, end the waiting requests, and write the high watermarks. Stop the
+        scheduler before this call.
         """
         await self.fetchers.shutdown()
         await self._isr_writer.shutdown()

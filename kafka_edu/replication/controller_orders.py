@@ -1,15 +1,15 @@
-"""Carry out the controller's requests: lead, follow, stop, update metadata (Kafka:
+"""Carry out the controller's requests: LeaderAndIsr, StopReplica and UpdateMetadata (Kafka:
 becomeLeaderOrFollower, stopReplicas and maybeUpdateMetadataCache of ReplicaManager).
 
-Two epochs fence stale requests (spec C8). The controller epoch: a whole request of an older
-controller gets STALE_CONTROLLER_EPOCH. The leader epoch of a partition: a change that is not newer
-than ours is ignored, with STALE_CONTROLLER_EPOCH for that partition (Kafka 2.0's own code for it).
-A LeaderAndIsr request creates the replicas that do not exist yet. Next hop: Partition, then the
-fetchers.
+Two epochs fence stale requests (spec C8). First, a request with an older controller epoch than the
+latest is refused as a whole with STALE_CONTROLLER_EPOCH. Second, if a partition's leader epoch in
+the request is not newer than this broker's, the broker ignores the change of that partition, and
+its error is STALE_CONTROLLER_EPOCH too, as in Kafka 2.0. A LeaderAndIsr request creates the
+replicas that do not exist yet. Next hop: Partition, then the fetchers.
 
-A request may name thousands of partitions. So roles change one partition at a time, in steps
-between which other requests are served, as between Kafka's threads. The caller holds the lock of
-role changes meanwhile, so that no other LeaderAndIsr or StopReplica comes in between.
+A request may name thousands of partitions. So the partitions change their roles one at a time, and
+the broker serves other requests between two of them. During all this the caller holds the lock of
+role changes, so no second LeaderAndIsr or StopReplica runs at the same time.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -49,13 +49,13 @@ from kafka_edu.trace.tracer import Tracer, because
 
 
 class Fetchers(Protocol):
-    """The fetchers of this broker's followers (ReplicaFetcherManager)."""
+    """The fetchers of the partitions that this broker follows (ReplicaFetcherManager)."""
 
     def add_fetcher_for_partitions(
         self, partitions: Sequence[Partition], live_leaders: Mapping[int, tuple[str, int]]
     ) -> None:
-        """Start to follow. `live_leaders` maps broker ids to host and port, from the controller's
-        request.
+        """Start to follow the partitions. `live_leaders` maps broker ids to (host, port), as the
+        controller's request lists them.
         """
         ...
 
@@ -65,17 +65,19 @@ class Fetchers(Protocol):
 
 
 class StoppedReplicas(NamedTuple):
-    """The outcome of a StopReplica request before any file is touched."""
+    """The result of a StopReplica request before any log is deleted."""
 
     error: Errors
     """The error of the whole request."""
     errors: dict[TopicPartition, Errors]
     deleted: list[TopicPartition]
-    """The replicas whose logs are to be deleted."""
+    """The partitions whose logs are still to be deleted."""
 
 
 class ControllerOrders:
-    """Owner of the highest controller epoch seen. Synchronous."""
+    """Carry out the controller's requests, and keep the highest controller epoch seen. Nothing
+    waits for I/O.
+    """
 
     def __init__(
         self,
@@ -90,9 +92,7 @@ class ControllerOrders:
         time: Time,
         trace: Tracer | None = None,
     ) -> None:
-        """`leads_more` is called with the partitions that this broker leads and did not lead
-        before.
-        """
+        """`leads_more` is called with the partitions whose leader this broker has newly become."""
         self._broker_id = broker_id
         self._partitions = partitions
         self._new_partition = new_partition
@@ -106,7 +106,9 @@ class ControllerOrders:
         self.controller_epoch = 0
 
     def _accept(self, request: str, controller_id: int, controller_epoch: int) -> bool:
-        """Return False for an older controller than the latest. A newer one becomes the latest."""
+        """Return False if the controller epoch is older than the latest. A newer epoch becomes the
+        latest.
+        """
         current = self.controller_epoch
         if controller_epoch < current:
             if self._trace:
@@ -132,7 +134,10 @@ class ControllerOrders:
         return True
 
     def maybe_update_metadata_cache(self, request: UpdateMetadataRequest) -> list[TopicPartition]:
-        """Return the partitions that were deleted. Raises STALE_CONTROLLER_EPOCH."""
+        """Update the metadata cache, and return the partitions that the request reports as deleted.
+
+        Raises STALE_CONTROLLER_EPOCH.
+        """
         if not self._accept("UpdateMetadata", request.controller_id, request.controller_epoch):
             raise KafkaException(Errors.STALE_CONTROLLER_EPOCH)
         return self._metadata_cache.update(request)
@@ -140,11 +145,12 @@ class ControllerOrders:
     def become_leader_or_follower(
         self, request: LeaderAndIsrRequest, version: int
     ) -> Steps[LeaderAndIsrResponse]:
-        """Become leader or follower of each partition. Each one gets its own error. Leaders come
-        first, then followers. O(partitions); it may pause after each.
+        """Become leader or follower of each partition, and return the response with an error for
+        each.
 
-        A log dir that fails during a pause takes its partitions offline, so that is looked at again
-        before each step.
+        First come the partitions to lead, then those to follow. O(partitions); it may pause after
+        each. A log dir may fail during a pause and take its partitions offline, so each step checks
+        again whether its partition is online.
         """
         if not self._accept("LeaderAndIsr", request.controller_id, request.controller_epoch):
             return LeaderAndIsrResponse(error_code=Errors.STALE_CONTROLLER_EPOCH)
@@ -186,7 +192,7 @@ class ControllerOrders:
         self._fetchers.add_fetcher_for_partitions(changed, leaders)
         self._fetchers.shutdown_idle_fetcher_threads()
         self._leadership.changed(elected, changed)
-        for tp in errors:  # a log dir that failed meanwhile took others with it
+        for tp in errors:  # a log dir may have failed meanwhile, with all its partitions
             if self._partitions.is_offline(tp):
                 errors[tp] = Errors.KAFKA_STORAGE_ERROR
         return _leader_and_isr_response(request, errors, version)
@@ -198,7 +204,7 @@ class ControllerOrders:
         controller_epoch: int,
         errors: dict[TopicPartition, Errors],
     ) -> bool:
-        """Become leader of one partition. Return whether this broker did not lead it before."""
+        """Become leader of one partition. Return True if another broker led it before."""
         tp = partition.topic_partition
         self._fetchers.remove_fetcher_for_partitions([tp])
         if self._partitions.is_offline(tp):
@@ -207,14 +213,16 @@ class ControllerOrders:
             return partition.make_leader(state, controller_epoch, self._time.hi_res_clock_ms())
         except (
             KafkaException
-        ) as failure:  # its place in the log could not be read, or its epoch not be written
+        ) as failure:  # the log could not be read, or the epoch could not be written
             errors[tp] = self._failed(tp, failure)
             return False
 
     def _follow(
         self, partition: Partition, state: LeaderAndIsrPartitionState, controller_epoch: int
     ) -> bool:
-        """Become follower of one partition. Return whether the fetcher must begin again."""
+        """Become follower of one partition. Return True if its fetcher must start again with
+        truncation.
+        """
         tp = partition.topic_partition
         if self._partitions.is_offline(tp) or not partition.make_follower(state, controller_epoch):
             return False
@@ -223,12 +231,15 @@ class ControllerOrders:
         return True
 
     def _online(self, partitions: list[Partition]) -> list[Partition]:
-        """Return those whose disk has not failed meanwhile."""
+        """Return the partitions that are still online, because their disk has not failed
+        meanwhile.
+        """
         return [p for p in partitions if not self._partitions.is_offline(p.topic_partition)]
 
     def new_logs(self, request: LeaderAndIsrRequest) -> list[NewLog]:
-        """Return the logs that the request needs and that do not exist yet, each with its topic's
-        settings. None for an older controller than the latest.
+        """Return the logs that must be created for the request, each with its topic's settings.
+
+        The list is empty if the request's controller is older than the latest.
         """
         if request.controller_epoch < self.controller_epoch:
             return []
@@ -239,8 +250,10 @@ class ControllerOrders:
         ]
 
     def logs_refused(self, failures: Mapping[TopicPartition, KafkaException]) -> None:
-        """Take partitions offline whose logs could not be created. They are refused later: a second
-        attempt would leave a second folder.
+        """Take partitions offline because their logs could not be created.
+
+        The LeaderAndIsr request that follows refuses them. A second attempt to create such a log
+        would leave a second folder.
         """
         for tp, failure in failures.items():
             self._partitions.storage_failed(tp, failure)
@@ -268,11 +281,12 @@ class ControllerOrders:
         )
 
     def stop_replicas(self, request: StopReplicaRequest, version: int) -> Steps[StoppedReplicas]:
-        """Stop fetching and serving. From v3 on each partition has its leader epoch, and an older
-        one is fenced. It may pause after each partition.
+        """Stop fetching and serving the partitions of the request. It may pause after each
+        partition.
 
-        The result names the logs to delete. A worker does that, and `stop_replica_response` gets
-        the logs that refused it.
+        From v3 on the request names a leader epoch for each partition, and an older epoch is
+        fenced. The result names the logs to delete. A worker deletes them, and then
+        `stop_replica_response` gets the logs that could not be deleted.
         """
         if not self._accept("StopReplica", request.controller_id, request.controller_epoch):
             return StoppedReplicas(Errors.STALE_CONTROLLER_EPOCH, {}, [])
@@ -292,8 +306,8 @@ class ControllerOrders:
     def stop_replica_response(
         self, stopped: StoppedReplicas, failures: Mapping[TopicPartition, KafkaException]
     ) -> StopReplicaResponse:
-        """Return the response. `failures` maps the partitions to the reason whose logs could not be
-        deleted.
+        """Return the response. `failures` has the partitions whose logs could not be deleted, and
+        why.
         """
         for tp, failure in failures.items():
             stopped.errors[tp] = self._failed(tp, failure)
@@ -344,8 +358,8 @@ class ControllerOrders:
 def _partition_states(
     request: LeaderAndIsrRequest,
 ) -> Iterable[tuple[TopicPartition, LeaderAndIsrPartitionState]]:
-    """Yield all partitions of the request: from the flat list of v0 and v1, or from the lists by
-    topic since v2.
+    """Yield all partitions of the request. v0 and v1 have one flat list; since v2 there is a list
+    for each topic.
     """
     for state in request.ungrouped_partition_states:
         yield TopicPartition(state.topic_name, state.partition_index), state
@@ -357,7 +371,7 @@ def _partition_states(
 def _leader_and_isr_response(
     request: LeaderAndIsrRequest, errors: dict[TopicPartition, Errors], version: int
 ) -> LeaderAndIsrResponse:
-    """Make the response. v5 lists errors by topic id, older versions by topic name."""
+    """Return the response. v5 lists errors by topic id, older versions list them by topic name."""
     if version < 5:
         return LeaderAndIsrResponse(
             partition_errors=[
@@ -382,7 +396,10 @@ def _leader_and_isr_response(
 def _stop_orders(
     request: StopReplicaRequest, version: int
 ) -> list[tuple[TopicPartition, int, bool]]:
-    """Return (partition, leader epoch or -1, delete) from any version of the request."""
+    """Return (partition, leader epoch, whether to delete its log) from a request of any version.
+
+    The leader epoch is -1 before v3.
+    """
     if version == 0:
         return [
             (TopicPartition(p.topic_name, p.partition_index), NO_EPOCH, request.delete_partitions)

@@ -1,4 +1,6 @@
-"""A DeleteRecords that waits for its followers (Kafka: DelayedDeleteRecords.scala; KIP-107)."""
+"""A DeleteRecords request that waits for the followers (Kafka: DelayedDeleteRecords.scala;
+KIP-107).
+"""
 
 from __future__ import annotations
 
@@ -18,17 +20,19 @@ INVALID_LOW_WATERMARK: Final = -1
 
 
 class DeleteRecordsStatus:
-    """One partition of the request: what is asked, and what is to be answered."""
+    """The state of one partition of the request: the required offset, and the result for the
+    response.
+    """
 
     __slots__ = ("error", "low_watermark", "pending", "required_offset")
 
     def __init__(self, error: Errors, required_offset: int, pending: bool) -> None:
         self.error = error
         self.required_offset = required_offset
-        """Where all live replicas shall start."""
+        """The offset at which the logs of all live replicas must start, or behind it."""
         self.pending = pending
         self.low_watermark = INVALID_LOW_WATERMARK
-        """Where they all start, at least; -1 if not known."""
+        """The least log start offset of the live replicas, for the response; -1 if not known."""
 
     @classmethod
     def failed(cls, error: Errors) -> DeleteRecordsStatus:
@@ -36,18 +40,24 @@ class DeleteRecordsStatus:
 
     @classmethod
     def waiting(cls, required_offset: int) -> DeleteRecordsStatus:
-        """REQUEST_TIMED_OUT, unless it completes in time."""
+        """Return the state of a partition that waits. Its error is REQUEST_TIMED_OUT until it is
+        done.
+        """
         return cls(Errors.REQUEST_TIMED_OUT, required_offset, True)
 
 
 class DelayedDeleteRecords(DelayedOperation):
-    """Done when for every partition the low watermark, the least log start of the leader and its
-    live followers, has reached the offset asked for.
+    """A DeleteRecords request that waits until the live replicas have deleted the records.
 
-    Or when waiting is of no use: not the leader any more, unknown by now, offline. Followers tell
-    their log start with each fetch; a dead follower does not count: it takes over the leader's log
-    start when it comes back. What still waits when the time is up gets REQUEST_TIMED_OUT, although
-    the leader's records are gone. Next hop: the handler's `respond`.
+    The low watermark is the least log start offset of the leader and its live followers. The
+    request is done when each partition's low watermark has reached the required offset. A partition
+    also stops waiting if this broker no longer leads it, does not know it any more, or has it
+    offline.
+
+    Followers report their log start with each fetch. A dead follower does not count: when it comes
+    back, it takes over the leader's log start. A partition that still waits when the time is up
+    gets REQUEST_TIMED_OUT, although the leader has deleted its records. Next hop: the handler's
+    `respond`.
     """
 
     __slots__ = ("_metadata_cache", "_partitions", "_respond", "_statuses")
@@ -71,7 +81,7 @@ class DelayedDeleteRecords(DelayedOperation):
         return f"delete records of {joined(self._statuses)}"
 
     def try_complete(self) -> bool:
-        """O(partitions × replicas)."""
+        """Complete the request if no partition waits any more. O(partitions × replicas)."""
         waiting = False
         for tp, status in self._statuses.items():
             if status.pending:
@@ -98,7 +108,9 @@ class DelayedDeleteRecords(DelayedOperation):
         self._respond(self._statuses)
 
     def ended_by(self, by: CompletedBy, key: Hashable | None) -> str:
-        """Return the error of the partition whose event it was, or what all replicas have done."""
+        """Return in words why the wait ended: a time-out, the error of the partition `key`, or
+        success.
+        """
         if by is not CompletedBy.EVENT:
             return by.value
         for tp, status in self._statuses.items():
@@ -107,7 +119,9 @@ class DelayedDeleteRecords(DelayedOperation):
         return "the last replica gave up the records"
 
     def why_waiting(self) -> tuple[Requirement, ...]:
-        """For each partition that waits: the offset that the low watermark must reach."""
+        """Return, for each partition that still waits, the offset that its low watermark must
+        reach.
+        """
         waits = []
         for tp, status in self._statuses.items():
             if status.pending:
@@ -121,5 +135,5 @@ class DelayedDeleteRecords(DelayedOperation):
                         )
                     )
                 except KafkaException:
-                    continue  # it will be told so when it looks again
+                    continue  # its next `try_complete` will find this error
         return tuple(waits)

@@ -23,19 +23,23 @@ LEADS_MORE: Final = "its leader leads more partitions"
 
 
 class DelayedFetch(DelayedOperation):
-    """Done when, counted without reading, `min_bytes` lie between the offsets asked for and the end
-    the reader may see.
+    """A fetch that waits until at least `min_bytes` can be sent.
 
-    The end is the LEO for a follower, the HW for a consumer (the LSO with read_committed). Sizes
-    come from positions in the segment, so all of it costs a subtraction a partition. Also done: (A)
-    not the leader any more; (B) unknown by now; (C) the offset lies on another segment than the
-    end, so it is far behind, or the log was truncated; (E) fenced by epoch; and a follower's fetch
-    whose leader leads more of the follower's partitions (`end_for_new_partitions`). Time up
-    (max_wait_ms) is no error: what there is, is sent. On completion the log is read a second time.
-    Watched under every partition of the request, and under its session, because a change of a
-    partition that the session had left out counts too. Looking through a session costs some 18 ns a
-    partition, so the list is used twice: the arrival's by the first `try_complete`, and that of a
-    `try_complete` by the read that follows. Next hop:
+    The bytes are counted without reading: from each fetch offset to the end that the reader may
+    see. That end is the LEO for a follower, the HW for a consumer, and the LSO with read_committed.
+    Each segment knows the byte position of these offsets, so one partition costs one subtraction.
+
+    The fetch also ends when one of its partitions (A) is no longer led by this broker, (B) is
+    unknown by now, (C) has its fetch offset on another segment than its end, because the reader is
+    far behind or the log was truncated, or (E) has a new leader epoch. A follower's fetch also ends
+    when its leader becomes leader of more of that follower's partitions (`end_for_new_partitions`).
+    When `max_wait_ms` is over, the fetch sends the records that there are; this is no error. On
+    completion the log is read a second time.
+
+    The fetch is watched under each of its partitions, and under its session, because a partition
+    that the session has left out may change too. Listing a session's changed partitions costs some
+    18 ns a partition, so each list is used twice: the list made on arrival also serves the first
+    `try_complete`, and the list of a `try_complete` also serves the read after it. Next hop:
     FetchApi._respond.
     """
 
@@ -67,11 +71,11 @@ class DelayedFetch(DelayedOperation):
         self._session = session
         self._starts = {tp: read.fetch_offset_metadata for tp, read in first_read}
         self._up_to_date = session is None or session.changed <= self._starts.keys()
-        """Whether `_infos` are all that has changed in the session."""
+        """Whether `_infos` lists every partition of the session that has changed."""
         self._partitions = partitions
         self._respond = respond
         self._ended_by = ENOUGH
-        """The result of the `try_complete` that completes it."""
+        """What completed the fetch, in words for the trace."""
 
     @property
     def label(self) -> str:
@@ -79,7 +83,7 @@ class DelayedFetch(DelayedOperation):
         return f"fetch {what} for {self._reader}"
 
     def _wanted(self) -> FetchInfos:
-        """Return what was asked for; in a session, what has changed by now."""
+        """Return the partitions of the fetch; in a session, those that have changed by now."""
         if self._session is None or self._up_to_date:
             return self._infos
         return self._session.infos()
@@ -87,25 +91,26 @@ class DelayedFetch(DelayedOperation):
     def _start_of(
         self, topic_partition: TopicPartition, wanted: PartitionFetch
     ) -> LogOffsetMetadata | None:
-        """Return where the reader stood at the first read. A partition that the session had left
-        out was read by an earlier fetch.
+        """Return the place of the fetch offset in the segments, as the first read found it.
+
+        If the session had left out the partition, an earlier fetch found the place.
         """
         return self._starts.get(topic_partition) or wanted.place
 
     @property
     def follower_id(self) -> int:
-        """Return the broker id of the follower that waits; negative if it is none."""
+        """Return the broker id of the follower that fetches; negative for a consumer or a tool."""
         return self._params.replica_id
 
     def reads(self, topic_partition: TopicPartition) -> bool:
-        """Return whether the fetch, or its session, names the partition. O(1) with a session."""
+        """Return whether the fetch or its session names the partition. O(1) with a session."""
         if self._session is not None:
             return self._session.reads(topic_partition)
         return any(tp == topic_partition for tp, _ in self._infos)
 
     def end_for_new_partitions(self) -> None:
-        """Let the next `try_complete` complete the fetch, so that the follower's next one can name
-        the partitions that its leader leads now.
+        """Make the next `try_complete` complete the fetch. The follower's next fetch can then name
+        the partitions that this leader newly leads.
         """
         self._ended_by = LEADS_MORE
 
@@ -114,8 +119,11 @@ class DelayedFetch(DelayedOperation):
         return f"follower {self._params.replica_id}" if self._params.from_follower else "a consumer"
 
     def try_complete(self) -> bool:
-        """O(partitions of the request), in the worst case. From behind: a session keeps the
-        partitions that had news last at its end, and they are the likeliest to have some again.
+        """Complete the fetch if enough bytes can be read, or if waiting is of no use any more.
+
+        O(partitions of the request) in the worst case. It looks at the last partitions first. A
+        session keeps the partitions that had news most recently at its end, and these will most
+        likely have news again.
         """
         if self._ended_by is not ENOUGH:
             return self.force_complete()
@@ -133,7 +141,7 @@ class DelayedFetch(DelayedOperation):
             start = self._start_of(tp, wanted)
             if (
                 start is None
-                # another fetch of the session has changed what is wanted: this one is to be
+                # another fetch of the session has changed its partitions, so this fetch must be
                 # answered
             ):
                 self._ended_by = "the fetch session changed"
@@ -158,13 +166,17 @@ class DelayedFetch(DelayedOperation):
         return False
 
     def on_complete(self) -> None:
-        """Read the log a second time, and respond. How far a follower is, its arrival has shown."""
+        """Read the log a second time, and respond. The follower's position was recorded on
+        arrival.
+        """
         self._respond(
             read_from_local_log(self._partitions, self._params, self._wanted(), self._session)
         )
 
     def ended_by(self, by: CompletedBy, key: Hashable | None) -> str:
-        """Return the change that `try_complete` found, or whose time is over."""
+        """Return in words why the wait ended: enough bytes, a time-out, an error or another
+        change.
+        """
         if by is CompletedBy.TIMEOUT:
             return f"time-out, {self._reader}"
         if by is CompletedBy.FORCED or self._ended_by is not ENOUGH:
@@ -172,8 +184,8 @@ class DelayedFetch(DelayedOperation):
         return f"bytes for {self._reader}"
 
     def why_waiting(self) -> tuple[Requirement, ...]:
-        """How many bytes it waits for, and the end of each partition that it may read up to (spec
-        D3).
+        """Return how many bytes the fetch waits for, and the end up to which it may read each
+        partition (spec D3).
         """
         params = self._params
         holders = []

@@ -1,7 +1,7 @@
-"""The operations that wait for one partition (Kafka: DelayedOperations in Partition.scala).
+"""The waiting requests of one partition (Kafka: DelayedOperations in Partition.scala).
 
-Partition calls it when its log end, its high watermark or its role has changed. Next hop: the
-purgatories, which look at the operations that wait under that key.
+A Partition calls these methods when its log end, its high watermark or its role has changed. Next
+hop: the purgatories, which then check the requests that wait for this partition.
 """
 
 from collections.abc import Hashable
@@ -10,7 +10,7 @@ from typing import Final, Protocol
 from kafka_edu.common.topic_partition import TopicPartition
 
 _FEW: Final = 8
-"""Number of sessions above which those that have ended are removed."""
+"""A partition removes closed sessions from its list when the list is longer than this number."""
 
 
 class WaitingSession(Protocol):
@@ -18,7 +18,7 @@ class WaitingSession(Protocol):
 
     @property
     def key(self) -> str:
-        """The key in the purgatory under which its fetches wait."""
+        """The key in the purgatory under which the session's fetches wait."""
         ...
 
     def reads(self, topic_partition: TopicPartition) -> bool:
@@ -26,12 +26,14 @@ class WaitingSession(Protocol):
         ...
 
     def note_change(self, topic_partition: TopicPartition) -> None:
-        """Note that this partition has changed since the session was looked through."""
+        """Note that this partition has changed since the session last listed its changed
+        partitions.
+        """
         ...
 
 
 class Wakes(Protocol):
-    """The method of a purgatory that a partition calls to complete waiting operations."""
+    """A purgatory, as a partition sees it."""
 
     def check_and_complete(self, key: Hashable) -> int:
         """Try to complete the operations that wait for `key`. Returns how many completed."""
@@ -39,11 +41,14 @@ class Wakes(Protocol):
 
 
 class DelayedOperations:
-    """Wakes the operations that wait for one partition: produce by a higher HW; fetch by a higher
-    HW (consumers) or LEO (followers); DeleteRecords by a higher low watermark.
+    """Wake the requests that wait for one partition.
 
-    A fetch of a session waits under the session's key, because it would cost too much to watch it
-    under a thousand partitions. Each partition knows the sessions that have read it to its end.
+    A produce waits for a higher HW, a consumer's fetch for a higher HW, a follower's fetch for a
+    higher LEO, and a DeleteRecords for a higher low watermark.
+
+    A fetch of a session waits under the session's key, because waiting under the keys of a thousand
+    partitions would cost too much. Each partition keeps a list of the sessions that have read it to
+    its end, and wakes their fetches.
     """
 
     __slots__ = ("_delete_records", "_fetch", "_produce", "_topic_partition", "sessions")
@@ -58,7 +63,11 @@ class DelayedOperations:
         self.sessions: dict[WaitingSession, None] = {}
 
     def add_session(self, session: WaitingSession) -> None:
-        """Wake fetches of `session` from now on, until it ends or forgets the partition. O(1)."""
+        """Wake the fetches of `session` at each change, until the session ends or drops the
+        partition.
+
+        O(1).
+        """
         if session not in self.sessions:
             if len(self.sessions) >= _FEW:
                 self._remove_ended()
@@ -69,7 +78,7 @@ class DelayedOperations:
         self.sessions = {session: None for session in self.sessions if session.reads(tp)}
 
     def wake_sessions(self) -> None:
-        """Let the fetches of sessions look again. O(sessions)."""
+        """Make the waiting fetches of all sessions check again. O(sessions)."""
         for session in list(self.sessions):
             if session.reads(self._topic_partition):
                 session.note_change(self._topic_partition)
@@ -78,17 +87,19 @@ class DelayedOperations:
                 self.sessions.pop(session, None)
 
     def check_and_complete_fetch(self) -> None:
-        """The log end has moved: followers may have something to read."""
+        """Wake waiting fetches because the log end has moved: followers may have something to
+        read.
+        """
         self._fetch.check_and_complete(self._topic_partition)
         self.wake_sessions()
 
     def check_and_complete_all(self) -> None:
-        """The high watermark or the leadership has moved."""
+        """Wake all waiting requests because the high watermark or the leadership has changed."""
         self._fetch.check_and_complete(self._topic_partition)
         self.wake_sessions()
         self._produce.check_and_complete(self._topic_partition)
         self._delete_records.check_and_complete(self._topic_partition)
 
     def check_and_complete_delete_records(self) -> None:
-        """A follower's log starts later than before."""
+        """Wake waiting DeleteRecords requests because a follower's log starts later than before."""
         self._delete_records.check_and_complete(self._topic_partition)

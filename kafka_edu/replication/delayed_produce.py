@@ -1,5 +1,5 @@
-"""An acks=all produce that waits for its followers (Kafka: DelayedProduce.scala; book 000 §6.3,
-figures 6-9 to 6-12).
+"""An acks=all produce request that waits for the followers (Kafka: DelayedProduce.scala; book 000
+§6.3, figures 6-9 to 6-12).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from kafka_edu.replication.partitions import Partitions
 from kafka_edu.trace.event import Level
 from kafka_edu.trace.events.purgatory import Requirement
 
-#: What ends waiting operations other than success, for the trace.
+#: The errors that end a waiting request, in words for the trace.
 ERRORS_IN_WORDS: Final = {
     Errors.NOT_LEADER_OR_FOLLOWER: "not leader any more",
     Errors.NOT_ENOUGH_REPLICAS_AFTER_APPEND: "too few replicas left in the ISR",
@@ -28,8 +28,8 @@ ERRORS_IN_WORDS: Final = {
 
 
 class ProducePartitionStatus:
-    """One partition of a produce request: what was appended, and what is to be answered (Kafka:
-    PartitionResponse with its required offset).
+    """The state of one partition of a produce request: what was appended, and the result for the
+    response (Kafka: PartitionResponse with its required offset).
     """
 
     __slots__ = (
@@ -54,15 +54,17 @@ class ProducePartitionStatus:
     ) -> None:
         self.error = error
         self.required_offset = required_offset
-        """The HW at which all of the ISR have the records: the offset behind the last of them."""
+        """When the HW reaches this offset (that of the last record + 1), the whole ISR has the
+        records.
+        """
         self.base_offset = base_offset
-        """Offset of the first record; -1 if nothing was appended."""
+        """The offset of the first appended record; -1 if nothing was appended."""
         self.log_append_time = log_append_time
-        """Wall ms with LogAppendTime, else -1."""
+        """Wall-clock ms of the append if the topic uses LogAppendTime, else -1."""
         self.log_start_offset = log_start_offset
         self.message = message
         self.record_errors: tuple[RecordError, ...] = ()
-        """The records that broke the batch (KIP-467)."""
+        """The invalid records because of which the batch was refused (KIP-467)."""
         self.acks_pending = False
 
     @classmethod
@@ -82,13 +84,15 @@ ProduceResults = dict[TopicPartition, ProducePartitionStatus]
 
 
 class DelayedProduce(DelayedOperation):
-    """Done when for every partition either the HW has reached the required offset, or there is an
-    error that waiting cannot cure.
+    """An acks=all produce request that waits until the whole ISR has its records.
 
-    (A) not the leader any more; (B) unknown by now; (C) offline; (D) enough replicas have it, and
-    they are at least min.insync.replicas; else NOT_ENOUGH_REPLICAS_AFTER_APPEND. Partitions that
-    still wait when the time (timeout.ms of the producer) is up get REQUEST_TIMED_OUT; their records
-    stay in the leader's log. Watched under every partition of the request. Next hop:
+    It is done when each partition's HW has reached the required offset, or has an error that
+    waiting cannot cure. A partition is settled if (A) this broker no longer leads it, (B) it is
+    unknown by now, (C) it is offline, or (D) the HW has reached the offset. In case (D) the error
+    is NOT_ENOUGH_REPLICAS_AFTER_APPEND if the ISR has shrunk below min.insync.replicas.
+
+    When the producer's timeout.ms is over, a partition that still waits gets REQUEST_TIMED_OUT. Its
+    records stay in the leader's log. The request is watched under each of its partitions. Next hop:
     ProduceApi._respond, then ApiCall.respond, RequestChannel.send_response and the Processor.
     """
 
@@ -104,20 +108,22 @@ class DelayedProduce(DelayedOperation):
         super().__init__(timeout_ms)
         self._statuses = statuses
         self._news: Partition | None = None
-        """The partition for which this is the first acks=all produce of a leader epoch."""
+        """The partition for which this is the first acknowledged acks=all produce of a leader
+        epoch.
+        """
         self._partitions = partitions
         self._respond = respond
         for status in statuses.values():
             if status.error is Errors.NONE:
                 status.acks_pending = True
-                status.error = Errors.REQUEST_TIMED_OUT  # unless it completes in time
+                status.error = Errors.REQUEST_TIMED_OUT  # replaced if it completes in time
 
     @property
     def label(self) -> str:
         return f"produce {joined(self._statuses)}"
 
     def try_complete(self) -> bool:
-        """O(partitions of the request)."""
+        """Complete the request if no partition waits any more. O(partitions of the request)."""
         waiting = False
         for tp, status in self._statuses.items():
             if status.acks_pending:
@@ -139,15 +145,17 @@ class DelayedProduce(DelayedOperation):
     def _settle(
         self, status: ProducePartitionStatus, error: Errors, partition: Partition | None
     ) -> None:
-        """Give one partition its final answer. `partition` is None if the broker lost it."""
+        """Set the result of one partition. `partition` is None if the broker does not have it any
+        more.
+        """
         status.acks_pending = False
         status.error = error
         if error is Errors.NONE and partition is not None and partition.first_ack_pending:
             self._news = partition
 
     def is_satisfied(self) -> bool:
-        """Return whether `try_complete` would succeed now. Changes nothing: a checker asks this to
-        find a wake-up that was lost.
+        """Return whether `try_complete` would complete the request now. Nothing is changed. A
+        checker uses this to find requests that should have been woken and were not.
         """
         for tp, status in self._statuses.items():
             if status.acks_pending:
@@ -160,8 +168,8 @@ class DelayedProduce(DelayedOperation):
         return True
 
     def ended_by(self, by: CompletedBy, key: Hashable | None) -> str:
-        """Return the error, if it ended for want of a leader or of replicas; else the move of the
-        HW, of that partition whose event it was.
+        """Return in words why the wait ended: a time-out, the error of the partition `key`, or the
+        move of its HW.
         """
         if by is not CompletedBy.EVENT:
             return by.value
@@ -177,8 +185,10 @@ class DelayedProduce(DelayedOperation):
         return self._news is not None
 
     def tell_cause(self, key: Hashable | None, level: Level) -> int:
-        """The move of the high watermark of `key` completes it, if it was successful there. Without
-        a key its own append moved it.
+        """Emit the move of the HW that completed the request, and return that event's number, or 0.
+
+        The move is that of the partition `key`, if its produce succeeded. Without a key the
+        request's own append moved the HW.
         """
         told = 0
         for tp, status in self._statuses.items():

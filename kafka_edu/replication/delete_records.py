@@ -15,7 +15,7 @@ from kafka_edu.replication.partitions import Partitions
 
 
 class DeleteRecords:
-    """The deletion of records below an offset. Next hops: Partition, then DelayedDeleteRecords."""
+    """Delete all records below an offset. Next hops: Partition, then DelayedDeleteRecords."""
 
     def __init__(
         self,
@@ -35,9 +35,10 @@ class DeleteRecords:
         on_failure: Callable[[Exception], None] | None = None,
         requester: Requester | None = None,
     ) -> None:
-        """Give up the records below `offsets` (-1: the HW).
+        """Delete each partition's records below its offset in `offsets`; -1 means the HW.
 
-        `respond` is called when all live replicas start there, or after `timeout_ms`.
+        `respond` is called when the logs of all live replicas start at these offsets or behind
+        them, or after `timeout_ms`.
         """
         statuses: dict[TopicPartition, DeleteRecordsStatus] = {}
         for tp, offset in offsets.items():

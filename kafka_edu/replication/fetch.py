@@ -3,9 +3,9 @@
     read each log → enough bytes, an error, or no time to wait: answer now
                   → else a DelayedFetch waits, and reads a second time when it is done
 
-A follower's fetch is also its acknowledgement. It moves the follower's LEO here and maybe the HW,
-and so completes waiting produces and fetches. Hop before: apis/fetch. Next hops: Partition, then
-DelayedFetch.
+A follower's fetch is also its acknowledgement: the leader notes the follower's new LEO, and then
+perhaps moves the HW, which completes waiting produces and fetches. Previous hop of a request:
+apis/fetch. Next hops: Partition, then DelayedFetch.
 """
 
 from collections.abc import Callable, Hashable, Iterable
@@ -25,13 +25,15 @@ from kafka_edu.replication.partition import Partition
 from kafka_edu.replication.partitions import Partitions
 
 AWAITED_MS: Final = 1_000
-"""For so long after an election this broker expects its followers to name the new partitions."""
+"""For this many ms after an election this broker expects the followers to name the new partitions
+in a fetch.
+"""
 SHORT_WAIT_MS: Final = 20
-"""A fetch that does not name them yet waits no longer than this."""
+"""A follower's fetch that does not yet name all new partitions waits at most this many ms."""
 
 
 class Fetch:
-    """Serve the records of all fetch requests."""
+    """Serve all fetch requests."""
 
     def __init__(
         self,
@@ -43,7 +45,8 @@ class Fetch:
         self._partitions = partitions
         self._time = time
         self._awaited: dict[int, dict[TopicPartition, int]] = {}
-        """Follower → partition that it should fetch here and has not named yet → until when (ms).
+        """For each follower id: the new partitions that its fetches do not name yet, each with the
+        monotonic ms until which this broker expects it in a fetch.
         """
 
     def fetch_messages(
@@ -55,16 +58,16 @@ class Fetch:
         on_failure: Callable[[Exception], None] | None = None,
         requester: Requester | None = None,
     ) -> None:
-        """Read the wanted partitions, and call `respond` once.
+        """Read the wanted partitions, and call `respond` once with the results.
 
-        `respond` is called now, or when there are `min_bytes`, or after `max_wait_ms`.
+        `respond` is called now, or when there are `min_bytes`, or after `max_wait_ms`. It is called
+        now if there is no time to wait, no partition is wanted, there are enough bytes already, or
+        a partition has an error or a diverging epoch.
 
-        `session` is the session whose `infos` these are. A change of any other of its partitions
-        also wakes the fetch while it waits.
+        `infos` are the partitions to read. If they belong to a session, that is `session`, and then
+        a change of any other partition of the session also wakes the waiting fetch.
 
-        After the read, a follower's fetch reports the follower's position (book 001). The response
-        is immediate if there is no time to wait, nothing is wanted, there are enough bytes, or
-        there is an error or a diverging epoch.
+        After the read, a follower's fetch reports the follower's position (book 001).
         """
         now_ms = self._time.hi_res_clock_ms()
         if self._awaited and params.from_follower:
@@ -94,13 +97,14 @@ class Fetch:
         self.purgatory.try_complete_else_watch(operation, tuple(keys))
 
     def leads_more(self, elected: Iterable[Partition]) -> None:
-        """Let the followers of these partitions, which this broker did not lead before, name them
-        soon. O(waiting fetches).
+        """Make the followers of newly led partitions name these partitions in a fetch soon.
 
-        A follower has one fetch under way. If that was sent without the new partitions, nothing of
-        them is replicated until it is answered, at worst after replica.fetch.wait.max.ms. So
-        fetches that wait are answered now. Followers may learn of the election after their leader,
-        so for a while fetches that lack a new partition wait only a short time.
+        `elected` are the partitions whose leader this broker has just become. A follower has only
+        one fetch under way. If it was sent without the new partitions, none of their records are
+        replicated until that fetch is answered, at worst after replica.fetch.wait.max.ms. So this
+        method answers the waiting fetches now. A follower may learn of the election later than its
+        leader. So for AWAITED_MS a fetch that still lacks a new partition waits only SHORT_WAIT_MS.
+        O(waiting fetches).
         """
         until_ms = self._time.hi_res_clock_ms() + AWAITED_MS
         followers: dict[int, list[TopicPartition]] = {}
@@ -119,7 +123,9 @@ class Fetch:
     def _shortened(
         self, params: FetchParams, infos: FetchInfos, session: FetchSession | None, now_ms: int
     ) -> FetchParams:
-        """Let a follower that has not named all new partitions wait for a short time only."""
+        """Return `params` with a short wait if the follower has not yet named all new
+        partitions.
+        """
         awaited = self._awaited.pop(params.replica_id, {})
         named = session.partitions.keys() if session is not None else {tp for tp, _ in infos}
         left = {tp: end for tp, end in awaited.items() if tp not in named and now_ms < end}
@@ -131,9 +137,9 @@ class Fetch:
     def _update_follower_fetch_state(
         self, follower_id: int, infos: FetchInfos, results: FetchResults, now_ms: int
     ) -> None:
-        """Report the follower's position to each partition.
+        """Report the follower's position to each partition that was read without an error.
 
-        A broker that is not assigned to the partition should not fetch it, and gets no records.
+        A broker that is not assigned to a partition should not fetch it, and gets no records.
         """
         for i, (tp, read) in enumerate(results):
             wanted = infos[i][1]

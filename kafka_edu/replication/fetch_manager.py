@@ -1,5 +1,5 @@
-"""Find the meaning of one fetch request in its session (Kafka: FetchManager and the FetchContexts
-in FetchSession.scala; KIP-227).
+"""Find out which partitions a fetch request reads and which ones its response lists; both depend on
+its fetch session (Kafka: FetchManager and the FetchContexts in FetchSession.scala; KIP-227).
 
     session id, epoch     context       reads                the response names
     any,  -1              sessionless   what is named        all
@@ -8,9 +8,9 @@ in FetchSession.scala; KIP-227).
     known, another one    error         -                    INVALID_FETCH_SESSION_EPOCH
     unknown, > 0          error         -                    FETCH_SESSION_ID_NOT_FOUND
 
-A full fetch opens a session, if there is a slot. A wrong epoch does not use up the session's epoch.
-A full or sessionless fetch closes the session that it names. A session ends when its last partition
-is forgotten.
+A full fetch opens a session, if there is a free slot. After a fetch with a wrong epoch, the session
+still expects the same epoch as before. A full or sessionless fetch closes the session whose id it
+carries. A session ends when its last partition is removed from it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -38,29 +38,34 @@ from kafka_edu.replication.log_read_result import FetchResults
 
 
 class FetchContext(Protocol):
-    """One fetch request, seen through its session."""
+    """One fetch request together with its session."""
 
     @property
     def error(self) -> Errors:
-        """The session's error. With an error, nothing is read."""
+        """The error of the session, or NONE. If there is an error, no partition is read."""
         ...
 
     @property
     def session(self) -> FetchSession | None:
-        """The session, if all of it is read although the request names only a part."""
+        """The session, if the fetch reads all of the session's partitions and names only a part of
+        them.
+        """
         ...
 
     def infos(self) -> FetchInfos:
-        """Return the partitions to read now, in order."""
+        """Return the partitions to read now, in the order in which they are read."""
         ...
 
     def response(self, results: FetchResults, now_ms: int) -> FetchResponse:
-        """Return the response, made from the results of all `infos`. Called once."""
+        """Return the response to the fetch. `results` has the result of each partition of `infos`.
+
+        Called once.
+        """
         ...
 
 
 class SessionErrorContext:
-    """A fetch whose session does not exist or has another epoch."""
+    """A fetch whose session does not exist, or whose session expects another epoch."""
 
     session: Final = None
 
@@ -75,7 +80,9 @@ class SessionErrorContext:
 
 
 class SessionlessFetchContext:
-    """A fetch that names all its partitions. The broker remembers nothing of it."""
+    """A fetch without a session. It names all its partitions, and the broker does not remember
+    it.
+    """
 
     error: Final = Errors.NONE
     session: Final = None
@@ -91,7 +98,9 @@ class SessionlessFetchContext:
 
 
 class FullFetchContext:
-    """A fetch that names all its partitions. If there is a slot, the response opens a session."""
+    """A fetch that names all its partitions. If there is a free slot, its response opens a
+    session.
+    """
 
     error: Final = Errors.NONE
     session: Final = None
@@ -123,8 +132,8 @@ class FullFetchContext:
 
 
 class IncrementalFetchContext:
-    """A fetch that names only what changed. It reads the whole session and answers only what is
-    new.
+    """A fetch that names only the partitions that have changed. It reads all changed partitions of
+    the session, and the response lists only those with news.
     """
 
     error: Final = Errors.NONE
@@ -137,8 +146,8 @@ class IncrementalFetchContext:
         return self.session.infos()
 
     def response(self, results: FetchResults, now_ms: int) -> FetchResponse:
-        """Return INVALID_FETCH_SESSION_EPOCH if another fetch of the session arrived while this one
-        waited.
+        """Return the response. It has the error INVALID_FETCH_SESSION_EPOCH if another fetch of the
+        same session arrived while this fetch waited.
         """
         session = self.session
         if session.epoch != self._next_epoch:
@@ -166,10 +175,10 @@ class FetchManager:
         follower: str = "",
         now_ms: int,
     ) -> FetchContext:
-        """Return the fetch's context, by the table above. O(partitions named).
+        """Return the context of the fetch, by the module's table. O(partitions named).
 
-        `follower` names a follower's fetcher: broker id and client id; empty: a consumer. Versions
-        below 7 have no sessions: pass epoch -1 for them.
+        `follower` names a follower's fetcher by broker id and client id; it is empty for a
+        consumer. Versions below 7 have no sessions; the caller passes epoch -1 for them.
         """
         if session_epoch in (INITIAL_EPOCH, FINAL_EPOCH):
             if session_id != NO_SESSION:
@@ -192,8 +201,9 @@ class FetchManager:
 
 
 def fetch_response(session_id: int, results: FetchResults) -> FetchResponse:
-    """Group the results by topic, as the response has them. `records` are passed on unchanged.
-    O(partitions).
+    """Return a response with the results grouped by topic. O(partitions).
+
+    The `records` are passed on unchanged.
     """
     topics: dict[str, FetchableTopicResponse] = {}
     for tp, read in results:

@@ -11,31 +11,35 @@ from kafka_edu.log.log_offset_metadata import LogOffsetMetadata
 
 CONSUMER_REPLICA_ID: Final = -1
 DEBUGGING_REPLICA_ID: Final = -2
-"""A tool that reads any replica, beyond the high watermark."""
+"""The replica id of a debugging tool, which may read any replica, also beyond the high
+watermark.
+"""
 
 NO_LEADER_EPOCH: Final = -1
-"""The reader gives no leader epoch, and is not fenced."""
+"""The reader's fetch carries no leader epoch, so the fetch is not fenced."""
 
 READ_UNCOMMITTED: Final = 0
 READ_COMMITTED: Final = 1
 
 
 class FetchIsolation(StrEnum):
-    """The offset up to which a reader may see records."""
+    """The limit up to which a reader may see records."""
 
     LOG_END = "log end"
-    """A follower or a tool sees everything."""
+    """A follower or a tool sees all records."""
     HIGH_WATERMARK = "high watermark"
     """A consumer sees the records that the whole ISR has."""
     TXN_COMMITTED = "last stable offset"
-    """A read_committed consumer sees the records that no open transaction can still change. The
-    response lists the aborted transactions.
+    """A read_committed consumer sees only records before the first record of an open transaction.
+    The response lists the aborted transactions.
     """
 
 
 def fetch_isolation(replica_id: int, isolation_level: int) -> FetchIsolation:
-    """Return the limit for this reader. Consumers see no further than the high watermark, or only
-    stable records if they want that. All others see everything.
+    """Return the limit for this reader.
+
+    A consumer sees records up to the high watermark, or with read_committed up to the last stable
+    offset. Followers and tools see all records.
     """
     if replica_id != CONSUMER_REPLICA_ID:
         return FetchIsolation.LOG_END
@@ -47,7 +51,7 @@ def fetch_isolation(replica_id: int, isolation_level: int) -> FetchIsolation:
 
 
 def check_isolation_level(isolation_level: int) -> None:
-    """Raise UNKNOWN_SERVER_ERROR, as Kafka does, for a level that is neither READ_UNCOMMITTED nor
+    """Raise UNKNOWN_SERVER_ERROR, as Kafka does, if the level is neither READ_UNCOMMITTED nor
     READ_COMMITTED.
     """
     if isolation_level not in (READ_UNCOMMITTED, READ_COMMITTED):
@@ -57,10 +61,10 @@ def check_isolation_level(isolation_level: int) -> None:
 
 
 class FetchParams(NamedTuple):
-    """The parameters of the whole fetch. Sizes in bytes."""
+    """The parameters that hold for all partitions of a fetch. Sizes are in bytes."""
 
     replica_id: int
-    """A follower's broker id, or one of the constants above."""
+    """A follower's broker id, or the negative id of a consumer or of a debugging tool."""
     max_wait_ms: int
     min_bytes: int
     max_bytes: int
@@ -77,8 +81,9 @@ class FetchParams(NamedTuple):
 
     @property
     def only_from_leader(self) -> bool:
-        """Return whether only the leader may serve the read. Since v11 a follower may serve
-        consumers (KIP-392). Tools read anywhere.
+        """Return whether only the leader may serve the read.
+
+        Since v11 a follower may serve consumers too (KIP-392). Tools may read any replica.
         """
         return self.replica_id >= 0 or (
             self.replica_id == CONSUMER_REPLICA_ID and self.api_version < 11
@@ -86,24 +91,29 @@ class FetchParams(NamedTuple):
 
     @property
     def hard_max_bytes_limit(self) -> bool:
-        """Return whether the limit may cut a batch in two. v0–2 do that. Later versions get at
-        least one whole batch, whatever its size.
+        """Return whether `max_bytes` may cut a batch in two.
+
+        v0 to v2 do that. Later versions return at least one whole batch, whatever its size.
         """
         return self.api_version <= 2
 
 
 @dataclass(slots=True)
 class PartitionFetch:
-    """The request for one partition. A session keeps it until the reader wants something else."""
+    """What the reader wants from one partition. A session keeps this until the reader changes
+    it.
+    """
 
     fetch_offset: int
     log_start_offset: int
-    """A follower's own log start; -1 from a consumer."""
+    """The log start offset of the follower that fetches; -1 from a consumer."""
     max_bytes: int
     current_leader_epoch: int = -1
     last_fetched_epoch: int = -1
     place: LogOffsetMetadata | None = field(default=None, compare=False)
-    """The place of `fetch_offset` in the segments, as the last read that found nothing saw it."""
+    """The place of `fetch_offset` in the log's segments, noted by the last read that found no
+    records.
+    """
 
 
 FetchInfos = Sequence[tuple[TopicPartition, PartitionFetch]]

@@ -1,9 +1,10 @@
-"""One fetch session on the side of the leader (Kafka: FetchSession and CachedPartition in
+"""The leader's side of one fetch session (Kafka: FetchSession and CachedPartition in
 FetchSession.scala; KIP-227).
 
-In each full fetch a follower of 1,000 partitions names 1,000 × 24 B ≈ 24 KB, although most of them
-are idle (book 000 §6.1). With a session the leader remembers the request. Then a fetch names only
-the partitions that changed, and the response only those with news. An idle fetch is some 60 bytes.
+In a full fetch a follower of 1,000 partitions names all of them, 1,000 × 24 B ≈ 24 KB, although
+most are idle (book 000 §6.1). In a session the leader remembers the partitions. Then each fetch
+names only the partitions that have changed, and the response lists only those with news. A fetch of
+idle partitions has some 60 bytes.
 """
 
 from collections.abc import Iterable, Mapping
@@ -17,7 +18,9 @@ from kafka_edu.replication.replica import FetchClock, Replica
 
 
 class CachedPartition:
-    """One partition of a session: the request, the last answer, and the version it was made by."""
+    """One partition of a session: the reader's request, the last answer, and the version of the
+    partition at that answer.
+    """
 
     __slots__ = ("answered", "follower", "high_watermark", "log_start_offset", "request", "version")
 
@@ -28,18 +31,21 @@ class CachedPartition:
         self.high_watermark = high_watermark
         self.log_start_offset = log_start_offset
         self.version = VersionCounter()
-        """The partition's own counter, once the partition was read to its end."""
+        """The version counter of the Partition itself, if the reader has read it to its end; before
+        that, a counter of its own.
+        """
         self.answered = NO_VERSION
-        """The last answered version. While it equals the partition's version, a read gives no news.
+        """The partition's version at the last answer. While the partition still has this version, a
+        read finds nothing new.
         """
         self.follower: Replica | None = None
 
     def take_news(self, read: LogReadResult, clock: FetchClock) -> bool:
-        """Return whether `read` must be answered, and remember it. It must if it has records, an
-        error or a diverging epoch, or if the HW or the log start moved.
+        """Remember what `read` found, and return whether the response must list the partition.
 
-        An error is answered each time, and so is the first read after it, because the client may
-        have forgotten its state.
+        It must if the read has records, an error or a diverging epoch, or if the HW or the log
+        start moved. Every error is listed, and also the first read after an error, because the
+        client may have dropped what it knew about the partition.
         """
         news = (
             read.size_in_bytes > 0
@@ -59,7 +65,11 @@ class CachedPartition:
         return news
 
     def forget_answer(self) -> None:
-        """Have the next fetch read the partition. Its follower is counted by its own reads."""
+        """Make the next fetch read the partition, even if nothing has changed.
+
+        From now on the follower counts as caught up by its own reads, no longer by the session's
+        clock.
+        """
         self.answered = NO_VERSION
         if self.follower is not None:
             self.follower.settle()
@@ -67,12 +77,14 @@ class CachedPartition:
 
 
 class FetchSession:
-    """Owned by the FetchSessionCache. The partitions are in the order in which they are read: one
-    that was answered goes to the end, so that all get a share of a response that is too small.
+    """The partitions of one fetcher, which the leader remembers. Owned by the FetchSessionCache.
 
-    A fetch reads only the partitions whose version differs from the one last answered
-    (VersionCounter). An idle follower still counts as caught up: its replicas go by the session's
-    clock.
+    Partitions are read in the order of this list. A partition that was answered with news goes to
+    the end, so every partition gets its turn even if one response is too small for all.
+
+    A fetch reads only the partitions whose version has changed since their last answer
+    (VersionCounter). A follower that gets no news still counts as caught up: each fetch of the
+    session sets the session's clock, and its replicas use that clock.
     """
 
     __slots__ = (
@@ -99,16 +111,18 @@ class FetchSession:
     ) -> None:
         self.session_id = session_id
         self.privileged = privileged
-        """It is a follower's session, which no consumer's session may push out."""
+        """Whether this is a follower's session. A consumer's new session cannot take its slot."""
         self.partitions = partitions
         self.key = f"fetch session {session_id}"
-        """The key under which a partition that was left out wakes a waiting fetch."""
+        """The key in the purgatory under which the session's fetches wait for partitions that they
+        left out.
+        """
         self.changed: set[TopicPartition] = set()
-        """The partitions that have changed since a fetch arrived."""
+        """The partitions that have changed since the session's last fetch arrived."""
         self.clock = FetchClock()
         self.closed = False
         self.epoch = 1
-        """The epoch of the next fetch."""
+        """The epoch that the next fetch must have."""
         self.created_ms = now_ms
         self.last_used_ms = now_ms
         self.evictable_by_all = False
@@ -117,7 +131,10 @@ class FetchSession:
     def update(
         self, changed: Mapping[TopicPartition, PartitionFetch], to_forget: Iterable[TopicPartition]
     ) -> None:
-        """Take the changes that a fetch names. O(partitions named)."""
+        """Take over the changes that a fetch names: new or changed partitions, and removed ones.
+
+        O(partitions named).
+        """
         for tp, request in changed.items():
             cached = self.partitions.get(tp)
             if cached is None:
@@ -135,15 +152,18 @@ class FetchSession:
         return not self.closed and topic_partition in self.partitions
 
     def note_change(self, topic_partition: TopicPartition) -> None:
-        """Note a change: a list of `infos()` that lacks this partition is out of date. O(1)."""
+        """Note that the partition has changed, so a waiting fetch calls `infos` again. O(1)."""
         self.changed.add(topic_partition)
 
     def begins_with(self, infos: FetchInfos) -> bool:
-        """Return whether `infos` begin with the session's first partition: it is not left out."""
+        """Return whether the first partition of `infos` is also the first one of the session."""
         return bool(infos) and next(iter(self.partitions), None) == infos[0][0]
 
     def infos(self) -> list[tuple[TopicPartition, PartitionFetch]]:
-        """Return the partitions to read now, in order. O(partitions), some 30 ns each."""
+        """Return the partitions that have changed, in the order in which they are read.
+
+        O(partitions), some 30 ns each.
+        """
         return [
             (tp, cached.request)
             for tp, cached in self.partitions.items()
@@ -153,8 +173,9 @@ class FetchSession:
     def follow(
         self, topic_partition: TopicPartition, version: VersionCounter, follower: Replica | None
     ) -> None:
-        """Compare with this version from now on. `follower` is the reader, if it is a follower.
-        O(1).
+        """From now on read the partition only when `version` has changed.
+
+        `follower` is the reader's Replica at the leader, or None if the reader is a consumer. O(1).
         """
         cached = self.partitions.get(topic_partition)
         if cached is not None:
@@ -164,7 +185,9 @@ class FetchSession:
     def take_news(
         self, reads: list[tuple[TopicPartition, LogReadResult]]
     ) -> list[tuple[TopicPartition, LogReadResult]]:
-        """Return only the reads that must be answered. Their partitions go to the end."""
+        """Return only the reads that the response must list. Their partitions go to the session's
+        end.
+        """
         news = []
         partitions = self.partitions
         for item in reads:

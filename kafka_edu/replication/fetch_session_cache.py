@@ -17,26 +17,26 @@ from kafka_edu.trace.events.replication import (
 )
 from kafka_edu.trace.tracer import Tracer
 
-#: A session unused for longer may be evicted by anybody (Kafka:
-#: MIN_INCREMENTAL_FETCH_SESSION_EVICTION_MS).
+#: A session that was not used for longer than this many ms may lose its slot to any new session
+#: (Kafka: MIN_INCREMENTAL_FETCH_SESSION_EVICTION_MS).
 EVICTION_MS: Final = 120_000
 
 
 class FetchSessionCache:
-    """The sessions of a broker. `max_entries` is max.incremental.fetch.session.cache.slots (1,000).
-    When all slots are taken, a new session must be worth more than an old one:
+    """The fetch sessions of a broker. `max_entries` is max.incremental.fetch.session.cache.slots
+    (1,000). When all slots are taken, a new session may take the slot of an old one:
 
-    1. The session that was unused for longest goes, if that is more than two minutes.
-    2. Otherwise the least valuable one goes: consumers' before followers', small before large. A
-       follower may push out any consumer's session. Other sessions are safe for two minutes.
-    3. Otherwise the newcomer gets none, and must name all its partitions each time.
+    1. The session that was unused for the longest time ends, if that time exceeds two minutes.
+    2. Otherwise the least valuable session ends: consumers' before followers', small before large.
+       A follower may end any consumer's session. Other sessions are safe for two minutes.
+    3. Otherwise the client gets no session, and must name all its partitions in each fetch.
 
-    A follower's fetcher has one session. When it opens another, because its broker was killed and
-    started again, the one before goes: nobody can use it any more. Kafka keeps it until its slot is
-    needed; here each such session of a leader with many partitions would hold some 100 KB.
+    A follower's fetcher has one session. If its broker was killed and started again, it opens a new
+    session, and the old one ends at once, because nobody can use it any more. Kafka keeps the old
+    one until its slot is needed. Here an old session with many partitions would occupy some 100 KB.
 
-    Ids come from a random number generator, so that a client of an earlier life of this broker
-    hardly ever meets another client's session. `touch` is O(1), an eviction O(sessions).
+    Session ids are random. So a client that still uses an id from before this broker's restart will
+    hardly ever hit another client's session. `touch` is O(1), an eviction O(sessions).
     """
 
     def __init__(
@@ -74,9 +74,10 @@ class FetchSessionCache:
         size: int,
         create_partitions: Callable[[], dict[TopicPartition, CachedPartition]],
     ) -> int:
-        """Open a session if there is a slot, or one can be freed; return its id, or 0.
+        """Open a session if a slot is free or can be freed. Return the session id, or 0.
 
-        `follower` names the follower's fetcher, the only one of that name; empty: a consumer.
+        `follower` is the unique name of the follower's fetcher; it is empty for a consumer. `size`
+        is the number of partitions.
         """
         privileged = bool(follower)
         before = self._of_follower.pop(follower, None)
@@ -100,7 +101,7 @@ class FetchSessionCache:
         return session_id
 
     def touch(self, session: FetchSession, now_ms: int) -> None:
-        """Note that the session is used now."""
+        """Note that the session is being used now."""
         self._sessions[session.session_id] = self._sessions.pop(session.session_id)
         session.last_used_ms = now_ms
         old = now_ms - session.created_ms > self._eviction_ms
@@ -108,7 +109,7 @@ class FetchSessionCache:
         session.evictable_by_privileged = old or not session.privileged
 
     def remove(self, session_id: int, reason: str) -> bool:
-        """End a session. Return False if there is none of that id."""
+        """End a session. Return False if no session has this id."""
         session = self._sessions.pop(session_id, None)
         if session is None:
             return False

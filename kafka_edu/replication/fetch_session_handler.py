@@ -1,6 +1,4 @@
-"""One fetch session on the side of the follower (Kafka: FetchSessionHandler.java; KIP-227, spec
-P7).
-"""
+"""The follower's side of one fetch session (Kafka: FetchSessionHandler.java; KIP-227, spec P7)."""
 
 from typing import Final, NamedTuple
 
@@ -12,13 +10,15 @@ NO_SESSION: Final = 0
 INITIAL_EPOCH: Final = 0
 """The epoch of a fetch that opens a session."""
 FINAL_EPOCH: Final = -1
-"""The epoch of a fetch without a session. It closes the session that it names."""
+"""The epoch of a fetch without a session. If the fetch carries a session id, that session ends."""
 MAX_EPOCH: Final = 0x7FFFFFFF
 
 
 def next_epoch(epoch: int) -> int:
-    """Return the epoch after `epoch`. Epochs count up from 1. After the largest int32 comes 1
-    again, because 0 would open a session.
+    """Return the epoch that follows `epoch`.
+
+    Epochs count up from 1. The largest int32 is followed by 1, because epoch 0 would open a
+    session.
     """
     if epoch < 0:
         return FINAL_EPOCH
@@ -26,7 +26,7 @@ def next_epoch(epoch: int) -> int:
 
 
 class FetchRequestData(NamedTuple):
-    """The content of the next fetch request."""
+    """The session fields and the partitions of the next fetch request."""
 
     session_id: int
     session_epoch: int
@@ -38,10 +38,10 @@ class FetchSessionHandler:
     """Remembers what the leader already knows, so that a fetch names only the partitions that have
     changed.
 
-    `put` and `remove` change the wanted partitions. `build` returns the next request, and
-    `handle_response` or `handle_error` must follow it. A full fetch names all partitions: the first
-    one, and the one after any error. Building costs O(partitions named), not O(partitions
-    followed).
+    `put` and `remove` change the wanted partitions. `build` returns the next request. After
+    `build`, call `handle_response` or `handle_error` before the next `build`. The first fetch and
+    the one after any error are full: they name all partitions. Building costs O(partitions named),
+    not O(partitions followed).
     """
 
     def __init__(self) -> None:
@@ -72,13 +72,14 @@ class FetchSessionHandler:
             self._forgotten[topic_partition] = None
 
     def asked(self, topic_partition: TopicPartition) -> PartitionFetch | None:
-        """Return the request for that partition that is under way (or in the session); None if it
-        has been changed or removed since. O(1).
+        """Return the last request for this partition that was sent to the leader.
+
+        None if the partition has been changed or removed since. O(1).
         """
         return None if topic_partition in self._changed else self._wanted.get(topic_partition)
 
     def build(self) -> FetchRequestData:
-        """Return the next request."""
+        """Return the next fetch request, and begin to collect the changes for the one after it."""
         if self.full:
             data = FetchRequestData(
                 self.session_id, self.session_epoch, list(self._wanted.items()), []
@@ -93,8 +94,9 @@ class FetchSessionHandler:
         return data
 
     def handle_response(self, error: Errors, session_id: int) -> bool:
-        """Take the session of the response. Return False if it is an error of the session; then the
-        next fetch must be full.
+        """Take over the session id of the response. Return False if the session has an error.
+
+        After an error the next fetch is full.
         """
         if error is not Errors.NONE:
             if error is Errors.FETCH_SESSION_ID_NOT_FOUND:
@@ -111,7 +113,8 @@ class FetchSessionHandler:
         return True
 
     def handle_error(self) -> None:
-        """Notice that no response came. The leader may have handled the request or not. The next
-        fetch is full and closes the old session.
+        """Note that no response came. The next fetch is full and closes the old session.
+
+        Nobody knows whether the leader has handled the request.
         """
         self.session_epoch = INITIAL_EPOCH

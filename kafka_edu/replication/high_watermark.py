@@ -1,13 +1,14 @@
-"""The high watermark of one replica: how it moves, and what moved it last (Kafka: Partition.scala,
-maybeIncrementLeaderHW; the book of log 001, section on the high watermark).
+"""The high watermark of one replica: the rules by which it moves, and the cause of its last move
+(Kafka: Partition.scala, maybeIncrementLeaderHW; the book of log 001, section on the high
+watermark).
 
     leader_high_watermark    A record is committed when every member of the ISR has it. So must
                              every follower that caught up recently, because it may soon join.
     follower_high_watermark  The leader's high watermark, but at most the end of the own log.
 
 The value itself belongs to the log (`Log.high_watermark_metadata`, as in Kafka since 2.4), because
-retention, truncation and the last stable offset need it there. Every move for another reason than
-truncation passes `HighWatermark._set`.
+retention, truncation and the last stable offset need it there. Every move passes through
+`HighWatermark._set`, except those by truncation.
 """
 
 from collections.abc import Collection, Iterable
@@ -28,13 +29,14 @@ def leader_high_watermark(
     now_ms: int,
     max_lag_ms: int,
 ) -> LogOffsetMetadata:
-    """Return the candidate for the leader's high watermark: the least LEO of the leader, the ISR
-    and the followers that have caught up recently. O(replicas).
+    """Return the candidate for the leader's high watermark: the least of all LEOs that count.
 
-    The last ones count although they are not members (yet). Otherwise each append would leave a
-    follower behind that has just returned, and it could never join. The caller takes max(HW,
-    candidate), because the mark never falls on a leader. A member with an unknown LEO (-1) holds
-    the mark where it is. With leader LEO 15 and members at 8 and 15: 8.
+    The LEOs that count are those of the leader, of the ISR members, and of the followers that have
+    caught up recently. These followers count even if they are not in the ISR (yet). Otherwise each
+    append would move the high watermark past a follower that has just returned, and the follower
+    could never join. The caller takes max(HW, candidate), because the high watermark never falls on
+    a leader. An ISR member with an unknown LEO (-1) keeps the high watermark where it is. Example:
+    leader LEO 15, members at 8 and 15 → 8. O(replicas).
     """
     least = log_end_offset
     for follower in followers:
@@ -46,7 +48,7 @@ def leader_high_watermark(
 
 
 def follower_high_watermark(leader_high_watermark: int, log_end_offset: int) -> int:
-    """Return min(leader's HW, own LEO): the committed part of the own log."""
+    """Return min(leader's HW, own LEO): the end of the committed part of the follower's log."""
     return min(leader_high_watermark, log_end_offset)
 
 
@@ -54,8 +56,9 @@ class HighWatermark:
     """Moves the HW of a partition's log, and knows the cause of the last move. Owned by its
     Partition.
 
-    At level `state` a move is no event when it happens. It becomes one when it completes a produce
-    that waited long, or the first one of an epoch (`emit_last_move`).
+    For subscribers of level `state`, a move gives no event when it happens. `emit_last_move` emits
+    the event later, if the move completes a produce that waited long, or the first acks=all produce
+    of an epoch.
     """
 
     __slots__ = (
@@ -74,28 +77,36 @@ class HighWatermark:
         self._trace = trace
         self._log: Log | None = None
         self._before = 0
-        """The offset before the last move."""
+        """The HW before the last move."""
         self.event = 0
-        """The number of the last HighWatermarkAdvanced, 0 if the last move was not emitted."""
+        """The number of the last HighWatermarkAdvanced event; 0 if the last move was not
+        emitted.
+        """
         self._moved_by = -1
         self._moved_at = -1
-        """The follower whose fetch moved it last, and its fetch offset; -1: no fetch did."""
+        """The fetch that caused the last move: the follower's broker id (`_moved_by`; -1 if no
+        fetch caused it) and the fetch offset (`_moved_at`).
+        """
         self._moved_because = ""
-        """The other cause of the last move, in words."""
+        """The cause of the last move in words, if it was not a fetch."""
 
     @property
     def offset(self) -> int:
-        """Return the offset; 0 without a log."""
+        """Return the high watermark; 0 without a log."""
         return self._log.high_watermark if self._log is not None else 0
 
     def attach(self, log: Log, checkpointed: int) -> None:
-        """Begin with the checkpoint, moved into the log, because it may be older than a crash."""
+        """Set the HW of `log` from the checkpoint when the replica gets its log.
+
+        The checkpoint may have been written before a crash. If its value lies outside the log, it
+        is raised to the log start or lowered to the log end.
+        """
         self._log = log
         log.update_high_watermark(max(log.log_start_offset, min(checkpointed, log.log_end_offset)))
         self.truncated()
 
     def detach(self) -> None:
-        """Let go of the log, which is to be removed."""
+        """Drop the reference to the log, which will be deleted."""
         self._log = None
 
     def maybe_increment(
@@ -107,12 +118,13 @@ class HighWatermark:
         max_lag_ms: int,
         leader_epoch: int,
     ) -> bool:
-        """As the leader, set it to max(HW, candidate). Return whether it moved; the caller then
-        says why (`moved_by`, `moved_because`). The same offset on a newer segment counts as a move,
-        because DelayedFetch needs the right place.
+        """As the leader, set the HW to max(HW, candidate). Return whether it moved.
 
-        O(1) if it is at the log's end and its place is known, as for an idle partition in each
-        fetch of a session; else O(replicas).
+        If it moved, the caller notes the cause (`moved_by`, `moved_because`). A move to the same
+        offset on a newer segment counts as a move too, because DelayedFetch needs the right place.
+
+        O(1) if the HW is at the log's end and its place is known, as with each fetch of an idle
+        partition in a session. Otherwise O(replicas).
         """
         current = log.high_watermark_metadata
         if (
@@ -132,7 +144,9 @@ class HighWatermark:
         return False
 
     def follow(self, log: Log, leader_high_watermark: int, leader_epoch: int) -> int:
-        """As a follower, take the leader's, as far as our log reaches. Return the result."""
+        """As a follower, set the HW to the leader's HW, but at most to the own log end. Return the
+        HW.
+        """
         offset = max(
             follower_high_watermark(leader_high_watermark, log.log_end_offset), log.log_start_offset
         )
@@ -141,29 +155,32 @@ class HighWatermark:
         return offset
 
     def truncated(self) -> None:
-        """Note that the log was truncated, and the HW perhaps lowered: no move is left to emit."""
+        """Note that the log was truncated, and the HW perhaps lowered. So no earlier move is
+        emitted later.
+        """
         self._before = self.offset
         self.event = 0
 
     def moved_by(self, follower_id: int, fetch_offset: int) -> None:
-        """Note that this follower's fetch was the cause of the last move."""
+        """Note that this follower's fetch caused the last move."""
         self._moved_by, self._moved_at = follower_id, fetch_offset
 
     def moved_because(self, reason: str) -> None:
-        """Note the cause of the last move, or of the next one that no fetch causes."""
+        """Note the cause of the last move, or of the next move that is not caused by a fetch."""
         self._moved_by, self._moved_because = -1, reason
 
     def why(self) -> str:
-        """Return in words what moved it last: a follower's fetch, or something else."""
+        """Return the cause of the last move in words: a follower's fetch, or another cause."""
         if self._moved_by >= 0:
             return f"HW moved: broker {self._moved_by} fetched"
         return f"HW moved: {self._moved_because}" if self._moved_because else "HW moved"
 
     def emit_last_move(self, level: Level, leader_epoch: int, role_event: int) -> int:
-        """As the leader, emit the last move and the fetch that caused it, unless both are emitted
-        already. Return the number of the move, or 0.
+        """As the leader, emit the last move and the fetch that caused it, if they are not emitted
+        yet.
 
-        `role_event` is the number of the BecameLeader, which is the cause of both.
+        Return the number of the move's event, or 0. `role_event` is the number of the BecameLeader
+        event, which is the cause of both.
         """
         trace, log = self._trace, self._log
         if (
@@ -200,7 +217,7 @@ class HighWatermark:
         leader_epoch: int,
         level: Level,
     ) -> int:
-        """Emit a follower's fetch, with the HW before it; return the event's number."""
+        """Emit a FollowerFetched event, with the HW before the fetch. Return the event's number."""
         tp = self._topic_partition
         return trace(
             FollowerFetched(
@@ -216,8 +233,10 @@ class HighWatermark:
         )
 
     def _is_emitted(self, trace: Tracer, level: Level) -> bool:
-        """Return whether the last move is a fact for sinks of that level. A move emitted at HOPS is
-        none for sinks of STATE; they get it once it completes a produce at that level.
+        """Return whether subscribers of `level` have got the last move's event.
+
+        An event at level HOPS does not reach subscribers of STATE. They get the move when it
+        completes a produce whose event has level STATE.
         """
         event = self.event
         return event != 0 and (level is not Level.STATE or trace.level_of(event) is Level.STATE)

@@ -1,5 +1,5 @@
-"""The high watermarks on disk, a file for each log dir: replication-offset-checkpoint (Kafka:
-highWatermarkCheckpoints in ReplicaManager).
+"""Read and write the high watermarks on disk, in one file for each log dir:
+replication-offset-checkpoint (Kafka: highWatermarkCheckpoints in ReplicaManager).
 """
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
@@ -18,10 +18,12 @@ HIGH_WATERMARK_FILENAME: Final = "replication-offset-checkpoint"
 
 
 class HighWatermarkCheckpoints:
-    """Reads and writes the files. A broker that starts learns from them how far its replicas were
-    committed. The values may be old, and so too low, but never too high.
+    """Reads and writes the checkpoint files. From them a starting broker learns how far its
+    replicas were committed. The values may be old and therefore too low, but they are never too
+    high.
 
-    Writing forces the disk, so a worker does it (`run_blocking`), one write at a time.
+    Each write waits for the disk (fsync), so a worker thread does it (`run_blocking`), one write at
+    a time.
     """
 
     def __init__(
@@ -39,8 +41,10 @@ class HighWatermarkCheckpoints:
         self._trace = trace
 
     def read(self, log_dir: str) -> Mapping[TopicPartition, int]:
-        """Return the last written values of that dir; empty if there are none. Raises
-        KAFKA_STORAGE_ERROR if the file cannot be read. O(partitions).
+        """Return the high watermark of each partition, as last written in that log dir.
+
+        Empty if there is no file. Raises KAFKA_STORAGE_ERROR if the file cannot be read.
+        O(partitions).
         """
         try:
             return self._files[log_dir].read()
@@ -50,10 +54,10 @@ class HighWatermarkCheckpoints:
     async def write(
         self, partitions: Iterable[Partition], on_failure: Callable[[str, OSError], None]
     ) -> None:
-        """Write the HW of every partition, by log dir.
+        """Write the HW of every partition, in the file of its log dir.
 
-        `on_failure` is called with a dir whose file cannot be written; the other dirs are written
-        all the same. Every replica.high.watermark.checkpoint.interval.ms.
+        If a file cannot be written, `on_failure` is called with its log dir and the error, and the
+        other files are still written. Called every replica.high.watermark.checkpoint.interval.ms.
         """
         by_log_dir: dict[str, dict[TopicPartition, int]] = {}
         for partition in partitions:

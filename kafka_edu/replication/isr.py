@@ -1,26 +1,28 @@
-"""The in-sync replicas of a partition: who belongs to them, and how their leader changes them
-(Kafka: parts of Partition.scala, inSyncReplicas and updateIsr; IsrState since 2.7; book 001).
+"""The in-sync replicas (ISR) of a partition: which replicas belong to the ISR, and how the leader
+changes it (Kafka: parts of Partition.scala, inSyncReplicas and updateIsr; IsrState since 2.7; book
+001).
 
     out_of_sync_replicas     A replica leaves the ISR when it has not caught up for longer than
                              replica.lag.time.max.ms (exactly 10 s is not longer than 10 s).
     may_join_isr             A replica joins the ISR when it has all committed records, and all
                              records from before the first offset of this leader's epoch.
 
-The ISR lives in the partition's znode. To change it is a compare-and-set: propose → (`isr_writer`
-writes) → confirmed, or refused.
+The ISR is stored in the partition's znode. The leader changes it by compare-and-set: propose →
+(`isr_writer` writes) → confirmed, or refused.
 
     committed --propose--> pending --written--> committed
                               |
                               +--other version--> stale --LeaderAndIsr--> committed
 
-- *committed*: `members` is what ZooKeeper has.
-- *pending*: either set may be the one that the controller elects from. So the high watermark waits
-  for the larger one (`expected`), while min.insync.replicas is held against `members`, which is
-  certain. Kafka 2.0 blocks its thread for the write instead, and needs no such state.
-- *stale*: the znode has another version: the controller has written it. Nothing is proposed until
-  its LeaderAndIsr request comes.
+- *committed*: `members` is the ISR in ZooKeeper.
+- *pending*: the controller may read the old or the proposed ISR from ZooKeeper, and elect a leader
+  from it. So the high watermark waits for the replicas of both (`expected`). But `members`, the old
+  ISR, must have at least min.insync.replicas members. Kafka 2.0 blocks its thread during the write
+  and so has no such state.
+- *stale*: the znode has another version, because the controller has written it. The leader proposes
+  nothing until the controller's LeaderAndIsr request comes.
 
-The rules change nothing and are O(replicas); `Partition` acts on their results.
+The rules change no state and are O(replicas); `Partition` acts on their results.
 """
 
 from collections.abc import Iterable
@@ -41,11 +43,12 @@ from kafka_edu.trace.tracer import Tracer
 def out_of_sync_replicas(
     isr: Iterable[int], followers: Iterable[Replica], now_ms: int, max_lag_ms: int
 ) -> tuple[int, ...]:
-    """Return the members of `isr` among `followers` that last caught up more than `max_lag_ms` ago.
+    """Return the members of `isr` that last caught up more than `max_lag_ms` ago.
 
-    Example with 10,000 ms and a check every 5,000 ms: a follower that stops at 0 is still in at
-    10,000 and out at 15,000. One rule covers both kinds of trouble. A stuck follower fetches no
-    more. A slow one fetches, but never from the end.
+    Example with 10,000 ms and a check every 5,000 ms: a follower stops at 0. It is still in the ISR
+    after the check at 10,000 and leaves at 15,000. The one rule covers two kinds of followers: a
+    stuck one does not fetch any more, and a slow one fetches but never reaches the leader's log
+    end.
     """
     members = set(isr)
     return tuple(
@@ -58,32 +61,34 @@ def out_of_sync_replicas(
 def may_join_isr(log_end_offset: int, high_watermark: int, leader_epoch_start_offset: int) -> bool:
     """Return whether a follower with this LEO may join the ISR.
 
-    It must have all committed records, or the high watermark would fall. And it must have reached
-    this leader's first offset. Before that, its tail may be an older leader's and due for
-    truncation, and the high watermark here may be lower than what was committed then (KAFKA-6361).
+    It must have all committed records, or the high watermark would fall. It must also have reached
+    the first offset of this leader's epoch. Before that point the end of its log may come from an
+    older leader and be truncated later, and the high watermark here may be lower than the offset up
+    to which records were committed then (KAFKA-6361).
     """
     return log_end_offset >= high_watermark and log_end_offset >= leader_epoch_start_offset
 
 
 class IsrRule:
-    """The rule by which followers leave the ISR and join it. It keeps no state."""
+    """The rule by which followers leave and join the ISR. It keeps no state."""
 
     def leaving(
         self, isr: Iterable[int], followers: Iterable[Replica], now_ms: int, max_lag_ms: int
     ) -> tuple[int, ...]:
-        """Return the members that leave: `out_of_sync_replicas`."""
+        """Return the members that must leave the ISR (see `out_of_sync_replicas`)."""
         return out_of_sync_replicas(isr, followers, now_ms, max_lag_ms)
 
     def may_join(
         self, log_end_offset: int, high_watermark: int, leader_epoch_start_offset: int
     ) -> bool:
-        """Return whether a follower joins: `may_join_isr`."""
+        """Return whether a follower may join the ISR (see `may_join_isr`)."""
         return may_join_isr(log_end_offset, high_watermark, leader_epoch_start_offset)
 
 
 class IsrProposal(NamedTuple):
-    """An ISR to be written. The znode must still have the version
-    `state.leader_and_isr.zk_version`.
+    """A new ISR to be written to ZooKeeper.
+
+    It is written only if the znode still has the version `state.leader_and_isr.zk_version`.
     """
 
     topic_partition: TopicPartition
@@ -97,7 +102,10 @@ class IsrProposal(NamedTuple):
 
 
 class IsrState:
-    """Owned by its Partition. Members are in the order of the znode; a new member comes last."""
+    """The ISR of one partition and the change that is under way. Owned by its Partition.
+
+    Members are in the order of the znode; a new member comes last.
+    """
 
     __slots__ = (
         "_proposal_event",
@@ -116,17 +124,18 @@ class IsrState:
         self._trace = trace
         self.members: tuple[int, ...] = ()
         self.expected: tuple[int, ...] = ()
-        """The members, and the replicas that would join by the proposal."""
+        """The ISR members, and the replicas that join if the pending proposal is written."""
         self.zk_version = 0
         self.proposal: IsrProposal | None = None
         self.stale = False
         self._proposal_event = 0
         self.change_event = 0
-        """The number of the last IsrShrunk or IsrExpanded."""
+        """The number of the last IsrShrunk or IsrExpanded event."""
 
     def take(self, members: tuple[int, ...], zk_version: int) -> None:
-        """Take the ISR from the controller; empty on a follower, which needs none. A proposal under
-        way is forgotten.
+        """Take over the ISR that the controller has sent, and drop a proposal under way.
+
+        `members` is empty on a follower, which needs no ISR.
         """
         self.members = self.expected = members
         self.zk_version = zk_version
@@ -145,7 +154,7 @@ class IsrState:
         controller_epoch: int,
         reason: str,
     ) -> IsrProposal:
-        """Propose another ISR. The caller hands the proposal to the shell."""
+        """Propose a new ISR. The caller gives the returned proposal to the `IsrWriter`."""
         wanted = LeaderIsrAndControllerEpoch(
             LeaderAndIsr(leader, leader_epoch, members, self.zk_version), controller_epoch
         )
@@ -167,17 +176,18 @@ class IsrState:
         return proposal
 
     def written(self, proposal: IsrProposal, zk_version: int | None) -> bool:
-        """Take ZooKeeper's answer: the znode's new version, or None if it had another than
-        expected. Return whether the ISR changed.
+        """Note ZooKeeper's answer to a proposal. Return whether the ISR changed.
 
-        An answer to an older proposal changes nothing: the controller has sent a newer ISR since.
+        `zk_version` is the new version of the znode, or None if the znode had another version than
+        expected. An answer to an older proposal changes nothing, because the controller has sent a
+        newer ISR since.
         """
         if proposal is not self.proposal:
             return False
         self.proposal = None
         tp, epoch = self._topic_partition, proposal.state.leader_and_isr.leader_epoch
         if zk_version is None:
-            self.stale = True  # `expected` stays the larger set: which one holds is not known
+            self.stale = True  # `expected` stays the larger set: the valid one is not known
             if self._trace:
                 with self._trace.because(self._proposal_event):
                     self._trace(

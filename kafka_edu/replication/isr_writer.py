@@ -1,12 +1,12 @@
-"""Bring changed ISRs to ZooKeeper and to the controller's knowledge (Kafka: ReplicaManager's
+"""Write changed ISRs to ZooKeeper, and report them to the controller (Kafka: ReplicaManager's
 maybeShrinkIsr and maybePropagateIsrChanges; ReplicationUtils.updateLeaderAndIsr, which blocks;
 AlterIsrManager since 2.7, which does not).
 
-    IsrUpdates              the decisions for all partitions; they wait for nothing
-    IsrChangePropagation    the moment to report changed ISRs to the controller
-    IsrStore                the operations of ZooKeeper that this needs (KafkaZkClient has them)
-    IsrWriter               the shell: the only place in replication that waits for ZooKeeper. Each
-                            proposal is a task, so many are on their way at once (spec Z6)
+    IsrUpdates              decides for all partitions which ISRs must change, without waiting
+    IsrChangePropagation    decides when to report changed ISRs to the controller
+    IsrStore                the operations on ZooKeeper that are needed (KafkaZkClient has them)
+    IsrWriter               the only place in replication that waits for ZooKeeper. Each proposal
+                            is a task of its own, so many writes can be under way (spec Z6)
 """
 
 import asyncio
@@ -21,16 +21,19 @@ from kafka_edu.replication.isr import IsrProposal
 from kafka_edu.replication.partitions import Partitions
 from kafka_edu.zk.zk_client import ZkError
 
-#: The time between two checks.
+#: The ms between two checks whether a report to the controller is due.
 ISR_CHANGE_PROPAGATION_PERIOD_MS: Final = 2_500
 ISR_CHANGE_PROPAGATION_BLACK_OUT_MS: Final = 5_000
 ISR_CHANGE_PROPAGATION_INTERVAL_MS: Final = 60_000
-#: Pause after ZooKeeper gave no answer. The proposal stays pending: it may have been written.
+#: The pause in ms after a write that ZooKeeper did not answer. The proposal stays pending, because
+#: it may have been written.
 RETRY_MS: Final = 500
 
 
 class IsrStore(Protocol):
-    """The partition-state znodes and the controller's mailbox."""
+    """The operations on ZooKeeper that the ISR writer needs: partition-state znodes, and the znodes
+    that report changed ISRs to the controller.
+    """
 
     async def conditional_update_partition_state(
         self,
@@ -39,28 +42,30 @@ class IsrStore(Protocol):
         expected_zk_version: int,
         /,
     ) -> int | None:
-        """Write the state znode if it has that version. Return the new version, or None if it has
-        another. Raises ZkError.
+        """Write the state to the partition's znode if the znode still has the expected version.
 
-        A znode that already holds this very state, one version later, is our own earlier write
-        whose answer was lost: success.
+        Return the new version, or None if the znode has another version. Raises ZkError. If the
+        znode already has exactly this state and its version is one higher, it was our own earlier
+        write, whose answer was lost. This counts as success.
         """
         ...
 
     async def propagate_isr_changes(self, topic_partitions: Sequence[TopicPartition], /) -> None:
-        """Leave a sequential znode in /isr_change_notification for the controller. Raises
-        ZkError.
+        """Create a sequential znode in /isr_change_notification, which the controller reads.
+
+        Raises ZkError.
         """
         ...
 
 
 class IsrChangePropagation:
-    """Gathers partitions whose ISR changed here, and decides when to report them. It reports many
-    at once, because for each report the controller reads all of them.
+    """Collects the partitions whose ISR was changed by this broker, and decides when to report
+    them.
 
-    A report is due when nothing has changed for 5 s, or when the last report was 60 s ago. The
-    check runs every 2.5 s, so a single change is reported after 5 to 7.5 s. Times are monotonic ms.
-    O(1) a change.
+    Many partitions are reported at once, because for each report the controller reads all its
+    partitions. A report is due when no ISR has changed for 5 s, or when the last report was 60 s
+    ago. The check runs every 2.5 s, so a single change is reported after 5 to 7.5 s. Times are
+    monotonic ms. O(1) for each change.
     """
 
     def __init__(self, now_ms: int) -> None:
@@ -73,8 +78,9 @@ class IsrChangePropagation:
         self._last_change_ms = now_ms
 
     def take_due(self, now_ms: int) -> list[TopicPartition]:
-        """Take out the partitions to report now, sorted. Empty if it is not yet time, or nothing
-        changed.
+        """Remove and return the partitions to report now, sorted.
+
+        Empty if no report is due, or no ISR has changed.
         """
         quiet = self._last_change_ms + ISR_CHANGE_PROPAGATION_BLACK_OUT_MS < now_ms
         late = self._last_propagation_ms + ISR_CHANGE_PROPAGATION_INTERVAL_MS < now_ms
@@ -86,14 +92,17 @@ class IsrChangePropagation:
         return due
 
     def put_back(self, topic_partitions: list[TopicPartition]) -> None:
-        """Put back partitions that could not be reported. They are due at the next check after 5 s
-        without a change.
+        """Add partitions again that could not be reported.
+
+        They are due at the first check at which no ISR has changed for 5 s.
         """
         self._changed.update(dict.fromkeys(topic_partitions))
 
 
 class IsrUpdates:
-    """Owner of the list of changed ISRs (`changes`) that the controller does not know yet."""
+    """Propose smaller ISRs, and note in `changes` which changed ISRs the controller does not know
+    yet.
+    """
 
     def __init__(self, partitions: Partitions, time: Time) -> None:
         self._partitions = partitions
@@ -101,18 +110,18 @@ class IsrUpdates:
         self.changes = IsrChangePropagation(time.hi_res_clock_ms())
 
     def maybe_shrink_isr(self) -> None:
-        """Propose smaller ISRs where followers lag. Every replica.lag.time.max.ms / 2.
+        """Propose smaller ISRs where followers lag. O(partitions).
 
-        O(partitions).
+        Called every replica.lag.time.max.ms / 2.
         """
         now_ms = self._time.hi_res_clock_ms()
         for partition in self._partitions:
             partition.maybe_shrink_isr(now_ms)
 
     def written(self, proposal: IsrProposal, zk_version: int | None) -> None:
-        """Hand ZooKeeper's answer to the partition: the new version, or None if ZooKeeper refused.
+        """Pass ZooKeeper's answer to the partition: the new version, or None if ZooKeeper refused.
 
-        A changed ISR is noted for the controller.
+        If the ISR changed, note it for the next report to the controller.
         """
         now_ms = self._time.hi_res_clock_ms()
         partition = self._partitions.get(proposal.topic_partition)
@@ -120,15 +129,17 @@ class IsrUpdates:
             self.changes.record(proposal.topic_partition, now_ms)
 
     def still_wanted(self, proposal: IsrProposal) -> bool:
-        """Return whether the proposal still stands: this broker leads the partition, and the
-        controller has not spoken since.
+        """Return whether the proposal is still to be written.
+
+        It is, if this broker still leads the partition and the controller has sent no newer ISR
+        since.
         """
         partition = self._partitions.get(proposal.topic_partition)
         return partition is not None and partition.isr_state.proposal is proposal
 
 
 class IsrWriter:
-    """Owner of the writes under way."""
+    """Writes proposed ISRs to ZooKeeper. Each write is a task of its own."""
 
     def __init__(
         self,
@@ -137,7 +148,7 @@ class IsrWriter:
         time: Time,
         on_failure: OnFailure,
     ) -> None:
-        """`on_failure` is called with the name of a task that died of a bug, and with the bug."""
+        """`on_failure` is called if a bug ends a task, with the task's name and the exception."""
         self._store = store
         self._time = time
         self._on_failure = on_failure
@@ -145,7 +156,7 @@ class IsrWriter:
         self._tasks: dict[asyncio.Task[None], None] = {}
 
     def propose(self, proposal: IsrProposal) -> None:
-        """Begin to write. Return at once."""
+        """Start a task that writes the proposal. Return at once."""
         task = asyncio.get_running_loop().create_task(
             self._write(proposal), name=f"isr-write-{proposal.topic_partition}"
         )
@@ -154,11 +165,10 @@ class IsrWriter:
         report_failure(task, self._on_failure)
 
     async def _write(self, proposal: IsrProposal) -> None:
-        """Write until there is an answer, or the controller has sent a newer ISR. After a lost
-        connection nobody knows whether the write was done.
+        """Write until ZooKeeper answers, or until the controller has sent a newer ISR.
 
-        A second write of the same is safe: for the store, a znode that already holds it is a
-        success.
+        After a lost connection nobody knows whether the write was done. To write the same state
+        again is safe: if the znode already has it, the store reports success.
         """
         while self._updates.still_wanted(proposal):
             try:
@@ -174,8 +184,9 @@ class IsrWriter:
                 return
 
     async def propagate(self, now_ms: int) -> list[TopicPartition]:
-        """Notify the controller of changed ISRs if it is time, and return which. They stay due if
-        ZooKeeper does not answer.
+        """Report changed ISRs to the controller if a report is due. Return the reported partitions.
+
+        If ZooKeeper does not answer, they will be reported later.
         """
         changes = self._updates.changes
         due = changes.take_due(now_ms)
@@ -188,7 +199,7 @@ class IsrWriter:
         return due
 
     async def shutdown(self) -> None:
-        """Give up the writes under way."""
+        """Cancel the writes under way."""
         tasks = list(self._tasks)
         for task in tasks:
             task.cancel()

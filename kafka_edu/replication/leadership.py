@@ -1,5 +1,5 @@
-"""Notify coordinators which partitions of their internal topic this broker leads (Kafka:
-onLeadershipChange in KafkaServer).
+"""Notify the coordinators when this broker becomes or stops being leader of a partition of their
+internal topic (Kafka: onLeadershipChange in KafkaServer).
 """
 
 from collections.abc import Iterable
@@ -10,36 +10,41 @@ from kafka_edu.replication.partition import Partition
 
 
 class LeadershipListener(Protocol):
-    """A coordinator, which must know when this broker begins or ceases to lead a partition of its
-    internal topic.
+    """A coordinator. It must know when this broker becomes or stops being leader of a partition of
+    the coordinator's internal topic.
     """
 
     def on_election(self, partition: int, leader_epoch: int) -> None:
-        """Begin to lead the partition. The log holds all that the coordinator has to read."""
+        """Take over the partition, because this broker has become its leader.
+
+        The log has all records that the coordinator must read.
+        """
         ...
 
     def on_resignation(self, partition: int, leader_epoch: int | None) -> None:
-        """Cease to lead the partition, or note that this broker never did.
+        """Give up the partition, because this broker does not lead it now. Perhaps it never did.
 
-        `leader_epoch` is the epoch of the leader that it follows; None: its replica is removed.
+        `leader_epoch` is the epoch of the leader that this broker now follows; None if its replica
+        was removed.
         """
         ...
 
 
 class Leadership:
-    """The owner of the listeners, one for each topic."""
+    """The listeners for changes of leadership: one for each internal topic."""
 
     def __init__(self) -> None:
         self._listeners: dict[str, LeadershipListener] = {}
 
     def listen(self, topic: str, listener: LeadershipListener) -> None:
-        """Notify `listener` of each change of leadership of this topic's partitions."""
+        """Call `listener` from now on when the leadership of a partition of `topic` changes."""
         if topic in self._listeners:
             raise ValueError(f"{topic} has a listener already")
         self._listeners[topic] = listener
 
     def changed(self, leaders: Iterable[Partition], followers: Iterable[Partition]) -> None:
-        """Notify the listeners after a request of the controller was carried out, leaders first.
+        """Notify the listeners after a LeaderAndIsr request was carried out: first about the
+        partitions that this broker newly leads, then about those that it follows.
 
         O(partitions).
         """
@@ -53,11 +58,11 @@ class Leadership:
                 listener.on_resignation(tp.partition, partition.leader_epoch)
 
     def removed(self, topic_partition: TopicPartition) -> None:
-        """Make the coordinator of this partition resign, because a StopReplica has deleted the
-        replica or its disk failed.
+        """Notify the partition's listener that this broker no longer leads it, because a
+        StopReplica request has deleted the replica or its disk failed.
 
-        No LeaderAndIsr does it: the old leader of a partition that moved to other brokers gets
-        none, and an offline partition refuses it.
+        In these cases no LeaderAndIsr request leads to a notification. The controller sends none to
+        a broker whose replica has moved away, and an offline partition refuses it.
         """
         if (listener := self._listeners.get(topic_partition.topic)) is not None:
             listener.on_resignation(topic_partition.partition, None)

@@ -13,12 +13,12 @@ def read_from_local_log(
     infos: FetchInfos,
     session: FetchSession | None = None,
 ) -> FetchResults:
-    """Read each partition once, in order, within `max_bytes` together.
+    """Read each partition once, in order, until the results have `max_bytes` together.
 
-    The first partition with records may exceed all limits by one batch. A negative limit makes only
-    its own partition fail. A negative `max_bytes` is the first partition's limit; for the others it
-    is 0. `session` is the session whose partitions these are. It may leave out those that it has
-    read to their end.
+    The first partition with records may exceed all limits by one batch. If a partition's own limit
+    is negative, only that partition fails. If `max_bytes` is negative, it is the limit of the first
+    partition, and the other partitions have the limit 0. `session` is the session of these
+    partitions. From now on it may leave out partitions that this read has read to their end.
     """
     left = params.max_bytes
     if left < 0 and session is not None and not session.begins_with(infos):

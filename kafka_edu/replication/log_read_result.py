@@ -13,15 +13,16 @@ NO_VERSION: Final = -1
 
 
 class EpochAndOffset(NamedTuple):
-    """An epoch and the offset where it ends."""
+    """A leader epoch and the offset where it ends: that of the epoch's last record + 1."""
 
     epoch: int
     end_offset: int
 
 
 class LogReadResult(NamedTuple):
-    """The records, and the offsets as they were before the reader's own fetch was taken into
-    account, as in Kafka 2.0.
+    """What one read of one partition found: the records, and the partition's offsets.
+
+    The offsets are those from before the leader has noted the reader's own fetch, as in Kafka 2.0.
     """
 
     error: Errors
@@ -34,21 +35,21 @@ class LogReadResult(NamedTuple):
     log_end_offset: int
     last_stable_offset: int
     diverging_epoch: EpochAndOffset | None
-    """Fetch v12: the reader's last epoch ends here in this log, before the reader's offset. The
-    reader must truncate (KIP-595).
+    """Where the reader's log and this log part (Fetch v12, KIP-595). Set if the reader's last epoch
+    ends in this log before the reader's fetch offset. The reader must then truncate its log.
     """
 
     aborted_transactions: tuple[AbortedTxn, ...] | None = None
-    """The aborted transactions among these records, for a read_committed reader; None for the
-    others.
+    """The aborted transactions among these records, if the reader is a read_committed consumer;
+    None for other readers.
     """
     version: int = NO_VERSION
-    """The partition's version, if the read found nothing because the reader has all there is, and
-    the HW is at the log's end. Until the version changes, the same read gives the same result.
+    """The partition's version if the reader has read all records and the HW is at the log's end,
+    else NO_VERSION. As long as the partition has this version, the same read gives the same result.
     """
 
     def without_records(self) -> "LogReadResult":
-        """Return the same offsets without records."""
+        """Return a copy of this result that has the same offsets but no records."""
         return self._replace(records=EMPTY_RECORDS, size_in_bytes=0)
 
 
@@ -57,5 +58,5 @@ UNKNOWN_METADATA: Final = LogOffsetMetadata(-1)
 
 
 def failed_read(error: Errors) -> LogReadResult:
-    """Return a read with this error: no records, every offset -1."""
+    """Return a result with this error, without records, and with all offsets -1."""
     return LogReadResult(error, EMPTY_RECORDS, 0, UNKNOWN_METADATA, -1, -1, -1, -1, None)

@@ -34,10 +34,10 @@ class OffsetLookup:
         current_leader_epoch: int = -1,
         isolation_level: int = READ_UNCOMMITTED,
     ) -> TimestampOffset | None:
-        """Serve ListOffsets from v1 on, for one partition: see Partition.
+        """Return the offset for a timestamp in one partition, for ListOffsets from v1 on.
 
-        Raises its errors, and those of `check_isolation_level` for a consumer, and of
-        `Partitions.get_or_raise`.
+        See `Partition.fetch_offset_for_timestamp`. Raises the errors of that method and of
+        `Partitions.get_or_raise`, and for a consumer those of `check_isolation_level`.
         """
         if replica_id == CONSUMER_REPLICA_ID:
             check_isolation_level(isolation_level)
@@ -51,7 +51,12 @@ class OffsetLookup:
     def legacy_fetch_offsets(
         self, topic_partition: TopicPartition, timestamp: int, max_offsets: int, replica_id: int
     ) -> list[int]:
-        """Serve ListOffsets v0, for one partition: see `legacy_offsets_before`. Raises as above."""
+        """Return offsets by time of one partition, for ListOffsets v0 (see
+        `legacy_offsets_before`).
+
+        Raises the errors of that function, of `Partition.log_for_request` and of
+        `Partitions.get_or_raise`.
+        """
         partition = self._partitions.get_or_raise(topic_partition)
         log = partition.log_for_request(-1, replica_id != DEBUGGING_REPLICA_ID)
         high_watermark = (
@@ -65,8 +70,10 @@ class OffsetLookup:
     def last_offset_for_leader_epoch(
         self, topic_partition: TopicPartition, leader_epoch: int, current_leader_epoch: int = -1
     ) -> EpochAndOffset:
-        """Serve OffsetForLeaderEpoch, for one partition: see Partition. Raises its errors, and
-        those of `Partitions.get_or_raise`.
+        """Return where a leader epoch ends in one partition, for OffsetForLeaderEpoch.
+
+        See `Partition.last_offset_for_leader_epoch`. Raises the errors of that method and of
+        `Partitions.get_or_raise`.
         """
         return self._partitions.get_or_raise(topic_partition).last_offset_for_leader_epoch(
             current_leader_epoch, leader_epoch, True
@@ -76,13 +83,13 @@ class OffsetLookup:
 def legacy_offsets_before(
     log: Log, timestamp: int, max_offsets: int, high_watermark: int | None, wall_ms: int
 ) -> list[int]:
-    """Return at most `max_offsets` offsets, newest first: the log end if it is old enough, and the
-    starts of old enough segments. O(segments).
+    """Return at most `max_offsets` offsets that are old enough, newest first. O(segments).
 
-    A segment is as old as its last record, or as its file if its records have no times. (Kafka
-    always takes the file.) -1 means the newest, -2 the oldest. With `high_watermark`, a consumer's,
-    offsets above it are replaced by it. Raises UNKNOWN_SERVER_ERROR for a negative `max_offsets`,
-    as Kafka does.
+    The candidates are the start of each segment, and the log end. The timestamp -1 asks for the
+    newest offsets, -2 for the oldest one. A segment's time is that of its last record, or of its
+    file if the records have no times. (Kafka always uses the file.) `high_watermark` is given for a
+    consumer: a higher offset is replaced by it. Raises UNKNOWN_SERVER_ERROR for a negative
+    `max_offsets`, as Kafka does.
     """
     if max_offsets < 0:
         raise KafkaException(Errors.UNKNOWN_SERVER_ERROR, f"{max_offsets} offsets are asked for")

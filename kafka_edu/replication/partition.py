@@ -6,23 +6,24 @@ leader epoch).
                         | by consumers      | not yet  |
                         |                   | committed|
 
-Invariant, asserted by the log, which holds all three: log_start ≤ HW ≤ LEO. On a leader the high
+The log stores these three offsets and asserts that log start ≤ HW ≤ LEO. On a leader the high
 watermark never falls within an epoch.
 
-The leader learns its followers' LEOs from their fetches. It moves the HW when the slowest follower
-that counts has moved. A follower gets the HW in the response to its fetch, so it knows the HW one
-fetch later than the leader. All cases in which Kafka used to lose records come from this delay of
-one fetch. Leader epochs solve them (`truncation`).
+The leader learns its followers' LEOs from their fetches. The HW is the least LEO that counts, so it
+moves when the slowest of these replicas has moved. A follower gets the HW in the response to its
+fetch, so it knows the HW one fetch later than the leader. All cases in which Kafka used to lose
+records come from this delay of one fetch. Leader epochs solve them (`truncation`).
 
 The ISR is kept in ZooKeeper and changed by compare-and-set. It is proposed here, written by the
 shell (`isr_writer`) and confirmed by `isr_written`; see `isr_state`.
 
-A reader, consumer or follower, names its leader epoch, and is fenced if that is not the replica's
-(KIP-320). A follower must have all records, so it may read to the log's end. A consumer may read to
-the high watermark, or with read_committed to the last stable offset (`FetchIsolation`).
+A reader (consumer or follower) sends the leader epoch that it knows, and is fenced if the replica
+has another one (KIP-320). A follower must have all records, so it may read to the log's end. A
+consumer may read up to the high watermark, or with read_committed up to the last stable offset
+(`FetchIsolation`).
 
-Owned by the broker's loop. `now_ms` is monotonic time; `wall_ms` goes into the log. Next hop of a
-produce request: Log; of a fetch: Log, and back.
+Owned by the broker's loop. `now_ms` is monotonic time, `wall_ms` is wall-clock time. Next hop of a
+produce or fetch request: Log.
 """
 
 from collections.abc import Callable, Iterable
@@ -64,13 +65,14 @@ from kafka_edu.trace.events.replication import (
 )
 from kafka_edu.trace.tracer import Tracer, because
 
-#: In DeleteRecords: all that is committed (DeleteRecordsRequest.HIGH_WATERMARK).
+#: The offset -1 in a DeleteRecords request: delete all committed records
+#: (DeleteRecordsRequest.HIGH_WATERMARK).
 DELETE_TO_HIGH_WATERMARK: Final = -1
 
 
 class Partition:
-    """One partition, as its leader or as a follower. Owner of its ISR and its Replicas. The log
-    owns HW, LEO and log start; `HighWatermark` moves the HW.
+    """One partition on this broker, which is its leader or a follower. Owner of its ISR and its
+    Replicas. The log stores HW, LEO and log start; `HighWatermark` moves the HW.
     """
 
     def __init__(
@@ -86,14 +88,14 @@ class Partition:
         self.broker_id = broker_id
         self._trace = trace
         self.version = VersionCounter()
-        """Incremented by each change that a reader could notice."""
+        """A counter that increases with each change that a reader could notice."""
         self.log: Log | None = None
         self.high_watermark = HighWatermark(topic_partition, trace)
         self.leader = NO_LEADER
         self.leader_epoch = -1
         self.role_event = 0
-        """The number of the BecameLeader or BecameFollower that gave it its role, 0 without a
-        tracer.
+        """The number of the BecameLeader or BecameFollower event by which this broker got its
+        present role; 0 without a tracer.
         """
         self.leader_epoch_start_offset = -1
         """The leader's LEO when its epoch began; -1 on a follower."""
@@ -104,25 +106,25 @@ class Partition:
         self.controller_epoch = 0
         self.assigned_replicas: tuple[int, ...] = ()
         self.adding_replicas: tuple[int, ...] = ()
-        """The assigned replicas that a reassignment adds. They fetch and may join the ISR like any
-        other.
+        """The assigned replicas that a reassignment is adding. Like any other replica, they fetch
+        and may join the ISR.
         """
         self.isr_state = IsrState(topic_partition, trace)
         self._followers: dict[int, Replica] = {}
         self.first_ack_pending = False
-        """This broker leads by a new epoch, and has not acknowledged an acks=all produce in it yet.
-        The first acknowledgement is a fact.
+        """True on a leader with a new epoch until it acknowledges the first acks=all produce in it.
+        That first acknowledgement is emitted even at level `state`.
         """
         self.first_append_pending = False
-        """This broker follows by a new epoch, and has appended nothing in it yet. The first append
-        is a fact.
+        """True on a follower with a new epoch until it appends the first records in it. That first
+        append is emitted even at level `state`.
         """
         self.committed_alone = -1
-        """The end of all that was committed, as this replica knows it, when it ceased to be the
-        only ISR member and leader; -1: it does not know.
+        """The HW at the moment when this replica ceased to be leader and only member of the ISR.
+        All records committed until then lie below it. -1 if this does not apply.
         """
         self._isr_checked_ms = 0
-        """When `maybe_shrink_isr` was last called; 0: never."""
+        """The monotonic ms at which `maybe_shrink_isr` was last called; 0 if never."""
 
     @property
     def is_leader(self) -> bool:
@@ -130,11 +132,13 @@ class Partition:
 
     @property
     def log_start_offset(self) -> int:
-        """Return the log start of the local log, -1 without one."""
+        """Return the log start offset of this broker's log; -1 without a log."""
         return self.log.log_start_offset if self.log is not None else -1
 
     def local_log(self) -> Log:
-        """Return the log, of a leader or a follower. Raises REPLICA_NOT_AVAILABLE."""
+        """Return this broker's log, whether it is leader or follower. Raises
+        REPLICA_NOT_AVAILABLE.
+        """
         if self.log is None:
             raise KafkaException(
                 Errors.REPLICA_NOT_AVAILABLE,
@@ -143,11 +147,13 @@ class Partition:
         return self.log
 
     def log_for_request(self, current_leader_epoch: int, only_from_leader: bool) -> Log:
-        """Return the log to serve from, after fencing by epoch (KIP-320).
+        """Return the log from which a request is served, if the request is not fenced by epoch
+        (KIP-320).
 
-        Raises FENCED_LEADER_EPOCH (the client knows an older leader), UNKNOWN_LEADER_EPOCH (it
-        knows a newer one, and the controller has not informed us yet), NOT_LEADER_OR_FOLLOWER,
-        REPLICA_NOT_AVAILABLE. NO_LEADER_EPOCH is not fenced; a lower one is.
+        Raises FENCED_LEADER_EPOCH if the client knows an older leader epoch than this broker.
+        Raises UNKNOWN_LEADER_EPOCH if the client knows a newer one, about which the controller has
+        not informed this broker yet. Also raises NOT_LEADER_OR_FOLLOWER and REPLICA_NOT_AVAILABLE.
+        A request with NO_LEADER_EPOCH (-1) is not fenced; one with an even lower epoch is.
         """
         if current_leader_epoch not in (NO_LEADER_EPOCH, self.leader_epoch):
             older = current_leader_epoch < self.leader_epoch
@@ -159,8 +165,10 @@ class Partition:
         return self.local_log()
 
     def attach_log(self, log: Log, checkpointed_high_watermark: int) -> None:
-        """Attach the local replica's log. The HW starts from its checkpoint, moved into the log,
-        because the checkpoint may be older than a crash.
+        """Attach this broker's log to the partition, and set its HW from the checkpoint.
+
+        The checkpoint may have been written before a crash. If its value lies outside the log, it
+        is raised to the log start or lowered to the log end.
         """
         self.log = log
         log.version = self.version
@@ -168,23 +176,25 @@ class Partition:
 
     @property
     def isr(self) -> tuple[int, ...]:
-        """Return the last known ISR of ZooKeeper; empty on a follower."""
+        """Return the ISR in ZooKeeper as far as this leader knows; empty on a follower."""
         return self.isr_state.members
 
     def follower(self, broker_id: int) -> Replica | None:
-        """Return the leader's knowledge of that follower. None for itself, for an unassigned
-        broker, or on a follower.
+        """Return what the leader knows about a follower.
+
+        None if `broker_id` is the leader itself or an unassigned broker, or if this broker is not
+        the leader.
         """
         return self._followers.get(broker_id)
 
     def make_leader(
         self, state: LeaderAndIsrPartitionState, controller_epoch: int, now_ms: int
     ) -> bool:
-        """Become leader, as the controller orders. Return whether this broker did not lead before.
+        """Become leader, as the controller demands. Return True if this broker did not lead before.
 
-        The epoch begins at the LEO. It enters the epoch cache at once, so that a follower with a
-        longer log learns where to cut, even before this leader has written anything. Followers'
-        offsets are unknown until they fetch.
+        The new epoch starts at the LEO. It is put into the epoch cache at once. So a follower with
+        a longer log learns where to truncate, even before this leader has written any record. The
+        followers' offsets are unknown until they fetch.
         """
         log = self.local_log()
         was_leader = self.is_leader
@@ -226,12 +236,13 @@ class Partition:
             if self._maybe_increment_leader_hw(log, now_ms):
                 self._check_and_complete_all()
             else:
-                self._delayed.wake_sessions()  # a reader by an older epoch gets an error
+                self._delayed.wake_sessions()  # a reader with an older epoch gets an error
         return not was_leader
 
     def make_follower(self, state: LeaderAndIsrPartitionState, controller_epoch: int) -> bool:
-        """Become follower, as the controller orders. Return whether leader or epoch changed; then
-        the fetcher must begin again with truncation.
+        """Become follower, as the controller demands. Return True if leader or epoch changed.
+
+        Then the fetcher must start again with truncation.
         """
         changed = self.leader != state.leader or self.leader_epoch != state.leader_epoch
         if self.is_leader:
@@ -257,7 +268,7 @@ class Partition:
                     replicas=self.assigned_replicas,
                 )
             )
-        self._delayed.wake_sessions()  # readers by an older epoch, or from a leader, get an error
+        self._delayed.wake_sessions()  # readers with an older epoch get an error
         return changed
 
     def _take_over(self, state: LeaderAndIsrPartitionState, controller_epoch: int) -> None:
@@ -269,8 +280,9 @@ class Partition:
         self.version.value += 1
 
     def delete(self) -> None:
-        """Give up the replica, which is to be removed. Nobody may read or write it from now on.
-        Waiting requests are woken and find no leader.
+        """Detach the log, which will be deleted. From now on no request can read or write it.
+
+        Waiting requests are woken and find that this broker is no leader.
         """
         self.log = None
         self.high_watermark.detach()
@@ -291,19 +303,20 @@ class Partition:
         )
 
     def low_watermark(self, live_brokers: Iterable[int]) -> int:
-        """Return the least log start offset of the leader and its live followers. Below it, records
-        are deleted everywhere (DeleteRecords).
+        """Return the least log start offset of the leader and its live followers.
+
+        All live replicas have deleted the records below it (DeleteRecords).
         """
         live = set(live_brokers)
         starts = [f.log_start_offset for f in self._followers.values() if f.broker_id in live]
         return min([self.log_for_request(-1, True).log_start_offset, *starts])
 
     def delete_records_on_leader(self, offset: int) -> int:
-        """Give up the records below `offset` (-1: below the HW); return the resulting offset.
-        Followers learn it with their next fetch.
+        """Delete the records below `offset` (-1: below the HW), and return the resulting offset.
 
-        Raises NOT_LEADER_OR_FOLLOWER, POLICY_VIOLATION (cleanup.policy is not delete),
-        OFFSET_OUT_OF_RANGE (negative, or above the HW).
+        The followers learn it with their next fetch. Raises NOT_LEADER_OR_FOLLOWER,
+        POLICY_VIOLATION (cleanup.policy is not delete), and OFFSET_OUT_OF_RANGE (negative, or above
+        the HW).
         """
         log = self.log_for_request(-1, True)
         wanted = log.high_watermark if offset == DELETE_TO_HIGH_WATERMARK else offset
@@ -327,12 +340,13 @@ class Partition:
         wall_ms: int,
         origin: AppendOrigin = AppendOrigin.CLIENT,
     ) -> tuple[LogAppendInfo, bool]:
-        """Append a producer's records. Return where they are, and whether the HW moved. It moves at
-        once if the leader is the whole ISR.
+        """Append a producer's records. Return where they are in the log, and whether the HW moved.
 
-        Raises NOT_LEADER_OR_FOLLOWER, NOT_ENOUGH_REPLICAS (acks=all with an ISR below
-        min.insync.replicas: nothing is written), and the errors of the log. When the caller has
-        appended to all partitions of its request, it wakes waiting requests (`wake_after_append`).
+        The HW moves at once if the leader is the only member of the ISR. Raises
+        NOT_LEADER_OR_FOLLOWER, the errors of the log, and NOT_ENOUGH_REPLICAS for acks=all if the
+        ISR has fewer members than min.insync.replicas (then nothing is written). When the caller
+        has appended to all partitions of its request, it must wake the waiting requests
+        (`wake_after_append`).
         """
         log = self.log
         if log is None or self.leader != self.broker_id:
@@ -364,17 +378,22 @@ class Partition:
         return info, advanced
 
     def wake_after_append(self, high_watermark_advanced: bool) -> None:
-        """Wake the waiting fetches of followers. If the HW moved, wake all waiting requests."""
+        """Wake the waiting fetches of followers. If the HW moved, wake all waiting requests
+        instead.
+        """
         if high_watermark_advanced:
             self._check_and_complete_all()
         else:
             self._delayed.check_and_complete_fetch()
 
     def check_enough_replicas_reach_offset(self, required_offset: int) -> tuple[bool, Errors]:
-        """Return (done, error): whether all of the ISR have the records below `required_offset`.
+        """Return (done, error) for an acks=all produce: whether it need not wait any more, and the
+        error.
 
-        NOT_ENOUGH_REPLICAS_AFTER_APPEND: they have, but the ISR has shrunk below
-        min.insync.replicas since.
+        It is done when the whole ISR has the records below `required_offset`. The error is
+        NOT_ENOUGH_REPLICAS_AFTER_APPEND if the ISR has meanwhile shrunk below min.insync.replicas.
+        It is also done with NOT_LEADER_OR_FOLLOWER if this broker does not lead the partition any
+        more.
         """
         log = self.log
         if log is None or self.leader != self.broker_id:
@@ -386,10 +405,10 @@ class Partition:
         return True, Errors.NONE
 
     def may_skip(self, replica_id: int, read: LogReadResult) -> bool:
-        """Return whether a session may leave out this reader until the version changes.
+        """Return whether the reader's session may skip this partition until its version changes.
 
-        A consumer may be left out after any read that has a version. A follower must also be in the
-        ISR, because any fetch may let it join, and its LEO must be known here.
+        For a consumer that is so after each read that has a version. A follower must also be in the
+        ISR, because any fetch may let it join, and the leader must know its LEO.
         """
         if read.version == NO_VERSION:
             return False
@@ -403,16 +422,16 @@ class Partition:
         )
 
     def wake_session(self, session: WaitingSession) -> None:
-        """Wake the waiting fetches of `session` after each change here."""
+        """Wake the waiting fetches of `session` after each change of this partition from now on."""
         self._delayed.add_session(session)
 
     def update_follower_fetch_state(
         self, follower_id: int, read: LogReadResult, log_start_offset: int, now_ms: int
     ) -> bool:
-        """Record a follower's fetch from `read.fetch_offset_metadata`. It may then join the ISR,
-        and the HW may move.
+        """Record a follower's fetch from `read.fetch_offset_metadata`.
 
-        Returns False if the follower is not assigned here. O(replicas).
+        By it the follower may join the ISR, and the HW may move. Returns False if the follower is
+        not assigned to the partition. O(replicas).
         """
         follower = self._followers.get(follower_id)
         log = self.log
@@ -447,8 +466,9 @@ class Partition:
         return True
 
     def emit_high_watermark(self, level: Level) -> int:
-        """Emit the last move of the HW, if this broker leads and it is not emitted yet. Return its
-        number, or 0.
+        """As the leader, emit the last move of the HW if it is not emitted yet.
+
+        Return the number of the event, or 0.
         """
         hw = self.high_watermark
         if not self.is_leader:
@@ -456,9 +476,11 @@ class Partition:
         return hw.emit_last_move(level, self.leader_epoch, self.role_event)
 
     def _check_and_complete_all(self) -> None:
-        """Let requests that wait for the HW check again, with its move as the cause."""
+        """Make all waiting requests check again. The last move of the HW is the cause of their
+        events.
+        """
         move = self.high_watermark.event
-        if not move:  # as for nearly every move: a context costs 0.5 µs
+        if not move:  # so for nearly every move, which saves a context of 0.5 µs
             self._delayed.check_and_complete_all()
             return
         with because(self._trace, move):
@@ -474,8 +496,9 @@ class Partition:
                 )
 
     def maybe_shrink_isr(self, now_ms: int) -> None:
-        """Propose an ISR without the followers that lag. Called every replica.lag.time.max.ms / 2.
-        O(replicas).
+        """Propose an ISR without the followers that lag. O(replicas).
+
+        Called every replica.lag.time.max.ms / 2.
         """
         self._isr_checked_ms = now_ms
         if self.leader != self.broker_id or not self.isr_state.may_propose:
@@ -496,8 +519,10 @@ class Partition:
         )
 
     def isr_written(self, proposal: IsrProposal, zk_version: int | None, now_ms: int) -> bool:
-        """Take ZooKeeper's answer to a proposal (None: refused). Return whether the ISR changed.
-        The HW may move, because the slowest member may be gone.
+        """Note ZooKeeper's answer to a proposal. Return whether the ISR changed.
+
+        `zk_version` is the znode's new version, or None if ZooKeeper refused. The HW may move,
+        because the slowest member may have left the ISR.
         """
         if not self.isr_state.written(proposal, zk_version):
             return False
@@ -506,14 +531,16 @@ class Partition:
             if self.log is not None and self._maybe_increment_leader_hw(self.log, now_ms):
                 self.high_watermark.moved_because("the ISR changed")
                 self._check_and_complete_all()
-            # without a move of the HW an acks=all request may still fail, for want of replicas
+            # even if the HW has not moved, an acks=all request may now fail for lack of replicas
             else:
                 self._delayed.check_and_complete_all()
         return True
 
     def append_records_to_follower(self, fetch_offset: int, records: Buffer, wall_ms: int) -> None:
-        """Store the leader's bytes for `fetch_offset` unchanged. The caller has checked that this
-        is still the LEO.
+        """Append the leader's record batches unchanged. `fetch_offset` is where they were fetched
+        from.
+
+        The caller has checked that it is still the LEO.
         """
         log = self.local_log()
         assert fetch_offset == log.log_end_offset, (
@@ -527,18 +554,20 @@ class Partition:
     def update_follower_offsets(
         self, leader_high_watermark: int, leader_log_start_offset: int
     ) -> None:
-        """Take the leader's HW, as far as our log reaches, and its log start."""
+        """Set the HW to the leader's, but at most to the own log end, and take over its log
+        start.
+        """
         log = self.local_log()
         high_watermark = self.high_watermark.follow(log, leader_high_watermark, self.leader_epoch)
         if log.log_start_offset < leader_log_start_offset <= high_watermark:
             log.maybe_increment_log_start_offset(leader_log_start_offset)
 
     def truncate_to(self, offset: int, logs: TruncatesLogs) -> None:
-        """Cut the log back to `offset` (or to the start of the batch that holds it). The HW falls
-        with it.
+        """Truncate the log to `offset`, or to the start of the batch that contains it. If the HW
+        lies above, it falls too.
 
-        Call it even if there is nothing to cut: it removes an epoch that began at the end and wrote
-        nothing.
+        Call this even if no record is to be cut: it also removes an epoch from the cache that began
+        at the log end and has no records.
         """
         try:
             logs.truncate_to({self.topic_partition: offset})
@@ -547,7 +576,7 @@ class Partition:
         self.high_watermark.truncated()
 
     def truncate_fully_and_start_at(self, offset: int, logs: TruncatesLogs) -> None:
-        """Drop all records. The log then starts and ends at `offset`."""
+        """Delete all records. The log is then empty, and its start and end are `offset`."""
         try:
             logs.truncate_fully_and_start_at(self.topic_partition, offset)
         except OSError as error:
@@ -555,11 +584,11 @@ class Partition:
         self.high_watermark.truncated()
 
     def wake_all(self) -> None:
-        """Let all requests that wait for this partition check again: its role has changed."""
+        """Make all waiting requests of this partition check again, because its role has changed."""
         self._delayed.check_and_complete_all()
 
     def waits_for_high_watermark(self, required_offset: int) -> Requirement:
-        """Return why an acks=all request still waits: the HW that it needs, and the LEO of each
+        """Return what an acks=all request waits for: the HW that it needs, and the LEO of each
         replica that counts (spec D3).
         """
         leos = {
@@ -583,11 +612,13 @@ class Partition:
 
     @property
     def has_followers(self) -> bool:
-        """Return whether the replica here is the leader and there are others."""
+        """Return whether this broker is the leader and the partition has other replicas."""
         return bool(self._followers)
 
     def remote_progress(self) -> tuple[ReplicaProgress, ...]:
-        """Return each follower's progress as the leader knows it; empty on a follower."""
+        """Return the progress of each follower as the leader knows it; empty if this broker is a
+        follower.
+        """
         return tuple(
             ReplicaProgress(
                 broker=f.broker_id,
@@ -599,13 +630,15 @@ class Partition:
         )
 
     def remote_leos(self) -> tuple[tuple[int, int], ...]:
-        """Return (id, LEO) of each follower, as the leader knows it; empty on a follower."""
+        """Return (broker id, LEO) of each follower as the leader knows it; empty if this broker is
+        a follower.
+        """
         return tuple(
             (f.broker_id, f.log_end_offset.message_offset) for f in self._followers.values()
         )
 
     def end_for(self, isolation: FetchIsolation) -> LogOffsetMetadata:
-        """Return the end up to which a reader may read, with its place in the segments.
+        """Return the offset up to which a reader may read, with its place in the log's segments.
 
         O(1) for recent offsets. Raises REPLICA_NOT_AVAILABLE.
         """
@@ -634,11 +667,11 @@ class Partition:
         min_one_message: bool,
         hard_limit: bool,
     ) -> LogReadResult:
-        """Read from the local log.
+        """Read from this broker's log, but no record beyond the limit of `isolation`.
 
-        If a reader's last epoch (`last_fetched_epoch`, -1: not given) ended earlier here, the
-        result says where and holds no records. Nothing beyond the limit of `isolation` is read.
-        With TXN_COMMITTED the result also lists the aborted transactions. Raises the errors of
+        `last_fetched_epoch` is the epoch of the reader's last record (-1: not given). If that epoch
+        ends earlier in this log, the result has no records and says where it ends. With
+        TXN_COMMITTED the result also lists the aborted transactions. Raises the errors of
         `log_for_request`, and OFFSET_OUT_OF_RANGE.
         """
         log = self.log_for_request(current_leader_epoch, only_from_leader)
@@ -674,7 +707,7 @@ class Partition:
                     diverging,
                     aborted,
                 )
-        if fetch_offset == log_end:  # as most of a follower's partitions most of the time
+        if fetch_offset == log_end:  # most of the time so for most partitions of a follower
             at = log.log_end_offset_metadata
             return LogReadResult(
                 Errors.NONE,
@@ -727,8 +760,8 @@ class Partition:
     ) -> int | None:
         """Return how many bytes lie between `start` and the end that the reader may see.
 
-        DelayedFetch uses this. Returns None if they lie on different segments: the reader is far
-        behind, or the log was truncated. Raises the errors of `log_for_request`.
+        None if the two lie on different segments, because the reader is far behind or the log was
+        truncated. DelayedFetch uses this. Raises the errors of `log_for_request`.
         """
         log = self.log_for_request(current_leader_epoch, only_from_leader)
         offset = start.message_offset
@@ -746,8 +779,9 @@ class Partition:
     def last_offset_for_leader_epoch(
         self, current_leader_epoch: int, leader_epoch: int, only_from_leader: bool
     ) -> EpochAndOffset:
-        """Return the largest epoch ≤ `leader_epoch` in our log, and where it ends. (-1, -1) if it
-        is newer than any (KIP-101).
+        """Return the largest epoch ≤ `leader_epoch` in this log, and the offset where it ends.
+
+        Return (-1, -1) if `leader_epoch` is newer than every epoch in the log (KIP-101).
         """
         log = self.log_for_request(current_leader_epoch, only_from_leader)
         return EpochAndOffset(*log.end_offset_for_epoch(leader_epoch))
@@ -760,12 +794,12 @@ class Partition:
         only_from_leader: bool,
         isolation: FetchIsolation,
     ) -> TimestampOffset | None:
-        """Return the first record with this timestamp or a later one; -1 means the end, -2 the
-        start. None if there is none that the reader may see.
+        """Return the first record whose timestamp is `timestamp` or later.
 
-        The limit of `isolation` counts as the end. Raises OFFSET_NOT_AVAILABLE when a new leader's
-        HW has not yet reached the start of its epoch, because the answer could go backward
-        (KIP-207).
+        The timestamp -1 asks for the end, -2 for the start. None if there is no such record that
+        the reader may see. The limit of `isolation` counts as the end. Raises OFFSET_NOT_AVAILABLE
+        if a new leader's HW has not yet reached the start of its epoch, because a later answer
+        could then be smaller than an earlier one (KIP-207).
         """
         log = self.log_for_request(current_leader_epoch, only_from_leader)
         last_fetchable = self.end_for(isolation).message_offset

@@ -1,4 +1,4 @@
-"""Samples of a partition, and its whole state, for subscribers of events (spec M1)."""
+"""Read the progress and the whole state of partitions, for subscribers of events (spec M1)."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -11,13 +11,13 @@ from kafka_edu.trace.events.replication import (
 )
 
 IN_TURN: Final = 10
-"""At most so many partitions are sampled at a time only because it is their turn: 12 µs each."""
+"""The number of unchanged partitions that each sample includes in turn. One costs 12 µs."""
 UNSETTLED: Final = -1
-"""In place of a version, so that the partition is sampled next time too."""
+"""Noted instead of a version, so that the partition is sampled again next time."""
 
 
 def partition_progress(partition: Partition) -> PartitionProgress | None:
-    """Return how far the replica here is; None without a log."""
+    """Return the offsets of this replica and its followers' progress; None without a log."""
     log = partition.log
     if log is None:
         return None
@@ -37,23 +37,25 @@ def partition_progress(partition: Partition) -> PartitionProgress | None:
 
 
 class PartitionSampler:
-    """Samples the partitions that have moved since their last sample, and the others in turn.
+    """Samples the partitions that have changed since their last sample, and a few others in turn.
 
-    Samples of each partition, ten times a second, were most of what a dashboard read: 460 idle
-    partitions made 4,600 events a second, and it fell behind by half a minute. A partition whose
-    version is the same, and whose followers had everything at the last sample, has not moved. A
-    leader's partition is sampled in turn too, because the times of its followers' fetches move all
-    the while: IN_TURN partitions each time.
+    When every partition was sampled ten times a second, a dashboard read hardly anything else: 460
+    idle partitions made 4,600 events a second, and it fell half a minute behind. A partition has
+    not changed if its version is the same and its followers had all records at the last sample. But
+    the times of its followers' fetches change all the time. So each sample also includes IN_TURN
+    leader partitions that have not changed, the next ones each time.
     """
 
     def __init__(self, in_turn: int = IN_TURN) -> None:
         self._in_turn = in_turn
         self._sampled: dict[Partition, int] = {}
-        """Each partition's version at its last sample; UNSETTLED if a follower lacked records."""
+        """Each partition's version at its last sample; UNSETTLED if a follower did not have all
+        records.
+        """
         self._turn = 0
 
     def sample(self, partitions: Sequence[Partition]) -> list[PartitionOffsets]:
-        """Return the samples. O(partitions), about 0.1 µs for one that has not moved."""
+        """Return the samples. O(partitions), about 0.1 µs for a partition that has not changed."""
         sampled, found = self._sampled, []
         if self._turn >= len(partitions):
             self._turn = 0
@@ -74,12 +76,12 @@ class PartitionSampler:
         return found
 
     def forget(self, partition: Partition) -> None:
-        """Forget a partition that is gone."""
+        """Forget a partition that this broker does not have any more."""
         self._sampled.pop(partition, None)
 
 
 def partition_snapshot(partition: Partition) -> PartitionSnapshot | None:
-    """Return the whole state; None without a log."""
+    """Return the partition's whole state; None without a log."""
     progress, isr_state = partition_progress(partition), partition.isr_state
     if progress is None:
         return None

@@ -5,8 +5,8 @@ HostedPartition).
        ^                │                        │
        └────────────────┴────────remove──────────┘
 
-This is the leaf of replication: appending, fetching, deleting records and the controller's orders
-all take `Partitions`, and it knows none of them. Next hop: Partition.
+All other parts of replication (appending, fetching, deleting records, and the controller's
+requests) use `Partitions`, and `Partitions` uses none of them. Next hop: Partition.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -23,7 +23,7 @@ from kafka_edu.trace.tracer import Tracer
 
 
 class Partitions:
-    """The owner of the broker's partitions, in the order in which the controller named them."""
+    """The broker's partitions, in the order in which the controller first named them."""
 
     def __init__(
         self, metadata_cache: MetadataCache, log_manager: LogManager, trace: Tracer | None = None
@@ -40,18 +40,20 @@ class Partitions:
             trace.on_gauges(lambda: self._sampler.sample(list(self._online.values())))
 
     def __iter__(self) -> Iterator[Partition]:
-        """Iterate over a copy of the online partitions, so that the loop's body may remove some."""
+        """Iterate over a copy of the online partitions, so partitions may be removed during the
+        iteration.
+        """
         return iter(list(self._online.values()))
 
     def get(self, topic_partition: TopicPartition) -> Partition | None:
-        """Return the partition if it has a replica here that is not offline. O(1)."""
+        """Return the partition if this broker has an online replica of it, else None. O(1)."""
         return self._online.get(topic_partition)
 
     def get_or_raise(self, topic_partition: TopicPartition) -> Partition:
-        """Return the partition.
+        """Return the partition if this broker has an online replica of it. O(1).
 
-        Raises KAFKA_STORAGE_ERROR (its disk failed), NOT_LEADER_OR_FOLLOWER (the partition exists,
-        on other brokers) or UNKNOWN_TOPIC_OR_PARTITION. O(1).
+        Raises KAFKA_STORAGE_ERROR if its disk failed, NOT_LEADER_OR_FOLLOWER if only other brokers
+        have replicas of it, and UNKNOWN_TOPIC_OR_PARTITION if it does not exist.
         """
         partition = self._online.get(topic_partition)
         if partition is None:
@@ -64,20 +66,20 @@ class Partitions:
         return partition
 
     def is_offline(self, topic_partition: TopicPartition) -> bool:
-        """Return whether the disk below the partition has failed."""
+        """Return whether the partition is offline because its disk has failed."""
         return topic_partition in self._offline
 
     def add(self, partition: Partition) -> None:
-        """Host a new partition."""
+        """Add a partition of which this broker now has a replica."""
         self._online[partition.topic_partition] = partition
 
     def remove(self, topic_partition: TopicPartition) -> Partition | None:
-        """Forget a partition whose replica here is deleted, and return it if it was online."""
+        """Remove a partition whose replica here is deleted. Return it if it was online."""
         self._offline.pop(topic_partition, None)
         return self._pop(topic_partition)
 
     def on_offline(self, notify: Callable[[TopicPartition], None]) -> None:
-        """Call `notify` after each partition that goes offline."""
+        """From now on call `notify` for each partition that goes offline."""
         self._on_offline.append(notify)
 
     def take_offline(self, topic_partition: TopicPartition) -> None:
@@ -95,9 +97,9 @@ class Partitions:
             notify(topic_partition)
 
     def storage_failed(self, topic_partition: TopicPartition, failure: KafkaException) -> None:
-        """Take a partition offline after a failed read or write.
+        """Take a partition offline after a read or a write of its log failed.
 
-        The log manager gives up the whole log dir of the partition.
+        The log manager takes the partition's whole log dir offline.
         """
         partition = self._online.get(topic_partition)
         if partition is not None and partition.log is not None:

@@ -4,13 +4,13 @@ from typing import Final
 
 from kafka_edu.log.log_offset_metadata import LogOffsetMetadata
 
-#: A time before all others: when a replica caught up that never has.
+#: A time before all others: it stands for "never" in a replica that has never caught up.
 NEVER_MS: Final = -(1 << 62)
 UNKNOWN_OFFSET: Final = LogOffsetMetadata(-1)
 
 
 class FetchClock:
-    """The time of a session's last fetch, in the leader's monotonic ms."""
+    """The time of a fetch session's last fetch, in the leader's monotonic ms."""
 
     __slots__ = ("last_fetch_ms",)
 
@@ -19,17 +19,17 @@ class FetchClock:
 
 
 class Replica:
-    """One follower's progress, learned from its fetches alone.
+    """The leader's knowledge of one follower's progress, which it learns from the follower's
+    fetches.
 
-    A fetch *from* offset n says that the follower has stored all records below n.
+    A fetch *from* offset n means that the follower has stored all records below n. The leader keeps
+    one Replica for every assigned follower. Times are the leader's monotonic ms. Only its owner,
+    the Partition, changes it.
 
-    The leader keeps one for every assigned follower. Times are the leader's monotonic ms. Owned by
-    its Partition, which is the only writer.
-
-    *Caught up* does not mean "has the leader's last record now": under load no follower ever has
-    it. A fetch shows that the follower had caught up at its previous fetch, if it starts where the
-    leader's log ended *at that previous fetch*. So a follower that is always one fetch behind is in
-    sync.
+    *Caught up* does not mean "has the leader's last record now", because under load no follower
+    ever has that record. If a fetch starts where the leader's log ended *at the previous fetch*,
+    the follower had caught up at that previous fetch. So a follower that is always one fetch behind
+    counts as in sync.
     """
 
     __slots__ = (
@@ -46,22 +46,28 @@ class Replica:
     def __init__(self, broker_id: int) -> None:
         self.broker_id = broker_id
         self.log_end_offset = UNKNOWN_OFFSET
-        """The follower's LEO with its place in the *leader's* segments. Its offset is -1 until the
-        first fetch of this epoch.
+        """The follower's LEO, with its place in the *leader's* segments. The offset is -1 until the
+        follower's first fetch in this leader epoch.
         """
         self.log_start_offset = -1
         self.last_fetch_leader_log_end_offset = 0
-        """The leader's LEO when this follower fetched last."""
+        """The leader's LEO at the time of this follower's last fetch."""
         self._fetched_ms = NEVER_MS
         self._caught_up_ms = NEVER_MS
         self._reset_ms = NEVER_MS
-        """When the leader's epoch began; `_fetched_ms` too begins there, as in Kafka."""
+        """The monotonic ms at which the leader's epoch began. As in Kafka, `_fetched_ms` starts
+        with the same value.
+        """
         self._clock: FetchClock | None = None
-        """Of the session that leaves out this follower because nothing has changed for it."""
+        """The clock of the follower's fetch session, while the session skips this partition because
+        nothing has changed; else None.
+        """
 
     @property
     def last_fetch_time_ms(self) -> int:
-        """The follower's last fetch, whether or not its session left out the partition."""
+        """The monotonic ms of the follower's last fetch, even if its session skipped this partition
+        then.
+        """
         return (
             self._fetched_ms
             if self._clock is None
@@ -75,10 +81,10 @@ class Replica:
 
     @property
     def last_caught_up_time_ms(self) -> int:
-        """The time when the follower last had all of the leader's records.
+        """The monotonic ms at which the follower last had all of the leader's records.
 
-        Each fetch of a session that leaves out the partition counts, because the follower has had
-        all records since then.
+        Each fetch of a session that skips the partition counts too, because the follower still has
+        all records then.
         """
         return (
             self._caught_up_ms
@@ -87,14 +93,14 @@ class Replica:
         )
 
     def go_by(self, clock: FetchClock) -> None:
-        """Count each fetch of a session as a fetch from the leader's end.
+        """From now on count each fetch of the session as a fetch from the leader's log end.
 
         This lasts until the next `update_fetch_state`, `reset` or `settle`.
         """
         self._clock = clock
 
     def settle(self) -> None:
-        """Take over the times of the session's clock, and stop using the clock."""
+        """Copy the times of the session's clock into this object, and stop using the clock."""
         if self._clock is not None:
             self._fetched_ms, self._caught_up_ms = (
                 self.last_fetch_time_ms,
@@ -111,9 +117,9 @@ class Replica:
     ) -> None:
         """Record a fetch at `now_ms`. O(1).
 
-        If it starts at the leader's end, the follower is caught up now. If it starts where the
-        leader ended at the previous fetch, the follower was caught up at that time. Otherwise it
-        has not caught up yet.
+        If the fetch starts at the leader's log end, the follower is caught up now. If it starts
+        where the leader's log ended at the previous fetch, the follower was caught up at that time.
+        Otherwise the fetch does not show that the follower has caught up.
         """
         self.settle()
         offset = fetch_offset.message_offset
@@ -127,7 +133,7 @@ class Replica:
         self._fetched_ms = now_ms
 
     def reset(self, leader_end_offset: int, now_ms: int, *, in_sync: bool) -> None:
-        """Begin a leader's epoch.
+        """Start anew, because a leader epoch begins.
 
         Members of the ISR get replica.lag.time.max.ms to fetch. Other followers count as never
         caught up.
@@ -138,16 +144,15 @@ class Replica:
         self._clock = None
 
     def forget_offsets(self) -> None:
-        """Forget the follower's offsets. A new leader does not know them until the follower
-        fetches.
-        """
+        """Forget the follower's offsets. A new leader learns them when the follower fetches."""
         self.log_end_offset = UNKNOWN_OFFSET
         self.log_start_offset = -1
 
     def lag(self, now_ms: int, max_lag_ms: int) -> str:
-        """Describe why the follower is out of sync.
+        """Return in words why the follower is out of sync.
 
-        It is stuck (it does not fetch at all) or slow (it fetches, but never from the end).
+        It is either stuck (it does not fetch at all) or slow (it fetches, but never reaches the
+        leader's log end).
         """
         silent_ms = now_ms - self.last_fetch_time_ms
         if silent_ms > max_lag_ms:

@@ -1,18 +1,19 @@
-"""Decide what a follower fetches from one leader, and what it does with the answers (Kafka:
+"""Decide what a follower fetches from one leader, and what it does with the responses (Kafka:
 AbstractFetcherThread.scala, ReplicaFetcherThread.scala).
 
     add ──> truncating ──OffsetForLeaderEpoch──> fetching ──fetch, append, fetch, append …
-               ^   │ (asks again, KIP-279)          │
-               └───┘        error: left aside for replica.fetch.backoff.ms (at first less, if the leader has yet to hear that it
-                            leads), then on from where it was
+               ^   │ (sends another             error: waits for replica.fetch.backoff.ms
+               └───┘  request, KIP-279)         (at first for less, if the leader does not know
+                                                yet that it leads), then goes on as before
 
-Synchronous: it makes requests and takes answers, and `ReplicaFetcherThread` carries them. Between a
-request and its answer the controller may have given a partition to another leader, or given it
-back. So an answer counts only for the very state that sent the request.
+This module only makes requests and handles responses; `ReplicaFetcherThread` sends and receives
+them. Between a request and its response, the controller may have moved a partition to another
+leader, and perhaps back again. So a response counts only if the partition still has the same
+PartitionFetchState object as when the request was made.
 
 From inter.broker.protocol.version 2.7 on the fetch itself carries the follower's last epoch, and
-the answer says where the logs part (KIP-595).
-"""  # noqa: E501
+the response says from which offset on the two logs differ (KIP-595).
+"""
 
 from collections.abc import Iterable
 from typing import Final
@@ -57,27 +58,28 @@ from kafka_edu.trace.events.replication import (
 )
 from kafka_edu.trace.tracer import Tracer
 
-#: Fetches carry the last epoch since this inter.broker.protocol.version.
+#: Since this inter.broker.protocol.version fetches carry the epoch of the follower's last record.
 TRUNCATION_ON_FETCH: Final = (2, 7)
 REFUSALS_BY_CHANCE: Final = 2
-"""So often a leader may refuse a log end that lies within its log: its log may have changed between
-the refusal and the look-up."""
-#: The errors of a broker that does not know yet that it leads. The controller informs leaders and
-#: followers at the same time, and a follower may be the first to know.
+"""The number of times that a leader may refuse, without being suspected, a log end that lies within
+its log: the leader's log may have changed between the refusal and the look-up.
+"""
+#: The errors of a broker that does not know yet that it is leader. The controller informs leaders
+#: and followers at the same time, so a follower may know it before its new leader does.
 TOO_EARLY: Final = frozenset(
     {Errors.NOT_LEADER_OR_FOLLOWER, Errors.UNKNOWN_LEADER_EPOCH, Errors.UNKNOWN_TOPIC_OR_PARTITION}
 )
 MOST_DOUBLINGS: Final = 16
 FIRST_BACKOFF_MS: Final = 20
-"""The first wait of a follower that was too early. Each later wait is twice as long, up to
-replica.fetch.backoff.ms. Apache Kafka waits that second at once, and a produce with acks=all waits
-with it.
+"""The first wait in ms of a follower whose new leader does not know yet that it leads. Each later
+wait is twice as long, up to replica.fetch.backoff.ms (1 s). Apache Kafka waits the whole second the
+first time, and meanwhile every acks=all produce waits too.
 """
 
 
 class PartitionFetchState:
-    """The progress of one followed partition. Each new leadership gets a new object. A late
-    response finds another object, and is dropped.
+    """The progress of one followed partition. Each time the partition is followed anew, it gets a
+    new object. A late response belongs to the old object, and is dropped.
     """
 
     __slots__ = (
@@ -95,18 +97,23 @@ class PartitionFetchState:
         self.leader_epoch = leader_epoch
         self.truncating = True
         self.delayed_until_ms = -1
-        """Monotonic ms until which the partition is left aside after an error; -1: it is not."""
+        """The monotonic ms until which the partition is not fetched after an error; -1 without an
+        error.
+        """
         self.too_early = 0
-        """How often the leader of this leadership has answered that it does not lead."""
+        """How often the leader has answered that it does not lead the partition."""
         self.refused_at = -1
-        """The log end that the leader last refused though it lies within the leader's log."""
+        """The follower's log end that the leader last refused, although it lies within the leader's
+        log.
+        """
         self.refused_in_vain = 0
-        """How often it has refused that one."""
+        """How often the leader has refused the log end `refused_at`."""
 
 
 class ReplicaFetcher:
-    """All partitions that this broker follows at one leader. Owned by its ReplicaFetcherThread. The
-    fetch offset of each is its log's end.
+    """All partitions that this broker follows at one leader. Owned by its ReplicaFetcherThread.
+
+    The fetch offset of each partition is the end of its log.
     """
 
     def __init__(
@@ -132,7 +139,9 @@ class ReplicaFetcher:
         return len(self._states)
 
     def add(self, partition: Partition) -> None:
-        """Follow a partition from now on. It begins with truncation."""
+        """Follow a partition from now on. First its log is truncated where it differs from the
+        leader's.
+        """
         tp = partition.topic_partition
         self.remove([tp])
         self._states[tp] = state = PartitionFetchState(partition, partition.leader_epoch)
@@ -142,7 +151,9 @@ class ReplicaFetcher:
             self._truncating[tp] = state
 
     def remove(self, topic_partitions: Iterable[TopicPartition]) -> None:
-        """Stop following. A response under way will be dropped."""
+        """Stop following these partitions. The response to a request under way will be dropped for
+        them.
+        """
         for tp in topic_partitions:
             if self._states.pop(tp, None) is not None:
                 self._truncating.pop(tp, None)
@@ -169,8 +180,8 @@ class ReplicaFetcher:
     def _delay(
         self, tp: TopicPartition, state: PartitionFetchState, error: Errors, now_ms: int
     ) -> None:
-        """Leave the partition aside for replica.fetch.backoff.ms, or less if we were only too
-        early.
+        """Do not fetch the partition for replica.fetch.backoff.ms, or for less if its leader does
+        not know yet that it leads.
         """
         backoff_ms = self._config.replica_fetch_backoff_ms
         if error in TOO_EARLY:
@@ -192,7 +203,7 @@ class ReplicaFetcher:
             )
 
     def resume_delayed(self, now_ms: int) -> None:
-        """Resume the partitions whose time is over."""
+        """Fetch those partitions again whose waiting time after an error is over."""
         for tp, state in list(self._delayed.items()):
             if state.delayed_until_ms <= now_ms:
                 del self._delayed[tp]
@@ -204,7 +215,9 @@ class ReplicaFetcher:
 
     @property
     def next_resume_ms(self) -> int | None:
-        """The time when `resume_delayed` has something to do next."""
+        """The monotonic ms at which the first waiting partition can be fetched again; None without
+        one.
+        """
         return min((state.delayed_until_ms for state in self._delayed.values()), default=None)
 
     def _failed(
@@ -217,14 +230,18 @@ class ReplicaFetcher:
             self._delay(tp, state, failure.error, now_ms)
 
     def epochs_wanted(self) -> dict[TopicPartition, PartitionFetchState]:
-        """Return the partitions whose epoch must be looked up before they fetch."""
+        """Return the partitions whose last epoch must be looked up at the leader before they can
+        fetch.
+        """
         return dict(self._truncating)
 
     def epochs_request(
         self, wanted: dict[TopicPartition, PartitionFetchState]
     ) -> OffsetForLeaderEpochRequest:
-        """Make the request: where does the epoch of my last record end? A log without epochs asks
-        for -1, which no leader knows. Then the HW decides.
+        """Return the request that asks the leader where the epoch of each log's last record ends.
+
+        A log without epochs asks for epoch -1, which no leader knows. Then it is truncated to the
+        HW.
         """
         topics: dict[str, OffsetForLeaderTopic] = {}
         for tp, state in wanted.items():
@@ -246,8 +263,10 @@ class ReplicaFetcher:
         response: OffsetForLeaderEpochResponse,
         now_ms: int,
     ) -> None:
-        """Truncate by the leader's answers. A partition that is done begins to fetch. For one that
-        is not, the next request is sent.
+        """Truncate the logs by the leader's answers.
+
+        A log that is completely truncated begins to fetch. For another one, one more look-up
+        follows.
         """
         for topic in response.topics:
             for answer in topic.partitions:
@@ -267,8 +286,10 @@ class ReplicaFetcher:
     def _truncate(
         self, tp: TopicPartition, partition: Partition, leader_epoch: int, leader_end_offset: int
     ) -> bool:
-        """Cut the log where it and the leader's part. Return whether that is done; if not, the
-        leader must be asked again.
+        """Truncate the log where it begins to differ from the leader's. Return whether that is
+        complete.
+
+        If it is not, another answer of the leader is needed.
         """
         log = partition.local_log()
         before = log.log_end_offset
@@ -295,14 +316,16 @@ class ReplicaFetcher:
             self._tell_if_unclean(partition, before, after, hw)
         partition.committed_alone = (
             -1
-        )  # the mark has been lowered with the log: it is the election's no more
+        )  # it was valid only for the high watermark before this truncation
         return complete
 
     def _tell_if_unclean(
         self, partition: Partition, before: int, after: int, high_watermark: int
     ) -> None:
-        """Emit UncleanTruncation for a cut below the high watermark. A leader from the ISR has all
-        committed records; this one has not.
+        """Emit UncleanTruncation if the log was truncated below the high watermark.
+
+        Committed records are lost then. A leader from the ISR has all of them, so this leader was
+        not in the ISR.
         """
         if self._trace and after < high_watermark:
             tp = partition.topic_partition
@@ -321,8 +344,9 @@ class ReplicaFetcher:
             )
 
     def fetch_request(self) -> FetchRequest | None:
-        """Return the next fetch; None if there is nothing to fetch now. In a session it names only
-        the changes (KIP-227).
+        """Return the next fetch request; None if no partition can be fetched now.
+
+        In a fetch session it names only the partitions that have changed (KIP-227).
         """
         if not len(self._session):
             return None
@@ -360,14 +384,15 @@ class ReplicaFetcher:
         )
 
     def on_no_answer(self) -> None:
-        """Note that the fetch failed as a whole."""
+        """Note that no response came to the fetch."""
         self._session.handle_error()
 
     def on_fetch(
         self, response: FetchResponse, now_ms: int, wall_ms: int
     ) -> list[tuple[TopicPartition, PartitionFetchState]]:
-        """Append the records, with one append for each partition. Return the partitions whose
-        offset the leader does not have (OFFSET_OUT_OF_RANGE).
+        """Append the records of the response, with one append for each partition.
+
+        Return the partitions whose fetch offset the leader does not have (OFFSET_OUT_OF_RANGE).
         """
         if not self._session.handle_response(Errors.of(response.error_code), response.session_id):
             return []
@@ -402,14 +427,14 @@ class ReplicaFetcher:
         partition = state.partition
         log = partition.local_log()
         if asked.fetch_offset != log.log_end_offset:
-            return  # asked before the log changed under it
+            return  # the log has changed since the request
         if data.diverging_epoch.epoch >= 0:
             self._truncate(
                 tp, partition, data.diverging_epoch.epoch, data.diverging_epoch.end_offset
             )
             self._fetch_from_log_end(
                 tp, state
-            )  # if that was not all, the answer to this fetch says so
+            )  # if more must be cut, the response to the next fetch says so
             return
         records = data.record_set
         if records is not None:
@@ -448,7 +473,9 @@ class ReplicaFetcher:
     def offsets_request(
         self, tp: TopicPartition, state: PartitionFetchState, timestamp: int
     ) -> ListOffsetsRequest:
-        """Make the request for the leader's first (-2) or last (-1) offset."""
+        """Return a ListOffsets request for the leader's first offset (timestamp -2) or log end
+        (-1).
+        """
         wanted = ListOffsetsPartition(
             partition_index=tp.partition,
             current_leader_epoch=state.leader_epoch,
@@ -460,14 +487,18 @@ class ReplicaFetcher:
         )
 
     def is_current(self, tp: TopicPartition, state: PartitionFetchState) -> bool:
-        """Return whether that state still counts."""
+        """Return whether the partition still has this state object. If not, a response for it is
+        dropped.
+        """
         return self._states.get(tp) is state
 
     def on_leader_end_offset(
         self, tp: TopicPartition, state: PartitionFetchState, leader_end_offset: int
     ) -> bool:
-        """Cut back to the leader's end if it lies before ours, which means an unclean election.
-        Return False if it does not; then the leader's start must be looked up.
+        """Truncate the log if the leader's log end lies before our log end. Return whether it does.
+
+        This happens after an unclean election. If the result is False, the leader's log start must
+        be looked up next.
         """
         log = state.partition.local_log()
         before, hw = log.log_end_offset, state.partition.high_watermark.offset
@@ -483,12 +514,12 @@ class ReplicaFetcher:
     def on_leader_start_offset(
         self, tp: TopicPartition, state: PartitionFetchState, leader_start_offset: int, now_ms: int
     ) -> None:
-        """Drop our whole log and begin at the leader's start, if our log ends before it. Otherwise
-        the offset is valid by now.
+        """Start again with an empty log at the leader's log start, if our log ends before it.
 
-        If the leader goes on refusing a valid offset, it does not know our last epoch. Kafka asks
-        again at once, thousands of times a second, and warns each time. Here the partition is left
-        aside for replica.fetch.backoff.ms each time, and the reason is told once.
+        Otherwise the leader has the records at our fetch offset by now. If it still refuses this
+        valid offset, it does not know the epoch of our last record. Then Kafka sends the same fetch
+        again at once, thousands of times a second, with a warning each time. Here the partition
+        waits for replica.fetch.backoff.ms each time, and the reason is reported once.
         """
         log = state.partition.local_log()
         before = log.log_end_offset
@@ -504,7 +535,7 @@ class ReplicaFetcher:
         self._fetch_from_log_end(tp, state)
 
     def _refused_in_vain(self, state: PartitionFetchState, log_end_offset: int) -> int:
-        """Count one more refusal of a valid log end. Return how often this one was refused."""
+        """Count one more refusal of a valid log end. Return how often this log end was refused."""
         if state.refused_at != log_end_offset:
             state.refused_at, state.refused_in_vain = log_end_offset, 0
         state.refused_in_vain += 1
@@ -527,13 +558,15 @@ class ReplicaFetcher:
     def on_storage_failed(
         self, tp: TopicPartition, state: PartitionFetchState, failure: KafkaException, now_ms: int
     ) -> None:
-        """Stop following the partition if its disk failed; otherwise leave it aside."""
+        """Stop following the partition if its disk failed; after another error let it wait."""
         self._failed(tp, state, failure, now_ms)
 
     def on_offsets_failed(
         self, tp: TopicPartition, state: PartitionFetchState, error: Errors, now_ms: int
     ) -> None:
-        """Leave the partition aside, because the look-up failed."""
+        """Let the partition wait for replica.fetch.backoff.ms, because the look-up of an offset
+        failed.
+        """
         self._delay(tp, state, error, now_ms)
 
     def _range_truncated(self, tp: TopicPartition, before: int, after: int, reason: str) -> None:

@@ -1,5 +1,5 @@
-"""One fetcher for each leader that this broker follows (Kafka: AbstractFetcherManager.scala,
-ReplicaFetcherManager.scala).
+"""Manage the fetchers: one or more for each leader from which this broker fetches (Kafka:
+AbstractFetcherManager.scala, ReplicaFetcherManager.scala).
 """
 
 import asyncio
@@ -24,7 +24,7 @@ from kafka_edu.trace.tracer import Tracer
 
 
 class FetcherKey(NamedTuple):
-    """A leader, and the number of the fetcher towards it (num.replica.fetchers)."""
+    """Names one fetcher: the leader's broker id, and a number below num.replica.fetchers."""
 
     leader: int
     fetcher_id: int
@@ -36,8 +36,10 @@ class _Running(NamedTuple):
 
 
 class ReplicaFetcherManager:
-    """Starts a fetcher with its first partition, and stops it when it has none left. Owned by the
-    broker's loop.
+    """Starts a fetcher when it gets its first partition, and stops it when it has no partition
+    left.
+
+    Owned by the broker's loop.
     """
 
     def __init__(
@@ -69,19 +71,21 @@ class ReplicaFetcherManager:
             trace.on_snapshot(self._snapshot)
 
     def begin_shutdown(self) -> None:
-        """Follow nothing new, because the broker is about to stop (Kafka: isShuttingDown in
-        makeFollowers).
+        """Follow no new partition from now on, because the broker will stop soon (Kafka:
+        isShuttingDown in makeFollowers).
 
-        As a follower it would be back in the ISR within milliseconds. Then it would be gone, and
-        every produce with acks=all would wait for it.
+        Otherwise the broker would be back in the ISR within milliseconds as a follower. Then it
+        would stop, and every acks=all produce would wait for it.
         """
         self._broker_is_leaving = True
 
     def add_fetcher_for_partitions(
         self, partitions: Sequence[Partition], live_leaders: Mapping[int, tuple[str, int]]
     ) -> None:
-        """Follow these partitions at their leaders. A partition without a leader (-1) waits for the
-        controller.
+        """Fetch these partitions from their leaders from now on.
+
+        A partition without a leader (-1) is not fetched until the controller names a leader.
+        `live_leaders` maps broker ids to (host, port).
         """
         if self._broker_is_leaving:
             return
@@ -98,15 +102,17 @@ class ReplicaFetcherManager:
             self._of[partition.topic_partition] = key
 
     def remove_fetcher_for_partitions(self, topic_partitions: Sequence[TopicPartition]) -> None:
-        """Stop following these partitions. From this call on nothing is appended to them."""
+        """Stop fetching these partitions. After this call no more records are appended to them."""
         for tp in topic_partitions:
             key = self._of.pop(tp, None)
             if key is not None:
                 self._fetchers[key].thread.fetcher.remove([tp])
 
     def resize(self, num_replica_fetchers: int, followed: Sequence[Partition]) -> None:
-        """Set num.replica.fetchers. The followed partitions go to their new fetchers, and begin
-        there as if they were new.
+        """Set num.replica.fetchers.
+
+        The followed partitions move to the fetchers that the new number gives them, and start anew
+        there.
         """
         self.remove_fetcher_for_partitions([partition.topic_partition for partition in followed])
         self._num_fetchers = num_replica_fetchers
@@ -114,14 +120,14 @@ class ReplicaFetcherManager:
         self.shutdown_idle_fetcher_threads()
 
     def shutdown_idle_fetcher_threads(self) -> None:
-        """Stop the fetchers that have nothing to follow."""
+        """Stop the fetchers that have no partition."""
         for key, running in list(self._fetchers.items()):
             if not len(running.thread.fetcher):
                 self._stop(key, running)
 
     def _fetcher_id(self, tp: TopicPartition) -> int:
-        """Spread partitions over num.replica.fetchers as Kafka does: by 31 × (Java's hash of the
-        topic) + partition.
+        """Return the number of the partition's fetcher, computed as in Kafka: 31 × (Java's hash of
+        the topic) + partition, modulo num.replica.fetchers.
         """
         if self._num_fetchers == 1:
             return 0
@@ -131,8 +137,8 @@ class ReplicaFetcherManager:
         return ((31 * topic_hash + tp.partition) & 0x7FFFFFFF) % self._num_fetchers
 
     def _end_point(self, leader: int) -> tuple[str, int] | None:
-        """Return where the leader listens, from the metadata of now, or else from the controller's
-        last request.
+        """Return the leader's (host, port) from the metadata cache, else from the controller's last
+        request.
         """
         end_point = self._metadata_cache.get_alive_end_point(
             leader, self._config.inter_broker_listener_name
@@ -169,7 +175,7 @@ class ReplicaFetcherManager:
             self._trace(FetcherStopped(leader=key.leader, fetcher_id=key.fetcher_id))
 
     async def shutdown(self) -> None:
-        """Stop all fetchers, and return when they have stopped."""
+        """Stop all fetchers, and return when the last one has stopped."""
         for key, running in list(self._fetchers.items()):
             self._stop(key, running)
         self._of.clear()

@@ -1,10 +1,11 @@
-"""Carry the requests of one ReplicaFetcher to its leader, and the responses back (Kafka:
+"""Send the requests of one ReplicaFetcher to its leader, and pass on the responses (Kafka:
 ReplicaFetcherThread.scala, ReplicaFetcherBlockingSend).
 
-This is shell: in Kafka a thread, here a task, with one connection and one request under way. The
-next fetch leaves as soon as the last response is appended. If there is nothing new, the leader
-holds the fetch up to replica.fetch.wait.max.ms. So followers learn of records at once and yet do
-not spin. Next hop of a fetch: apis/fetch on the leader; of its response: ReplicaFetcher.
+In Kafka this is a thread, here it is an asyncio task. It has one connection and one request under
+way. The next fetch is sent as soon as the records of the last response are appended. If there are
+no new records, the leader holds the fetch for up to replica.fetch.wait.max.ms. So followers get new
+records at once, and do not send fetches all the time. Next hop of a fetch: apis/fetch on the
+leader; of its response: ReplicaFetcher.
 """
 
 import asyncio
@@ -34,15 +35,15 @@ R = TypeVar("R", bound=Message)
 
 
 class FetcherVersions(NamedTuple):
-    """The versions that a fetcher speaks."""
+    """The versions in which a fetcher sends its requests."""
 
     fetch: int
     offset_for_leader_epoch: int
     list_offsets: int
 
 
-#: inter.broker.protocol.version → versions (Kafka: ReplicaFetcherThread); the newest that is not
-#: above the broker's counts.
+#: (inter.broker.protocol.version, request versions). The newest entry that is not above the
+#: broker's setting counts (Kafka: ReplicaFetcherThread).
 VERSIONS: Final = (
     ((2, 8), FetcherVersions(12, 4, 6)),
     ((2, 7), FetcherVersions(12, 3, 5)),
@@ -54,7 +55,9 @@ VERSIONS: Final = (
 
 
 def fetcher_versions(inter_broker_protocol_version: tuple[int, int]) -> FetcherVersions:
-    """Return the versions for that inter.broker.protocol.version; below 2.0, those of 2.0."""
+    """Return the request versions for this inter.broker.protocol.version; below 2.0, those of
+    2.0.
+    """
     return next(
         (versions for since, versions in VERSIONS if since <= inter_broker_protocol_version),
         VERSIONS[-1][1],
@@ -62,8 +65,9 @@ def fetcher_versions(inter_broker_protocol_version: tuple[int, int]) -> FetcherV
 
 
 class ReplicaFetcherThread:
-    """One task towards one leader. `end_point` returns where the leader listens now, or None if
-    that is not known.
+    """One task that fetches from one leader.
+
+    `end_point` returns the leader's present (host, port), or None if it is not known.
     """
 
     def __init__(
@@ -86,12 +90,13 @@ class ReplicaFetcherThread:
         self._work = asyncio.Event()
 
     def partitions_changed(self) -> None:
-        """End the pause, because there may be something to do."""
+        """End the pause, because there may be new partitions to fetch."""
         self._work.set()
 
     async def run(self) -> None:
-        """Look up epochs and truncate, fetch and append, until cancelled. Pause when there is
-        nothing to do, or after a failure.
+        """Look up epochs and truncate, fetch and append, until the task is cancelled.
+
+        Pause if there is nothing to do, or after a failure.
         """
         try:
             while True:
@@ -118,7 +123,7 @@ class ReplicaFetcherThread:
             self._client.close()
 
     async def _step(self) -> bool:
-        """Do one round. Return whether there was anything to do."""
+        """Look up epochs, then fetch once. Return whether there was anything to do."""
         fetcher = self.fetcher
         fetcher.resume_delayed(self._now_ms())
         wanted = fetcher.epochs_wanted()
@@ -141,7 +146,9 @@ class ReplicaFetcherThread:
         return self._time.hi_res_clock_ms()
 
     async def _pause(self, ms: int) -> None:
-        """Pause for at most `ms`; less if partitions come or go, or a delayed one is due."""
+        """Pause for at most `ms`, or until the partitions change or a waiting one can be fetched
+        again.
+        """
         resume_ms = self.fetcher.next_resume_ms
         if resume_ms is not None:
             ms = min(ms, max(resume_ms - self._now_ms(), 1))
@@ -155,7 +162,10 @@ class ReplicaFetcherThread:
             work.cancel()
 
     async def _ask(self, request: Message, version: int, response_type: type[R]) -> R:
-        """Connect if necessary, send, and wait for the response. Raises OSError, ProtocolError."""
+        """Connect if necessary, send the request, and wait for the response.
+
+        Raises OSError, ProtocolError.
+        """
         timeout_ms = self._config.replica_socket_timeout_ms
         if not self._client.connected:
             end_point = self._end_point()
@@ -175,8 +185,10 @@ class ReplicaFetcherThread:
         return await self._client.ask(request, version, response_type, timeout_ms)
 
     async def _offset_out_of_range(self, tp: TopicPartition, state: PartitionFetchState) -> None:
-        """Look up where the leader's log ends, because it does not have our end. If it does not end
-        before us, look up where it starts.
+        """Find the offset at which to go on, because the leader does not have our fetch offset.
+
+        First look up the leader's log end. If that does not lie before our log end, look up the
+        leader's log start too.
         """
         try:
             end_offset = await self._leader_offset(tp, state, LATEST_TIMESTAMP)
@@ -191,8 +203,10 @@ class ReplicaFetcherThread:
     async def _leader_offset(
         self, tp: TopicPartition, state: PartitionFetchState, timestamp: int
     ) -> int | None:
-        """Return the leader's offset. None if it answered an error (the partition is then left
-        aside), or if the state does not count any more.
+        """Return the leader's first offset or log end, as `timestamp` says.
+
+        None if the leader answered with an error (then the partition waits before its next fetch),
+        or if the partition has a new state object meanwhile.
         """
         request = self.fetcher.offsets_request(tp, state, timestamp)
         response = await self._ask(request, self._versions.list_offsets, ListOffsetsResponse)

@@ -1,4 +1,4 @@
-"""The log dir and the size of each replica (Kafka: ReplicaManager.describeLogDirs,
+"""Report the log dir and the size of each replica (Kafka: ReplicaManager.describeLogDirs,
 alterReplicaLogDirs; KIP-113).
 """
 
@@ -12,19 +12,19 @@ from kafka_edu.replication.partitions import Partitions
 
 
 class ReplicaInfo(NamedTuple):
-    """One replica on a disk."""
+    """One replica in a log dir."""
 
     partition: int
     size: int
-    """Bytes of batches."""
+    """The bytes of all record batches of the replica."""
     offset_lag: int
-    """How far the LEO is behind the HW. 0, except for a replica that has yet to catch up with the
-    committed records.
+    """The HW minus the LEO, but at least 0. It is above 0 only for a replica that does not have all
+    committed records yet.
     """
 
 
 class ReplicaLogDirs:
-    """A view of the broker's logs by dir. Owned by the broker's loop."""
+    """Reports which log dir holds which replicas. Owned by the broker's loop."""
 
     def __init__(self, partitions: Partitions, log_manager: LogManager) -> None:
         self._partitions = partitions
@@ -33,10 +33,10 @@ class ReplicaLogDirs:
     def describe(
         self, wanted: set[TopicPartition] | None
     ) -> dict[str, tuple[Errors, dict[str, list[ReplicaInfo]]]]:
-        """log dir → (error, topic → replicas). `wanted` None: all; else other topics have empty
-        lists. KAFKA_STORAGE_ERROR for a dir that failed.
+        """Return for each log dir: (error, topic → replicas).
 
-        O(logs × segments).
+        If `wanted` is None, all replicas are listed; else only those in `wanted`, and other topics
+        have empty lists. A failed dir has the error KAFKA_STORAGE_ERROR. O(logs × segments).
         """
         manager = self._log_manager
         described: dict[str, tuple[Errors, dict[str, list[ReplicaInfo]]]] = {}
@@ -58,14 +58,16 @@ class ReplicaLogDirs:
         return described
 
     def alter(self, wanted: Mapping[TopicPartition, str]) -> dict[TopicPartition, Errors]:
-        """Return an error for each replica that is wanted in a log dir; NONE if it is there.
+        """Return for each replica whether it is in the wanted log dir: NONE if it is, else an
+        error.
 
-        LOG_DIR_NOT_FOUND             the broker has no such dir
-        KAFKA_STORAGE_ERROR           that dir, or the replica's own, has failed
+        LOG_DIR_NOT_FOUND             the broker has no such log dir
+        KAFKA_STORAGE_ERROR           the wanted log dir, or the replica's present one, has failed
         UNKNOWN_TOPIC_OR_PARTITION    there is no such partition
-        REPLICA_NOT_AVAILABLE         no replica is here; if one comes, it will be created there
-        INVALID_REQUEST               it lies in another dir: a move is not built yet, and nobody
-                                      should think that it has begun
+        REPLICA_NOT_AVAILABLE         this broker has no replica of it; if it gets one later, the
+                                      replica will be created in the wanted log dir
+        INVALID_REQUEST               the replica is in another log dir. Moving it is not
+                                      implemented, and an error makes that clear
         """
         return {tp: self._check(tp, log_dir) for tp, log_dir in wanted.items()}
 

@@ -1,5 +1,5 @@
-"""The logs of this broker's replicas: created with the topic's own settings, and with the high
-watermark of the log dir's checkpoint (Kafka: Partition.getOrCreateReplica).
+"""Create the logs of this broker's replicas: with their topic's settings, and with the high
+watermark from the log dir's checkpoint (Kafka: Partition.getOrCreateReplica).
 """
 
 from collections.abc import Callable, Mapping
@@ -13,11 +13,11 @@ from kafka_edu.replication.high_watermark_checkpoints import HighWatermarkCheckp
 from kafka_edu.replication.partition import Partition
 
 KnownHighWatermarks = dict[str, Mapping[TopicPartition, int]]
-"""Log dir → its checkpoint, which is read once a request."""
+"""Log dir → the high watermarks in its checkpoint file, which is read once for each request."""
 
 
 class ReplicaLogs:
-    """Finds, creates and attaches logs. It owns none of them: LogManager does."""
+    """Finds and creates logs, and attaches them to partitions. The logs belong to LogManager."""
 
     def __init__(
         self,
@@ -31,17 +31,18 @@ class ReplicaLogs:
         self._topic_config = topic_config
 
     def exists(self, topic_partition: TopicPartition) -> bool:
-        """Return whether the replica has a log."""
+        """Return whether this broker has a log for the partition."""
         return self._log_manager.get_log(topic_partition) is not None
 
     def new_log(self, topic_partition: TopicPartition, *, is_new: bool) -> NewLog:
-        """Return what LogManager needs to create the log."""
+        """Return the description from which LogManager creates the log."""
         return NewLog(topic_partition, self._topic_config(topic_partition.topic), is_new)
 
     def attach(self, partition: Partition, known: KnownHighWatermarks, *, is_new: bool) -> None:
-        """Give a partition its log, created if it does not exist, with its HW from the checkpoint.
+        """Attach the log to its partition, with the HW from the checkpoint. Create the log if
+        needed.
 
-        Raises KAFKA_STORAGE_ERROR. A checkpoint that cannot be read takes its log dir offline.
+        Raises KAFKA_STORAGE_ERROR. If the checkpoint cannot be read, its log dir goes offline.
         """
         if partition.log is not None:
             return

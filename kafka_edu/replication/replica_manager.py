@@ -1,4 +1,5 @@
-"""Build the parts of replication that decide (Kafka: ReplicaManager.scala).
+"""Build the parts of replication that decide and do no I/O over the network (Kafka:
+ReplicaManager.scala).
 
     Partitions          which replicas are here; all other parts take it
     Append              produce requests, and the records of coordinators
@@ -8,8 +9,8 @@
     ControllerOrders    LeaderAndIsr, StopReplica and UpdateMetadata requests
     IsrUpdates          which followers leave the ISR, and what ZooKeeper answered
 
-In Kafka all of them are methods of one class. Here a caller takes the part that it needs. The parts
-are synchronous and owned by the broker's loop. The shells around them (fetchers, reapers, the
+In Kafka these parts are methods of one class. Here a caller uses only the part that it needs. The
+parts are synchronous and owned by the broker's loop. The shells around them (fetchers, reapers, the
 writer of ISRs) are started by `Replication` in `assembly`.
 """
 
@@ -39,7 +40,9 @@ from kafka_edu.trace.tracer import Tracer
 
 
 class ReplicaManager:
-    """The parts of one broker's replication. It builds them and forwards nothing."""
+    """Holds the deciding parts of one broker's replication. It builds them; callers use the parts
+    directly.
+    """
 
     def __init__(
         self,

@@ -1,10 +1,10 @@
-"""Where a follower cuts its log before it follows a leader (Kafka:
+"""Compute to which offset a follower truncates its log before it fetches from a leader (Kafka:
 AbstractFetcherThread.getOffsetTruncationState; KIP-101, KIP-279).
 
-By OffsetForLeaderEpoch the follower asks where the epoch of its own last record ends in the
-leader's log. Before 0.11 followers truncated to their own high watermark, and lost records: the
-mark is one fetch behind the leader's (book 001, the two-broker case), and two logs may differ below
-it.
+With OffsetForLeaderEpoch the follower asks the leader: where in your log does the epoch of my last
+record end? Before 0.11 followers truncated to their own high watermark, and lost records. The
+reasons: the follower's high watermark is one fetch behind the leader's (book 001, the two-broker
+case), and two logs may differ even below it.
 """
 
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ from kafka_edu.log.leader_epoch_file_cache import (
 
 
 class TruncatesLogs(Protocol):
-    """Something that cuts logs and keeps the recovery checkpoints right (LogManager)."""
+    """What truncates logs and corrects their recovery checkpoints (LogManager)."""
 
     def truncate_to(self, offsets: dict[TopicPartition, int]) -> None: ...
 
@@ -28,8 +28,10 @@ class TruncatesLogs(Protocol):
 
 
 class OffsetTruncationState(NamedTuple):
-    """`offset` is the new log end. If `complete` is False, the rest ends in another epoch than the
-    leader's answer, and the leader must be asked again.
+    """The result: the log is to be truncated to `offset`.
+
+    If `complete` is False, the remaining log ends in another epoch than the leader's answer, and
+    the follower must send another OffsetForLeaderEpoch.
     """
 
     offset: int
@@ -43,19 +45,21 @@ def offset_truncation_state(
     log_end_offset: int,
     epochs: Sequence[EpochEntry],
 ) -> OffsetTruncationState:
-    """Decide from the leader's answer (`leader_epoch`, `leader_end_offset`).
+    """Return the offset to which the follower truncates, from the leader's answer.
 
-    `epochs` are the follower's own, ascending, each with the offset of its first record.
+    The answer is `leader_epoch` and `leader_end_offset`. `epochs` are the follower's own,
+    ascending, each with the offset of its first record. The cases:
 
-    - The leader knows no epoch that old: the high watermark is all that is left to go by.
-    - An answer of version 0 names no epoch: the end offset is for the epoch that was asked
+    - The leader knows no epoch that old: truncate to the high watermark (no better offset is
+      known).
+    - An answer of version 0 names no epoch: its end offset belongs to the requested epoch
       (KIP-101).
-    - The follower does not have the epoch of the answer (it missed fast elections): cut to the end
-      of its next older one, and ask again (KIP-279).
-    - Both have it: they agree up to the smaller of its two ends.
+    - The follower does not have the epoch of the answer, because it missed fast elections: truncate
+      to the end of its next older epoch, and send another request (KIP-279).
+    - Both have the epoch: the two logs are the same up to the smaller of its two ends.
 
-    Example: follower epochs <0, 0>, <1, 120> and LEO 130, a leader that answers (0, 125): the
-    follower's epoch 0 ends at 120, so 120.
+    Example: the follower has the epochs <0, 0>, <1, 120> and LEO 130. The leader answers (0, 125).
+    The follower's epoch 0 ends at 120, so it truncates to 120.
     """
     if leader_end_offset == UNDEFINED_EPOCH_OFFSET:
         return OffsetTruncationState(min(high_watermark, log_end_offset), complete=True)

@@ -1,1 +1,1 @@
-"""Compaction: of each key the last value stays (Kafka: LogCleaner.scala)."""
+"""Log compaction: for each key only the last record is kept (Kafka: LogCleaner.scala)."""

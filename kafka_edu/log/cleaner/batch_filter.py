@@ -1,9 +1,10 @@
-"""Which records of a batch stay, and the batch without the others (Kafka: shouldRetainRecord in
-LogCleaner.scala, filterTo in MemoryRecords.java; KIP-98, KIP-32).
+"""Decide which records of a batch are kept, and build the batch without the others (Kafka:
+shouldRetainRecord in LogCleaner.scala, filterTo in MemoryRecords.java; KIP-98, KIP-32).
 
-A batch that loses records keeps its base offset, its last offset, its producer and its sequence
-numbers, so offsets never change and a retry is still known. A batch that loses all of them goes,
-unless it is the last one of a producer that still writes: then its header stays, without records.
+A batch that loses records keeps its base offset, last offset, producer id and sequence numbers. So
+the offsets of records never change, and the broker still recognizes a retry of the batch. A batch
+that loses all its records is dropped. There is one exception: the last batch of a producer that
+still writes. Of this batch the header is kept, without records.
 """
 
 from collections.abc import Sequence
@@ -21,10 +22,11 @@ from kafka_edu.record.record_batch import (
 
 
 def stays(record: Record, offsets: OffsetMap, *, keeps_tombstones: bool) -> bool:
-    """Return whether a record of a batch of data stays.
+    """Return whether a record of a data batch is kept.
 
-    A record without a key goes: a compacted topic takes none, but the topic may have had another
-    policy before. A record behind the part that the map knows stays.
+    A record without a key is dropped. A compacted topic does not accept such records, but they may
+    come from a time when the topic had another policy. A record behind the offsets that the map
+    covers is kept.
     """
     if record.offset > offsets.latest_offset:
         return True
@@ -34,7 +36,7 @@ def stays(record: Record, offsets: OffsetMap, *, keeps_tombstones: bool) -> bool
 
 
 def without_records(header: BatchHeader) -> bytes:
-    """Return the header of a v2 batch without records (Kafka: writeEmptyHeader)."""
+    """Return a v2 batch that has this header and no records (Kafka: writeEmptyHeader)."""
     return assemble_batch(
         b"",
         header._replace(
@@ -46,7 +48,7 @@ def without_records(header: BatchHeader) -> bytes:
 
 
 def with_records(header: BatchHeader, records: Sequence[Record]) -> bytes:
-    """Return the batch with only these of its records, at least one, packed as before."""
+    """Return the batch with only these of its records (at least one), compressed as before."""
     if header.magic != MAGIC_V2:
         return build_records(
             records, header.magic, header.compression, timestamp_type=header.timestamp_type

@@ -1,43 +1,47 @@
-"""One pass of a cleaner over one log: the job, and the result. Both are plain values, because the
-work is done in another process.
+"""The job and the result of one cleaning pass over one log. Both are plain values, because another
+process does the work.
 """
 
 from typing import NamedTuple
 
 
 class CleanJob(NamedTuple):
-    """One pass over a log's segments below `first_uncleanable`. Nobody writes to them any more."""
+    """One cleaning pass over the segments below `first_uncleanable`, which are not written to any
+    more.
+    """
 
     directory: str
     bases: tuple[int, ...]
-    """The base offsets of these segments, ascending."""
+    """The base offsets of the segments to clean, ascending."""
     later_bases: tuple[int, ...]
-    """The segments behind them, whose transaction indexes are read."""
+    """The base offsets of the segments behind them. Only their transaction indexes are read."""
     first_dirty: int
-    """Below it, each key is there once already."""
+    """The first offset of the dirty part. Below this offset each key occurs only once already."""
     first_uncleanable: int
     delete_retention_ms: int
     segment_bytes: int
     segment_index_bytes: int
     index_interval_bytes: int
     last_of_producers: tuple[tuple[int, int, int], ...]
-    """(producer id, epoch, last offset of data or -1) of each producer that the log still knows."""
+    """(producer id, epoch, offset of the last data record or -1) of each producer in the log's
+    producer state.
+    """
     map_bytes: int
     load_factor: float
     max_bytes_per_second: float
 
 
 class Lost(NamedTuple):
-    """How many records a group of segments has lost, and why."""
+    """How many records a group of segments has lost, one count for each reason."""
 
     superseded: int = 0
-    """A later record has the same key."""
+    """Records dropped because a later record has the same key."""
     tombstones: int = 0
-    """The key was deleted longer ago than delete.retention.ms."""
+    """Tombstones dropped because they are older than delete.retention.ms."""
     aborted: int = 0
-    """Their transaction was aborted."""
+    """Records dropped because their transaction was aborted."""
     markers: int = 0
-    """Nothing is left of their transaction."""
+    """Transaction markers dropped because no records of their transaction are left."""
     without_key: int = 0
 
     @property
@@ -46,7 +50,7 @@ class Lost(NamedTuple):
 
 
 class CleanedGroup(NamedTuple):
-    """Segments that became one. It has the first one's base offset."""
+    """Segments that were merged into one. The new segment has the base offset of the first."""
 
     bases: tuple[int, ...]
     bytes_before: int
@@ -56,13 +60,15 @@ class CleanedGroup(NamedTuple):
 
 
 class CleanResult(NamedTuple):
-    """The outcome of a pass. The cleaned segments lie beside the log's own, as `.cleaned`."""
+    """The result of a pass. The cleaned segments are in the log's folder, as files with the suffix
+    `.cleaned`.
+    """
 
     end_offset: int
-    """The first dirty offset from now on."""
+    """The first dirty offset after this pass."""
     groups: tuple[CleanedGroup, ...]
     map_entries: int
     corrupt: str = ""
-    """A batch that cannot be read: the log is not cleaned any more until the broker starts again.
-    Nothing is to be replaced then.
+    """What is wrong with a batch that could not be read; empty if all could. With such a batch no
+    segment is replaced, and the log is not cleaned again until the broker restarts.
     """

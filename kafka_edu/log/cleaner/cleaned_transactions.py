@@ -1,9 +1,10 @@
-"""The transactions that a cleaner meets while it walks over a log (Kafka:
-CleanedTransactionMetadata in LogCleaner.scala; KIP-98).
+"""Follow the transactions during one cleaning pass over a log (Kafka: CleanedTransactionMetadata in
+LogCleaner.scala; KIP-98).
 
-Records of an aborted transaction are dropped at once. Its marker stays until none of its batches is
-left, and so does the marker of a commit: it ends the transaction for readers. A later pass drops
-markers too, when tombstones of their age go.
+Records of an aborted transaction are dropped at once. The marker of a transaction, aborted or
+committed, tells readers that the transaction has ended. So it is kept until none of the
+transaction's batches are left, and a later pass drops it together with the tombstones of the same
+age.
 """
 
 from collections.abc import Iterable
@@ -15,19 +16,19 @@ from kafka_edu.record.record_batch import BatchHeader
 
 
 class CleanedTransactions:
-    """The transactions of one pass. Batches come in the order of their offsets."""
+    """The transactions of one pass. Its methods must be called with the batches in offset order."""
 
     def __init__(self) -> None:
         self._ahead: list[AbortedTxn] = []
-        """Aborted transactions that begin behind what has been read, the last one first."""
+        """Aborted transactions that begin after the batches passed so far, the last one first."""
         self._aborted: dict[int, AbortedTxn] = {}
         self._has_batches: set[int] = set()
-        """Producers whose aborted transaction had a batch here."""
+        """The ids of producers whose present aborted transaction had a batch in this pass."""
         self._committed: set[int] = set()
         self._kept: list[AbortedTxn] = []
 
     def add(self, aborted: Iterable[AbortedTxn]) -> None:
-        """Learn of aborted transactions before their batches come."""
+        """Add aborted transactions. Call this before their batches come."""
         known = set(self._ahead)
         self._ahead += [one for one in aborted if one not in known]
         self._ahead.sort(key=lambda one: one.first_offset, reverse=True)
@@ -40,7 +41,7 @@ class CleanedTransactions:
                 self._has_batches.discard(one.producer_id)
 
     def is_aborted(self, header: BatchHeader) -> bool:
-        """Take a batch of data. Return whether its records belong to an aborted transaction."""
+        """Note a data batch. Return whether its records belong to an aborted transaction."""
         self._begin(header.last_offset)
         if not header.is_transactional:
             return False
@@ -51,12 +52,13 @@ class CleanedTransactions:
         return False
 
     def is_over(self, header: BatchHeader, batch: Buffer) -> bool:
-        """Take a control batch. Return whether nothing is left of its transaction, so that its
-        marker may go.
+        """Note a control batch. Return whether no batch of its transaction is left.
+
+        If none is left, the marker may be dropped.
         """
         self._begin(header.last_offset)
         marker = read_end_transaction_marker(batch)
-        if marker is None:  # an earlier pass has emptied it
+        if marker is None:  # an earlier pass has removed its records
             return True
         producer_id = header.producer_id
         if marker.type is ControlRecordType.COMMIT:
@@ -71,8 +73,9 @@ class CleanedTransactions:
         return True
 
     def take_kept(self) -> list[AbortedTxn]:
-        """Return the aborted transactions whose markers have stayed since the last call: the index
-        of the cleaned segment.
+        """Return the aborted transactions whose markers were kept since the last call.
+
+        They become the transaction index of the cleaned segment.
         """
         kept, self._kept = self._kept, []
         return kept

@@ -1,12 +1,12 @@
-"""One pass of compaction over the frozen segments of a log (Kafka: Cleaner in LogCleaner.scala).
+"""One cleaning pass over the closed segments of a log (Kafka: Cleaner in LogCleaner.scala).
 
-    1. Walk over the dirty part. The offset map learns of each key where its last record lies.
-    2. Put neighbouring segments into groups that fit into one segment.
-    3. Copy each group into a segment `.cleaned`, without the records that nobody needs any more.
+    1. Read the dirty part. Note in the offset map at which offset each key's last record is.
+    2. Put neighbouring segments into groups. Each group must fit into one segment.
+    3. Copy each group into a segment `.cleaned`, without the records that are no longer needed.
 
-The caller then puts the cleaned segments in the place of the old ones. A pass reads segments that
-nobody writes to, so it may run in another process. A kill in the middle leaves `.cleaned` files,
-which the next start removes. Blocks; O(bytes of the log).
+The caller then replaces the old segments by the cleaned ones. The segments that a pass reads are
+not written to any more, so the pass may run in another process. If it is killed, `.cleaned` files
+remain, which the next start removes. The pass blocks. O(bytes of the log).
 """
 
 import contextlib
@@ -43,7 +43,7 @@ from kafka_edu.record.record_batch import (
 )
 
 NO_DATA: Final = -1
-"""The last offset of a producer whose last entry in the log is a marker."""
+"""Used instead of an offset for a producer whose last entry in the log is a marker."""
 
 
 class _Segment(NamedTuple):
@@ -55,7 +55,7 @@ class _Segment(NamedTuple):
 
 
 class Throttle:
-    """Keeps reads and writes together below a rate (log.cleaner.io.max.bytes.per.second)."""
+    """Limits the bytes read and written per second (log.cleaner.io.max.bytes.per.second)."""
 
     def __init__(
         self,
@@ -69,7 +69,9 @@ class Throttle:
         self._bytes = 0
 
     def took(self, count: int) -> None:
-        """Note bytes that were read or written, and sleep if they came too fast."""
+        """Count bytes that were read or written. Sleep if there were too many for the elapsed
+        time.
+        """
         self._bytes += count
         ahead_s = self._bytes / self._rate - (self._clock_s() - self._began_s)
         if ahead_s > 0:
@@ -77,12 +79,14 @@ class Throttle:
 
 
 def no_throttle(count: int) -> None:
-    """Let bytes come as fast as they do."""
+    """Do nothing: this cleaner reads and writes as fast as it can."""
 
 
 class Cleaner:
-    """Does one job. `clean` is called once. `took` is told of bytes that were read or written, and
-    may sleep: `Throttle.took`, or `no_throttle` where time is virtual.
+    """Carries out one cleaning job. `clean` is called once.
+
+    `took` is called with each number of bytes that were read or written. It may sleep
+    (`Throttle.took`) or do nothing (`no_throttle`, where time is virtual).
     """
 
     def __init__(self, job: CleanJob, file_system: FileSystem, took: Callable[[int], None]) -> None:
@@ -94,10 +98,12 @@ class Cleaner:
         self._last_of = {producer: (epoch, last) for producer, epoch, last in job.last_of_producers}
 
     def clean(self) -> CleanResult:
-        """Return what was done. Raises OSError; then nothing was replaced, and what was begun is
+        """Clean the segments, and return the result.
+
+        If it raises OSError, the old segments are unchanged, and the unfinished new ones are
         removed.
         """
-        self._remove_cleaned()  # a pass that was given up may have left some
+        self._remove_cleaned()  # an interrupted pass may have left some files
         try:
             self._aborted = self._aborted_transactions()
             offsets = self._offset_map()
@@ -158,7 +164,7 @@ class Cleaner:
         return following[0].base if following else self._job.first_uncleanable
 
     def _batches(self, base: int) -> Iterator[tuple[BatchHeader, bytes]]:
-        """Yield the batches of a segment. Raises CorruptRecordError."""
+        """Yield (header, bytes) of each batch of a segment. Raises CorruptRecordError."""
         file = self._file_system.open(
             segment_file(self._job.directory, base, LOG_SUFFIX), create=False
         )
@@ -171,8 +177,10 @@ class Cleaner:
             file.close()
 
     def _offset_map(self) -> OffsetMap:
-        """Learn the keys of the dirty part, as far as the map has room. As in Kafka, a part that
-        ends in the middle of a segment is cleaned up to there.
+        """Return the map of the keys of the dirty part.
+
+        If the map becomes full in the middle of a segment, the pass cleans only up to that offset,
+        as in Kafka.
         """
         job = self._job
         dirty = max(job.first_uncleanable - job.first_dirty, 0)
@@ -199,14 +207,20 @@ class Cleaner:
         return offsets
 
     def _delete_horizon_ms(self) -> int:
-        """Return the time before which a segment was written last whose tombstones may go: those of
-        the part that was clean before are delete.retention.ms old.
+        """Return the time before which a segment must have been last written if its tombstones may
+        go.
+
+        It lies delete.retention.ms before the last write of the newest segment that was already
+        clean.
         """
         clean = [one for one in self._segments if one.base < self._job.first_dirty]
         return clean[-1].modified_ms - self._job.delete_retention_ms if clean else 0
 
     def _grouped(self, segments: Sequence[_Segment]) -> Iterator[list[_Segment]]:
-        """Yield neighbours that fit into one segment: by bytes, by both indexes, by offsets."""
+        """Yield groups of neighbouring segments, each of which fits into one segment.
+
+        The limits are the bytes of batches, the bytes of each index, and the range of offsets.
+        """
         job = self._job
         group: list[_Segment] = []
         for index, one in enumerate(segments):
@@ -284,7 +298,10 @@ class Cleaner:
         *,
         keeps: bool,
     ) -> tuple[bytes, Lost, int]:
-        """Return what stays of a batch (empty: nothing), what it lost, and its records before."""
+        """Return (kept bytes of the batch, records lost by reason, number of records before).
+
+        The bytes are empty if nothing is kept.
+        """
         if header.is_control:
             over = transactions.is_over(header, batch) and not keeps
             count = max(header.records_count, 0)
@@ -313,8 +330,11 @@ class Cleaner:
         )
 
     def _emptied(self, header: BatchHeader) -> bytes:
-        """Return the batch without records if it is the last one of a producer that the log still
-        knows: its sequence numbers, or the epoch of a marker, are needed. Else nothing.
+        """Return the batch without its records if it is the last batch of a producer in the log's
+        state.
+
+        Such a batch is needed for its sequence numbers, or for the epoch of a marker. For any other
+        batch the result is empty.
         """
         if header.magic != MAGIC_V2 or header.producer_id == NO_PRODUCER_ID:
             return b""

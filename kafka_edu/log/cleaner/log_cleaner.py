@@ -1,13 +1,13 @@
-"""The cleaner of a broker: it finds dirty logs, has each cleaned, and puts the result in place
-(Kafka: LogCleaner.scala and CleanerThread).
+"""The cleaner of a broker: it finds dirty logs, starts their cleaning, and replaces their segments
+by the cleaned ones (Kafka: LogCleaner.scala and CleanerThread).
 
-    grab the filthiest log → `run_job` copies its segments (another process)
-    → the log takes the new segments, in memory, in one step
-    → a worker renames the files: .cleaned → .swap, the old ones → .deleted, .swap → the segment
-    → the log dir's checkpoint says where the clean part ends
+    take the dirtiest log → `run_job` copies its segments (another process)
+    → the log replaces its segments in memory, in one step
+    → a worker renames the files: new ones to .swap, old ones to .deleted, .swap to final names
+    → the offset where the clean part ends is written into the log dir's checkpoint
 
-A kill at any moment leaves either the old segments or the new one: `log_loader` removes `.cleaned`,
-and finishes a `.swap`.
+After a kill at any moment the log has either the old segments or the new one: `log_loader` removes
+`.cleaned` files and completes the renaming of `.swap` files.
 """
 
 import asyncio
@@ -46,7 +46,7 @@ SAMPLE_INTERVAL_MS: Final = 1000
 
 
 class CleanerConfig(NamedTuple):
-    """The settings of the cleaner; each field has the name of its key."""
+    """The settings of the cleaner. Each field is named after its key in server.properties."""
 
     log_cleaner_enable: bool
     log_cleaner_threads: int
@@ -57,15 +57,15 @@ class CleanerConfig(NamedTuple):
 
 
 class RunJob(Protocol):
-    """Does a job where it does not hold up the broker. Raises OSError, and RuntimeError if the
-    worker itself has failed.
+    """Runs a job without blocking the broker's loop. Raises OSError, and RuntimeError if the worker
+    process itself has failed.
     """
 
     def __call__(self, job: CleanJob, /) -> Awaitable[CleanResult]: ...
 
 
 class LogCleaner:
-    """log.cleaner.threads tasks. `start` and `shutdown` are called once."""
+    """Cleans logs with log.cleaner.threads tasks. Call `start` and `shutdown` once."""
 
     def __init__(
         self,
@@ -97,7 +97,7 @@ class LogCleaner:
             trace.on_gauges(self._new_forecasts)
 
     async def start(self) -> None:
-        """Read the checkpoints, and begin."""
+        """Read the checkpoints, and start the tasks."""
         if not self._config.log_cleaner_enable:
             return
         for log_dir in self._log_manager.live_log_dirs:
@@ -105,7 +105,8 @@ class LogCleaner:
             try:
                 self.manager.first_dirty |= await self._run_blocking(file.read)
             except (OSError, CorruptCheckpointError) as error:
-                # Then all of its logs are dirty from their start, which costs one pass.
+                # then all logs of this dir count as dirty from their start, which costs one more
+                # pass over them
                 if self._trace:
                     self._trace(checkpoint_unreadable(log_dir, file, error))
         for number in range(self._config.log_cleaner_threads):
@@ -116,7 +117,7 @@ class LogCleaner:
             self._tasks.append(task)
 
     async def shutdown(self) -> None:
-        """Stop. A pass that is under way is given up."""
+        """Stop the tasks. A pass under way is cancelled."""
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -128,7 +129,7 @@ class LogCleaner:
                 await self._time.sleep(self._config.log_cleaner_backoff_ms)
 
     async def clean_filthiest(self) -> bool:
-        """Clean the log that needs it most. Return whether one is cleaner than before."""
+        """Clean the log with the largest dirty share. Return whether a log was cleaned."""
         logs = self._log_manager.logs.values()
         filthy = self.manager.grab(logs, self._time.milliseconds())
         if filthy is None:
@@ -178,8 +179,10 @@ class LogCleaner:
         return self._log_manager.get_log(log.topic_partition) is log and not log.closed
 
     async def _put_in_place(self, filthy: LogToClean, result: CleanResult) -> bool:
-        """Replace the segments. Return False if the log has changed meanwhile: it was truncated or
-        deleted, or retention has taken some of them.
+        """Replace the log's segments by the cleaned ones.
+
+        Return False if the log has changed meanwhile: it was truncated or deleted, or retention has
+        deleted some of the segments.
         """
         log = filthy.log
         by_base = {segment.base_offset: segment for segment in filthy.segments}
@@ -214,7 +217,7 @@ class LogCleaner:
         return True
 
     def _opened(self, log: Log, groups: Sequence[Sequence[LogSegment]]) -> list[LogSegment]:
-        """Open the cleaned segments, with their indexes in memory. Blocks."""
+        """Open the cleaned segments and map their indexes. Blocks."""
         made = []
         for group in groups:
             segment = LogSegment(
@@ -230,7 +233,7 @@ class LogCleaner:
         return made
 
     def _remove(self, log: Log, segments: Iterable[LogSegment]) -> None:
-        """Remove cleaned segments that are of no use any more. Blocks."""
+        """Delete the files of cleaned segments that are not needed any more. Blocks."""
         for segment in segments:
             segment.close_handlers()
             for suffix in SEGMENT_SUFFIXES:
@@ -363,7 +366,7 @@ class LogCleaner:
 def job_of(
     filthy: LogToClean, *, map_bytes: int, load_factor: float, max_bytes_per_second: float
 ) -> CleanJob:
-    """Return the job of one pass: the log's state and settings as they are now."""
+    """Return the job of one pass, made from the log's present state and settings."""
     log, config, chosen = filthy.log, filthy.log.config, len(filthy.segments)
     return CleanJob(
         directory=log.directory,

@@ -1,14 +1,14 @@
-"""Which log is cleaned next, and from where to where (Kafka: LogCleanerManager.scala; KIP-58,
-KIP-354).
+"""Choose the log to be cleaned next, and the offsets from which and up to which it is cleaned
+(Kafka: LogCleanerManager.scala; KIP-58, KIP-354).
 
-    0 ......... clean ......... | ........ dirty ........ | ...... not yet ......
+    0 ......... clean ......... | ........ dirty ........ | ... not cleanable yet ...
                            first dirty              first uncleanable        log end
 
-The first dirty offset is where the last pass ended; a checkpoint of each log dir keeps it. Not to
-be touched yet are the active segment, what no transaction has decided (the last stable offset), and
-records younger than min.compaction.lag.ms. The log with the largest share of dirty bytes comes
-first, if the share is above min.cleanable.dirty.ratio, or if a record waits longer than
-max.compaction.lag.ms.
+The first dirty offset is where the last pass ended; a checkpoint file in each log dir stores it.
+Not cleanable yet are the active segment, records above the last stable offset, because their
+transaction may still be open, and records younger than min.compaction.lag.ms. A log is due if its
+share of dirty bytes is above min.cleanable.dirty.ratio, or if a record has waited longer than
+max.compaction.lag.ms. Of the logs that are due, the one with the largest share comes first.
 """
 
 from collections.abc import Iterable, Mapping
@@ -21,7 +21,7 @@ from kafka_edu.log.log_segment import LogSegment
 
 
 class LogToClean(NamedTuple):
-    """A log, and the whole segments of it that a pass reads."""
+    """A log together with the closed segments of it that a pass reads."""
 
     log: Log
     segments: tuple[LogSegment, ...]
@@ -30,7 +30,7 @@ class LogToClean(NamedTuple):
     clean_bytes: int
     dirty_bytes: int
     overdue: bool
-    """A record has waited longer than max.compaction.lag.ms."""
+    """Whether a record has waited longer than max.compaction.lag.ms."""
 
     @property
     def bytes(self) -> int:
@@ -42,29 +42,35 @@ class LogToClean(NamedTuple):
 
     @property
     def is_due(self) -> bool:
-        """Return whether the log is dirty enough, or overdue."""
+        """Return whether a large enough share of the log is dirty, or the log is overdue."""
         return self.dirty_bytes > 0 and (
             self.overdue or self.dirty_ratio > self.log.config.min_cleanable_dirty_ratio
         )
 
 
 class LogCleanerManager:
-    """Owner of the first dirty offsets. Synchronous; owned by the broker's loop."""
+    """Chooses the log to clean, and keeps the first dirty offset of each log. Owned by the broker's
+    loop.
+    """
 
     def __init__(self, checkpoints: Mapping[TopicPartition, int]) -> None:
-        """`checkpoints` are the first dirty offsets that the disk has."""
+        """`checkpoints` maps partitions to their first dirty offsets, as read from the disk."""
         self.first_dirty = dict(checkpoints)
         self.uncleanable: dict[TopicPartition, str] = {}
-        """Logs that could not be read, with the reason. They are left alone until the broker starts
-        again.
+        """Logs with a batch that could not be read, each with the reason. They are not cleaned
+        until the broker restarts.
         """
         self.in_progress: dict[TopicPartition, Log] = {}
         self.disturbed: set[TopicPartition] = set()
-        """Logs that were truncated while a pass was under way: its result counts for nothing."""
+        """Logs that were truncated during the present pass. The result of that pass will be
+        dropped.
+        """
 
     def grab(self, logs: Iterable[Log], now_ms: int) -> LogToClean | None:
-        """Return the filthiest log that is due, and note that it is being cleaned; None if none is.
-        O(segments of compacted logs).
+        """Return the log with the largest dirty share among those that are due; None if no log is
+        due.
+
+        Note that this log is being cleaned. O(segments of compacted logs).
         """
         best: LogToClean | None = None
         for log in logs:
@@ -80,7 +86,7 @@ class LogCleanerManager:
         return best
 
     def look_at(self, log: Log, now_ms: int) -> LogToClean:
-        """Return what a pass over the log would read now."""
+        """Return what a pass over this log would clean now."""
         start = log.log_start_offset
         known = self.first_dirty.get(log.topic_partition, start)
         first_dirty = known if start <= known <= log.log_end_offset else start
@@ -118,20 +124,22 @@ class LogCleanerManager:
         return any(0 <= segment.max_timestamp_so_far <= now_ms - lag_ms for segment in dirty)
 
     def done(self, topic_partition: TopicPartition, first_dirty: int) -> None:
-        """Note that a pass has ended, and up to where the log is clean."""
+        """Note that a pass is complete, and that the log is clean below `first_dirty`."""
         self.in_progress.pop(topic_partition, None)
         self.first_dirty[topic_partition] = first_dirty
 
     def given_up(self, topic_partition: TopicPartition, reason: str = "") -> None:
-        """Note that a pass ended without a result. With a reason the log is left alone from now
-        on.
+        """Note that a pass ended without a result. If there is a `reason`, do not clean the log
+        again.
         """
         self.in_progress.pop(topic_partition, None)
         if reason:
             self.uncleanable[topic_partition] = reason
 
     def truncated(self, topic_partition: TopicPartition, offset: int) -> None:
-        """Note that a log ends at `offset` now: what comes there will be dirty again."""
+        """Note that the log was truncated to `offset`. Records written there later count as
+        dirty.
+        """
         if topic_partition in self.in_progress:
             self.disturbed.add(topic_partition)
         known = self.first_dirty.get(topic_partition)
@@ -139,6 +147,6 @@ class LogCleanerManager:
             self.first_dirty[topic_partition] = offset
 
     def forget(self, topic_partition: TopicPartition) -> None:
-        """Forget a log that was deleted: another may get its name."""
+        """Forget a log that was deleted, because a new log may get the same name."""
         self.first_dirty.pop(topic_partition, None)
         self.uncleanable.pop(topic_partition, None)

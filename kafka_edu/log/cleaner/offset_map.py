@@ -1,11 +1,12 @@
-"""Key → the offset of its last record, in a table of fixed size (Kafka: SkimpyOffsetMap.scala).
+"""A map from each key to the offset of its last record, in a table of fixed size (Kafka:
+SkimpyOffsetMap.scala).
 
     slot    MD5 of the key, 16 bytes | offset int64        24 bytes; sixteen zeros: free
 
-A cleaner must know of each key in the dirty part of a log where its last record lies. The keys
-themselves may be of any length, so the map holds their digests. That two keys have the same one is
-so unlikely that Kafka does not look for it either. A key goes into the first free slot from the one
-on that its digest names.
+For each key in the dirty part of a log, the cleaner must know the offset of the last record. Keys
+may have any length, so the map stores their MD5 digests. Two keys with the same digest are so
+unlikely that neither Kafka nor this map checks for them. The digest gives a slot number. The key is
+stored in this slot, or if it is taken, in the next free one.
 """
 
 import hashlib
@@ -18,10 +19,10 @@ NOT_FOUND: Final = -1
 
 
 class OffsetMap:
-    """Fewer than `slots` keys: one slot stays free, so that a search ends. `put` and `get` look at
-    few slots while the map is at most nine tenths full.
+    """The table. It takes at most `slots` - 1 keys, because every search ends at a free slot.
 
-    `latest_offset` is the last offset of the part of the log that the map knows, -1 before.
+    `put` and `get` look at few slots as long as at most nine tenths are taken. `latest_offset` is
+    the last offset that the map covers; -1 at first.
     """
 
     def __init__(self, memory_bytes: int) -> None:
@@ -35,7 +36,9 @@ class OffsetMap:
         return self.entries >= self.slots - 1
 
     def _slot(self, digest: bytes) -> int:
-        """Return where in the table the digest is, or the free slot for it."""
+        """Return the byte position of the digest's slot in the table, or of the free slot for
+        it.
+        """
         table, slots = self._table, self.slots
         slot = int.from_bytes(digest[:8]) % slots
         while True:
@@ -46,7 +49,7 @@ class OffsetMap:
             slot = slot + 1 if slot + 1 < slots else 0
 
     def put(self, key: bytes, offset: int) -> None:
-        """Note that `offset` is the last record of `key` so far. Raises ValueError if the map is
+        """Note that the latest record of `key` is at `offset`. Raises ValueError if the map is
         full.
         """
         if self.is_full:
@@ -59,9 +62,7 @@ class OffsetMap:
         self._table[at + _DIGEST_BYTES : at + SLOT_BYTES] = offset.to_bytes(8)
 
     def get(self, key: bytes) -> int:
-        """Return the offset of the key's last record; NOT_FOUND if the map does not know the
-        key.
-        """
+        """Return the offset of the key's last record; NOT_FOUND if the key is not in the map."""
         if not self.entries:
             return NOT_FOUND
         at = self._slot(_digest(key))

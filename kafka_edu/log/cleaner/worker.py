@@ -1,8 +1,9 @@
-"""A pass of compaction in a process of its own: `python -m kafka_edu.log.cleaner.worker`.
+"""Run a cleaning pass in a process of its own: `python -m kafka_edu.log.cleaner.worker`.
 
-It reads one job as a line of JSON from standard input, and writes the result as a line to standard
-output. It ends when its standard input ends, because then the broker is gone. A thread of the
-broker would hold the interpreter's lock, and with it the broker's loop.
+The process reads one job as a line of JSON from standard input, and writes the result as a line to
+standard output. It exits when its standard input is closed, because then the broker has ended. A
+thread in the broker would not do, because it would hold the interpreter lock (GIL) and so block the
+broker's loop.
 """
 
 import contextlib
@@ -18,9 +19,9 @@ from kafka_edu.log.cleaner.clean_job import CleanedGroup, CleanJob, CleanResult,
 from kafka_edu.log.cleaner.cleaner import Cleaner, Throttle
 
 NICE: Final = 10
-"""A broker that serves comes first."""
+"""The nice value of this process: the broker, which serves clients, gets the CPU first."""
 EXIT_DISK: Final = 3
-"""The disk refused. Standard output has errno and text."""
+"""The exit code after an OSError. Standard output then has the errno and the error text."""
 
 
 def job_line(job: CleanJob) -> bytes:
@@ -28,7 +29,7 @@ def job_line(job: CleanJob) -> bytes:
 
 
 def read_job(line: bytes) -> CleanJob:
-    """Return the job of a line. Raises ValueError or TypeError."""
+    """Return the job in a line of JSON. Raises ValueError or TypeError."""
     row = json.loads(line)
     job = CleanJob(*row)
     return job._replace(
@@ -39,7 +40,7 @@ def read_job(line: bytes) -> CleanJob:
 
 
 def read_result(line: bytes) -> CleanResult:
-    """Return the result of a line. Raises ValueError or TypeError."""
+    """Return the result in a line of JSON. Raises ValueError or TypeError."""
     end, groups, entries, corrupt = json.loads(line)
     return CleanResult(
         end,
@@ -53,7 +54,7 @@ def read_result(line: bytes) -> CleanResult:
 
 
 def main() -> int:
-    """Do one job. Return the exit code."""
+    """Read one job, do it, and write the result. Return the exit code."""
     with contextlib.suppress(OSError, AttributeError):  # Windows has no nice
         os.nice(NICE)
     job = read_job(sys.stdin.buffer.readline())

@@ -1,7 +1,7 @@
-"""Request and response classes, one module for each API key; REGISTRY holds all of them.
+"""Request and response classes, in one module for each API key. REGISTRY lists all of them.
 
-Fields have the names of Kafka's message definitions, in snake_case. A reader can therefore compare
-them with Kafka's documentation.
+Fields have the names of Kafka's message definitions, in snake_case, so readers can look them up in
+Kafka's documentation.
 """
 
 from collections.abc import Mapping
@@ -155,9 +155,9 @@ from kafka_edu.protocol.schema import Message
 
 
 class MessagePair(NamedTuple):
-    """A request and its response.
+    """The request class and the response class of one API key.
 
-    Both have the versions `min_version` to `max_version`. A broker may advertise fewer.
+    Both have the versions `min_version` to `max_version`. A broker may advertise fewer versions.
     """
 
     request: type[Message]
@@ -179,7 +179,7 @@ def _registry(*pairs: tuple[type[Message], type[Message]]) -> dict[ApiKey, Messa
     return dict(sorted(registry.items()))
 
 
-#: API key → its messages, in the order of the keys.
+#: API key → its request and response classes, in the order of the keys.
 REGISTRY: Final[Mapping[ApiKey, MessagePair]] = _registry(
     (ProduceRequest, ProduceResponse),
     (FetchRequest, FetchResponse),

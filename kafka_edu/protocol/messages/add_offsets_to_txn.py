@@ -7,7 +7,10 @@ from kafka_edu.protocol.types import Int16, Int32, Int64, String
 
 
 class AddOffsetsToTxnRequest(Message, key=ApiKey.ADD_OFFSETS_TO_TXN, valid="0-3", flexible="3+"):
-    """The group whose offsets will be committed (Kafka: AddOffsetsToTxnRequest.json)."""
+    """The transaction, and the group whose offsets it will commit.
+
+    (Kafka: AddOffsetsToTxnRequest.json.)
+    """
 
     transactional_id: str = field(String, "0+", "The producer's transactional id.")
     producer_id: int = field(Int64, "0+", "The producer's id.")
@@ -18,7 +21,7 @@ class AddOffsetsToTxnRequest(Message, key=ApiKey.ADD_OFFSETS_TO_TXN, valid="0-3"
 
 
 class AddOffsetsToTxnResponse(Message, key=ApiKey.ADD_OFFSETS_TO_TXN, valid="0-3", flexible="3+"):
-    """The result (Kafka: AddOffsetsToTxnResponse.json)."""
+    """Whether the group was added to the transaction (Kafka: AddOffsetsToTxnResponse.json)."""
 
     throttle_time_ms: int = field(
         Int32,

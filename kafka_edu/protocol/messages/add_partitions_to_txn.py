@@ -7,7 +7,7 @@ from kafka_edu.protocol.types import Array, Int16, Int32, Int64, String
 
 
 class AddPartitionsToTxnTopic(Struct):
-    """Partitions of one topic."""
+    """The partitions of one topic to which the transaction will write."""
 
     name: str = field(String, "0+", "The topic.")
     partitions: list[int] = field(Array(Int32), "0+", "The partitions.")

@@ -7,7 +7,9 @@ from kafka_edu.protocol.types import Array, Bool, Float64, Int16, Int32, String
 
 
 class EntityData(Struct):
-    """One part of an entity's name."""
+    """One part of the entity to which a quota applies: its type (user, client-id or ip) and its
+    name.
+    """
 
     entity_type: str = field(String, "0+", "`user`, `client-id` or `ip`.")
     entity_name: str | None = field(
@@ -16,7 +18,7 @@ class EntityData(Struct):
 
 
 class OpData(Struct):
-    """One change."""
+    """A change of one quota: its new value, or its removal."""
 
     key: str = field(
         String,
@@ -28,7 +30,7 @@ class OpData(Struct):
 
 
 class AlterClientQuotasRequestEntry(Struct):
-    """One entity."""
+    """One entity, and the changes of its quotas."""
 
     entity: list[EntityData] = field(
         Array(EntityData), "0+", "The owner of the quota: a user, a client id, or both."

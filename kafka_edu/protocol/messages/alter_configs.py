@@ -7,7 +7,7 @@ from kafka_edu.protocol.types import Array, Bool, Int8, Int16, Int32, String
 
 
 class AlterableConfig(Struct):
-    """One config."""
+    """The name and the new value of one config."""
 
     name: str = field(String, "0+", "The key.")
     value: str | None = field(String, "0+", "The value.", nullable="0+")
@@ -22,7 +22,7 @@ class AlterConfigsResource(Struct):
 
 
 class AlterConfigsRequest(Message, key=ApiKey.ALTER_CONFIGS, valid="0-2", flexible="2+"):
-    """The new configs of resources (Kafka: AlterConfigsRequest.json)."""
+    """The resources and their new configs (Kafka: AlterConfigsRequest.json)."""
 
     resources: list[AlterConfigsResource] = field(
         Array(AlterConfigsResource), "0+", "The resources."

@@ -7,7 +7,7 @@ from kafka_edu.protocol.types import Array, Int16, Int32, Int64, String
 
 
 class AlterIsrRequestPartition(Struct):
-    """One partition."""
+    """One partition, and the ISR that its leader wants."""
 
     partition_index: int = field(Int32, "0+", "The partition.")
     leader_epoch: int = field(Int32, "0+", "The leader epoch.")
@@ -16,7 +16,7 @@ class AlterIsrRequestPartition(Struct):
 
 
 class AlterIsrRequestTopic(Struct):
-    """One topic."""
+    """The partitions of one topic."""
 
     name: str = field(String, "0+", "The topic.")
     partitions: list[AlterIsrRequestPartition] = field(
@@ -33,7 +33,7 @@ class AlterIsrRequest(Message, key=ApiKey.ALTER_ISR, valid="0", flexible="0+"):
 
 
 class AlterIsrResponsePartition(Struct):
-    """The result for one partition."""
+    """The ISR of one partition after the request, or an error."""
 
     partition_index: int = field(Int32, "0+", "The partition.")
     error_code: int = field(Int16, "0+", "The error, or 0.")
@@ -53,7 +53,7 @@ class AlterIsrResponseTopic(Struct):
 
 
 class AlterIsrResponse(Message, key=ApiKey.ALTER_ISR, valid="0", flexible="0+"):
-    """The current ISRs (Kafka: AlterIsrResponse.json)."""
+    """The ISR of each partition after the request (Kafka: AlterIsrResponse.json)."""
 
     throttle_time_ms: int = field(
         Int32,

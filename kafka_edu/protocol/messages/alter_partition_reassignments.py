@@ -7,7 +7,7 @@ from kafka_edu.protocol.types import Array, Int16, Int32, String
 
 
 class ReassignablePartition(Struct):
-    """One partition."""
+    """One partition, and the brokers that will have its replicas; null cancels its reassignment."""
 
     partition_index: int = field(Int32, "0+", "The partition.")
     replicas: list[int] | None = field(
@@ -20,7 +20,7 @@ class ReassignablePartition(Struct):
 
 
 class ReassignableTopic(Struct):
-    """One topic."""
+    """The partitions of one topic."""
 
     name: str = field(String, "0+", "The topic.")
     partitions: list[ReassignablePartition] = field(
@@ -31,7 +31,10 @@ class ReassignableTopic(Struct):
 class AlterPartitionReassignmentsRequest(
     Message, key=ApiKey.ALTER_PARTITION_REASSIGNMENTS, valid="0", flexible="0+"
 ):
-    """The new replicas of partitions (Kafka: AlterPartitionReassignmentsRequest.json)."""
+    """The partitions to move, and their new replicas.
+
+    (Kafka: AlterPartitionReassignmentsRequest.json.)
+    """
 
     timeout_ms: int = field(
         Int32, "0+", "How long the broker may take to answer, in ms.", default=60000

@@ -7,7 +7,7 @@ from kafka_edu.protocol.types import Array, Int16, Int32, String
 
 
 class AlterReplicaLogDirTopic(Struct):
-    """Partitions of one topic."""
+    """The partitions of one topic that move to the log dir."""
 
     name: str = field(String, "0+", "The topic.")
     partitions: list[int] = field(Array(Int32), "0+", "The partitions.")
@@ -25,7 +25,7 @@ class AlterReplicaLogDir(Struct):
 class AlterReplicaLogDirsRequest(
     Message, key=ApiKey.ALTER_REPLICA_LOG_DIRS, valid="0-2", flexible="2+"
 ):
-    """The new log dirs of replicas (Kafka: AlterReplicaLogDirsRequest.json)."""
+    """The log dirs, and the replicas to move there (Kafka: AlterReplicaLogDirsRequest.json)."""
 
     dirs: list[AlterReplicaLogDir] = field(
         Array(AlterReplicaLogDir), "0+", "The log dirs to move to."

@@ -1,4 +1,4 @@
-"""AlterUserScramCredentials (key 51): write and delete SCRAM passwords (KIP-554)."""
+"""AlterUserScramCredentials (key 51): create, change and delete SCRAM passwords (KIP-554)."""
 
 from kafka_edu.protocol.api_keys import ApiKey
 from kafka_edu.protocol.fields import field
@@ -7,14 +7,14 @@ from kafka_edu.protocol.types import Array, Bytes, Int8, Int16, Int32, String
 
 
 class ScramCredentialDeletion(Struct):
-    """One password to delete."""
+    """One password to delete, named by its user and SCRAM mechanism."""
 
     name: str = field(String, "0+", "The user.")
     mechanism: int = field(Int8, "0+", "1 SCRAM-SHA-256, 2 SCRAM-SHA-512.")
 
 
 class ScramCredentialUpsertion(Struct):
-    """One password to write."""
+    """One password to create or change, as salt and salted hash."""
 
     name: str = field(String, "0+", "The user.")
     mechanism: int = field(Int8, "0+", "1 SCRAM-SHA-256, 2 SCRAM-SHA-512.")

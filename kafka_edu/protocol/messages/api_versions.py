@@ -21,7 +21,7 @@ class ApiVersionsRequest(Message, key=ApiKey.API_VERSIONS, valid="0-3", flexible
 
 
 class ApiVersion(Struct):
-    """One API key that is served; both versions are included in the range."""
+    """An API key that the broker serves, with its lowest and highest version."""
 
     api_key: int = field(Int16, "0+", "The key.")
     min_version: int = field(Int16, "0+", "The lowest version.")
@@ -47,9 +47,9 @@ class FinalizedFeatureKey(Struct):
 class ApiVersionsResponse(Message, key=ApiKey.API_VERSIONS, valid="0-3", flexible="3+"):
     """The versions that the broker serves (Kafka: ApiVersionsResponse.json).
 
-    A request for an unknown version of ApiVersions is answered in version 0 with
-    UNSUPPORTED_VERSION. The header of the response is never flexible, because the client cannot
-    know yet which versions the broker supports.
+    If the broker does not know the version of the ApiVersions request, the response has version 0
+    and the error UNSUPPORTED_VERSION. The header of the response is never flexible, because the
+    client cannot know yet which versions the broker supports.
     """
 
     error_code: int = field(Int16, "0+", "The error, or 0.")

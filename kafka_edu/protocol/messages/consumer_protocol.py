@@ -1,4 +1,5 @@
-"""The data that consumers exchange through the coordinator, which does not look into it.
+"""The data that consumers exchange through the group coordinator. The coordinator does not decode
+it.
 
 (Kafka: ConsumerProtocol*.json; KIP-429.) Each value begins with its version, an int16.
 """
@@ -9,14 +10,16 @@ from kafka_edu.protocol.types import Array, Bytes, Int32, String
 
 
 class OwnedTopicPartitions(Struct):
-    """Partitions of one topic."""
+    """The partitions of one topic that the member has at present."""
 
     topic: str = field(String, "1+", "The topic.", ignorable=True)
     partitions: list[int] = field(Array(Int32), "1+", "The partitions.", ignorable=True)
 
 
 class ConsumerProtocolSubscription(Message, valid="0-1", flexible="none"):
-    """A member's subscription and current partitions: the metadata of its JoinGroup request."""
+    """A member's subscribed topics and present partitions: the metadata in its JoinGroup
+    request.
+    """
 
     topics: list[str] = field(Array(String), "0+", "The topics that the member subscribes to.")
     user_data: bytes | None = field(
@@ -31,7 +34,7 @@ class ConsumerProtocolSubscription(Message, valid="0-1", flexible="none"):
 
 
 class AssignedTopicPartitions(Struct):
-    """Partitions of one topic."""
+    """The partitions of one topic that the member gets."""
 
     topic: str = field(String, "0+", "The topic.")
     partitions: list[int] = field(Array(Int32), "0+", "The partitions.")

@@ -1,6 +1,6 @@
-"""ControlledShutdown (key 7): a broker asks the controller to move its leaders away.
+"""ControlledShutdown (key 7): make the controller elect other leaders for a stopping broker.
 
-The broker sends it when it is about to stop.
+The broker sends this request before it stops.
 """
 
 from kafka_edu.protocol.api_keys import ApiKey
@@ -12,9 +12,9 @@ from kafka_edu.protocol.types import Array, Int16, Int32, Int64, String
 class ControlledShutdownRequest(
     Message, key=ApiKey.CONTROLLED_SHUTDOWN, valid="0-3", flexible="3+"
 ):
-    """Announce that a broker is about to stop (Kafka: ControlledShutdownRequest.json; book §6.4.2).
+    """The broker that will stop soon (Kafka: ControlledShutdownRequest.json; book §6.4.2).
 
-    Version 0 has a header without client id; no other request has that.
+    The header of version 0 has no client id. No other request has such a header.
     """
 
     broker_id: int = field(
@@ -32,7 +32,7 @@ class ControlledShutdownRequest(
 
 
 class RemainingPartition(Struct):
-    """A partition whose leader could not be moved."""
+    """A partition that this broker still leads, because no other broker could become its leader."""
 
     topic_name: str = field(String, "0+", "The topic.")
     partition_index: int = field(Int32, "0+", "The partition.")
@@ -43,7 +43,7 @@ class ControlledShutdownResponse(
 ):
     """The partitions that the broker still leads (Kafka: ControlledShutdownResponse.json).
 
-    The shutdown may go on if the error is 0 and no partition remains.
+    If the error is 0 and no partition remains, the broker may stop.
     """
 
     error_code: int = field(Int16, "0+", "The error, or 0.")

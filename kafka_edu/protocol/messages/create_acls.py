@@ -7,7 +7,7 @@ from kafka_edu.protocol.types import Array, Int8, Int16, Int32, String
 
 
 class AclCreation(Struct):
-    """One rule to add."""
+    """One rule to add: who may do what on which resource, or must not."""
 
     resource_type: int = field(Int8, "0+", "The kind of resource, by ResourceType.java.")
     resource_name: str = field(String, "0+", "Its name.")
@@ -19,7 +19,7 @@ class AclCreation(Struct):
 
 
 class CreateAclsRequest(Message, key=ApiKey.CREATE_ACLS, valid="0-2", flexible="2+"):
-    """Rules to add (Kafka: CreateAclsRequest.json)."""
+    """The rules to add (Kafka: CreateAclsRequest.json)."""
 
     creations: list[AclCreation] = field(Array(AclCreation), "0+", "The rules to add.")
 

@@ -16,7 +16,7 @@ class CreatableRenewers(Struct):
 class CreateDelegationTokenRequest(
     Message, key=ApiKey.CREATE_DELEGATION_TOKEN, valid="0-2", flexible="2+"
 ):
-    """The token to create (Kafka: CreateDelegationTokenRequest.json)."""
+    """The owner and the lifetime of the new token (Kafka: CreateDelegationTokenRequest.json)."""
 
     renewers: list[CreatableRenewers] = field(
         Array(CreatableRenewers), "0+", "The other principals that may renew the token."
@@ -29,7 +29,7 @@ class CreateDelegationTokenRequest(
 class CreateDelegationTokenResponse(
     Message, key=ApiKey.CREATE_DELEGATION_TOKEN, valid="0-2", flexible="2+"
 ):
-    """The token (Kafka: CreateDelegationTokenResponse.json)."""
+    """The new token (Kafka: CreateDelegationTokenResponse.json)."""
 
     error_code: int = field(Int16, "0+", "The error, or 0.")
     principal_type: str = field(String, "0+", "The kind of principal: `User`.")

@@ -7,13 +7,13 @@ from kafka_edu.protocol.types import Array, Bool, Int16, Int32, String
 
 
 class CreatePartitionsAssignment(Struct):
-    """The brokers of one new partition."""
+    """The ids of the brokers that get the replicas of one new partition."""
 
     broker_ids: list[int] = field(Array(Int32), "0+", "Its brokers, the preferred leader first.")
 
 
 class CreatePartitionsTopic(Struct):
-    """One topic."""
+    """One topic, its new number of partitions, and the brokers of the new ones."""
 
     name: str = field(String, "0+", "The topic.")
     count: int = field(Int32, "0+", "The number of partitions after the change.")

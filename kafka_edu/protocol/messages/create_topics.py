@@ -1,4 +1,4 @@
-"""CreateTopics (key 19): create topics; the controller handles it (KIP-4)."""
+"""CreateTopics (key 19): create topics; handled by the controller (KIP-4)."""
 
 from uuid import UUID
 
@@ -9,14 +9,14 @@ from kafka_edu.protocol.types import Array, Bool, Int8, Int16, Int32, String, Uu
 
 
 class CreatableReplicaAssignment(Struct):
-    """The brokers of one partition."""
+    """The ids of the brokers that get the replicas of one partition."""
 
     partition_index: int = field(Int32, "0+", "The partition.")
     broker_ids: list[int] = field(Array(Int32), "0+", "Its brokers, the preferred leader first.")
 
 
 class CreateableTopicConfig(Struct):
-    """One config of a topic."""
+    """The name and the value of one config of a new topic."""
 
     name: str = field(String, "0+", "The key.")
     value: str | None = field(String, "0+", "The value.", nullable="0+")
@@ -50,7 +50,7 @@ class CreatableTopic(Struct):
 
 
 class CreateTopicsRequest(Message, key=ApiKey.CREATE_TOPICS, valid="0-7", flexible="5+"):
-    """Topics to create (Kafka: CreateTopicsRequest.json)."""
+    """The topics to create (Kafka: CreateTopicsRequest.json)."""
 
     topics: list[CreatableTopic] = field(Array(CreatableTopic), "0+", "The topics.")
     timeout_ms: int = field(

@@ -7,7 +7,7 @@ from kafka_edu.protocol.types import Array, Int8, Int16, Int32, String
 
 
 class DeleteAclsFilter(Struct):
-    """A filter of rules."""
+    """A filter: all rules that match it are deleted."""
 
     resource_type_filter: int = field(
         Int8, "0+", "The kind of resource, by ResourceType.java; 1: any."
@@ -36,7 +36,7 @@ class DeleteAclsRequest(Message, key=ApiKey.DELETE_ACLS, valid="0-2", flexible="
 
 
 class DeleteAclsMatchingAcl(Struct):
-    """One rule that matched."""
+    """One rule that matched the filter, and whether it was deleted."""
 
     error_code: int = field(Int16, "0+", "The error, or 0.")
     error_message: str | None = field(String, "0+", "What went wrong, or null.", nullable="0+")
@@ -52,7 +52,7 @@ class DeleteAclsMatchingAcl(Struct):
 
 
 class DeleteAclsFilterResult(Struct):
-    """The result for one filter."""
+    """The rules that matched one filter, or its error."""
 
     error_code: int = field(Int16, "0+", "The error, or 0.")
     error_message: str | None = field(String, "0+", "What went wrong, or null.", nullable="0+")

@@ -1,4 +1,4 @@
-"""DeleteRecords (key 21): move the start of a partition's log forward (KIP-107)."""
+"""DeleteRecords (key 21): delete the oldest records of partitions (KIP-107)."""
 
 from kafka_edu.protocol.api_keys import ApiKey
 from kafka_edu.protocol.fields import field
@@ -7,7 +7,7 @@ from kafka_edu.protocol.types import Array, Int16, Int32, Int64, String
 
 
 class DeleteRecordsPartition(Struct):
-    """One partition, and the offset up to which records are deleted."""
+    """One partition, and the offset below which its records are deleted."""
 
     partition_index: int = field(Int32, "0+", "The partition.")
     offset: int = field(
@@ -25,14 +25,14 @@ class DeleteRecordsTopic(Struct):
 
 
 class DeleteRecordsRequest(Message, key=ApiKey.DELETE_RECORDS, valid="0-2", flexible="2+"):
-    """The offsets up to which records are deleted (Kafka: DeleteRecordsRequest.json)."""
+    """The offsets below which records are deleted (Kafka: DeleteRecordsRequest.json)."""
 
     topics: list[DeleteRecordsTopic] = field(Array(DeleteRecordsTopic), "0+", "The topics.")
     timeout_ms: int = field(Int32, "0+", "How long the broker may take to answer, in ms.")
 
 
 class DeleteRecordsPartitionResult(Struct):
-    """The result for one partition."""
+    """The least log start offset of one partition's live replicas, or the partition's error."""
 
     partition_index: int = field(Int32, "0+", "The partition.")
     low_watermark: int = field(
@@ -51,7 +51,7 @@ class DeleteRecordsTopicResult(Struct):
 
 
 class DeleteRecordsResponse(Message, key=ApiKey.DELETE_RECORDS, valid="0-2", flexible="2+"):
-    """The new start offsets of the logs (Kafka: DeleteRecordsResponse.json)."""
+    """The least log start offset of each partition (Kafka: DeleteRecordsResponse.json)."""
 
     throttle_time_ms: int = field(
         Int32,

@@ -1,4 +1,4 @@
-"""DeleteTopics (key 20): delete topics; the controller handles it (KIP-4)."""
+"""DeleteTopics (key 20): delete topics; handled by the controller (KIP-4)."""
 
 from uuid import UUID
 
@@ -9,14 +9,14 @@ from kafka_edu.protocol.types import Array, Int16, Int32, String, Uuid
 
 
 class DeleteTopicState(Struct):
-    """One topic to delete."""
+    """One topic to delete, given by its name or its id."""
 
     name: str | None = field(String, "6+", "The topic; null: `topic_id` names it.", nullable="6+")
     topic_id: UUID = field(Uuid, "6+", "The id of the topic; zero: `name` names it.")
 
 
 class DeleteTopicsRequest(Message, key=ApiKey.DELETE_TOPICS, valid="0-6", flexible="4+"):
-    """Topics to delete (Kafka: DeleteTopicsRequest.json)."""
+    """The topics to delete (Kafka: DeleteTopicsRequest.json)."""
 
     topics: list[DeleteTopicState] = field(
         Array(DeleteTopicState), "6+", "The topics, by name or id (KIP-516)."

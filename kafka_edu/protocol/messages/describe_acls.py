@@ -27,7 +27,7 @@ class DescribeAclsRequest(Message, key=ApiKey.DESCRIBE_ACLS, valid="0-2", flexib
 
 
 class AclDescription(Struct):
-    """One rule."""
+    """One rule: which principal may do what from which host, or must not."""
 
     principal: str = field(String, "0+", "The principal, `User:alice`.")
     host: str = field(String, "0+", "The host.")
@@ -47,7 +47,7 @@ class DescribeAclsResource(Struct):
 
 
 class DescribeAclsResponse(Message, key=ApiKey.DESCRIBE_ACLS, valid="0-2", flexible="2+"):
-    """The rules that match (Kafka: DescribeAclsResponse.json)."""
+    """The rules that match the filter (Kafka: DescribeAclsResponse.json)."""
 
     throttle_time_ms: int = field(
         Int32,

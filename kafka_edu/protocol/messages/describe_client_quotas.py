@@ -7,7 +7,7 @@ from kafka_edu.protocol.types import Array, Bool, Float64, Int8, Int16, Int32, S
 
 
 class ComponentData(Struct):
-    """A filter of one kind of entity."""
+    """A condition for one type of entity (user, client-id or ip) and its name."""
 
     entity_type: str = field(String, "0+", "`user`, `client-id` or `ip`.")
     match_type: int = field(Int8, "0+", "0 this name, 1 the default, 2 any.")
@@ -17,7 +17,7 @@ class ComponentData(Struct):
 class DescribeClientQuotasRequest(
     Message, key=ApiKey.DESCRIBE_CLIENT_QUOTAS, valid="0-1", flexible="1+"
 ):
-    """The filter for the entities (Kafka: DescribeClientQuotasRequest.json)."""
+    """The conditions that the entities must meet (Kafka: DescribeClientQuotasRequest.json)."""
 
     components: list[ComponentData] = field(
         Array(ComponentData), "0+", "The filters; an entity must match all of them."
@@ -26,7 +26,9 @@ class DescribeClientQuotasRequest(
 
 
 class EntityData(Struct):
-    """One part of an entity's name."""
+    """One part of the entity to which a quota applies: its type (user, client-id or ip) and its
+    name.
+    """
 
     entity_type: str = field(String, "0+", "`user`, `client-id` or `ip`.")
     entity_name: str | None = field(
@@ -35,7 +37,7 @@ class EntityData(Struct):
 
 
 class ValueData(Struct):
-    """One quota."""
+    """The name and the value of one quota."""
 
     key: str = field(
         String,
@@ -57,7 +59,10 @@ class DescribeClientQuotasResponseEntry(Struct):
 class DescribeClientQuotasResponse(
     Message, key=ApiKey.DESCRIBE_CLIENT_QUOTAS, valid="0-1", flexible="1+"
 ):
-    """The quotas of the entities that match (Kafka: DescribeClientQuotasResponse.json)."""
+    """The quotas of the entities that meet the conditions.
+
+    (Kafka: DescribeClientQuotasResponse.json.)
+    """
 
     throttle_time_ms: int = field(
         Int32,

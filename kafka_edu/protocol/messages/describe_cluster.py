@@ -15,7 +15,7 @@ class DescribeClusterRequest(Message, key=ApiKey.DESCRIBE_CLUSTER, valid="0", fl
 
 
 class DescribeClusterBroker(Struct):
-    """One broker."""
+    """One broker: its id, address and rack."""
 
     broker_id: int = field(Int32, "0+", "The broker.")
     host: str = field(String, "0+", "The host.")

@@ -9,7 +9,7 @@ from kafka_edu.protocol.types import Array, Bool, Int8, Int16, Int32, String
 
 
 class ResourceType(IntEnum):
-    """The types of resources, by their number on the wire (ConfigResource.Type)."""
+    """The types of resources; each value is the type's number on the wire (ConfigResource.Type)."""
 
     TOPIC = 2
     BROKER = 4
@@ -17,7 +17,9 @@ class ResourceType(IntEnum):
 
 
 class ConfigSource(IntEnum):
-    """The sources of a value, by number on the wire (DescribeConfigsResponse.ConfigSource)."""
+    """Where the value of a config comes from; each member's value is its number on the wire
+    (DescribeConfigsResponse.ConfigSource).
+    """
 
     UNKNOWN = 0
     TOPIC = 1
@@ -29,7 +31,7 @@ class ConfigSource(IntEnum):
 
 
 class DescribeConfigsResource(Struct):
-    """One resource."""
+    """One resource (a topic or a broker), and the names of the wanted configs; null means all."""
 
     resource_type: int = field(Int8, "0+", "2 topic, 4 broker, 8 a broker's loggers.")
     resource_name: str = field(String, "0+", "Its name.")
@@ -53,7 +55,7 @@ class DescribeConfigsRequest(Message, key=ApiKey.DESCRIBE_CONFIGS, valid="0-4", 
 
 
 class DescribeConfigsSynonym(Struct):
-    """The same config from one source."""
+    """A value that another source gives to the same config."""
 
     name: str = field(String, "1+", "The key.", ignorable=True)
     value: str | None = field(String, "1+", "The value.", nullable="0+", ignorable=True)
@@ -63,7 +65,7 @@ class DescribeConfigsSynonym(Struct):
 
 
 class DescribeConfigsResourceResult(Struct):
-    """One config."""
+    """One config: its value, the source of the value, and its properties."""
 
     name: str = field(String, "0+", "The key.")
     value: str | None = field(
@@ -100,7 +102,7 @@ class DescribeConfigsResourceResult(Struct):
 
 
 class DescribeConfigsResult(Struct):
-    """One resource's configs."""
+    """One resource and its configs, or its error."""
 
     error_code: int = field(Int16, "0+", "The error, or 0.")
     error_message: str | None = field(String, "0+", "What went wrong, or null.", nullable="0+")
@@ -112,7 +114,7 @@ class DescribeConfigsResult(Struct):
 
 
 class DescribeConfigsResponse(Message, key=ApiKey.DESCRIBE_CONFIGS, valid="0-4", flexible="4+"):
-    """The configs of the resources (Kafka: DescribeConfigsResponse.json)."""
+    """The configs of each resource (Kafka: DescribeConfigsResponse.json)."""
 
     throttle_time_ms: int = field(
         Int32,

@@ -1,4 +1,4 @@
-"""DescribeDelegationToken (key 41): return the tokens of owners (KIP-48)."""
+"""DescribeDelegationToken (key 41): return the delegation tokens of some owners (KIP-48)."""
 
 from kafka_edu.protocol.api_keys import ApiKey
 from kafka_edu.protocol.fields import field
@@ -7,7 +7,7 @@ from kafka_edu.protocol.types import Array, Bytes, Int16, Int32, Int64, String
 
 
 class DescribeDelegationTokenOwner(Struct):
-    """An owner of tokens."""
+    """A principal whose tokens are wanted."""
 
     principal_type: str = field(String, "0+", "The kind of principal: `User`.")
     principal_name: str = field(String, "0+", "Its name.")
@@ -16,7 +16,7 @@ class DescribeDelegationTokenOwner(Struct):
 class DescribeDelegationTokenRequest(
     Message, key=ApiKey.DESCRIBE_DELEGATION_TOKEN, valid="0-2", flexible="2+"
 ):
-    """The owners whose tokens to return (Kafka: DescribeDelegationTokenRequest.json)."""
+    """The owners whose tokens are wanted (Kafka: DescribeDelegationTokenRequest.json)."""
 
     owners: list[DescribeDelegationTokenOwner] | None = field(
         Array(DescribeDelegationTokenOwner),
@@ -34,7 +34,7 @@ class DescribedDelegationTokenRenewer(Struct):
 
 
 class DescribedDelegationToken(Struct):
-    """One token."""
+    """One token: its owner, its times and its secret."""
 
     principal_type: str = field(String, "0+", "The kind of principal: `User`.")
     principal_name: str = field(String, "0+", "Its name.")
@@ -57,7 +57,7 @@ class DescribedDelegationToken(Struct):
 class DescribeDelegationTokenResponse(
     Message, key=ApiKey.DESCRIBE_DELEGATION_TOKEN, valid="0-2", flexible="2+"
 ):
-    """The tokens (Kafka: DescribeDelegationTokenResponse.json)."""
+    """The tokens of these owners (Kafka: DescribeDelegationTokenResponse.json)."""
 
     error_code: int = field(Int16, "0+", "The error, or 0.")
     tokens: list[DescribedDelegationToken] = field(

@@ -16,7 +16,7 @@ class DescribeGroupsRequest(Message, key=ApiKey.DESCRIBE_GROUPS, valid="0-5", fl
 
 
 class DescribedGroupMember(Struct):
-    """One member."""
+    """One member of a group: its ids, its client and its assignment."""
 
     member_id: str = field(String, "0+", "The member's id, given by the coordinator.")
     group_instance_id: str | None = field(
@@ -34,7 +34,7 @@ class DescribedGroupMember(Struct):
 
 
 class DescribedGroup(Struct):
-    """One group."""
+    """One group: its state and its members, or its error."""
 
     error_code: int = field(Int16, "0+", "The error, or 0.")
     group_id: str = field(String, "0+", "The group.")
@@ -54,7 +54,7 @@ class DescribedGroup(Struct):
 
 
 class DescribeGroupsResponse(Message, key=ApiKey.DESCRIBE_GROUPS, valid="0-5", flexible="5+"):
-    """The groups (Kafka: DescribeGroupsResponse.json)."""
+    """The state and the members of each group (Kafka: DescribeGroupsResponse.json)."""
 
     throttle_time_ms: int = field(
         Int32,

@@ -22,7 +22,7 @@ class DescribeLogDirsRequest(Message, key=ApiKey.DESCRIBE_LOG_DIRS, valid="0-2",
 
 
 class DescribeLogDirsPartition(Struct):
-    """One partition."""
+    """One partition in the log dir: its size in bytes, and how far it lags behind."""
 
     partition_index: int = field(Int32, "0+", "The partition.")
     partition_size: int = field(Int64, "0+", "The bytes of its segments.")
@@ -47,7 +47,7 @@ class DescribeLogDirsTopic(Struct):
 
 
 class DescribeLogDirsResult(Struct):
-    """One log dir."""
+    """One log dir and its partitions, or its error."""
 
     error_code: int = field(Int16, "0+", "The error, or 0.")
     log_dir: str = field(String, "0+", "The absolute path of the log dir.")
@@ -55,7 +55,7 @@ class DescribeLogDirsResult(Struct):
 
 
 class DescribeLogDirsResponse(Message, key=ApiKey.DESCRIBE_LOG_DIRS, valid="0-2", flexible="2+"):
-    """The log dirs (Kafka: DescribeLogDirsResponse.json)."""
+    """The contents of each log dir of the broker (Kafka: DescribeLogDirsResponse.json)."""
 
     throttle_time_ms: int = field(
         Int32,

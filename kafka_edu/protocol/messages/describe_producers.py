@@ -20,7 +20,9 @@ class DescribeProducersRequest(Message, key=ApiKey.DESCRIBE_PRODUCERS, valid="0"
 
 
 class ProducerState(Struct):
-    """One producer."""
+    """What a partition's leader knows about one producer: its epoch, its last batch and its
+    transaction.
+    """
 
     producer_id: int = field(Int64, "0+", "The producer's id.")
     producer_epoch: int = field(Int32, "0+", "The producer's epoch.")
@@ -44,7 +46,7 @@ class ProducerState(Struct):
 
 
 class PartitionResponse(Struct):
-    """One partition."""
+    """One partition and its producers, or its error."""
 
     partition_index: int = field(Int32, "0+", "The partition.")
     error_code: int = field(Int16, "0+", "The error, or 0.")
@@ -57,14 +59,14 @@ class PartitionResponse(Struct):
 
 
 class TopicResponse(Struct):
-    """One topic."""
+    """The partitions of one topic."""
 
     name: str = field(String, "0+", "The topic.")
     partitions: list[PartitionResponse] = field(Array(PartitionResponse), "0+", "The partitions.")
 
 
 class DescribeProducersResponse(Message, key=ApiKey.DESCRIBE_PRODUCERS, valid="0", flexible="0+"):
-    """The producers (Kafka: DescribeProducersResponse.json)."""
+    """The producers of each partition (Kafka: DescribeProducersResponse.json)."""
 
     throttle_time_ms: int = field(
         Int32,

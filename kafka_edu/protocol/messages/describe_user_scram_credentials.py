@@ -7,7 +7,7 @@ from kafka_edu.protocol.types import Array, Int8, Int16, Int32, String
 
 
 class UserName(Struct):
-    """One user."""
+    """The name of one user."""
 
     name: str = field(String, "0+", "The user.")
 
@@ -23,14 +23,14 @@ class DescribeUserScramCredentialsRequest(
 
 
 class CredentialInfo(Struct):
-    """One mechanism."""
+    """A SCRAM mechanism for which the user has a password, with its number of iterations."""
 
     mechanism: int = field(Int8, "0+", "1 SCRAM-SHA-256, 2 SCRAM-SHA-512.")
     iterations: int = field(Int32, "0+", "The number of times the password was hashed.")
 
 
 class DescribeUserScramCredentialsResult(Struct):
-    """One user."""
+    """The SCRAM mechanisms of one user, or an error."""
 
     user: str = field(String, "0+", "The user.")
     error_code: int = field(Int16, "0+", "The error, or 0.")
@@ -43,7 +43,7 @@ class DescribeUserScramCredentialsResult(Struct):
 class DescribeUserScramCredentialsResponse(
     Message, key=ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS, valid="0", flexible="0+"
 ):
-    """The mechanisms of each user (Kafka: DescribeUserScramCredentialsResponse.json)."""
+    """The SCRAM mechanisms of each user (Kafka: DescribeUserScramCredentialsResponse.json)."""
 
     throttle_time_ms: int = field(
         Int32,

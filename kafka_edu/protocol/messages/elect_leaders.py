@@ -1,4 +1,4 @@
-"""ElectLeaders (key 43): let the controller elect leaders (KIP-183, KIP-460)."""
+"""ElectLeaders (key 43): make the controller elect leaders of partitions (KIP-183, KIP-460)."""
 
 from kafka_edu.protocol.api_keys import ApiKey
 from kafka_edu.protocol.fields import field
@@ -14,7 +14,7 @@ class TopicPartitions(Struct):
 
 
 class ElectLeadersRequest(Message, key=ApiKey.ELECT_LEADERS, valid="0-2", flexible="2+"):
-    """The partitions that need an election (Kafka: ElectLeadersRequest.json)."""
+    """The partitions for which to elect a leader (Kafka: ElectLeadersRequest.json)."""
 
     election_type: int = field(Int8, "1+", "0 preferred, 1 unclean (KIP-460).")
     topic_partitions: list[TopicPartitions] | None = field(

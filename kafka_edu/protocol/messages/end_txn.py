@@ -7,7 +7,7 @@ from kafka_edu.protocol.types import Bool, Int16, Int32, Int64, String
 
 
 class EndTxnRequest(Message, key=ApiKey.END_TXN, valid="0-3", flexible="3+"):
-    """The transaction, and how it ends (Kafka: EndTxnRequest.json)."""
+    """The transaction, and whether to commit or abort it (Kafka: EndTxnRequest.json)."""
 
     transactional_id: str = field(String, "0+", "The producer's transactional id.")
     producer_id: int = field(Int64, "0+", "The producer's id.")
@@ -16,7 +16,7 @@ class EndTxnRequest(Message, key=ApiKey.END_TXN, valid="0-3", flexible="3+"):
 
 
 class EndTxnResponse(Message, key=ApiKey.END_TXN, valid="0-3", flexible="3+"):
-    """The result (Kafka: EndTxnResponse.json)."""
+    """Whether the transaction was ended (Kafka: EndTxnResponse.json)."""
 
     throttle_time_ms: int = field(
         Int32,

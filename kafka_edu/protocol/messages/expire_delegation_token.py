@@ -1,4 +1,4 @@
-"""ExpireDelegationToken (key 40): let a token expire (KIP-48)."""
+"""ExpireDelegationToken (key 40): make a delegation token expire, now or later (KIP-48)."""
 
 from kafka_edu.protocol.api_keys import ApiKey
 from kafka_edu.protocol.fields import field
@@ -9,7 +9,7 @@ from kafka_edu.protocol.types import Bytes, Int16, Int32, Int64
 class ExpireDelegationTokenRequest(
     Message, key=ApiKey.EXPIRE_DELEGATION_TOKEN, valid="0-2", flexible="2+"
 ):
-    """The token that will expire (Kafka: ExpireDelegationTokenRequest.json)."""
+    """The token, and when it expires (Kafka: ExpireDelegationTokenRequest.json)."""
 
     hmac: bytes = field(Bytes, "0+", "The token's HMAC, which identifies the token.")
     expiry_time_period_ms: int = field(

@@ -8,7 +8,7 @@ from kafka_edu.protocol.types import Array, Int8, Int16, Int32, Int64, Records, 
 
 
 class FetchPartition(Struct):
-    """The offset to read from, and how much to read, for one partition."""
+    """One partition: the offset to read from, and the most bytes to read."""
 
     partition: int = field(Int32, "0+", "The partition.")
     current_leader_epoch: int = field(
@@ -50,7 +50,7 @@ class FetchTopic(Struct):
 
 
 class ForgottenTopic(Struct):
-    """Partitions of one topic that leave the session (KIP-227)."""
+    """The partitions of one topic that are removed from the fetch session (KIP-227)."""
 
     topic: str = field(String, "7+", "The topic.")
     partitions: list[int] = field(Array(Int32), "7+", "The partitions.")
@@ -59,9 +59,9 @@ class ForgottenTopic(Struct):
 class FetchRequest(Message, key=ApiKey.FETCH, valid="0-12", flexible="12+"):
     """Read records from given offsets on (Kafka: FetchRequest.json; book §6.3.2).
 
-    From version 7 on, a fetch may belong to a session (KIP-227). It then lists only the partitions
-    that changed since the last fetch. From version 12 on, the response tells a follower where its
-    log diverges (KIP-595), so it needs no OffsetForLeaderEpoch.
+    From version 7 on, a fetch may belong to a session (KIP-227). Then it lists only the partitions
+    that have changed since the last fetch. From version 12 on, the response says where a follower's
+    log diverges from the leader's (KIP-595), so the follower needs no OffsetForLeaderEpoch.
     """
 
     cluster_id: str | None = field(
@@ -124,7 +124,7 @@ class FetchRequest(Message, key=ApiKey.FETCH, valid="0-12", flexible="12+"):
 
 
 class EpochEndOffset(Struct):
-    """The end of a leader epoch (KIP-595)."""
+    """A leader epoch, and the offset where it ends in the leader's log (KIP-595)."""
 
     epoch: int = field(
         Int32,
@@ -148,7 +148,7 @@ class LeaderIdAndEpoch(Struct):
 
 
 class SnapshotId(Struct):
-    """A raft snapshot (KIP-630); a broker with ZooKeeper never sends one."""
+    """A Raft snapshot (KIP-630). A broker with ZooKeeper never sends one."""
 
     end_offset: int = field(
         Int64, "0+", "The offset after the last record of the snapshot.", default=-1
@@ -157,7 +157,7 @@ class SnapshotId(Struct):
 
 
 class AbortedTransaction(Struct):
-    """An aborted transaction that reaches into the fetched range (KIP-98)."""
+    """An aborted transaction that overlaps the fetched records (KIP-98)."""
 
     producer_id: int = field(
         Int64, "4+", "The producer whose records must be skipped, up to its abort marker."
@@ -166,7 +166,7 @@ class AbortedTransaction(Struct):
 
 
 class FetchablePartitionResponse(Struct):
-    """The result for one partition. Invariant: log start offset ≤ LSO ≤ HW."""
+    """The result for one partition. In it, log start offset ≤ LSO ≤ HW."""
 
     partition: int = field(Int32, "0+", "The partition.")
     error_code: int = field(Int16, "0+", "The error, or 0.")
@@ -237,9 +237,9 @@ class FetchableTopicResponse(Struct):
 
 
 class FetchResponse(Message, key=ApiKey.FETCH, valid="0-12", flexible="12+"):
-    """The records, with the watermarks of each partition (Kafka: FetchResponse.json).
+    """The records and the offsets of each partition (Kafka: FetchResponse.json).
 
-    In a session, a partition without records and without changes is left out.
+    In a fetch session, a partition without records and without changes is left out.
     """
 
     throttle_time_ms: int = field(

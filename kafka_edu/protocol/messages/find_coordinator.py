@@ -7,7 +7,10 @@ from kafka_edu.protocol.types import Int8, Int16, Int32, String
 
 
 class FindCoordinatorRequest(Message, key=ApiKey.FIND_COORDINATOR, valid="0-3", flexible="3+"):
-    """The group or transactional id to look up (Kafka: FindCoordinatorRequest.json)."""
+    """The group id or transactional id whose coordinator is wanted.
+
+    (Kafka: FindCoordinatorRequest.json.)
+    """
 
     key: str = field(String, "0+", "The group, or the transactional id.")
     key_type: int = field(
@@ -16,7 +19,7 @@ class FindCoordinatorRequest(Message, key=ApiKey.FIND_COORDINATOR, valid="0-3", 
 
 
 class FindCoordinatorResponse(Message, key=ApiKey.FIND_COORDINATOR, valid="0-3", flexible="3+"):
-    """The coordinator (Kafka: FindCoordinatorResponse.json)."""
+    """The id and the address of the coordinator (Kafka: FindCoordinatorResponse.json)."""
 
     throttle_time_ms: int = field(
         Int32,

@@ -1,8 +1,8 @@
-"""The records of `__consumer_offsets`: committed offsets and groups.
+"""The keys and values of the records in `__consumer_offsets`: committed offsets and groups.
 
 (Kafka: OffsetCommitKey.json, GroupMetadataValue.json …) Each key and value begins with its version,
-an int16. The version of the key shows what the record is: 0 and 1 an offset, 2 a group. A null
-value is a tombstone.
+an int16. The version of the key shows the kind of record: 0 and 1 for an offset, 2 for a group. A
+null value is a tombstone.
 """
 
 from kafka_edu.protocol.fields import field
@@ -11,7 +11,7 @@ from kafka_edu.protocol.types import Array, Bytes, Int32, Int64, String
 
 
 class OffsetCommitKey(Message, valid="0-1", flexible="none"):
-    """The group and partition that a committed offset belongs to."""
+    """The group, topic and partition of a committed offset."""
 
     group: str = field(String, "0-1", "The group.")
     topic: str = field(String, "0-1", "The topic.")
@@ -19,7 +19,7 @@ class OffsetCommitKey(Message, valid="0-1", flexible="none"):
 
 
 class OffsetCommitValue(Message, valid="0-3", flexible="none"):
-    """A committed offset."""
+    """A committed offset with its metadata and times."""
 
     offset: int = field(Int64, "0+", "The offset of the next record to read.")
     leader_epoch: int = field(
@@ -41,13 +41,13 @@ class OffsetCommitValue(Message, valid="0-3", flexible="none"):
 
 
 class GroupMetadataKey(Message, valid="2", flexible="none"):
-    """The id of a group."""
+    """The id of the group that the record describes."""
 
     group: str = field(String, "2", "The group.")
 
 
 class MemberMetadata(Struct):
-    """One member."""
+    """One member of the group: its ids, time-outs, subscription and assignment."""
 
     member_id: str = field(String, "0+", "The member's id, given by the coordinator.")
     group_instance_id: str | None = field(
@@ -71,7 +71,7 @@ class MemberMetadata(Struct):
 
 
 class GroupMetadataValue(Message, valid="0-3", flexible="none"):
-    """A group's generation and members."""
+    """The state of a group: its generation, protocol, leader and members."""
 
     protocol_type: str = field(String, "0+", "The kind of group: `consumer`, `connect` …")
     generation: int = field(Int32, "0+", "The generation.")

@@ -7,7 +7,7 @@ from kafka_edu.protocol.types import Int16, Int32, String
 
 
 class HeartbeatRequest(Message, key=ApiKey.HEARTBEAT, valid="0-4", flexible="4+"):
-    """A sign of life of one member (Kafka: HeartbeatRequest.json)."""
+    """A group member's message that it is alive (Kafka: HeartbeatRequest.json)."""
 
     group_id: str = field(String, "0+", "The group.")
     generation_id: int = field(Int32, "0+", "The group's generation.")
@@ -22,9 +22,9 @@ class HeartbeatRequest(Message, key=ApiKey.HEARTBEAT, valid="0-4", flexible="4+"
 
 
 class HeartbeatResponse(Message, key=ApiKey.HEARTBEAT, valid="0-4", flexible="4+"):
-    """The result (Kafka: HeartbeatResponse.json).
+    """Whether the group still has this member (Kafka: HeartbeatResponse.json).
 
-    REBALANCE_IN_PROGRESS means that the member must join again.
+    The error REBALANCE_IN_PROGRESS means that the member must join the group again.
     """
 
     throttle_time_ms: int = field(

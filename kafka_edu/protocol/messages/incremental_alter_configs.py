@@ -9,7 +9,9 @@ from kafka_edu.protocol.types import Array, Bool, Int8, Int16, Int32, String
 
 
 class OpType(IntEnum):
-    """The operations on a key, by their number on the wire (AlterConfigOp.OpType)."""
+    """The operations on a config; each value is the operation's number on the wire
+    (AlterConfigOp.OpType).
+    """
 
     SET = 0
     DELETE = 1
@@ -18,7 +20,7 @@ class OpType(IntEnum):
 
 
 class AlterableConfig(Struct):
-    """One config."""
+    """One config: its name, the operation on it, and the operation's value."""
 
     name: str = field(String, "0+", "The key.")
     config_operation: int = field(
@@ -28,7 +30,7 @@ class AlterableConfig(Struct):
 
 
 class AlterConfigsResource(Struct):
-    """One resource and its new configs."""
+    """One resource, and the changes of its configs."""
 
     resource_type: int = field(Int8, "0+", "2 topic, 4 broker, 8 a broker's loggers.")
     resource_name: str = field(String, "0+", "Its name.")
@@ -38,7 +40,7 @@ class AlterConfigsResource(Struct):
 class IncrementalAlterConfigsRequest(
     Message, key=ApiKey.INCREMENTAL_ALTER_CONFIGS, valid="0-1", flexible="1+"
 ):
-    """The changes (Kafka: IncrementalAlterConfigsRequest.json)."""
+    """The changes of each resource (Kafka: IncrementalAlterConfigsRequest.json)."""
 
     resources: list[AlterConfigsResource] = field(
         Array(AlterConfigsResource), "0+", "The resources."

@@ -1,6 +1,6 @@
 """InitProducerId (key 22): give a producer its id and epoch (KIP-98).
 
-Brokers recognise the producer's batches by them.
+By id and epoch brokers recognize the batches of this producer.
 """
 
 from kafka_edu.protocol.api_keys import ApiKey
@@ -10,10 +10,11 @@ from kafka_edu.protocol.types import Int16, Int32, Int64, String
 
 
 class InitProducerIdRequest(Message, key=ApiKey.INIT_PRODUCER_ID, valid="0-4", flexible="2+"):
-    """Ask for a producer id (Kafka: InitProducerIdRequest.json).
+    """The producer that wants an id and an epoch (Kafka: InitProducerIdRequest.json).
 
-    Without a transactional id, any broker answers, from its block of ids. With one, the transaction
-    coordinator of that id answers.
+    A producer without a transactional id may send this to any broker, which takes the producer id
+    from its own block of ids. A producer with a transactional id must send it to the transaction
+    coordinator of that id.
     """
 
     transactional_id: str | None = field(

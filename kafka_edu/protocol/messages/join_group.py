@@ -1,4 +1,4 @@
-"""JoinGroup (key 11): a member wants to take part in the group's next generation."""
+"""JoinGroup (key 11): join the next generation of a consumer group."""
 
 from kafka_edu.protocol.api_keys import ApiKey
 from kafka_edu.protocol.fields import field
@@ -7,7 +7,7 @@ from kafka_edu.protocol.types import Array, Bytes, Int16, Int32, String
 
 
 class JoinGroupRequestProtocol(Struct):
-    """One protocol that the member supports."""
+    """One assignment protocol that the member supports, with the member's metadata for it."""
 
     name: str = field(String, "0+", "The protocol: an assignor's name.")
     metadata: bytes = field(
@@ -18,8 +18,8 @@ class JoinGroupRequestProtocol(Struct):
 class JoinGroupRequest(Message, key=ApiKey.JOIN_GROUP, valid="0-7", flexible="6+"):
     """Join a group, or join it again (Kafka: JoinGroupRequest.json).
 
-    The coordinator answers when all members have joined. From version 4 on, it first sends a new
-    member its id (KIP-394).
+    The coordinator sends its response when all members have joined. From version 4 on, the first
+    response to a new member only contains its member id (KIP-394).
     """
 
     group_id: str = field(String, "0+", "The group.")
@@ -71,7 +71,7 @@ class JoinGroupResponseMember(Struct):
 
 
 class JoinGroupResponse(Message, key=ApiKey.JOIN_GROUP, valid="0-7", flexible="6+"):
-    """The new generation (Kafka: JoinGroupResponse.json)."""
+    """The generation that the member has joined (Kafka: JoinGroupResponse.json)."""
 
     throttle_time_ms: int = field(
         Int32,

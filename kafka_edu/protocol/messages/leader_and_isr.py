@@ -1,4 +1,4 @@
-"""LeaderAndIsr (key 4): the controller assigns to a broker which replicas it leads and follows."""
+"""LeaderAndIsr (key 4): the controller makes a broker leader or follower of partitions."""
 
 from uuid import UUID
 
@@ -9,7 +9,9 @@ from kafka_edu.protocol.types import Array, Bool, Int8, Int16, Int32, Int64, Str
 
 
 class LeaderAndIsrPartitionState(Struct):
-    """The controller's decision for one partition: the content of its state znode."""
+    """The controller's decision for one partition. It has the content of the partition's state
+    znode.
+    """
 
     topic_name: str = field(
         String,
@@ -63,7 +65,7 @@ class LeaderAndIsrTopicState(Struct):
 
 
 class LeaderAndIsrLiveLeader(Struct):
-    """The address of one leader, at the listener that brokers use."""
+    """A leader's address at the listener for brokers."""
 
     broker_id: int = field(Int32, "0+", "The broker id.")
     host_name: str = field(String, "0+", "Its host.")
@@ -71,7 +73,7 @@ class LeaderAndIsrLiveLeader(Struct):
 
 
 class LeaderAndIsrRequest(Message, key=ApiKey.LEADER_AND_ISR, valid="0-5", flexible="4+"):
-    """Make replicas of the receiving broker leaders or followers.
+    """Make the receiving broker leader or follower of partitions.
 
     (Kafka: LeaderAndIsrRequest.json; book §6.4.) Versions 0 and 1 list partitions one by one; later
     versions group them by topic (KIP-380).
@@ -128,7 +130,7 @@ class LeaderAndIsrTopicError(Struct):
 
 
 class LeaderAndIsrResponse(Message, key=ApiKey.LEADER_AND_ISR, valid="0-5", flexible="4+"):
-    """The partitions that the broker could not take over (Kafka: LeaderAndIsrResponse.json)."""
+    """The error of each partition, or 0 (Kafka: LeaderAndIsrResponse.json)."""
 
     error_code: int = field(Int16, "0+", "An error of the whole request, or 0.")
     partition_errors: list[LeaderAndIsrPartitionError] = field(

@@ -1,6 +1,6 @@
 """LeaveGroup (key 13): members leave their group.
 
-The group then does not have to wait until their sessions expire.
+Then the group need not wait until their sessions expire.
 """
 
 from kafka_edu.protocol.api_keys import ApiKey
@@ -36,7 +36,7 @@ class LeaveGroupRequest(Message, key=ApiKey.LEAVE_GROUP, valid="0-4", flexible="
 
 
 class MemberResponse(Struct):
-    """The result for one member."""
+    """The result for one member that leaves."""
 
     member_id: str = field(
         String, "3+", "The member's id, given by the coordinator.", ignorable=True

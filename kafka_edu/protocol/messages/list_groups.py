@@ -1,4 +1,4 @@
-"""ListGroups (key 16): return the groups that a broker coordinates."""
+"""ListGroups (key 16): return the groups whose coordinator is this broker."""
 
 from kafka_edu.protocol.api_keys import ApiKey
 from kafka_edu.protocol.fields import field
@@ -7,7 +7,7 @@ from kafka_edu.protocol.types import Array, Int16, Int32, String
 
 
 class ListGroupsRequest(Message, key=ApiKey.LIST_GROUPS, valid="0-4", flexible="3+"):
-    """A filter for the groups to list (Kafka: ListGroupsRequest.json)."""
+    """The states of the wanted groups (Kafka: ListGroupsRequest.json)."""
 
     states_filter: list[str] = field(
         Array(String), "4+", "Return only groups in these states; empty: all (KIP-518)."
@@ -15,7 +15,7 @@ class ListGroupsRequest(Message, key=ApiKey.LIST_GROUPS, valid="0-4", flexible="
 
 
 class ListedGroup(Struct):
-    """One group."""
+    """One group: its id, protocol type and state."""
 
     group_id: str = field(String, "0+", "The group.")
     protocol_type: str = field(String, "0+", "The kind of group: `consumer`, `connect` …")
@@ -23,7 +23,7 @@ class ListedGroup(Struct):
 
 
 class ListGroupsResponse(Message, key=ApiKey.LIST_GROUPS, valid="0-4", flexible="3+"):
-    """The groups (Kafka: ListGroupsResponse.json)."""
+    """The groups whose coordinator is the broker (Kafka: ListGroupsResponse.json)."""
 
     throttle_time_ms: int = field(
         Int32,

@@ -1,4 +1,4 @@
-"""ListOffsets (key 2): find the first offset, the last one, or the one for a timestamp."""
+"""ListOffsets (key 2): find the start offset, the end offset, or the offset for a timestamp."""
 
 from typing import Final
 
@@ -7,13 +7,13 @@ from kafka_edu.protocol.fields import field
 from kafka_edu.protocol.schema import Message, Struct
 from kafka_edu.protocol.types import Array, Int8, Int16, Int32, Int64, String
 
-#: Times that stand for the log's ends: its end offset, and its start offset.
+#: Timestamps with a special meaning: -1 asks for the log's end offset, -2 for its start offset.
 LATEST_TIMESTAMP: Final = -1
 EARLIEST_TIMESTAMP: Final = -2
 
 
 class ListOffsetsPartition(Struct):
-    """One lookup."""
+    """One partition, and the timestamp for which an offset is wanted."""
 
     partition_index: int = field(Int32, "0+", "The partition.")
     current_leader_epoch: int = field(
@@ -43,8 +43,8 @@ class ListOffsetsTopic(Struct):
 class ListOffsetsRequest(Message, key=ApiKey.LIST_OFFSETS, valid="0-6", flexible="6+"):
     """Find offsets by time (Kafka: ListOffsetsRequest.json; book §3.3).
 
-    Version 0 is answered with a list of the base offsets of segments. From version 1 on (KIP-79),
-    the answer is the offset and timestamp of one record.
+    The response to version 0 has a list of the base offsets of segments. From version 1 on
+    (KIP-79), it has the offset and timestamp of one record.
     """
 
     replica_id: int = field(
@@ -92,7 +92,7 @@ class ListOffsetsTopicResponse(Struct):
 
 
 class ListOffsetsResponse(Message, key=ApiKey.LIST_OFFSETS, valid="0-6", flexible="6+"):
-    """The offsets that were found (Kafka: ListOffsetsResponse.json)."""
+    """The offset that was found for each partition (Kafka: ListOffsetsResponse.json)."""
 
     throttle_time_ms: int = field(
         Int32,

@@ -31,7 +31,7 @@ class ListPartitionReassignmentsRequest(
 
 
 class OngoingPartitionReassignment(Struct):
-    """One partition that is being moved."""
+    """One partition that is being moved: its replicas, and those that are added and removed."""
 
     partition_index: int = field(Int32, "0+", "The partition.")
     replicas: list[int] = field(Array(Int32), "0+", "All current replicas, old and new.")
@@ -42,7 +42,7 @@ class OngoingPartitionReassignment(Struct):
 
 
 class OngoingTopicReassignment(Struct):
-    """One topic."""
+    """The partitions of one topic that are being moved."""
 
     name: str = field(String, "0+", "The topic.")
     partitions: list[OngoingPartitionReassignment] = field(

@@ -9,7 +9,7 @@ from kafka_edu.protocol.types import Array, Bool, Int16, Int32, String, Uuid
 
 
 class MetadataRequestTopic(Struct):
-    """One topic to describe."""
+    """One topic to describe, given by its name or its id."""
 
     topic_id: UUID = field(
         Uuid, "10+", "The topic's id; zero if `name` names the topic (KIP-516).", ignorable=True
@@ -23,7 +23,7 @@ class MetadataRequestTopic(Struct):
 
 
 class MetadataRequest(Message, key=ApiKey.METADATA, valid="0-11", flexible="9+"):
-    """Ask any broker for its view of the cluster (Kafka: MetadataRequest.json; book §6.5.2).
+    """The topics to describe; any broker can answer (Kafka: MetadataRequest.json; book §6.5.2).
 
     In version 0, an empty list of topics means all topics. From version 1 on, null means all
     topics, and an empty list means none.
@@ -47,7 +47,7 @@ class MetadataRequest(Message, key=ApiKey.METADATA, valid="0-11", flexible="9+")
 
 
 class MetadataResponseBroker(Struct):
-    """One broker, with its address at the listener on which the request arrived."""
+    """One broker, with its address at the listener through which the request came."""
 
     node_id: int = field(Int32, "0+", "The broker id.")
     host: str = field(String, "0+", "The advertised host.")
@@ -63,7 +63,7 @@ class MetadataResponseBroker(Struct):
 
 
 class MetadataResponsePartition(Struct):
-    """One partition."""
+    """One partition: its leader, replicas and ISR, or its error."""
 
     error_code: int = field(Int16, "0+", "The error, or 0; LEADER_NOT_AVAILABLE without a leader.")
     partition_index: int = field(Int32, "0+", "The partition.")
@@ -88,7 +88,7 @@ class MetadataResponsePartition(Struct):
 
 
 class MetadataResponseTopic(Struct):
-    """One topic."""
+    """One topic and its partitions, or its error."""
 
     error_code: int = field(
         Int16, "0+", "The error, or 0; LEADER_NOT_AVAILABLE while it is being created."

@@ -1,4 +1,4 @@
-"""OffsetCommit (key 8): a consumer stores how far it has read."""
+"""OffsetCommit (key 8): a consumer stores the offsets up to which it has read."""
 
 from kafka_edu.protocol.api_keys import ApiKey
 from kafka_edu.protocol.fields import field
@@ -7,7 +7,7 @@ from kafka_edu.protocol.types import Array, Int16, Int32, Int64, String
 
 
 class OffsetCommitRequestPartition(Struct):
-    """One offset."""
+    """One partition, and the offset to commit for it."""
 
     partition_index: int = field(Int32, "0+", "The partition.")
     committed_offset: int = field(Int64, "0+", "The offset of the next record to read.")
@@ -36,9 +36,9 @@ class OffsetCommitRequestTopic(Struct):
 
 
 class OffsetCommitRequest(Message, key=ApiKey.OFFSET_COMMIT, valid="0-8", flexible="8+"):
-    """Offsets to commit (Kafka: OffsetCommitRequest.json).
+    """The offsets to commit (Kafka: OffsetCommitRequest.json).
 
-    Version 0 stores offsets in ZooKeeper. From version 1 on, they are stored in
+    A broker stores the offsets of version 0 in ZooKeeper, and those of later versions in
     `__consumer_offsets` (book §6.1).
     """
 

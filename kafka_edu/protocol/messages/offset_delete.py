@@ -1,4 +1,4 @@
-"""OffsetDelete (key 47): delete single committed offsets of a group (KIP-496)."""
+"""OffsetDelete (key 47): delete a group's committed offsets of single partitions (KIP-496)."""
 
 from kafka_edu.protocol.api_keys import ApiKey
 from kafka_edu.protocol.fields import field
@@ -7,7 +7,7 @@ from kafka_edu.protocol.types import Array, Int16, Int32, String
 
 
 class OffsetDeleteRequestPartition(Struct):
-    """One partition."""
+    """One partition whose committed offset is deleted."""
 
     partition_index: int = field(Int32, "0+", "The partition.")
 
@@ -22,7 +22,7 @@ class OffsetDeleteRequestTopic(Struct):
 
 
 class OffsetDeleteRequest(Message, key=ApiKey.OFFSET_DELETE, valid="0", flexible="none"):
-    """The offsets to delete (Kafka: OffsetDeleteRequest.json)."""
+    """The group, and the partitions whose offsets are deleted (Kafka: OffsetDeleteRequest.json)."""
 
     group_id: str = field(String, "0+", "The group.")
     topics: list[OffsetDeleteRequestTopic] = field(

@@ -1,4 +1,4 @@
-"""OffsetFetch (key 9): return how far a group has read."""
+"""OffsetFetch (key 9): return the committed offsets of a group."""
 
 from kafka_edu.protocol.api_keys import ApiKey
 from kafka_edu.protocol.fields import field
@@ -14,9 +14,9 @@ class OffsetFetchRequestTopic(Struct):
 
 
 class OffsetFetchRequest(Message, key=ApiKey.OFFSET_FETCH, valid="0-7", flexible="6+"):
-    """The committed offsets to return (Kafka: OffsetFetchRequest.json).
+    """The group and the wanted partitions (Kafka: OffsetFetchRequest.json).
 
-    Version 0 reads offsets from ZooKeeper. From version 1 on, they are read from
+    For version 0 a broker reads the offsets from ZooKeeper, for later versions from
     `__consumer_offsets`.
     """
 
@@ -33,7 +33,7 @@ class OffsetFetchRequest(Message, key=ApiKey.OFFSET_FETCH, valid="0-7", flexible
 
 
 class OffsetFetchResponsePartition(Struct):
-    """One committed offset."""
+    """The committed offset of one partition, or its error."""
 
     partition_index: int = field(Int32, "0+", "The partition.")
     committed_offset: int = field(Int64, "0+", "The committed offset; -1 if there is none.")

@@ -7,7 +7,7 @@ from kafka_edu.protocol.types import Array, Int16, Int32, Int64, String
 
 
 class OffsetForLeaderPartition(Struct):
-    """One lookup."""
+    """One partition, and the leader epoch whose end is wanted."""
 
     partition: int = field(Int32, "0+", "The partition.")
     current_leader_epoch: int = field(
@@ -32,9 +32,10 @@ class OffsetForLeaderTopic(Struct):
 class OffsetForLeaderEpochRequest(
     Message, key=ApiKey.OFFSET_FOR_LEADER_EPOCH, valid="0-4", flexible="4+"
 ):
-    """Ask where to truncate a log that may have diverged from the leader's.
+    """The leader epochs whose ends in the leader's log are wanted.
 
-    (Kafka: OffsetForLeaderEpochRequest.json.) Followers send it, and so do consumers.
+    (Kafka: OffsetForLeaderEpochRequest.json.) Followers send this request to find out where to
+    truncate their logs. Consumers send it to notice that records were truncated.
     """
 
     replica_id: int = field(
@@ -50,7 +51,9 @@ class OffsetForLeaderEpochRequest(
 
 
 class EpochEndOffset(Struct):
-    """The end of an epoch in the leader's log."""
+    """The end of one leader epoch in the leader's log: the epoch, and the offset behind its last
+    record.
+    """
 
     error_code: int = field(Int16, "0+", "The error, or 0.")
     partition: int = field(Int32, "0+", "The partition.")
@@ -82,7 +85,7 @@ class OffsetForLeaderTopicResult(Struct):
 class OffsetForLeaderEpochResponse(
     Message, key=ApiKey.OFFSET_FOR_LEADER_EPOCH, valid="0-4", flexible="4+"
 ):
-    """The end offsets of the epochs (Kafka: OffsetForLeaderEpochResponse.json)."""
+    """The end of each epoch (Kafka: OffsetForLeaderEpochResponse.json)."""
 
     throttle_time_ms: int = field(
         Int32,

@@ -8,7 +8,7 @@ from kafka_edu.protocol.types import Array, Int16, Int32, Int64, Records, String
 
 
 class PartitionProduceData(Struct):
-    """Records for one partition."""
+    """The records to append to one partition."""
 
     index: int = field(Int32, "0+", "The partition.")
     records: Part | None = field(
@@ -21,7 +21,7 @@ class PartitionProduceData(Struct):
 
 
 class TopicProduceData(Struct):
-    """Records for one topic."""
+    """The records to append to partitions of one topic."""
 
     name: str = field(String, "0+", "The topic.")
     partition_data: list[PartitionProduceData] = field(
@@ -30,10 +30,11 @@ class TopicProduceData(Struct):
 
 
 class ProduceRequest(Message, key=ApiKey.PRODUCE, valid="0-9", flexible="9+"):
-    """Record batches for partitions of the receiver (Kafka: ProduceRequest.json; book §6.1).
+    """The records to append to partitions (Kafka: ProduceRequest.json; book §6.1).
 
-    Versions 0 and 1 carry message sets of magic 0, and version 2 those of magic 1. From version 3
-    on, it carries record batches of magic 2 (KIP-98). With acks=0 there is no response.
+    The receiver must be the leader of these partitions. Versions 0 and 1 contain message sets of
+    magic 0, version 2 those of magic 1. From version 3 on, the request contains record batches of
+    magic 2 (KIP-98). With acks=0 there is no response.
     """
 
     transactional_id: str | None = field(
@@ -56,7 +57,7 @@ class ProduceRequest(Message, key=ApiKey.PRODUCE, valid="0-9", flexible="9+"):
 
 
 class BatchIndexAndErrorMessage(Struct):
-    """One record that was refused (KIP-467)."""
+    """A record because of which the batch was refused (KIP-467)."""
 
     batch_index: int = field(Int32, "8+", "The position of the record in the batch, from 0.")
     batch_index_error_message: str | None = field(
@@ -116,7 +117,7 @@ class TopicProduceResponse(Struct):
 class ProduceResponse(Message, key=ApiKey.PRODUCE, valid="0-9", flexible="9+"):
     """The result for each partition (Kafka: ProduceResponse.json).
 
-    It holds the offset of the first record, or the error.
+    A result has the offset of the first appended record, or an error.
     """
 
     responses: list[TopicProduceResponse] = field(

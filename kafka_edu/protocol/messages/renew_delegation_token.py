@@ -9,7 +9,7 @@ from kafka_edu.protocol.types import Bytes, Int16, Int32, Int64
 class RenewDelegationTokenRequest(
     Message, key=ApiKey.RENEW_DELEGATION_TOKEN, valid="0-2", flexible="2+"
 ):
-    """The token to renew (Kafka: RenewDelegationTokenRequest.json)."""
+    """The token to renew, and for how long (Kafka: RenewDelegationTokenRequest.json)."""
 
     hmac: bytes = field(Bytes, "0+", "The token's HMAC, which identifies the token.")
     renew_period_ms: int = field(

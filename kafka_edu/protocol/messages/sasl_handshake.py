@@ -1,4 +1,4 @@
-"""SaslHandshake (key 17): the client chooses a SASL mechanism for authentication."""
+"""SaslHandshake (key 17): the client chooses a SASL mechanism."""
 
 from kafka_edu.protocol.api_keys import ApiKey
 from kafka_edu.protocol.fields import field
@@ -13,7 +13,7 @@ class SaslHandshakeRequest(Message, key=ApiKey.SASL_HANDSHAKE, valid="0-1", flex
 
 
 class SaslHandshakeResponse(Message, key=ApiKey.SASL_HANDSHAKE, valid="0-1", flexible="none"):
-    """Whether the broker offers the mechanism (Kafka: SaslHandshakeResponse.json)."""
+    """Whether the broker supports the mechanism (Kafka: SaslHandshakeResponse.json)."""
 
     error_code: int = field(Int16, "0+", "The error, or 0.")
     mechanisms: list[str] = field(Array(String), "0+", "The mechanisms that the broker offers.")

@@ -1,4 +1,6 @@
-"""StopReplica (key 5): the controller makes a broker stop replicas, and perhaps delete them."""
+"""StopReplica (key 5): the controller makes a broker stop replicas, and perhaps delete their
+logs.
+"""
 
 from kafka_edu.protocol.api_keys import ApiKey
 from kafka_edu.protocol.fields import field
@@ -7,21 +9,21 @@ from kafka_edu.protocol.types import Array, Bool, Int16, Int32, Int64, String
 
 
 class StopReplicaPartitionV0(Struct):
-    """One partition."""
+    """One partition whose replica the broker must stop (version 0)."""
 
     topic_name: str = field(String, "0", "The topic.")
     partition_index: int = field(Int32, "0", "The partition.")
 
 
 class StopReplicaTopicV1(Struct):
-    """Partitions of one topic."""
+    """The partitions of one topic whose replicas the broker must stop (versions 1 and 2)."""
 
     name: str = field(String, "1-2", "The topic.")
     partition_indexes: list[int] = field(Array(Int32), "1-2", "The partitions.")
 
 
 class StopReplicaPartitionState(Struct):
-    """One partition to stop, and whether to delete it (KIP-570)."""
+    """One partition whose replica must be stopped, and whether its log is deleted (KIP-570)."""
 
     partition_index: int = field(Int32, "3+", "The partition.")
     leader_epoch: int = field(
@@ -90,7 +92,7 @@ class StopReplicaPartitionError(Struct):
 
 
 class StopReplicaResponse(Message, key=ApiKey.STOP_REPLICA, valid="0-3", flexible="2+"):
-    """The replicas that could not be stopped (Kafka: StopReplicaResponse.json)."""
+    """The error of each partition, or 0 (Kafka: StopReplicaResponse.json)."""
 
     error_code: int = field(Int16, "0+", "An error of the whole request, or 0.")
     partition_errors: list[StopReplicaPartitionError] = field(

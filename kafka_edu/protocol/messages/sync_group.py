@@ -1,4 +1,6 @@
-"""SyncGroup (key 14): the leader sends the assignment, and each member receives its own part."""
+"""SyncGroup (key 14): the group's leader sends the assignment, and each member gets its own
+part.
+"""
 
 from kafka_edu.protocol.api_keys import ApiKey
 from kafka_edu.protocol.fields import field
@@ -7,7 +9,7 @@ from kafka_edu.protocol.types import Array, Bytes, Int16, Int32, String
 
 
 class SyncGroupRequestAssignment(Struct):
-    """One member's assignment."""
+    """The assignment of one member."""
 
     member_id: str = field(String, "0+", "The member's id, given by the coordinator.")
     assignment: bytes = field(
@@ -16,7 +18,7 @@ class SyncGroupRequestAssignment(Struct):
 
 
 class SyncGroupRequest(Message, key=ApiKey.SYNC_GROUP, valid="0-5", flexible="4+"):
-    """Send the assignment (the leader), or ask for it (the other members).
+    """The assignment of all members from the group's leader; the other members send an empty list.
 
     (Kafka: SyncGroupRequest.json.)
     """
@@ -55,7 +57,7 @@ class SyncGroupRequest(Message, key=ApiKey.SYNC_GROUP, valid="0-5", flexible="4+
 
 
 class SyncGroupResponse(Message, key=ApiKey.SYNC_GROUP, valid="0-5", flexible="4+"):
-    """The member's own assignment (Kafka: SyncGroupResponse.json)."""
+    """The assignment of the member that sent the request (Kafka: SyncGroupResponse.json)."""
 
     throttle_time_ms: int = field(
         Int32,

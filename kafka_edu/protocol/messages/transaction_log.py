@@ -1,4 +1,4 @@
-"""The records of `__transaction_state`.
+"""The keys and values of the records in `__transaction_state`.
 
 (Kafka: TransactionLogKey.json, TransactionLogValue.json.) Each key and value begins with its
 version, an int16. A null value is a tombstone.
@@ -10,7 +10,7 @@ from kafka_edu.protocol.fields import field
 from kafka_edu.protocol.schema import Message, Struct
 from kafka_edu.protocol.types import Array, Int8, Int16, Int32, Int64, String
 
-#: By their number in the records.
+#: The names of the states of a transaction. The index of a state is its number in the records.
 TRANSACTION_STATES: Final = (
     "Empty",
     "Ongoing",
@@ -24,20 +24,20 @@ TRANSACTION_STATES: Final = (
 
 
 class TransactionLogKey(Message, valid="0", flexible="none"):
-    """A transactional id."""
+    """The transactional id that the record describes."""
 
     transactional_id: str = field(String, "0", "The producer's transactional id.")
 
 
 class PartitionsSchema(Struct):
-    """Partitions of one topic."""
+    """The partitions of one topic to which the transaction writes."""
 
     topic: str = field(String, "0", "The topic.")
     partition_ids: list[int] = field(Array(Int32), "0", "The partitions.")
 
 
 class TransactionLogValue(Message, valid="0", flexible="none"):
-    """The state of a transaction."""
+    """The state of a transactional id: its producer, and its present transaction."""
 
     producer_id: int = field(Int64, "0", "The producer's id.")
     producer_epoch: int = field(Int16, "0", "The producer's epoch.")

@@ -7,7 +7,7 @@ from kafka_edu.protocol.types import Array, Int16, Int32, Int64, String
 
 
 class TxnOffsetCommitRequestPartition(Struct):
-    """One offset."""
+    """One partition, and the offset to commit for it."""
 
     partition_index: int = field(Int32, "0+", "The partition.")
     committed_offset: int = field(Int64, "0+", "The offset of the next record to read.")
@@ -33,7 +33,7 @@ class TxnOffsetCommitRequestTopic(Struct):
 
 
 class TxnOffsetCommitRequest(Message, key=ApiKey.TXN_OFFSET_COMMIT, valid="0-3", flexible="3+"):
-    """Offsets to commit (Kafka: TxnOffsetCommitRequest.json)."""
+    """The offsets to commit with the transaction (Kafka: TxnOffsetCommitRequest.json)."""
 
     transactional_id: str = field(String, "0+", "The producer's transactional id.")
     group_id: str = field(String, "0+", "The group.")

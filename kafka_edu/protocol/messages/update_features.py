@@ -7,7 +7,7 @@ from kafka_edu.protocol.types import Array, Bool, Int16, Int32, String
 
 
 class FeatureUpdateKey(Struct):
-    """One feature."""
+    """One feature, and its new highest version."""
 
     feature: str = field(String, "0+", "The feature.")
     max_version_level: int = field(

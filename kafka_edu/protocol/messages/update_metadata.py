@@ -1,4 +1,6 @@
-"""UpdateMetadata (key 6): the controller sends every broker its answers to Metadata requests."""
+"""UpdateMetadata (key 6): the controller sends all brokers the metadata that clients ask them
+for.
+"""
 
 from uuid import UUID
 
@@ -9,7 +11,7 @@ from kafka_edu.protocol.types import Array, Int16, Int32, Int64, String, Uuid
 
 
 class UpdateMetadataPartitionState(Struct):
-    """One partition as the controller sees it."""
+    """The state of one partition, as the controller knows it."""
 
     topic_name: str = field(
         String,
@@ -49,7 +51,7 @@ class UpdateMetadataTopicState(Struct):
 
 
 class UpdateMetadataEndpoint(Struct):
-    """One listener of a broker, as advertised."""
+    """The address of one listener of a broker, as the broker advertises it."""
 
     port: int = field(Int32, "1+", "The port.")
     host: str = field(String, "1+", "The host.")
@@ -58,7 +60,7 @@ class UpdateMetadataEndpoint(Struct):
 
 
 class UpdateMetadataBroker(Struct):
-    """One broker that is alive."""
+    """One live broker and its listeners."""
 
     id: int = field(Int32, "0+", "The broker id.")
     v0_host: str = field(
@@ -74,10 +76,10 @@ class UpdateMetadataBroker(Struct):
 
 
 class UpdateMetadataRequest(Message, key=ApiKey.UPDATE_METADATA, valid="0-7", flexible="6+"):
-    """Changed brokers and partitions, for the receiver's metadata cache.
+    """The brokers and the changed partitions, for the receiver's metadata cache.
 
     (Kafka: UpdateMetadataRequest.json; book §6.4.) Up to version 4, partitions are listed one by
-    one; later versions group them by topic (KIP-380). The brokers are always listed in full.
+    one; later versions group them by topic (KIP-380). The request always lists all live brokers.
     """
 
     controller_id: int = field(Int32, "0+", "The broker id of the controller that sends this.")

@@ -1,6 +1,6 @@
-"""WriteTxnMarkers (key 27): the transaction coordinator lets leaders write markers (KIP-98).
+"""WriteTxnMarkers (key 27): the transaction coordinator makes leaders write markers (KIP-98).
 
-A marker says how a transaction ended.
+A marker in a partition says whether a transaction was committed or aborted.
 """
 
 from kafka_edu.protocol.api_keys import ApiKey
@@ -10,14 +10,14 @@ from kafka_edu.protocol.types import Array, Bool, Int16, Int32, Int64, String
 
 
 class WritableTxnMarkerTopic(Struct):
-    """Partitions of one topic."""
+    """The partitions of one topic in which to write the marker."""
 
     name: str = field(String, "0+", "The topic.")
     partition_indexes: list[int] = field(Array(Int32), "0+", "The partitions.")
 
 
 class WritableTxnMarker(Struct):
-    """One transaction's marker."""
+    """The marker of one transaction, and the partitions in which to write it."""
 
     producer_id: int = field(Int64, "0+", "The producer's id.")
     producer_epoch: int = field(Int16, "0+", "The producer's epoch.")
