@@ -88,7 +88,7 @@ class ApiCall:
             self.respond(response)
 
     def close(self, reason: str) -> None:
-        """Answer by closing the connection."""
+        """Refuse the request: close the connection without a response."""
         self._answer()
         self._channel.refuse(self.request, reason)
 

@@ -31,7 +31,7 @@ FILE_NAME: Final = "meta.properties"
 
 
 class BrokerMetadata(NamedTuple):
-    """The contents of one meta.properties."""
+    """The contents of one meta.properties file: the ids of the broker and of its cluster."""
 
     broker_id: int
     cluster_id: str | None = None

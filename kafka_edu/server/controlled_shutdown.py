@@ -42,8 +42,8 @@ from kafka_edu.zk.zk_client import ZkError
 
 T = TypeVar("T")
 
-#: (version, request version), newest first: from this inter.broker.protocol.version on, this
-#: version of the request is used.
+#: Pairs of an inter.broker.protocol.version and a version of the request. The newest pair comes
+#: first. The first pair that is not newer than the broker's own version counts.
 VERSIONS: Final = (((2, 4), 3), ((2, 2), 2), ((0, 9), 1), ((0, 0), 0))
 ZOOKEEPER_TIMEOUT_S: Final = 6.0
 """How long to wait for an answer of ZooKeeper, in seconds. Without this limit the client would wait

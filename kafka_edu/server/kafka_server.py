@@ -477,7 +477,9 @@ class KafkaServer:
         await cleaner.start()
 
     def _schedule_log_work(self, log_manager: LogManager) -> None:
-        """Schedule the log manager's periodic work, under Kafka's names."""
+        """Schedule the log manager's periodic work. Each piece of work has the same name as in
+        Kafka.
+        """
         config, schedule = self.config, self._scheduler.schedule
         for name, work, period_ms in (
             (

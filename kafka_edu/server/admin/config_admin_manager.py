@@ -104,7 +104,9 @@ class ConfigAdminManager:
         configs: Sequence[tuple[str, str | None]],
         validate_only: bool,
     ) -> None:
-        """Replace all configs of a resource. If a key is given twice, the last value counts."""
+        """Replace all configs of a resource by `configs`. If a key occurs twice, the last value
+        counts.
+        """
         if resource_type == ResourceType.BROKER_LOGGER:
             raise KafkaException(
                 Errors.INVALID_REQUEST,

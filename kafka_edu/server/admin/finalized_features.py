@@ -19,7 +19,7 @@ log = logging.getLogger(__name__)
 
 class FinalizedFeatures:
     """Keeps the version of the znode /feature up to date. Used on the broker's event loop only.
-    Only its background task changes `epoch`.
+    Only `startup` and the background task `run` change `epoch`.
     """
 
     def __init__(self, zk: KafkaZkClient) -> None:
@@ -38,8 +38,8 @@ class FinalizedFeatures:
             self._changed.set()
 
     def on_new_session(self) -> None:
-        """Read the znode again. The old session's watch is lost, so changes since then were not
-        noticed.
+        """Let the task read the znode again. The old session's watch is lost, so changes since then
+        were not noticed.
         """
         self._changed.set()
 

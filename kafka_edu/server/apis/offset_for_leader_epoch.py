@@ -20,7 +20,7 @@ from kafka_edu.server.kafka_apis import KafkaApis
 class OffsetForLeaderEpochApi:
     """Answers followers and consumers. A follower sends this request before it fetches. Then it
     truncates its log to the offset in the answer, because the leader does not have the records
-    behind this offset.
+    after this offset.
     """
 
     def __init__(self, offset_lookup: OffsetLookup) -> None:

@@ -1,5 +1,5 @@
-"""Write docs/configuration.md from the tables of keys: each key, and whether it works, has no
-effect yet, or is refused.
+"""Write docs/configuration.md from the tables of keys. For each key the page says whether the key
+works, has no effect yet, or is refused.
 
 `python -m kafka_edu.server.config.config_page docs/configuration.md` writes the page again. A test
 fails when the page is out of date.

@@ -67,8 +67,8 @@ class DynamicConfigManager:
             self._changed.set()
 
     def on_new_session(self) -> None:
-        """Read the list again. The old session's watch is lost, so changes since then were not
-        noticed.
+        """Let the task read the list again. The old session's watch is lost, so changes since then
+        were not noticed.
         """
         self._changed.set()
 

@@ -280,7 +280,8 @@ class KafkaConfig:
             port = self.values.get_optional_int("advertised.port")
             if (
                 host is not None or port is not None
-                # the old form: one PLAINTEXT listener; a missing part comes from host.name or port
+                # These old keys describe one PLAINTEXT listener. If only one of them is set, the
+                # other value comes from host.name or port.
             ):
                 key = "advertised.port" if host is None else "advertised.host.name"
                 host = host or self.values.get_string("host.name") or LOOPBACK

@@ -7,8 +7,8 @@ and meta.properties.
     so `a\\=b=c` sets the key `a=b`.
 
 If a key is given twice, the last value counts, as in Java. There is one difference. Java reads the
-file as Latin-1. Here it is read as UTF-8 if it is valid UTF-8, so a path with an umlaut needs no
-escapes.
+file as Latin-1. This module reads it as UTF-8 if it is valid UTF-8, so a path with a letter such as
+ü needs no escapes.
 """
 
 import re
