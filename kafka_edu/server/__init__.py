@@ -1,3 +1,3 @@
-"""The broker: its configuration, its request handlers, and KafkaServer, which starts and stops all
-parts.
+"""The broker: its configuration, its request handlers, and the class KafkaServer, which starts and
+stops the parts of a broker.
 """

@@ -1,9 +1,9 @@
-"""Build all that answers a broker's requests: the managers behind the APIs, the table of APIs, and
-the handlers (Kafka: KafkaServer.startup).
+"""Build everything that answers a broker's requests: the managers behind the APIs, the table of
+APIs, and the request handlers (Kafka: KafkaServer.startup).
 
-Each family of APIs has its own `_serve_…` method. It creates the managers of the family and
-registers its handlers in the table. `_purgatory` creates the purgatory of a family and runs its
-time-outs. `shutdown` stops all of them.
+Each family of APIs has its own `_serve_…` method, which creates the managers of this family and
+registers its handlers in the table. `_purgatory` creates a purgatory, whose time-outs run from
+`startup` on. `shutdown` stops all managers and purgatories.
 """
 
 from collections.abc import Sequence
@@ -50,8 +50,8 @@ Operation = TypeVar("Operation", bound=DelayedOperation)
 
 
 class ApiAssembly:
-    """Owned by KafkaServer, and created after all other parts. `startup` lets the handlers accept
-    requests.
+    """Builds the APIs of one broker. KafkaServer creates it after all other parts. After `startup`
+    the handlers accept requests.
     """
 
     def __init__(self, parts: BrokerParts) -> None:
@@ -64,7 +64,9 @@ class ApiAssembly:
                 "transaction.state.log.num.partitions"
             ),
         }
-        """The number of partitions that each internal topic has, or will have. Set by `startup`."""
+        """The number of partitions that each internal topic has, or will have when it is created.
+        `startup` sets it.
+        """
         between_brokers = inter_broker_versions(config.inter_broker_protocol_version)
         self.apis = KafkaApis(
             parts.request_channel,
@@ -110,7 +112,9 @@ class ApiAssembly:
         self._serve_inter_broker(admin)
 
     async def startup(self) -> None:
-        """Start the coordinators, the time-outs and the handlers. Raises ZkError."""
+        """Start the coordinators, the time-outs of the purgatories and the request handlers. Raises
+        ZkError.
+        """
         await self._settle_internal_partitions()
         self._groups.startup()
         for reaper in self._reapers:
@@ -121,8 +125,8 @@ class ApiAssembly:
             self._control_plane_handlers.start()
 
     async def _settle_internal_partitions(self) -> None:
-        """Read the number of partitions of the internal topics that exist. It counts more than the
-        configuration (Kafka: getTopicPartitionCount).
+        """Read the number of partitions of the internal topics that exist. This number takes
+        precedence over the configuration (Kafka: getTopicPartitionCount).
         """
         existing = await self._parts.zk.get_assignment_for_topics(INTERNAL_TOPIC.values())
         for kind, topic in INTERNAL_TOPIC.items():
@@ -130,21 +134,21 @@ class ApiAssembly:
                 self._internal_partitions[kind] = len(existing[topic].partitions)
 
     async def shutdown_handlers(self) -> None:
-        """Stop the handlers. No further request is handled."""
+        """Stop the request handlers. No further request is handled."""
         await self.handlers.shutdown()
         if self._control_plane_handlers is not None:
             await self._control_plane_handlers.shutdown()
 
     async def shutdown(self) -> None:
-        """Stop the managers behind the APIs, after the handlers."""
+        """Stop the managers behind the APIs. Call this after `shutdown_handlers`."""
         await self._transactions.shutdown()
         await self._groups.shutdown()
         for reaper in self._reapers:
             await reaper.shutdown()
 
     def _make_control_plane_handlers(self) -> KafkaRequestHandlerPool | None:
-        """Create one handler for the requests from control.plane.listener.name. It uses the same
-        table. Return None if there is no such listener.
+        """Create one request handler for the listener control.plane.listener.name. It uses the same
+        table of APIs. Return None if this listener is not configured.
         """
         parts = self._parts
         if parts.control_plane is None:
@@ -161,7 +165,7 @@ class ApiAssembly:
         )
 
     def _purgatory(self, name: str, _: type[Operation]) -> DelayedOperationPurgatory[Operation]:
-        """Create a purgatory for operations of that type. Its time-outs run from `startup` to
+        """Create a purgatory for operations of the given type. Its time-outs run from `startup` to
         `shutdown`.
         """
         purgatory = DelayedOperationPurgatory[Operation](
@@ -238,7 +242,9 @@ class ApiAssembly:
         ).register(self.apis)
 
     def _on_topics_updated(self, topics: Sequence[str]) -> None:
-        """Check the requests that wait for these topics, because UpdateMetadata named them."""
+        """Check again whether the requests that wait for `topics` are complete, because an
+        UpdateMetadata request named these topics.
+        """
         self._admin.try_complete_delayed_topic_operations(topics)
         self._elections.on_topics_updated(topics)
 

@@ -1,8 +1,9 @@
-"""One request in progress: the argument of an API's handler, and the only way to answer.
+"""One request in progress. The handler of an API gets an ApiCall, and answers through it.
 
-A handler may answer at once, later (from a purgatory), or never (Produce with acks=0). An error
-during the answer closes this client's connection. It must not reach the part that completed the
-operation, because that may be working for another client's request.
+A handler may answer at once, or later from a purgatory, or never (Produce with acks=0). If an error
+occurs while the answer is made, the connection of this client is closed. The error is not passed on
+to the code that completed the waiting operation, because that code may be working on another
+client's request.
 """
 
 from collections.abc import Callable
@@ -17,8 +18,8 @@ OnFailure = Callable[[Request, BaseException], None]
 
 
 class ApiCall:
-    """A request whose answer is pending. It is answered exactly once. A second answer is a bug and
-    raises.
+    """A request that needs an answer. It can be answered once. A second answer is a bug and raises
+    RuntimeError.
     """
 
     __slots__ = (
@@ -56,7 +57,7 @@ class ApiCall:
         return self.request.header.correlation_id
 
     def respond(self, response: Message) -> None:
-        """Encode the response and hand it to the connection's processor."""
+        """Encode the response and pass it to the network processor of the connection."""
         self._answer()
         request = self.request
         try:
@@ -77,8 +78,8 @@ class ApiCall:
         self._channel.send_response(self.request, None)
 
     def respond_error(self, error: Errors, message: str = "") -> None:
-        """Answer that the whole request failed. The response of its type carries the error in each
-        place for one. If it has no such place, close the connection.
+        """Answer that the whole request failed. The request's `error_response` function builds the
+        response. If it returns None, the connection is closed instead.
         """
         response = self._error_response(error, message)
         if response is None:
@@ -87,13 +88,14 @@ class ApiCall:
             self.respond(response)
 
     def close(self, reason: str) -> None:
-        """Answer by closing the connection."""
+        """Refuse the request: close the connection without a response."""
         self._answer()
         self._channel.refuse(self.request, reason)
 
     def fail(self, error: Exception) -> None:
-        """Report an error that the broker raised for this request while it worked on another one,
-        for example in a purgatory. Then close the connection.
+        """Close the connection because of an error that has nothing to do with this request. For
+        example, the broker raised it when it completed this request in a purgatory. The error is
+        also reported.
         """
         self._on_failure(self.request, error)
         self.answered = True
@@ -102,13 +104,13 @@ class ApiCall:
         )
 
     def waits(self) -> None:
-        """Note that the handler is done and the request waits. From now on its time counts as
-        remote, or as waiting in the purgatory (spec N2).
+        """Note that the handler has finished and the request still waits. From now on its time
+        counts as remote time, which is the time in the purgatory (spec N2).
         """
         self.request.local_done_ns = self._time_ns()
 
     def let_next_start(self) -> None:
-        """Let the connection's next produce start, although this one still waits."""
+        """Allow the connection's next Produce request to start, although this one still waits."""
         self._channel.let_next_start(self.request)
 
     def _answer(self) -> None:

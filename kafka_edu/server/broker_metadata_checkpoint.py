@@ -1,16 +1,16 @@
-"""meta.properties: the owner of a log dir, and the sources of broker ids (Kafka:
-BrokerMetadataCheckpoint.scala; book §6.5.1).
+"""Read and write meta.properties, which names the broker that owns a log dir, and find the broker's
+id (Kafka: BrokerMetadataCheckpoint.scala; book §6.5.1).
 
     #
-    #Thu Nov 26 01:33:44 UTC 2026         # when it was written, as Java's Properties say it
+    #Thu Nov 26 01:33:44 UTC 2026         # time of writing, in the format of Java's Properties
     version=0
     broker.id=1
     cluster.id=vPeOCWypqUOSepEvx0cbog     # since 2.4; Kafka 2.0 does not write it and ignores it
 
-A broker takes its id from the first of three sources: its log dirs, its configuration, ZooKeeper's
-/brokers/seqid. Generated ids are above reserved.broker.max.id (1000), so that they never meet
-configured ones. If an id is both stored and configured, the two must agree. Otherwise the broker
-does not start.
+A broker takes its id from the first of these sources that has an id: its log dirs, its
+configuration, ZooKeeper's /brokers/seqid. Ids from /brokers/seqid are above reserved.broker.max.id
+(1000), so that they differ from configured ids. If an id is both stored and configured, the two
+must agree. Otherwise the broker does not start.
 """
 
 import posixpath
@@ -31,16 +31,17 @@ FILE_NAME: Final = "meta.properties"
 
 
 class BrokerMetadata(NamedTuple):
-    """The contents of one meta.properties."""
+    """The contents of one meta.properties file: the ids of the broker and of its cluster."""
 
     broker_id: int
     cluster_id: str | None = None
 
 
 class InconsistentBrokerIdError(Exception):
-    """Log dirs disagree with each other or with broker.id. The broker does not start.
+    """The log dirs contain different broker ids, or an id that differs from broker.id. The broker
+    does not start.
 
-    The text begins with the name of Kafka's exception, because people search for it.
+    The error text begins with the name of Kafka's exception, because users search for this name.
     """
 
     def __str__(self) -> str:
@@ -48,14 +49,14 @@ class InconsistentBrokerIdError(Exception):
 
 
 class InconsistentClusterIdError(Exception):
-    """A log dir belongs to another cluster (Kafka 2.4). The broker does not start."""
+    """A log dir belongs to another cluster (since Kafka 2.4). The broker does not start."""
 
     def __str__(self) -> str:
         return f"InconsistentClusterIdException: {super().__str__()}"
 
 
 class BrokerMetadataError(Exception):
-    """A meta.properties is malformed."""
+    """A meta.properties file is malformed."""
 
 
 class IdSource(StrEnum):
@@ -65,8 +66,8 @@ class IdSource(StrEnum):
 
 
 class BrokerMetadataCheckpoint:
-    """The meta.properties of one log dir. It is written to a temporary file that is then renamed,
-    so it is never incomplete.
+    """Reads and writes the meta.properties of one log dir. The new content is written to a
+    temporary file, which is then renamed. So meta.properties is never incomplete.
     """
 
     def __init__(self, log_dir: str, file_system: FileSystem) -> None:
@@ -74,8 +75,8 @@ class BrokerMetadataCheckpoint:
         self._file_system = file_system
 
     def read(self) -> BrokerMetadata | None:
-        """Return the contents, or None for a log dir that no broker has used. Raises OSError,
-        BrokerMetadataError.
+        """Return the contents, or None if no broker has used this log dir. Raises OSError if the
+        file cannot be read, BrokerMetadataError if it is malformed.
         """
         try:
             content = self._file_system.read(self.path)
@@ -97,7 +98,7 @@ class BrokerMetadataCheckpoint:
         return BrokerMetadata(broker_id, cluster_id.value if cluster_id else None)
 
     def write(self, metadata: BrokerMetadata, now_ms: int) -> None:
-        """Replace the file. `now_ms` is the wall clock. Raises OSError."""
+        """Replace the file. `now_ms` is the wall-clock time in ms. Raises OSError."""
         written = datetime.fromtimestamp(now_ms / 1000, UTC)
         settings = {"version": "0", "broker.id": str(metadata.broker_id)}
         if metadata.cluster_id is not None:
@@ -113,8 +114,9 @@ def read_broker_metadata(
     file_system: FileSystem,
     on_failure: Callable[[str, OSError], None] | None = None,
 ) -> dict[str, BrokerMetadata]:
-    """Return the contents by log dir, for dirs that have the file. `on_failure` is called for a dir
-    whose file cannot be read; without it the OSError is raised.
+    """Return the contents of each log dir's meta.properties, by log dir. Dirs without the file are
+    left out. If a file cannot be read, call `on_failure` with its dir. Without `on_failure` raise
+    the OSError.
     """
     stored: dict[str, BrokerMetadata] = {}
     for log_dir in log_dirs:
@@ -146,11 +148,11 @@ async def settle_broker_id(
     configured_id: int,
     generate: Callable[[], Awaitable[int]] | None,
 ) -> tuple[int, IdSource]:
-    """Return the broker's id and its source. `configured_id` is -1 if there is none. `generate` is
-    None if broker.id.generation.enable is false.
+    """Return the broker's id and the source of this id. `configured_id` is -1 if broker.id is not
+    set. `generate` is None if broker.id.generation.enable is false.
 
-    Raises InconsistentBrokerIdError in the book's two cases: log dirs that name different brokers,
-    and a broker.id that differs from the stored one.
+    Raises InconsistentBrokerIdError if the log dirs contain different ids, or if broker.id differs
+    from the stored id. These are the two cases in the book.
     """
     stored_ids = sorted({metadata.broker_id for metadata in stored.values()})
     if len(stored_ids) > 1:

@@ -1,5 +1,5 @@
-"""The parts that a broker creates before its APIs. The builders of API families take what they
-need.
+"""The parts of a broker that exist before its APIs are built. The builders of the API families use
+them.
 """
 
 from random import Random
@@ -22,7 +22,7 @@ from kafka_edu.zk.kafka_zk_client import KafkaZkClient
 
 
 class BrokerParts(NamedTuple):
-    """The parts that exist before the APIs. Each family takes from it what it needs."""
+    """The parts of a broker that the builders of API families need."""
 
     config: KafkaConfig
     broker_id: int
@@ -41,4 +41,6 @@ class BrokerParts(NamedTuple):
     dynamic_config: DynamicBrokerConfig
     features: FinalizedFeatures
     on_failure: OnFailure
-    """Called with the name and the exception of a background task that died of a bug."""
+    """Called with the name of a background task and its exception, if the task fails because of a
+    bug.
+    """

@@ -1,5 +1,5 @@
-"""Run a broker in a real process: clocks, sockets, kazoo, disk, threads, signals, and the outputs
-of its events.
+"""Run a broker in a real process, with the system's clock, sockets, disk, threads and signals, with
+kazoo as the ZooKeeper client, and with the configured outputs for its events.
 """
 
 import asyncio
@@ -60,23 +60,23 @@ REARM_EVERY_TICKS: Final = 10
 LAST_EVENTS: Final = 1000
 GIVE_BACK_EVERY_MS: Final = 60_000
 GARBAGE_REST: Final = 1_000
-"""After a search for garbage, the broker rests at least this many times as long as the search took.
-So the search takes one part in a thousand of the time, however large the broker is.
+"""After a search for garbage that took t ms, the broker does not search again for at least 1,000 ·
+t ms. So the search takes at most 1/1,000 of the time, even in a large broker.
 """
 LAST_EVENTS_LOGGED: Final = 30
 GC_THRESHOLDS: Final = (50_000, 20, 100)
-"""Thresholds of the garbage collector. By default Python searches for cycles whenever 700 more
-objects were created than freed.
+"""The thresholds of Python's garbage collector. By default Python searches for reference cycles
+whenever 700 more objects were created than freed.
 
-A broker under load creates and frees thousands of objects for each request. It makes no cycles on
-that path. With the default, Python would search the live objects again and again without finding
-any. The few cycles that arise elsewhere are found once a minute, by
-`BrokerProcess._give_back_memory`.
+A broker under load creates and frees thousands of objects for each request. Handling a request
+creates no cycles. With the default thresholds, Python would search all live objects again and again
+and find nothing. `BrokerProcess._give_back_memory` searches once a minute for the few cycles that
+other code creates.
 """
 
 
 class OsProcess:
-    """The operating system's view of this process."""
+    """Reads facts about this process, such as memory and CPU time, from the operating system."""
 
     def __init__(self) -> None:
         self.pid = os.getpid()
@@ -84,7 +84,9 @@ class OsProcess:
         self.sampler = LoopSampler()
 
     def memory(self) -> tuple[int, int]:
-        """Return RSS and RssAnon from /proc/self/status, or 0 where there is no /proc."""
+        """Return RSS and RssAnon in bytes from /proc/self/status. Both are 0 on a system without
+        /proc.
+        """
         found = {"VmRSS": 0, "RssAnon": 0}
         with contextlib.suppress(OSError), open("/proc/self/status") as status:
             for line in status:
@@ -97,8 +99,9 @@ class OsProcess:
         return time.thread_time_ns() // 1_000_000
 
     def rearm_watchdog(self) -> None:
-        """Restart the timer that dumps the stack. If the loop hangs for HANG_S seconds, a thread
-        that needs no interpreter lock writes the stack to standard error.
+        """Restart the timer of the stack dump, because the loop is alive. If the loop then hangs
+        for HANG_S seconds, a thread writes the stack to standard error. This thread does not need
+        the interpreter lock.
         """
         self.sampler.tick()
         self._ticks += 1
@@ -113,7 +116,9 @@ class BrokerProcess:
     """Runs one KafkaServer until a signal arrives or the server fails."""
 
     def __init__(self, config: KafkaConfig, learner: Sequence[LearnerCode] = ()) -> None:
-        """`learner` is learners' code that runs in this process. The broker's events name it."""
+        """`learner` is learners' code that runs in this process. The broker's events contain its
+        name.
+        """
         self._config = config
         self._time = SystemTime()
         self._tracer = Tracer(Source.of_broker(config.broker_id), self._time)
@@ -134,7 +139,9 @@ class BrokerProcess:
         )
 
     def _in_turn(self, emit: Callable[[], object]) -> None:
-        """Call now on the loop's thread, and on the loop's next turn from a worker."""
+        """Call `emit` at once if this is the loop's thread. In a worker's thread, let the loop call
+        it in its next turn.
+        """
         if self._loop is None or threading.current_thread() is threading.main_thread():
             emit()
         else:
@@ -181,8 +188,8 @@ class BrokerProcess:
             )
         )
         try:
-            # Lock the dirs first. A broker that already runs on them keeps its events file and its
-            # recording there.
+            # Lock the log dirs before other files are opened. If a broker already runs on these
+            # dirs, its events file and its recording are there too.
             server.open_log_dirs()
         except StartupError as error:
             log.error("the broker cannot start: %s", error)
@@ -249,7 +256,9 @@ class BrokerProcess:
         return asyncio.get_running_loop().run_in_executor(self._workers, call)
 
     def _resize_workers(self, threads: int) -> None:
-        """Resize the pool of workers. Calls that the old workers already have are still done."""
+        """Replace the pool of workers by a pool of the new size. The old workers finish the calls
+        that they already have.
+        """
         old, self._workers = (
             self._workers,
             ThreadPoolExecutor(threads, thread_name_prefix="kafka-worker"),
@@ -268,7 +277,7 @@ class BrokerProcess:
         stack: contextlib.ExitStack,
     ) -> list[Coroutine[None, None, None]]:
         """Open the outputs of events that the configuration names. The caller must run the returned
-        coroutines as tasks. The broker starts without an output that cannot be opened.
+        coroutines as tasks. If an output cannot be opened, the broker starts without it.
         """
         tells: list[Coroutine[None, None, None]] = []
         config = self._config
@@ -305,8 +314,8 @@ class BrokerProcess:
         return tells
 
     async def _give_back_memory(self) -> None:
-        """Free the cycles that nothing refers to any more, and then give free pages of the heap
-        back to the system, in a worker, again and again.
+        """Free unused reference cycles, then return free memory to the operating system. Repeat
+        this for ever, once a minute or less often.
         """
         trim = heap_trimmer()
         rest_ms: float = GIVE_BACK_EVERY_MS
@@ -323,11 +332,11 @@ class BrokerProcess:
 
 
 def worker_threads(config: KafkaConfig) -> int:
-    """Return how many calls may block at a time: background.threads, or as many as recover or close
-    all log dirs in parallel, whichever is more.
+    """Return how many calls may block at the same time. This is background.threads, or the number
+    of threads that recover or close all log dirs in parallel, if that number is larger.
 
-    Kafka starts num.recovery.threads.per.data.dir threads for each dir. Here all dirs share one
-    pool. Its threads start when they are needed.
+    Kafka starts num.recovery.threads.per.data.dir threads for each log dir. In this project all log
+    dirs share one pool of threads. Each thread starts when it is needed.
     """
     return max(
         config.background_threads, len(config.log_dirs) * config.num_recovery_threads_per_data_dir
@@ -335,8 +344,9 @@ def worker_threads(config: KafkaConfig) -> int:
 
 
 def settle_garbage_collector() -> None:
-    """Freeze the objects of the start, because they live until the end. Collections then skip them,
-    and their memory pages stay shared.
+    """Exclude the objects that exist after the start from garbage collection, because they live
+    until the end. Collections then take less time and do not write to the memory pages of these
+    objects.
     """
     gc.collect()
     gc.freeze()
@@ -344,8 +354,8 @@ def settle_garbage_collector() -> None:
 
 
 def raise_file_limit() -> None:
-    """Raise the limit of open files to the system's maximum. A broker has open files for each log
-    and index, and a socket for each client.
+    """Raise the limit of open files to the maximum that the system allows. A broker needs open
+    files for each log and index, and a socket for each client.
     """
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     with contextlib.suppress(ValueError, OSError):  # macOS says unlimited, and then refuses it
@@ -358,8 +368,8 @@ def remove_quietly(path: str) -> None:
 
 
 def fresh_recording(path: str) -> str:
-    """Return `path`, after moving an older recording there to `path.1`, `path.2` and so on. Each
-    start of the broker makes its own recording.
+    """Return `path`. If an older recording is there, first rename it to `path.1`, `path.2` and so
+    on. So each start of the broker makes a new recording.
     """
     if os.path.exists(path):
         os.rename(path, next(name for name in _numbered(path) if not os.path.exists(name)))
@@ -379,8 +389,8 @@ async def _control(
     tracer: Tracer,
     request: Mapping[str, object],
 ) -> Mapping[str, object]:
-    """Do what the supervisor asks for (M4): set the state of links, reset them, or end our session.
-    Raises ValueError, OSError.
+    """Carry out a control request of the supervisor: set the state of links, reset links, or expire
+    this broker's ZooKeeper session (M4). Raises ValueError for an unknown request, OSError.
     """
     match request:
         case {"control": "link", "ports": list(ports), "delay_ms": int(delay_ms), "cut": bool(cut)}:

@@ -14,7 +14,7 @@ class BrokerState(StrEnum):
     SHUTTING_DOWN = "BrokerShuttingDown"
 
 
-#: state → the states that may follow. A start that fails goes straight to shutting down.
+#: Each state → the states that may follow it. If the start fails, the next state is shutting down.
 VALID_NEXT_STATES: Final[Mapping[BrokerState, frozenset[BrokerState]]] = {
     BrokerState.NOT_RUNNING: frozenset({BrokerState.STARTING}),
     BrokerState.STARTING: frozenset(

@@ -1,4 +1,4 @@
-"""Run a pass of compaction in a process of its own, at low priority (`log.cleaner.worker`)."""
+"""Run a pass of log compaction in a separate process with low priority (`log.cleaner.worker`)."""
 
 import asyncio
 import json
@@ -13,8 +13,9 @@ _LONGEST_ANSWER: Final = 16 << 20
 
 
 async def run_in_a_process(job: CleanJob) -> CleanResult:
-    """Return what the worker has done. Raises OSError of its disk, and RuntimeError with the last
-    line that it wrote if it died. If the caller is cancelled, the worker ends.
+    """Run the job in a new process and return its result. Raises OSError if the process reported a
+    disk error. Raises RuntimeError with the last line of its output if the process died. If the
+    caller is cancelled, the process is ended.
     """
     process = await asyncio.create_subprocess_exec(
         *python_command(WORKER),

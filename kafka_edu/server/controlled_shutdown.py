@@ -1,19 +1,20 @@
-"""The stopping broker's part of a controlled shutdown (Kafka: KafkaServer.controlledShutdown; book
-§6.4.2; spec G1).
+"""The part of a controlled shutdown that the stopping broker does (Kafka:
+KafkaServer.controlledShutdown; book §6.4.2; spec G1).
 
-The broker asks the controller to move its leaderships away, and stops only then. So clients find
-new leaders at once. After a kill they would wait for the session time-out. The response names the
-partitions that could not be moved. Success means error 0 and no partition remaining. Without
-success the broker tries again after controlled.shutdown.retry.backoff.ms,
-controlled.shutdown.max.retries times in all. Then it stops anyway.
+The broker requests that the controller moves its leaderships to other brokers. Only after that it
+stops. So clients find new leaders at once. After a kill they would have to wait for the session
+time-out. The controller's response contains the partitions that could not be moved. The shutdown
+succeeds if the response has no error and no remaining partition. Otherwise the broker tries again
+after controlled.shutdown.retry.backoff.ms, up to controlled.shutdown.max.retries times in all. Then
+it stops in any case.
 
-When a whole cluster stops, the last brokers cannot succeed, because no broker is left to take over.
-Then there is no reason for a warning: no other registered broker has a replica of the remaining
-partitions. A broker that is alone does not even try again. (Apache Kafka warns and tries again in
-both cases.)
+When a whole cluster stops, the last brokers cannot succeed, because no broker is left that could
+take over their partitions. If no other registered broker has a replica of the remaining partitions,
+there is no warning. A broker that is the only registered one does not even try again. (Apache Kafka
+warns and tries again in both cases.)
 
-A ZooKeeper that does not answer at all names no controller. Then the broker does not try again: it
-would wait for ZooKeeper in each attempt. (Apache Kafka waits until ZooKeeper is back.)
+If ZooKeeper does not answer, the broker cannot find the controller. Then it does not try again,
+because each attempt would wait for ZooKeeper. (Apache Kafka waits until ZooKeeper is back.)
 """
 
 import asyncio
@@ -41,17 +42,18 @@ from kafka_edu.zk.zk_client import ZkError
 
 T = TypeVar("T")
 
-#: The inter.broker.protocol.version from which a version of the request is used, newest first.
+#: Pairs of an inter.broker.protocol.version and a version of the request. The newest pair comes
+#: first. The first pair that is not newer than the broker's own version counts.
 VERSIONS: Final = (((2, 4), 3), ((2, 2), 2), ((0, 9), 1), ((0, 0), 0))
 ZOOKEEPER_TIMEOUT_S: Final = 6.0
-"""How long to wait for ZooKeeper. Without a limit the client would wait for ever, and a lost
-ZooKeeper would keep the broker from stopping.
+"""How long to wait for an answer of ZooKeeper, in seconds. Without this limit the client would wait
+for ever, and the broker could not stop while ZooKeeper is lost.
 """
 
 
 def controlled_shutdown_version(inter_broker_protocol: tuple[int, int]) -> int:
-    """Return the version of ControlledShutdown that a broker with this
-    inter.broker.protocol.version sends.
+    """Return the version of the ControlledShutdown request that belongs to this
+    inter.broker.protocol.version.
     """
     return next(version for since, version in VERSIONS if inter_broker_protocol >= since)
 
@@ -63,13 +65,15 @@ class Outcome(StrEnum):
     NO_SUCCESSOR = "NO_SUCCESSOR"
     """The broker still leads partitions, but no other registered broker has a replica of them."""
     NO_ZOOKEEPER = "NO_ZOOKEEPER"
-    """ZooKeeper did not answer within ZOOKEEPER_TIMEOUT_S, so no controller was asked."""
+    """ZooKeeper did not answer within ZOOKEEPER_TIMEOUT_S, so no request was sent to a
+    controller.
+    """
     FAILED = "FAILED"
 
 
 class ControlledShutdown:
-    """Does what `ShutdownSteps` decides, until it says to stop. `broker_epoch` is called for each
-    attempt, because an expired session changes the epoch.
+    """Carries out the steps that `ShutdownSteps` decides, until the decision is to stop. Each
+    attempt calls `broker_epoch`, because the epoch changes when the session expires.
     """
 
     def __init__(
@@ -104,10 +108,12 @@ class ControlledShutdown:
         self._controller_id = NO_CONTROLLER
         self._end_point: EndPoint | None = None
         self._error = ""
-        """Of the last attempt."""
+        """The error of the last attempt, in words."""
         self._remaining: list[TopicPartition] = []
         self._others: set[int] | None = None
-        """The other registered brokers, as the last attempt found them."""
+        """The ids of the other registered brokers, as found in the last attempt. None if they are
+        not known.
+        """
 
     def _new_client(self) -> NetworkClient:
         return NetworkClient(self._transport, f"broker-{self._broker_id}-controlled-shutdown")
@@ -138,7 +144,9 @@ class ControlledShutdown:
             self._client.close()
 
     async def _look_at(self, came: Came) -> Outcome | None:
-        """If that ends an attempt, tell of it. Return the outcome if no other one makes sense."""
+        """If `came` ends an attempt, emit an event about the attempt. Return an outcome if another
+        attempt makes no sense, otherwise None.
+        """
         match came:
             case ("answer", str(error), list(remaining)):
                 self._error = error
@@ -164,14 +172,16 @@ class ControlledShutdown:
         return Outcome.NO_SUCCESSOR if self._others == set() else None
 
     async def _without_success(self) -> Outcome:
-        """Return why the broker stops without success."""
+        """Return the reason why the broker stops without success."""
         others, remaining = self._others, self._remaining
         if others is None or not remaining or await self._has_replicas(others, remaining):
             return Outcome.FAILED
         return Outcome.NO_SUCCESSOR
 
     async def _read(self, reading: Awaitable[T]) -> T:
-        """Return what ZooKeeper answers. Raises TimeoutError, ZkError."""
+        """Await a read from ZooKeeper and return its result. Raises TimeoutError after
+        ZOOKEEPER_TIMEOUT_S, ZkError.
+        """
         try:
             async with asyncio.timeout(ZOOKEEPER_TIMEOUT_S):
                 return await reading
@@ -180,7 +190,7 @@ class ControlledShutdown:
             raise
 
     async def _other_brokers(self) -> set[int] | None:
-        """Return the other registered brokers, or None if ZooKeeper does not answer."""
+        """Return the ids of the other registered brokers, or None if ZooKeeper does not answer."""
         try:
             return set(await self._read(self._zk.get_broker_ids())) - {self._broker_id}
         except (TimeoutError, ZkError):
@@ -189,7 +199,7 @@ class ControlledShutdown:
     async def _has_replicas(
         self, brokers: Set[int], partitions: Collection[TopicPartition]
     ) -> bool:
-        """Return whether one of `brokers` has a replica of one of `partitions`. Return True if
+        """Return whether one of `brokers` has a replica of one of `partitions`. Also return True if
         ZooKeeper does not answer.
         """
         try:
@@ -205,12 +215,12 @@ class ControlledShutdown:
         )
 
     async def _controller(self) -> tuple[int, Broker | None]:
-        """Return the controller's id and, if it is registered, the controller."""
+        """Return the controller's id, and its registration or None if it is not registered."""
         found = await self._zk.get_controller_id()
         return (NO_CONTROLLER, None) if found is None else (found, await self._zk.get_broker(found))
 
     async def _find(self) -> Came:
-        """Look up who the controller is, and where."""
+        """Find the id and the address of the controller in ZooKeeper."""
         self._controller_id, self._end_point = NO_CONTROLLER, None
         self._error = "there is no controller"
         try:
@@ -222,7 +232,7 @@ class ControlledShutdown:
         return "controller", None if self._end_point is None else self._controller_id
 
     async def _connect(self, controller_id: int) -> Came:
-        """Connect to the controller that was found."""
+        """Connect to the controller whose address was found."""
         self._client.close()
         self._client = self._new_client()
         if self._end_point is None or controller_id != self._controller_id:
@@ -237,7 +247,7 @@ class ControlledShutdown:
         return ("connected",)
 
     async def _ask(self) -> Came:
-        """Ask the controller to let this broker go."""
+        """Send a ControlledShutdown request to the controller, and return the answer."""
         request = ControlledShutdownRequest(
             broker_id=self._broker_id, broker_epoch=self._broker_epoch()
         )

@@ -1,4 +1,6 @@
-"""Start and end captures of frames as the configuration says (`edu.capture.*`)."""
+"""Start and stop the capture of network frames into a file, as the configuration says
+(`edu.capture.*`).
+"""
 
 import logging
 from collections.abc import Iterable
@@ -20,7 +22,7 @@ log = logging.getLogger(__name__)
 
 
 class FrameCaptures:
-    """Owns the capture that is running, of which there is at most one."""
+    """Keeps the capture that is running. There is at most one."""
 
     def __init__(
         self, socket_server: SocketServer, broker_id: int, time: Time, trace: Tracer | None
@@ -35,7 +37,9 @@ class FrameCaptures:
             trace.on_snapshot(self._snapshot)
 
     def apply(self, config: KafkaConfig) -> None:
-        """End the running capture, and begin the one that `config` asks for."""
+        """Stop the running capture, and start the capture that `config` describes, if it describes
+        one.
+        """
         clients, path = config.capture_clients, config.capture_file
         self.stop("edu.capture.clients was changed" if clients else "edu.capture.clients is empty")
         if not clients:
@@ -58,7 +62,7 @@ class FrameCaptures:
             self._trace(FrameCaptureStarted(clients=clients, file=path, max_bytes=self._max_bytes))
 
     def stop(self, reason: str) -> None:
-        """End the running capture, if there is one."""
+        """Stop the running capture, if there is one."""
         capture, self._capture = self._capture, None
         if capture is None:
             return

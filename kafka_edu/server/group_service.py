@@ -1,5 +1,5 @@
-"""Build the group coordinator of one broker: its purgatories, its log, its background work (Kafka:
-GroupCoordinator.apply and startup).
+"""Build the group coordinator of one broker, with its purgatories, its log, and its background work
+(Kafka: GroupCoordinator.apply and startup).
 """
 
 from collections.abc import Callable, Collection, Mapping
@@ -68,7 +68,9 @@ class GroupService:
         return partition.log if partition is not None and partition.is_leader else None
 
     def register(self, apis: KafkaApis) -> None:
-        """Register the eight APIs of groups and the two of offsets in the table."""
+        """Register the handlers of the eight group APIs and the two offset APIs in the table
+        `apis`.
+        """
         protocol = self._config.inter_broker_protocol_version
         GroupsApi(self.coordinator, protocol).register(apis)
         GroupAdminApi(self.coordinator, self._cache).register(apis)
@@ -82,7 +84,7 @@ class GroupService:
         ).register(apis)
 
     def startup(self) -> None:
-        """Start the background work: loading, and the expiry of offsets."""
+        """Start the background work: loading groups from the log, and expiring old offsets."""
         self._scheduler.schedule("group-metadata-manager", self._loader.run)
         period_ms = self._offset_config.offsets_retention_check_interval_ms
         self._scheduler.schedule(
@@ -93,15 +95,15 @@ class GroupService:
         )
 
     async def shutdown(self) -> None:
-        """Stop. From now on requests get COORDINATOR_NOT_AVAILABLE. A member that still waits loses
-        its connection and finds another coordinator.
+        """Stop the coordinator. From now on requests get COORDINATOR_NOT_AVAILABLE. A member whose
+        request still waits loses its connection, and then looks for another coordinator.
         """
         self.coordinator.is_active = False
         await self._scheduler.shutdown()
 
     def partitions_deleted(self, partitions: Collection[TopicPartition]) -> None:
-        """Delete the offsets that groups committed for these partitions. UpdateMetadata has
-        reported the partitions as deleted.
+        """Delete the offsets that groups committed for these partitions. Call this when an
+        UpdateMetadata request has reported the partitions as deleted.
         """
         if partitions:
             self._manager.cleanup_deleted(partitions)
@@ -115,8 +117,8 @@ class GroupService:
         offsets: Mapping[TopicPartition, OffsetAndMetadata],
         respond: Callable[[CommitErrors], None],
     ) -> None:
-        """Write the offsets of a TxnOffsetCommit to the log. Then call `respond` with each
-        partition's error. The offsets count once the transaction commits.
+        """Write the offsets of a TxnOffsetCommit request to the log. Then call `respond` with each
+        partition's error. The offsets count when the transaction commits.
         """
         self.coordinator.handle_txn_commit_offsets(
             group_id, producer_id, producer_epoch, member, offsets, respond
@@ -125,7 +127,7 @@ class GroupService:
     def on_transaction_completed(
         self, producer_id: int, partitions: Collection[int], committed: bool
     ) -> None:
-        """End a transaction after a WriteTxnMarkers. Its marker is in these partitions of
-        `__consumer_offsets`, and replicated.
+        """End the producer's transaction in the groups of these partitions of `__consumer_offsets`.
+        Call this when WriteTxnMarkers has written the marker there, and the marker is replicated.
         """
         self._loader.complete_transaction(producer_id, frozenset(partitions), committed)

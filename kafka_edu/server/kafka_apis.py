@@ -2,7 +2,8 @@
 3,400 lines).
 
 Each `apis/<family>` registers its handlers here, typed by the request that they accept. This module
-decodes the body and checks that the key and the version are advertised. Each error gets its answer:
+decodes the request's body, and checks that the broker supports the API key and the version. Errors
+are answered as follows:
 
     unknown key, unserved version, unreadable body
         The connection is closed, as in Kafka, because the client would not understand an answer.
@@ -15,7 +16,7 @@ decodes the body and checks that the key and the version are advertised. Each er
     any other exception from a handler
         The same with UNKNOWN_SERVER_ERROR. The cause goes to the log and into RequestFailed.
 
-Hop before: KafkaRequestHandler. Next hop: apis/<family>.
+A request comes from KafkaRequestHandler and goes on to its handler in apis/<family>.
 """
 
 import asyncio
@@ -42,16 +43,18 @@ log = logging.getLogger(__name__)
 R = TypeVar("R", bound=Message)
 Answered = Awaitable[None] | None
 Handler = Callable[[ApiCall, R], Answered]
-"""Answers one request, now or later. A coroutine occupies its handler task until it returns."""
+"""A function that answers one request, now or later. If it is a coroutine, the task of the request
+handler is occupied until the coroutine returns.
+"""
 ErrorResponse = Callable[[R, int, Errors, str], Message | None]
-"""(request, version, error, message) → the response with this error. None means that the connection
-is closed.
+"""A function that builds a response from the request, its version, an error and a message. If it
+returns None, the connection is closed.
 """
 
 
 class _Entry(NamedTuple):
-    """One API without its types. `start` decodes the body. It returns a function that runs the
-    handler, and one that makes an error response.
+    """One API in the table, without its message types. `start` decodes a request. It returns the
+    body, a function that runs the handler, and a function that builds an error response.
     """
 
     start: Callable[
@@ -61,7 +64,9 @@ class _Entry(NamedTuple):
 
 
 class KafkaApis:
-    """The table, and the path of every request through it. Owned by the broker's loop."""
+    """The table of APIs. Every request of the broker passes through `handle`. Used on the broker's
+    event loop only.
+    """
 
     def __init__(
         self,
@@ -72,13 +77,13 @@ class KafkaApis:
         inter_broker: Mapping[ApiKey, int] | None = None,
     ) -> None:
         """`inter_broker` holds the highest version of each API that other brokers send. It may be
-        above `versions`.
+        higher than the highest version in `versions`.
         """
         self.versions = versions
-        """The versions that ApiVersions shows to every client. Clients get no others."""
+        """The versions of each API that clients can use. ApiVersions returns them."""
         self._inter_broker: Mapping[ApiKey, int] = inter_broker or {}
         self.requests: dict[int, int] = {}
-        """Requests so far, by API key."""
+        """The number of requests so far, by API key."""
         self._channel = channel
         self._time = time
         self._trace = trace
@@ -91,7 +96,7 @@ class KafkaApis:
         handler: Handler[R],
         error_response: ErrorResponse[R],
     ) -> None:
-        """Register a handler in the table."""
+        """Register the handler of an API in the table."""
 
         def start(
             request: Request,
@@ -109,8 +114,8 @@ class KafkaApis:
         self._table[key] = _Entry(start)
 
     def timeout_ms(self, request: Request) -> int | None:
-        """Return the time-out that a request contains, or None. This decodes the request again.
-        Only the watchdog needs it, and only for old requests.
+        """Return the time-out in ms that a request contains, or None. This decodes the request
+        again. Only the watchdog calls it, for requests that are older than one second.
         """
         entry = self._table.get(request.header.api_key)
         if entry is None:
@@ -121,7 +126,9 @@ class KafkaApis:
             return None
 
     def handle(self, request: Request) -> Answered:
-        """Handle one request. Never raises. Returns an awaitable if the handler is a coroutine."""
+        """Handle one request. Never raises. If the handler is a coroutine, return an awaitable for
+        it.
+        """
         header = request.header
         entry = self._table.get(header.api_key)
         if entry is None:
@@ -186,8 +193,8 @@ class KafkaApis:
             self._channel.close_connection(call.request, "its error response could not be made")
 
     def _answer_unsupported_api_versions(self, request: Request) -> None:
-        """Answer an unknown version of ApiVersions as v0, which every client can read. The client
-        then tries again.
+        """Answer an ApiVersions request of an unknown version in version 0, which every client can
+        read. The client then tries again.
         """
         entry = self._table[ApiKey.API_VERSIONS]
         header = request.header._replace(api_version=0)
@@ -200,7 +207,9 @@ class KafkaApis:
         call.respond_error(Errors.UNSUPPORTED_VERSION)
 
     def _refuse_version(self, request: Request, key: ApiKey) -> None:
-        """Close the connection, as Kafka does. Only ApiVersions gets an answer."""
+        """Refuse a request of an unsupported version. Only ApiVersions gets a response. For any
+        other API the connection is closed, as in Kafka.
+        """
         if key is ApiKey.API_VERSIONS:
             self.requests[key] = self.requests.get(key, 0) + 1
             self._answer_unsupported_api_versions(request)
@@ -229,7 +238,7 @@ class KafkaApis:
         self._channel.refuse(request, reason)
 
     def report(self, request: Request, error: BaseException) -> None:
-        """Log an error that no error code covers, and emit an event for it."""
+        """Log an unexpected exception of a request, and emit an event for it."""
         header = request.header
         log.error(
             "API key %d version %d from %s (%s) failed",

@@ -1,11 +1,11 @@
-"""The handlers: num.io.threads tasks that take requests from the channel and work on them (Kafka:
-KafkaRequestHandler.scala; book 001).
+"""The pool of request handlers: num.io.threads tasks that take requests from the channel and carry
+them out (Kafka: KafkaRequestHandler.scala; book 001).
 
-Most handlers are plain functions. They decide, put an operation that must wait into a purgatory,
-and return. Some wait for ZooKeeper or the controller. Such a coroutine occupies its task, so that
-at most num.io.threads requests are in progress, as in Kafka. All tasks share the broker's one loop.
-This is Kafka's structure, but not its parallelism (docs/differences.md). Hop before:
-RequestChannel. Next hop: KafkaApis.
+Most handlers of APIs are plain functions. They carry out the request, or put a waiting operation
+into a purgatory, and return at once. Some are coroutines that wait for ZooKeeper or the controller.
+Such a coroutine occupies its task. So at most num.io.threads requests are in progress, as in Kafka.
+All tasks share the broker's one event loop. This is Kafka's structure, but not its parallelism
+(docs/differences.md). Requests come from RequestChannel and go on to KafkaApis.
 """
 
 import asyncio
@@ -22,8 +22,8 @@ Handle = Callable[[Request], Awaitable[None] | None]
 
 
 class KafkaRequestHandlerPool:
-    """Owns the handler tasks of one request channel. `handle` must not raise, because KafkaApis
-    turns every failure into an answer.
+    """Owns the tasks that handle the requests of one request channel. `handle` must not raise.
+    KafkaApis turns every failure into an answer.
     """
 
     def __init__(
@@ -47,7 +47,7 @@ class KafkaRequestHandlerPool:
         self._tasks: dict[int, asyncio.Task[None]] = {}
         self._at_work: set[int] = set()
         self.busy = 0
-        """The number of handlers that work on a request now."""
+        """The number of tasks that handle a request now."""
 
     @property
     def size(self) -> int:
@@ -63,8 +63,8 @@ class KafkaRequestHandlerPool:
                 self._tasks[index] = task
 
     def resize(self, num_io_threads: int) -> None:
-        """Resize the pool. Surplus idle handlers stop now; busy ones finish their current request
-        first.
+        """Change the number of tasks. If it becomes smaller, idle tasks stop now, and busy tasks
+        stop after their current request.
         """
         before, self._num_io_threads = self._num_io_threads, num_io_threads
         if self._trace:
@@ -93,7 +93,8 @@ class KafkaRequestHandlerPool:
                     request.release_memory()
                 self.busy -= 1
                 self._at_work.discard(index)
-            # An idle handler must not keep its last request, which may be 100 MB, until its next.
+            # Release the last request, which may have 100 MB. Otherwise an idle task would keep it
+            # in memory.
             del request, waiting
 
     def _start(self, request: Request) -> Awaitable[None] | None:
@@ -141,11 +142,11 @@ class KafkaRequestHandlerPool:
             del self._tasks[index]
 
     def crash(self) -> None:
-        """Drop all handlers at once."""
+        """Drop all tasks at once."""
         for task in self._tasks.values():
             task.cancel()
 
     async def shutdown(self) -> None:
-        """Cancel the handlers. Return when they have ended."""
+        """Cancel the tasks. Return when they have ended."""
         self.crash()
         await asyncio.gather(*self._tasks.values(), return_exceptions=True)

@@ -1,12 +1,13 @@
-"""Run the broker's periodic work (Kafka: KafkaScheduler.scala; background.threads): retention,
-checkpoints, flush, ISR expiration.
+"""Run the broker's periodic work, such as retention, checkpoints, flush and ISR expiration (Kafka:
+KafkaScheduler.scala; background.threads).
 
-Each piece of work is a task that waits on the handed-in Time. So the simulator's clock drives it,
-and `crash` drops it. The period begins when a run has ended. A long run therefore delays the next
-one, and runs never overlap.
+Each piece of work is a task that sleeps on a `Time` object. So the simulator's clock controls the
+task, and `crash` can drop it. The period begins when a run has ended. So a long run delays the next
+run, and runs never overlap.
 
-Kafka logs an exception of scheduled work and continues. Here an exception stops the broker. Without
-ISR expiration, for example, a broker would acknowledge records that it must not acknowledge.
+Kafka logs an exception of scheduled work and continues. In this project an exception stops the
+broker. Without ISR expiration, for example, a broker would acknowledge records that it must not
+acknowledge.
 """
 
 import asyncio
@@ -17,8 +18,8 @@ from kafka_edu.common.time import Time
 
 
 class KafkaScheduler:
-    """Owns its tasks. `on_failure` is called with the name and the exception of a task that raised.
-    It must stop the broker.
+    """Owns the tasks of the periodic work. `on_failure` is called with the name and the exception
+    of a task that raised. It must stop the broker.
     """
 
     def __init__(self, time: Time, on_failure: OnFailure) -> None:
@@ -35,8 +36,8 @@ class KafkaScheduler:
         delay_ms: int = 0,
         period_ms: int = -1,
     ) -> None:
-        """Run `work` after `delay_ms`, then again `period_ms` after each end. A negative period
-        means once.
+        """Run `work` after `delay_ms`, and again `period_ms` after each run has ended. A negative
+        `period_ms` means that the work runs once.
         """
         if self._stopped:
             return
@@ -62,19 +63,19 @@ class KafkaScheduler:
             await self._time.sleep(period_ms)
 
     def cancel(self, name: str) -> None:
-        """Cancel the work of that name. Do nothing if it is over."""
+        """Cancel the work with this name. Do nothing if it has ended."""
         task = self._tasks.get(name)
         if task is not None:
             task.cancel()
 
     def crash(self) -> None:
-        """Drop all work at once, and accept no more."""
+        """Drop all work at once, and accept no new work."""
         self._stopped = True
         for task in list(self._tasks.values()):
             task.cancel()
 
     async def shutdown(self) -> None:
-        """Cancel all work. Return when it has ended."""
+        """Cancel all work. Return when all of it has ended."""
         tasks = list(self._tasks.values())
         self.crash()
         await asyncio.gather(*tasks, return_exceptions=True)

@@ -1,13 +1,15 @@
-"""One broker: all its parts, started and stopped in order (Kafka: KafkaServer.scala).
+"""One broker. KafkaServer starts and stops all its parts in the right order (Kafka:
+KafkaServer.scala).
 
     startup    log dirs (locked), ZooKeeper, cluster id, broker id, logs (recovered after a crash),
                ports, replication, registration, controller, APIs, handlers, accepting connections
     shutdown   controlled shutdown, no new connections, handlers, scheduler, APIs, connections,
                replication, logs (flushed, .kafka_cleanshutdown), controller, ZooKeeper, locks
 
-Time, transport, ZooKeeper, disk, randomness and workers are handed in. So the same class runs in
-its own process with real clients, and three of them share one process in virtual time. This object
-owns all state of the broker. No module has any.
+The caller provides time, transport, ZooKeeper, disk, randomness and workers. So the same class can
+run in its own process with real clients, and in the simulator, where several brokers share one
+process in virtual time. The KafkaServer object owns all state of the broker. No module has global
+state.
 """
 
 import asyncio
@@ -98,40 +100,46 @@ T = TypeVar("T")
 
 
 class StartupError(Exception):
-    """The broker cannot start. The text explains the reason to the user."""
+    """The broker cannot start. The text gives the reason in words for the user."""
 
 
 class RunBlocking(Protocol):
-    """Runs a blocking call in a worker and waits for it. The simulator runs it at once."""
+    """A function that runs a blocking call in a worker thread and waits for its result. In the
+    simulator the call runs at once.
+    """
 
     def __call__(self, call: Callable[[], T], /) -> Awaitable[T]: ...
 
 
 class Process(Protocol):
-    """The facts that a broker reports about its process."""
+    """What a broker needs to know about its own process."""
 
     @property
     def pid(self) -> int: ...
 
     def memory(self) -> tuple[int, int]:
-        """Return resident and anonymous resident bytes, 0 if unknown."""
+        """Return the resident and the anonymous resident memory in bytes, each 0 if it is
+        unknown.
+        """
         ...
 
     def cpu_ms(self) -> int:
-        """Return the CPU time of the loop's thread so far."""
+        """Return the CPU time in ms that the loop's thread has used so far."""
         ...
 
     def rearm_watchdog(self) -> None:
-        """Restart the watchdog's timer, because the loop is alive."""
+        """Restart the timer of the watchdog, because the loop is alive."""
         ...
 
     def loop_held(self) -> LoopHeld:
-        """Return what held the loop since the last question."""
+        """Return what blocked the loop since the last call of this method."""
         ...
 
 
 class VirtualProcess:
-    """The process of a broker that shares it with others, as in the simulator."""
+    """The process facts of a broker that shares its process with other brokers, as in the
+    simulator.
+    """
 
     pid = 0
 
@@ -142,7 +150,7 @@ class VirtualProcess:
         return 0
 
     def rearm_watchdog(self) -> None:
-        """Do nothing, because no loop hangs in virtual time."""
+        """Do nothing, because the loop cannot hang in virtual time."""
 
     def loop_held(self) -> LoopHeld:
         return LoopHeld()
@@ -151,7 +159,9 @@ class VirtualProcess:
 def make_control_plane(
     config: KafkaConfig, time: Time, trace: Tracer | None
 ) -> ControlPlane | None:
-    """Return the control plane that control.plane.listener.name asks for, or None."""
+    """Return the control plane of the listener control.plane.listener.name, or None if that is not
+    set.
+    """
     name = config.control_plane_listener_name
     return (
         None
@@ -161,8 +171,8 @@ def make_control_plane(
 
 
 class KafkaServer:
-    """A broker. After `await startup()` it serves until `shutdown`. `failed` is set when it cannot
-    continue.
+    """One broker. After `startup` it serves requests until `shutdown`. The event `failed` is set
+    when the broker cannot continue.
     """
 
     def __init__(
@@ -179,14 +189,16 @@ class KafkaServer:
         run_clean_job: RunJob | None = None,
         process: Process | None = None,
     ) -> None:
-        """Without `run_clean_job` a pass of compaction runs where `run_blocking` runs its calls."""
+        """If `run_clean_job` is None, log compaction runs in the same workers as the calls of
+        `run_blocking`.
+        """
         self.config = config
         self.broker_id = config.broker_id
         self.cluster_id = ""
         self.state = BrokerState.NOT_RUNNING
         self.failed = asyncio.Event()
-        """Set when a part has failed in a way that no error code covers. The broker must then be
-        shut down. `failure` holds the reason.
+        """Set when a part has failed in a way that the broker cannot handle. The broker must then
+        be shut down. `failure` holds the reason.
         """
         self.failure = ""
         self._time = time
@@ -224,18 +236,18 @@ class KafkaServer:
         self._features = FinalizedFeatures(self._zk)
         self._tasks: list[asyncio.Task[None]] = []
         self._early_session_states: list[SessionState] = []
-        """The states of ZooKeeper's session since registration began. They are kept for the
-        controller, which is created later.
+        """The states of the ZooKeeper session since the broker's registration began. The controller
+        is created later and then gets these states.
         """
         if tracer:
             tracer.on_snapshot(self._snapshot)
             tracer.on_gauges(self._gauges)
 
     def open_log_dirs(self) -> None:
-        """Create, check and lock the log dirs. Before that, this broker must not touch files of
-        another broker there, not even its events file and its recording.
+        """Create, check and lock the log dirs. Call this before files in them are opened, also the
+        events file and the recording, because another broker may be using the dirs.
 
-        Raises StartupError if another broker uses one of the dirs, or if none of them is usable.
+        Raises StartupError if another broker uses one of the dirs, or if no dir is usable.
         """
         try:
             self._log_dirs.open()
@@ -254,17 +266,21 @@ class KafkaServer:
 
     @property
     def replication(self) -> Replication | None:
-        """The replicas of this broker, for a checker in the simulator. None before `startup`."""
+        """The replicas of this broker, so that the simulator can check them. None before
+        `startup`.
+        """
         return self._replication
 
     @property
     def channels(self) -> Iterable[KafkaChannel]:
-        """The connections of this broker, for a checker in the simulator. None before `startup`."""
+        """The connections of this broker, so that the simulator can check them. Empty before
+        `startup`.
+        """
         return self._socket_server.channels() if self._socket_server is not None else ()
 
     async def startup(self) -> None:
-        """Start everything. An exception (OSError, ZkError, InconsistentBrokerIdError …) says why
-        the broker cannot run. Then call `shutdown`.
+        """Start all parts. If the broker cannot run, raise an exception that gives the reason
+        (OSError, ZkError, InconsistentBrokerIdError …). The caller must then call `shutdown`.
         """
         began_ms = self._time.hi_res_clock_ms()
         self._enter(BrokerState.STARTING)
@@ -296,7 +312,8 @@ class KafkaServer:
         await topic_configs.load(await self._zk.get_all_topics_in_cluster())
         log_manager = self._make_log_manager(defaults)
         await log_manager.load_logs(topic_configs.loaded)
-        # Set only now: the shutdown of a failed start must not mark half-read logs as clean.
+        # Set this only now. If the start fails before this point, the shutdown must not mark logs
+        # as clean that are only half read.
         self._log_manager = log_manager
         cache = MetadataCache(self.broker_id, self._trace)
         socket_server = self._socket_server = self._make_socket_server()
@@ -384,7 +401,9 @@ class KafkaServer:
             ) from error
 
     async def _join_cluster(self) -> None:
-        """Agree with ZooKeeper and the log dirs on the cluster and the broker id (book §6.5.1)."""
+        """Find the cluster id and the broker id in ZooKeeper and the log dirs, and check that they
+        agree (book §6.5.1).
+        """
         config = self.config
         await self._zk.create_top_level_paths()
         proposed = base64.urlsafe_b64encode(self._random.randbytes(16)).decode().rstrip("=")
@@ -458,7 +477,9 @@ class KafkaServer:
         await cleaner.start()
 
     def _schedule_log_work(self, log_manager: LogManager) -> None:
-        """Schedule the log manager's periodic work, under Kafka's names."""
+        """Schedule the log manager's periodic work. Each piece of work has the same name as in
+        Kafka.
+        """
         config, schedule = self.config, self._scheduler.schedule
         for name, work, period_ms in (
             (
@@ -485,8 +506,8 @@ class KafkaServer:
             schedule(name, work, delay_ms=INITIAL_TASK_DELAY_MS, period_ms=period_ms)
 
     async def _register(self, socket_server: SocketServer) -> Broker:
-        """Register in /brokers/ids. A killed broker with our id may have left a znode. Wait until
-        it goes with its session.
+        """Register in /brokers/ids. If a killed broker with the same id has left a znode, first
+        wait until ZooKeeper removes it when that broker's session expires.
         """
         config = self.config
         broker = Broker(
@@ -517,8 +538,9 @@ class KafkaServer:
         return broker._replace(epoch=epoch)
 
     def _checkpoint_broker_metadata(self, log_manager: LogManager) -> None:
-        """Write meta.properties into each log dir that lacks it, or lacks the cluster's id. This
-        comes late, because only a registered broker knows that the id is its own.
+        """Write meta.properties into each log dir in which the file or the cluster id is missing.
+        This happens after the registration, because only then it is certain that no other broker
+        has the same id.
         """
         metadata = BrokerMetadata(self.broker_id, self.cluster_id)
         for log_dir in log_manager.live_log_dirs:
@@ -566,8 +588,9 @@ class KafkaServer:
         self._features.on_watch(watched)
 
     def _on_session(self, state: SessionState) -> None:
-        """Handle a change of the session. An expired session has removed our registration. The
-        controller registers again when there is a new session (spec Z5).
+        """Handle a new state of the ZooKeeper session. When the session expires, this broker's
+        registration is lost. When there is a new session, the controller registers the broker again
+        (spec Z5).
         """
         if state is SessionState.EXPIRED:
             if self._trace:
@@ -585,8 +608,8 @@ class KafkaServer:
     def _on_log_dir_failure(
         self, log_dir: str, reason: OSError, partitions: Sequence[TopicPartition]
     ) -> None:
-        """Handle a failed log dir. Its partitions go offline here, and other brokers lead them
-        (spec S5). Without any dir left the broker stops.
+        """Handle a failed log dir. Its partitions go offline on this broker, and other brokers
+        become their leaders (spec S5). If no usable dir is left, the broker stops.
         """
         self._log_dirs.fail(log_dir, reason)
         log.error(
@@ -610,15 +633,17 @@ class KafkaServer:
             self._spawn("log-dir-event", self._propagate_log_dir_event())
 
     async def _propagate_log_dir_event(self) -> None:
-        """Make the controller ask this broker which of its partitions are offline."""
+        """Notify the controller, which then finds out which partitions of this broker are
+        offline.
+        """
         try:
             await self._zk.propagate_log_dir_event(self.broker_id)
         except ZkError as error:
             log.warning("could not report the failed log dir to the controller: %s", error)
 
     def on_failure(self, name: str, error: BaseException) -> None:
-        """Report that a background task raised, and stop the broker. No part of a broker disappears
-        silently.
+        """Report the exception of a background task, and stop the broker. So no part of a broker
+        ends without notice.
         """
         log.error("background task %s failed", name, exc_info=error)
         if self._trace:
@@ -638,8 +663,8 @@ class KafkaServer:
         report_failure(task, lambda name, error: self.on_failure(name, error))
 
     async def shutdown(self, reason: str) -> None:
-        """Stop in order, from any state. Acknowledged records are then on disk, and the next start
-        needs no recovery.
+        """Stop all parts in order. This works in any state of the broker. Afterwards all
+        acknowledged records are on disk, and the next start needs no recovery.
         """
         if self.state in (BrokerState.SHUTTING_DOWN, BrokerState.NOT_RUNNING):
             return
@@ -679,7 +704,8 @@ class KafkaServer:
         if self._apis is not None:
             await self._apis.shutdown()
         if self._socket_server is not None:
-            # Close early, so that clients notice at once and do not wait while logs are flushed.
+            # Close the connections early, so that clients notice it at once and do not wait while
+            # logs are flushed.
             self._socket_server.shutdown()
         if self._captures is not None:
             self._captures.stop("the broker stops")
@@ -723,7 +749,7 @@ class KafkaServer:
         )
 
     def _enter(self, state: BrokerState) -> None:
-        """Enter the next state of the broker's life."""
+        """Set the next state of the broker."""
         if state not in VALID_NEXT_STATES[self.state]:
             raise RuntimeError(f"a broker cannot change from {self.state} to {state}")
         before, self.state = self.state, state

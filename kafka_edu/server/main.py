@@ -1,9 +1,9 @@
 """A broker in its own process: `python -m kafka_edu.server.main server.properties [--override
 key=value …]` (Kafka: Kafka.scala).
 
-SIGTERM and SIGINT stop it gracefully. A second signal does not make it faster (kill -9 does). Log
-lines go to standard error. The exit code is 0 after a graceful stop, 1 if it could not start or a
-part failed.
+SIGTERM and SIGINT stop the broker gracefully. A second signal has no effect. Only kill -9 ends it
+at once. Log lines go to standard error. The exit code is 0 after a graceful stop. It is 1 if the
+broker could not start, or if a part failed.
 """
 
 import argparse
@@ -20,14 +20,14 @@ log = logging.getLogger("kafka_edu.server")
 
 
 SWITCH_INTERVAL_S: Final = 0.001
-"""How long a busy loop may keep the interpreter's lock. ZooKeeper's thread waits for this lock with
-each response, and with the heartbeats of its session.
+"""How long a thread may keep the interpreter's lock while other threads wait, in seconds.
+ZooKeeper's thread needs this lock for each response and for the heartbeats of its session.
 """
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Parse the arguments, load the configuration, and install a learner's code. Only then import
-    and run the broker.
+    """Parse the arguments, load the configuration, and install the learner's code. Then import and
+    run the broker. Return the exit code.
     """
     parser = argparse.ArgumentParser(prog="kafka-server-start", description="Run one broker.")
     parser.add_argument("properties", help="a server.properties file")
@@ -75,8 +75,8 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def new_event_loop() -> asyncio.AbstractEventLoop:
-    """Return uvloop's loop if uvloop is installed. It is asyncio's loop in C. No code depends on
-    which one it is.
+    """Return a loop of uvloop if uvloop is installed, otherwise asyncio's loop. uvloop is a faster
+    event loop in C. No code depends on which one is used.
     """
     try:
         import uvloop

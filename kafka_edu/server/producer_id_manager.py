@@ -1,9 +1,9 @@
-"""Generate producer ids, each one once in the life of the cluster (Kafka: ProducerIdManager.scala;
-KIP-98).
+"""Generate producer ids. In a cluster, each id is generated only once (Kafka:
+ProducerIdManager.scala; KIP-98).
 
 A broker takes ids from ZooKeeper in blocks of 1000, by compare-and-set on
-/latest_producer_id_block. It gives them out one by one. The rest of a block is lost when the broker
-stops. With 2⁶³ ids that does not matter.
+/latest_producer_id_block. It assigns the ids of a block one by one. When the broker stops, the rest
+of its block is lost. This does not matter, because there are 2⁶³ ids.
 """
 
 import asyncio
@@ -13,11 +13,15 @@ from kafka_edu.trace.events.server import ProducerIdBlockAllocated
 from kafka_edu.trace.tracer import Tracer
 
 AllocateBlock = Callable[[], Awaitable[tuple[int, int]]]
-"""Takes a new block from ZooKeeper. Returns its first and its last id."""
+"""A function that reserves a new block of ids in ZooKeeper. It returns the block's first and last
+id.
+"""
 
 
 class ProducerIdManager:
-    """Owned by the broker's loop. O(1), and one write to ZooKeeper for each block."""
+    """Generates producer ids. Used on the broker's event loop only. Each id costs O(1), and each
+    block one write to ZooKeeper.
+    """
 
     def __init__(self, allocate_block: AllocateBlock, trace: Tracer | None) -> None:
         self._allocate_block = allocate_block
@@ -27,7 +31,9 @@ class ProducerIdManager:
         self._allocating = asyncio.Lock()
 
     async def generate_producer_id(self) -> int:
-        """Return a new id. Callers that wait for the same block share it. Raises ZkError."""
+        """Return a new id. Callers that wait at the same time share one new block. Raises
+        ZkError.
+        """
         async with self._allocating:
             if self._next > self._last:
                 self._next, self._last = await self._allocate_block()

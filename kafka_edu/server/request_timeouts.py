@@ -1,4 +1,4 @@
-"""The time that a client gives the broker for its request, as the request itself states it."""
+"""Find the time-out that a client has put into its request."""
 
 from typing import Final
 
@@ -18,8 +18,8 @@ from kafka_edu.protocol.messages.update_features import UpdateFeaturesRequest
 from kafka_edu.protocol.schema import Message
 
 MAX_POLL_INTERVAL_MS: Final = 300_000
-"""The time-out for SyncGroup, which contains none. It waits for the group's leader, up to the
-group's rebalance time-out. This is the default of Kafka's consumer.
+"""The time-out in ms for SyncGroup, whose request contains none. It waits for the group's leader,
+at most for the group's rebalance time-out. This value is the default of Kafka's consumer.
 """
 
 

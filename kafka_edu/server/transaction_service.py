@@ -1,5 +1,5 @@
-"""Build a broker's transaction coordinator: its decisions, its log, its markers, its periodic work,
-and its APIs (Kafka: KafkaServer.startup).
+"""Build a broker's transaction coordinator, with its log, its markers, its periodic work, and its
+APIs (Kafka: KafkaServer.startup).
 """
 
 from collections.abc import Awaitable, Callable, Mapping
@@ -84,7 +84,7 @@ class TransactionService:
         replicas.leadership.listen(TRANSACTION_STATE_TOPIC_NAME, self._coordinator)
 
     def register(self, apis: KafkaApis) -> None:
-        """Register the seven APIs of transactions in the table."""
+        """Register the handlers of the seven transaction APIs in the table `apis`."""
         InitProducerIdApi(self._coordinator).register(apis)
         TransactionsApi(self._coordinator, self._cache, self._group_partition_for).register(apis)
         WriteTxnMarkersApi(self._writer).register(apis)
@@ -97,7 +97,7 @@ class TransactionService:
         return partition_for(group_id, self._partitions[CoordinatorType.GROUP])
 
     async def _exists(self, tp: TopicPartition) -> bool:
-        """Return whether ZooKeeper has the partition. Return True also if ZooKeeper does not
+        """Return whether the partition exists in ZooKeeper. Also return True if ZooKeeper does not
         answer.
         """
         try:
@@ -107,7 +107,9 @@ class TransactionService:
         return tp.topic in assignment and tp.partition in assignment[tp.topic].partitions
 
     def startup(self) -> None:
-        """Start the periodic checks for overdue transactions and ids."""
+        """Start the periodic work, which aborts transactions that are too old and removes expired
+        transactional ids.
+        """
         config, schedule = self._config, self._scheduler.schedule
         for name, work, period_ms in (
             (
@@ -130,8 +132,8 @@ class TransactionService:
 
 
 def or_unavailable(producer_ids: ProducerIdManager) -> Callable[[], Awaitable[int]]:
-    """Return a function that generates producer ids. If ZooKeeper gives no new block, it raises
-    COORDINATOR_NOT_AVAILABLE, which clients retry.
+    """Return a function that generates producer ids. If no new block can be got from ZooKeeper, it
+    raises COORDINATOR_NOT_AVAILABLE, after which clients retry.
     """
 
     async def generate() -> int:

@@ -1,4 +1,5 @@
-"""The simulator: the same classes in one process, in virtual time, from a seed.
+"""The simulator runs whole clusters in one process, in virtual time, from a random seed.
 
-It hands in the clock, the wires, the disk and ZooKeeper.
+It uses the same classes as a real cluster, and gives them a simulated clock, network, disk and
+ZooKeeper.
 """

@@ -1,19 +1,20 @@
 """Search every order of a few events for the shortest order in which something goes wrong.
 
-A space says which events can come next, and what the state is after one of them. The search goes
-level by level: all orders of one event, then all of two, and so on. So the first order that it
-finds wrong is a shortest one.
+A `Space` returns the events that can come next, and the state after one of them. The search first
+tries all orders of one event, then all orders of two events, and so on. So no shorter order is
+wrong than the first wrong order that it finds.
 
-    space        events a and b, each once; wrong if b is first
+    space        events a and b, each once; an order is wrong if b is first
     level 1      a: right, b: wrong → the shortest order is (b)
 
-Orders that lead to the same state go on in the same way, and are followed once. So the events a, b
-and c, which do not touch each other, have 6 orders and 15 beginnings of orders, but only 8 states.
-A state must therefore hold the events that are still to come, and everything else that matters
-later.
+If several orders lead to the same state, they continue in the same way, so the search follows only
+one of them. For example, three independent events a, b and c have 6 orders, but only 8 states: one
+for each set of events that have happened. A state must therefore contain the events that can still
+come, and everything else that matters later.
 
-Exercise 03-1 searches the steps of threads in this way (exercises/ch03_delayed_operations/orders),
-and `election_orders` searches the events of a small cluster. Cost: O(states · events) steps.
+Exercise 03-1 searches the orders of threads' steps in this way
+(exercises/ch03_delayed_operations/orders). `election_orders` searches the orders of a small
+cluster's events. The cost is O(states · events).
 """
 
 import time
@@ -30,53 +31,57 @@ MoveT = TypeVar("MoveT")
 
 
 class Space(Protocol[StateT, MoveT]):
-    """The states that events lead to. Two states are equal if they go on in the same way."""
+    """The states and events that a search tries. Two states must be equal if the same events have
+    the same effects after them.
+    """
 
     def moves(self, state: StateT) -> Sequence[MoveT]:
-        """Return the events that can come next; nothing at the end of an order."""
+        """Return the events that can come next. At the end of an order there are none."""
         ...
 
     def after(self, state: StateT, move: MoveT) -> StateT:
-        """Return the state after one of these events."""
+        """Return the state that `state` becomes when the event `move` happens."""
         ...
 
     def fault(self, state: StateT) -> str:
-        """Say what is wrong with a state; empty if nothing is."""
+        """Return in words what is wrong with a state, or "" if nothing is wrong."""
         ...
 
 
 class Limits(NamedTuple):
-    """How much is searched at most."""
+    """The limits at which a search ends: the number of states, and the time."""
 
     states: int = MOST_STATES
     seconds: float = MOST_SECONDS
-    """By the clock, because somebody waits."""
+    """The limit of real time, because a user waits for the result."""
 
 
 LIMITS: Final = Limits()
 
 
 class Wrong(NamedTuple, Generic[MoveT]):
-    """An order that goes wrong."""
+    """An order of events that leads to a wrong state."""
 
     moves: tuple[MoveT, ...]
     fault: str
 
 
 class Explored(NamedTuple, Generic[MoveT]):
-    """What a search has found."""
+    """The result of a search."""
 
     orders: int
-    """How many whole orders were tried. Each counts, also if it was followed with others."""
+    """The number of complete orders that were tried. Orders with the same state were tried
+    together, but each of them counts.
+    """
     faulty: int
-    """How many of them are wrong."""
+    """The number of orders that are wrong."""
     states: int
-    """How many different states they have."""
+    """The number of different states that were found."""
     length: int
-    """Every order of up to so many events was tried."""
+    """Every order of up to `length` events was tried."""
     shortest: Wrong[MoveT] | None
     left_out: str
-    """What there was no time or room for, in words; empty if nothing was left out."""
+    """What the search left out because of its limits, in words. "" if it left nothing out."""
 
 
 def explore(
@@ -87,14 +92,15 @@ def explore(
     counts_all: bool = False,
     clock: Callable[[], float] = time.monotonic,
 ) -> Explored[MoveT]:
-    """Try every order from `begin` on, and stop at the first that is wrong: it is a shortest one.
+    """Try every order of events from the state `begin` on. Stop at the first wrong order, which is
+    a shortest one.
 
-    With `counts_all` the other orders are tried too, to count those that are wrong. An order ends
-    where it goes wrong.
+    With `counts_all`, continue with the other orders, to count the wrong ones. A wrong order is not
+    continued after the event that made it wrong.
     """
     came: dict[StateT, tuple[StateT, MoveT] | None] = {begin: None}
     level: dict[StateT, int] = {begin: 1}
-    """State → how many orders lead to it."""
+    """State → the number of orders that lead to it."""
     wrong: dict[StateT, str] = {}
     orders = faulty = length = 0
     shortest: Wrong[MoveT] | None = None
@@ -104,7 +110,7 @@ def explore(
         return Explored(orders, faulty, len(came), length, shortest, left_out)
 
     def judge(state: StateT) -> bool:
-        """Judge a new state. Return whether the search is at its end."""
+        """Check a new state. Return whether the search can end."""
         nonlocal shortest
         if fault := space.fault(state):
             wrong[state] = fault
@@ -146,7 +152,7 @@ def _reason_to_stop(states: int, late_s: float, limits: Limits) -> str:
 
 
 def _way_to(state: StateT, came: dict[StateT, tuple[StateT, MoveT] | None]) -> tuple[MoveT, ...]:
-    """Return the events that lead from the beginning to a state."""
+    """Return the events that lead from the first state to `state`."""
     moves: list[MoveT] = []
     while (step := came[state]) is not None:
         state, move = step

@@ -1,27 +1,27 @@
-"""Every order of a small cluster's events, with a rule of a learner's that elects the leaders.
+"""Try every order of a small cluster's events, to test a learner's rule that elects the leaders.
 
     rule        elect(replicas, isr, live) → the broker that leads from now on, or None
-    events      produce VALUE   a record with acks=all, to the leader
-                fetch N         a follower's round: look up the epoch, truncate, fetch, append
-                lag             31 s without a fetch: followers that are behind leave the ISR
-                kill N          kill -9, and the controller notices
-                start N         the broker comes back, with its log
+    events      produce VALUE   a producer sends a record with acks=all to the leader
+                fetch N         follower N looks up its epoch, truncates, fetches and appends
+                lag             31 s pass without a fetch: followers that are behind leave the ISR
+                kill N          broker N is killed (kill -9), and the controller notices it
+                start N         broker N starts again, with its log
     wrong       an acknowledged record is not in the leader's log
-                nobody leads, although a replica in the ISR is alive
-                the rule elects a broker that is not there
+                there is no leader, although a replica in the ISR is alive
+                the rule elects a broker that is not alive
 
-Everything but the controller is the broker's own code (`stepped_cluster`): logs, high watermarks,
-epochs, fetchers, ISR, purgatories. An event that cannot happen (a kill of a dead broker, a record
-without a leader) waits until it can.
+The controller is simulated. All other parts are the broker's own code (`stepped_cluster`): logs,
+high watermarks, epochs, fetchers, ISR, purgatories. An event that is not possible now, such as a
+kill of a dead broker, can come only when it is possible.
 
     ISR [0, 1]   produce a · lag · kill 0   with "the first that is alive"
-    The ISR becomes [0], so a is acknowledged. Then 1 leads without a: three events, and no order
-    of two is wrong.
+    The ISR becomes [0], so a is acknowledged. Then broker 1 leads without a.
+    This order has three events, and no order of two events is wrong.
 
-Orders that lead to the same state are followed once. Two states are the same if brokers, logs,
-offsets, epochs, ISR, fetchers, waiting and acknowledged records and what is left to happen are the
-same. Only clocks may differ: nothing here but `lag` looks at them, and `lag` is longer than
-replica.lag.time.max.ms by itself.
+If several orders lead to the same state, the search follows only one of them. Two states are the
+same if they have the same brokers, logs, offsets, epochs, ISR, fetchers, waiting records,
+acknowledged records, and remaining events. Their clocks may differ. Only `lag` depends on the
+clock, and its 31 s are longer than replica.lag.time.max.ms in any case.
 """
 
 from collections.abc import Callable, Hashable, Sequence
@@ -35,19 +35,25 @@ MOST_BROKERS: Final = 3
 MOST_EVENTS: Final = 8
 LAG_MS: Final = 31_000
 EVENT_MS: Final = 1_000
-"""The time of each other event. In a recording of an order they are then well apart."""
+"""The virtual time that each event takes, except `lag`, in ms. In a recording the events are then
+well apart.
+"""
 HOP_MS: Final = 1
-"""Between a decision and its effects, so that a recording has them in their order."""
+"""The virtual time between a decision and its effects, in ms. So a recording has them in the right
+order.
+"""
 PATIENCE_MS: Final = 3_600_000
 NOBODY: Final = -1
 EVENTS: Final = '"produce VALUE", "fetch N", "lag", "kill N" and "start N"'
 
 Elect = Callable[[Sequence[int], Sequence[int], Sequence[int]], object]
-"""The rule: (replicas, ISR, live brokers) → the new leader, or None."""
+"""The learner's rule. It gets the replicas, the ISR and the live brokers, and returns the new
+leader or None.
+"""
 
 
 class ClusterEvent(NamedTuple):
-    """Something that happens to the cluster, once."""
+    """One event of the cluster. It happens once."""
 
     kind: str
     broker: int = NOBODY
@@ -58,8 +64,8 @@ class ClusterEvent(NamedTuple):
 
 
 def parse_events(text: str, brokers: int) -> tuple[ClusterEvent, ...]:
-    """Return events that are written as `produce a, kill 0, start 0`. Raises ValueError, which says
-    what is wrong.
+    """Parse a list of events such as `produce a, kill 0, start 0`. Raises ValueError with a text
+    that says what is wrong.
     """
     if not 1 <= brokers <= MOST_BROKERS:
         raise ValueError(f"{brokers} brokers are not 1 to {MOST_BROKERS}")
@@ -89,7 +95,9 @@ def _parse(text: str, brokers: int) -> ClusterEvent:
 
 
 class ElectionWorld:
-    """A cluster in one order of its events. All brokers are up and in the ISR, and 0 leads."""
+    """A small cluster to which events happen in one order. At the beginning all brokers are up and
+    in the ISR, and broker 0 is the leader.
+    """
 
     def __init__(self, brokers: int, elect: Elect) -> None:
         self.cluster = SteppedCluster(brokers)
@@ -98,12 +106,14 @@ class ElectionWorld:
         self.acknowledged: list[str] = []
         self._waiting: list[tuple[str, Produced]] = []
         self.on_event: Callable[[ClusterEvent], None] = lambda event: None
-        """Called before each event."""
+        """A callback before each event."""
         self.on_election: Callable[[LeaderAndIsr, LeaderAndIsr], None] = lambda before, after: None
-        """Called with the state before and after each election, before brokers hear of it."""
+        """A callback for each election, with the partition's state before and after it. It is
+        called before the brokers are informed.
+        """
         self._bad_answer = ""
         self._stopped: dict[int, tuple[int, tuple[str, ...]]] = {}
-        """The high watermark and the records of each broker that was killed, at that moment."""
+        """The high watermark and the records that each killed broker had when it was killed."""
         self.cluster.elect(0, self._replicas)
         for _ in range(2):
             self.cluster.fetch(*self._replicas[1:])
@@ -115,11 +125,11 @@ class ElectionWorld:
 
     @property
     def leader(self) -> int:
-        """The leader; NOBODY if there is none."""
+        """The id of the leader, or NOBODY."""
         return self.cluster.state.leader
 
     def possible(self, event: ClusterEvent) -> bool:
-        """Return whether an event can happen now."""
+        """Return whether an event is possible now."""
         match event.kind:
             case "produce" | "lag":
                 return self.leader != NOBODY
@@ -130,7 +140,7 @@ class ElectionWorld:
         return event.broker in self.live
 
     def do(self, event: ClusterEvent) -> None:
-        """Let an event happen that is possible."""
+        """Let a possible event happen."""
         cluster = self.cluster
         cluster.step(LAG_MS if event.kind == "lag" else EVENT_MS)
         self.on_event(event)
@@ -176,7 +186,7 @@ class ElectionWorld:
             self.cluster.tell(broker)
 
     def _elect_leader(self) -> None:
-        """Ask the rule, and do what the controller does with its answer."""
+        """Call the learner's rule, and carry out its answer as the controller does."""
         before, live = self.cluster.state, self.live
         answer = self._elect(self._replicas, before.isr, live)
         if answer is not None and (type(answer) is not int or answer not in live):
@@ -211,7 +221,7 @@ class ElectionWorld:
         self._waiting = still
 
     def fault(self) -> str:
-        """Say what is wrong now; empty if nothing is."""
+        """Return in words what is wrong now, or "" if nothing is wrong."""
         if self._bad_answer:
             return self._bad_answer
         state = self.cluster.state
@@ -229,13 +239,15 @@ class ElectionWorld:
         return ""
 
     def fingerprint(self) -> Hashable:
-        """Return all that matters later, but for the clocks."""
+        """Return everything in the cluster that matters for later events, except the clocks."""
         waiting = tuple(value for value, _ in self._waiting)
         brokers = tuple(map(self._replica, self.cluster.brokers))
         return brokers, self.cluster.state, tuple(sorted(self.acknowledged)), waiting
 
     def _replica(self, broker: ModelBroker) -> Hashable:
-        """Return what a broker knows. Of a dead one only its disk matters."""
+        """Return the part of a broker's state that matters later. For a dead broker this is only
+        its disk.
+        """
         if not broker.alive or broker.manager.partitions.get(T) is None:
             return broker.alive, self._stopped[broker.id]
         partition, fetcher = broker.partition, self.cluster.fetcher(broker.id)
@@ -251,7 +263,9 @@ class ElectionWorld:
 
 
 class Reached:
-    """The state after some events. Two are equal if they go on in the same way."""
+    """The state of the search after some events. Two states are equal if the same events have the
+    same effects after them.
+    """
 
     __slots__ = ("_same", "fault", "moves", "order")
 
@@ -274,8 +288,8 @@ class Reached:
 
 
 class ElectionSpace:
-    """All orders of some events (implements `all_orders.Space`). Each order is played anew, from
-    the beginning on, which costs some ms.
+    """All orders of the given events (implements `all_orders.Space`). To reach a state, the events
+    are played again from the beginning, which takes some ms.
     """
 
     def __init__(self, brokers: int, events: Sequence[ClusterEvent], elect: Elect) -> None:
@@ -301,7 +315,7 @@ class ElectionSpace:
         return Reached(order, left, self.play(order))
 
     def play(self, order: Sequence[ClusterEvent]) -> ElectionWorld:
-        """Return the cluster after some events."""
+        """Return a new cluster after the events in `order` have happened."""
         world = ElectionWorld(self._brokers, self._elect)
         for event in order:
             world.do(event)

@@ -1,8 +1,9 @@
-"""The recording of one order of a cluster's events, for the dashboard.
+"""Record one order of a small cluster's events, so that the dashboard can show it.
 
-The brokers' events are those that they emit themselves. One more broker, without a replica, stands
-for the controller, which `election_orders` plays. The supervisor says what happens to processes.
-Each event begins with an OrderStepped, and an OrderFailed ends the recording.
+The events of the brokers are those that the brokers emit themselves. `election_orders` plays the
+controller. In the recording, an additional broker without a replica emits the controller's events.
+The supervisor emits the starts and ends of processes. An OrderStepped comes before each event of
+the order, and an OrderFailed ends the recording.
 """
 
 from collections.abc import Sequence
@@ -37,16 +38,16 @@ class _Everything:
 
 
 class OrderRecording:
-    """Plays one order, and keeps the events."""
+    """Plays one order of events and collects everything that is emitted."""
 
     def __init__(self, space: ElectionSpace, file: str) -> None:
-        """`file` is the name of the learner's file."""
+        """`file` is the name of the file with the learner's rule."""
         self._space = space
         self._file = file
         self._sink = _Everything()
 
     def play(self, order: Sequence[ClusterEvent], fault: str) -> list[Envelope]:
-        """Return the events of an order that ends with a fault."""
+        """Play an order that ends with a fault. Return the recording."""
         world = self._space.play(())
         time = world.cluster.time
         supervisor, controller = Tracer(SUPERVISOR, time), Tracer(self._controller(world), time)
@@ -78,7 +79,7 @@ class OrderRecording:
         return Source.of_broker(len(world.cluster.brokers))
 
     def _introduce(self, world: ElectionWorld, supervisor: Tracer, controller: Tracer) -> None:
-        """Say how everything is at the beginning."""
+        """Emit the events that describe the cluster before the first event of the order."""
         for number, tracer in enumerate(
             [*(one.trace for one in world.cluster.brokers), controller]
         ):
@@ -125,7 +126,7 @@ class OrderRecording:
         )
 
     def _sample(self, world: ElectionWorld) -> None:
-        """Say how far each replica is."""
+        """Add each live replica's present offsets to the recording."""
         for broker in world.cluster.brokers:
             partition = broker.manager.partitions.get(T) if broker.alive else None
             shown = partition_snapshot(partition) if partition is not None else None
@@ -136,7 +137,7 @@ class OrderRecording:
                 )
 
     def _keep(self, broker: ModelBroker, event: Event | None) -> None:
-        """Keep what is no fact: a sample, or a part of a snapshot."""
+        """Add an event that is a sample or a part of a snapshot. A tracer emits only facts."""
         time, trace = broker.time, broker.trace
         if event is not None:
             mono_us, wall_ms = time.nanoseconds() // 1000, time.milliseconds()

@@ -1,17 +1,18 @@
-"""A broker from before the controller: every broker watches everything itself (book 000 §6.4.1;
-003).
+"""A model of the brokers that Kafka had before it had a controller: every broker watches everything
+itself (book 000 §6.4.1; 003).
 
     在 Kafka 的早期版本中，并没有采用 Kafka Controller 这样一个概念来对分区和副本的状态进行管理，而是依赖于 ZooKeeper
 
-This is a model for the exhibit of `kafka-edu demo watches`, on Kafka's own znodes. Every broker
-watches /brokers/ids, /brokers/topics, each topic's assignment and each partition's state. It needs
-all of them, because it may become any partition's leader, and because clients ask any broker for
-the leaders.
+`kafka-edu demo watches` uses this model. It works on Kafka's own znodes. Every broker watches
+/brokers/ids, /brokers/topics, each topic's assignment and each partition's state. It needs all
+these znodes, because it may become any partition's leader, and because clients may request the
+leaders from any broker.
 
-Each broker decides from what it has read whether it must act. The first replica of AR that is alive
-and in sync writes itself as the leader, by compare-and-set. A leader takes dead followers out of
-its ISR. So each change has one writer, and no race is lost. In this the model is kinder than the
-old Kafka was. Reads and writes are pipelined, as those of our brokers are.
+Each broker decides from what it has read whether it must act. The first replica in AR that is alive
+and in sync writes itself into the partition's state as the leader, by compare-and-set. A leader
+removes dead followers from its ISR. So each change has only one writer, and no write fails because
+of another writer. In the old Kafka several brokers could try the same write, which costs more than
+this model. Reads and writes are pipelined, as in this project's brokers.
 """  # noqa: E501
 
 import asyncio
@@ -30,8 +31,8 @@ NO_CONTROLLER_EPOCH = 0
 
 
 class HerdBroker:
-    """Watch ZooKeeper and act on it as one broker. A single task handles all notifications that
-    have come since its last turn together.
+    """One broker that watches ZooKeeper and acts on what it reads. A single task handles all
+    notifications that have come since its last turn.
     """
 
     def __init__(
@@ -42,7 +43,7 @@ class HerdBroker:
         max_in_flight: int,
         on_learnt: Callable[[], None],
     ) -> None:
-        """`on_learnt` is called whenever this broker has learnt something about a partition."""
+        """`on_learnt` is called whenever this broker gets new information about a partition."""
         self._broker = broker
         self._time = time
         self._zk = ZkRequests(client, time, max_in_flight)
@@ -55,7 +56,7 @@ class HerdBroker:
         self.task: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
-        """Register this broker, and start by reading everything."""
+        """Register this broker in ZooKeeper, and start to read and watch everything."""
         await self._zk.start(self._on_watch, lambda _: None, 10_000)
         await self._zk.create(TopicZNode.PARENT)
         data = BrokerIdZNode.encode(self._broker, self._time.milliseconds(), (2, 0))
@@ -65,7 +66,7 @@ class HerdBroker:
         self.task = asyncio.create_task(self._run(), name="herd-broker")
 
     def leader_of(self, tp: TopicPartition) -> int | None:
-        """Return the leader, as far as this broker knows."""
+        """Return the id of the partition's leader that this broker knows, or None."""
         state = self._states.get(tp)
         return state.leader if state else None
 
@@ -84,8 +85,8 @@ class HerdBroker:
             await self._act(await self._look(told))
 
     async def _look(self, told: Iterable[str]) -> set[TopicPartition]:
-        """Read again what has changed, and watch it again. Return the partitions that may need
-        action.
+        """Read the changed znodes in `told` and watch them again. Return the partitions for which
+        this broker may have to act.
         """
         paths = set(told)
         concerned: set[TopicPartition] = set()

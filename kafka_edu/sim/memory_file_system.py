@@ -1,20 +1,20 @@
 """A disk in memory that can cut a write short, forget what was not flushed, or fill up (spec M6).
 
-A log must survive each of these faults:
+A Kafka log must survive each of these faults:
 
-    the process dies    What was written stays, because the page cache belongs to the kernel. The
+    the process dies    The written data stays, because the page cache belongs to the kernel. The
                         last write may be cut in the middle.
-    the power fails     Each file keeps what was flushed, and some beginning of what was written
-                        since. The rest is gone.
+    the power fails     Each file keeps its flushed data, and perhaps the first bytes that
+                        were written after the flush. The rest is lost.
     the disk is full    A write ends early with an error.
 
-`crash_after(n)` lets n more bytes be written. That call and every later one then raises
-SimulatedCrash, until `restart`. `lose_power` is the second fault, `capacity` the third.
-`break_folder` makes everything below a folder fail, as a dead disk does, at once or after some
-operations.
+`crash_after(n)` makes the first fault: n more bytes can be written. The write that would exceed
+them, and every later call, raises SimulatedCrash until `restart`. `lose_power` makes the second
+fault, `capacity` the third. `break_folder` makes all operations below a folder fail, as on a dead
+disk, at once or after a number of operations.
 
 Renaming and removing are atomic and durable, as on a file system with a journal. The only source of
-randomness is the `random.Random` that is handed in.
+randomness is the `random.Random` that the caller passes.
 """
 
 import errno
@@ -29,15 +29,16 @@ _ZEROS: Final = bytes(1 << 16)
 
 
 class SimulatedCrash(Exception):
-    """The process is dead: nothing that it was doing continues."""
+    """The simulated process is dead, so nothing that it was doing continues."""
 
 
 class _Content:
-    """The content of a file: `data`, and zeros from its end to `size`. The zeros cost nothing,
-    although an empty index is 10 MB long.
+    """The content of one file: the bytes in `data`, followed by zeros up to `size`. The zeros use
+    no memory, although an empty index is 10 MB long.
 
-    A mapped file has an anonymous mapping as its `data`. Its pages cost nothing until they are
-    written. If the file must grow or shrink it gets new `data`, because a view must not move.
+    When the file is mapped, `data` is an anonymous mapping. Its pages use no memory until they are
+    written. If a mapped file must grow or shrink, it gets new `data`, because existing views of a
+    mapping must not move.
     """
 
     __slots__ = ("data", "durable", "durable_size", "modified_ms", "size")
@@ -79,7 +80,7 @@ class _Content:
         self.durable, self.durable_size = _without_zeros_at_end(self.data), self.size
 
     def lose(self, kept: int) -> None:
-        """Fall back to what was flushed, and the bytes behind it up to `kept`."""
+        """Go back to the flushed content, and keep the bytes after it up to the offset `kept`."""
         rest = self.read(kept - self.durable_size, self.durable_size)
         self.data, self.size = bytearray(self.durable), self.durable_size
         if rest:
@@ -89,8 +90,8 @@ class _Content:
 def _without_zeros_at_end(data: bytearray | mmap.mmap) -> bytes:
     """Return a copy of `data` without the zeros at its end.
 
-    It compares whole blocks first. An index of 10 MB takes 0.4 ms, and `rstrip` alone took 14 ms,
-    which was a quarter of the time of a simulation.
+    Whole blocks of zeros are compared first. For an index of 10 MB this takes 0.4 ms. `rstrip`
+    alone took 14 ms, which was a quarter of the time of a simulation.
     """
     end = len(data)
     while end >= len(_ZEROS) and data[end - len(_ZEROS) : end] == _ZEROS:
@@ -99,7 +100,9 @@ def _without_zeros_at_end(data: bytearray | mmap.mmap) -> bytes:
 
 
 class MemoryFile:
-    """One open file. Several may be open on one path, and all of them see the same content."""
+    """One open file. A path may be open several times, and all these files have the same
+    content.
+    """
 
     def __init__(self, file_system: "MemoryFileSystem", path: str, content: _Content) -> None:
         self.path = path
@@ -165,7 +168,7 @@ class MemoryFile:
 
 
 class MemoryFileLock:
-    """A locked file. The lock ends with `release`, or when the process dies
+    """The lock on one file. It ends with `release`, or when the process dies
     (`MemoryFileSystem.release_locks`).
     """
 
@@ -179,24 +182,24 @@ class MemoryFileLock:
 
 
 class MemoryFileSystem:
-    """Files and folders by path. They outlive the broker that uses them, as a disk does.
+    """A disk in memory: files and folders by path. It outlives the broker that uses it.
 
-    `capacity` is in bytes. None means that there is no bound.
+    `capacity` is the size of the disk in bytes. None means that there is no limit.
     """
 
     def __init__(self, capacity: int | None = None, now_ms: Callable[[], int] = lambda: 0) -> None:
         self.capacity = capacity
         self.now_ms = now_ms
-        """The clock for the modification times of files."""
+        """Returns the modification time for files, in ms."""
         self.on_append: Callable[[], None] | None = None
-        """Called after each append to a file. A slow disk may hold the writer."""
+        """Called after each append to a file. A simulated slow disk uses it to delay the writer."""
         self.flushes = 0
-        """How often a file was forced to the disk, for tests that count."""
+        """The number of flushes of files to the disk so far. Tests read it."""
         self._files: dict[str, _Content] = {}
         self._folders: dict[str, None] = {"/": None, "": None}
         self._locks: dict[str, MemoryFileLock] = {}
         self._broken: dict[str, int] = {}
-        """Folder → how many operations below it still succeed."""
+        """Folder → the number of operations below it that still succeed."""
         self._bytes_until_crash: int | None = None
         self._crashed = False
 
@@ -306,8 +309,8 @@ class MemoryFileSystem:
         self._locks.clear()
 
     def crash_after(self, count: int) -> None:
-        """Let `count` more bytes be written. The write that would go past them is cut there, and
-        the process is dead.
+        """Allow `count` more bytes to be written. The write that would exceed them is cut there,
+        and the process dies.
         """
         self._bytes_until_crash = count
 
@@ -316,19 +319,21 @@ class MemoryFileSystem:
         return self._crashed
 
     def restart(self) -> None:
-        """Start the process again. It finds what the dead one wrote, and no locks."""
+        """Start the process again. The data that the dead process wrote is still there, but its
+        locks are gone.
+        """
         self.release_locks()
         self._crashed = False
         self._bytes_until_crash = None
 
     def break_folder(self, path: str, *, after: int = 0) -> None:
-        """Let `after` more operations below `path` succeed. Every later one raises OSError, also on
-        open files.
+        """Allow `after` more operations below `path`. Every later operation raises OSError, also on
+        files that are already open.
         """
         self._broken[path] = after
 
     def mend_folder(self, path: str) -> None:
-        """Repair the disk. What was written before is still there."""
+        """Repair the disk below `path`. The data that was written before is still there."""
         self._broken.pop(path, None)
 
     def _check_disk(self, path: str) -> None:
@@ -339,8 +344,9 @@ class MemoryFileSystem:
                 self._broken[folder] -= 1
 
     def lose_power(self, rng: random.Random | None = None) -> None:
-        """Let every file fall back to what was flushed. With `rng`, keep a random part of what was
-        written after it. A change within the flushed part is undone.
+        """Simulate a power failure: every file goes back to its flushed content. With `rng`, a file
+        keeps a random part of the bytes that were appended after the flush. Changes within the
+        flushed part are lost.
         """
         for content in self._files.values():
             kept = content.durable_size
@@ -349,7 +355,7 @@ class MemoryFileSystem:
             content.lose(kept)
 
     def used(self) -> int:
-        """Return the bytes in all files, without the zeros behind them. O(files)."""
+        """Return the number of bytes in all files, without the zeros at their ends. O(files)."""
         return sum(
             len(content.data)
             for content in self._files.values()
@@ -361,8 +367,8 @@ class MemoryFileSystem:
             raise SimulatedCrash
 
     def _allow(self, count: int, growth: int) -> tuple[int, BaseException | None]:
-        """Return how many bytes of a write go through, and the exception that ends it if not all of
-        them do.
+        """Return how many bytes of a write are written, and the exception that ends the write if
+        this is not the whole write.
         """
         self._check_alive()
         if self._bytes_until_crash is not None:

@@ -1,14 +1,16 @@
-"""Wires in memory, for the simulator (implements Transport).
+"""Simulated network connections in memory (implements Transport).
 
-They keep the order of the data, have a latency from the seed, and their links can be cut.
+A connection keeps the order of its data. Its latency comes from the random seed, and links between
+processes can be cut.
 
-A wire belongs to the process that opened or accepted it. When the process is killed its wires are
-reset, as a kernel does it. When the process is paused, data that is sent to it waits.
+Each end of a connection belongs to the process that opened or accepted it. If this process is
+killed, the connection is reset, as a kernel does it. If the process is paused, data that is sent to
+it waits.
 
-A cut link loses nothing at first. As with TCP, data that was sent arrives when the link is mended,
-unless one side has given up.
+A cut link loses no data at first. As with TCP, the data that was sent arrives when the link is
+mended, unless one side has closed the connection.
 
-Data arrives in pieces that are cut at random, so no receiver can rely on where a message ends.
+Data arrives in pieces of random size, so a receiver cannot assume that a piece is one message.
 """
 
 import random
@@ -52,7 +54,7 @@ class MemoryListener:
             self.accept(wire)
 
     def accept(self, wire: "MemoryWire") -> None:
-        """Accept a connection. This runs as the listening process."""
+        """Accept a connection. This code runs as the listening process."""
         if self._accepting:
             wire.attach(self.on_wire)
         else:
@@ -63,7 +65,7 @@ class MemoryListener:
 
 
 class MemoryWire:
-    """One end of a connection. `other` is the far end."""
+    """One end of a connection. `other` is the far end of the same connection."""
 
     def __init__(
         self, network: "MemoryNetwork", process: SimProcess, local: str, peer: str
@@ -89,7 +91,8 @@ class MemoryWire:
             return
         try:
             data = b"".join(bytes(part_bytes(part)) for part in parts)
-        # A file that is to be sent cannot be read. The frame is broken, as with sendfile.
+        # A file that is part of the data cannot be read. So the far end gets an incomplete frame,
+        # as with sendfile.
         except OSError as error:
             if self.other is not None:
                 self._network.carry_end(self, self.other)
@@ -101,7 +104,7 @@ class MemoryWire:
             self._receiver.all_sent()
 
     def guard_sends(self, on_failure: Callable[[Exception], None]) -> None:
-        """Do nothing: this wire never sends later, so `send` itself raises every error."""
+        """Do nothing, because `send` sends everything at once and raises every error itself."""
 
     @property
     def unread(self) -> int:
@@ -115,7 +118,7 @@ class MemoryWire:
         self._network.loop.run_in(self.process, self._deliver)
 
     def arrive(self, data: bytes) -> None:
-        """Take data that has arrived. This runs as the receiving process."""
+        """Receive data from the far end. This code runs as the receiving process."""
         self._arrived.append(data)
         self._deliver()
 
@@ -126,7 +129,9 @@ class MemoryWire:
             self.lost(self._lost_because)
 
     def end_of_stream(self) -> None:
-        """Note that the other side has closed. What arrived before is read first."""
+        """Note that the other side has closed. The receiver first gets the data that arrived
+        before.
+        """
         self._lost_because = "closed by the other side"
         self._deliver()
 
@@ -148,7 +153,9 @@ class MemoryWire:
 
 
 class MemoryNetwork:
-    """The simulated network: listening ports, connections and cut links. Owned by the world."""
+    """The simulated network: listening ports, connections and cut links. It belongs to no simulated
+    process.
+    """
 
     def __init__(
         self, loop: SimLoop, rng: random.Random, latency_ms: tuple[float, float] = LATENCY_MS
@@ -223,7 +230,7 @@ class MemoryNetwork:
         return wire
 
     def carry(self, sender: MemoryWire, receiver: MemoryWire, data: bytes) -> None:
-        """Carry `data` to the far end, in order, in pieces."""
+        """Transport `data` to the far end, in order and in pieces."""
         cut = self._random.randint(1, len(data)) if self._random.random() < 0.25 else len(data)
         for piece in (data[:cut], data[cut:]):
             if piece:
@@ -236,7 +243,7 @@ class MemoryNetwork:
         self, sender: MemoryWire, receiver: MemoryWire, deliver: Callable[[], None]
     ) -> None:
         def go() -> None:
-            # Data keeps its order on a wire, so each piece arrives after the one before it.
+            # Data keeps its order on a connection, so each piece arrives after the piece before it.
             due_ns = max(
                 self.loop.now_ns + round(self._latency_s() * 1e9),
                 self._arrives_ns.get(id(receiver), 0) + 1,
@@ -266,7 +273,7 @@ class MemoryNetwork:
             go()
 
     def cut(self, a: SimProcess, b: SimProcess) -> None:
-        """Let nothing pass between these two until `mend`."""
+        """Cut the link between two processes. No data passes until `mend`."""
         self._cut[self._link(a, b)] = True
 
     def mend(self, a: SimProcess, b: SimProcess) -> None:
@@ -276,10 +283,10 @@ class MemoryNetwork:
             go()
 
     def process_died(self, process: SimProcess) -> None:
-        """Close the ports of a process that is gone and reset its wires, as a kernel does.
+        """Close the ports of a process that has died and reset its connections, as a kernel does.
 
-        If a link of this process is cut, its machine counts as gone too. Data that could not pass
-        the cut link is lost.
+        If a link of this process is cut, its whole machine counts as lost. Data that could not pass
+        the cut link is then lost too.
         """
         self._held = {
             link: [(sender, go) for sender, go in held if sender is not process]
@@ -307,7 +314,7 @@ class MemoryNetwork:
 
 
 class MemoryTransport:
-    """The network as one process sees it."""
+    """The simulated network from the view of one process: it can listen and connect."""
 
     def __init__(self, network: MemoryNetwork) -> None:
         self._network = network

@@ -1,8 +1,8 @@
 """A client of the simulator's ZooKeeper (implements ZkClient).
 
-Faults are calls: `cut` and `mend` its link, `pause` and `resume` its process. Callbacks run in the
-context in which the client was started. So a paused or killed process sends no heartbeats, and its
-session expires by itself.
+Tests cause faults with method calls: `cut` and `mend` affect the client's link, `pause` and
+`resume` its process. Callbacks run in the context in which the client was started. So a paused or
+killed process sends no heartbeats, and its session expires without further code.
 """
 
 import asyncio
@@ -71,7 +71,7 @@ _FLAGS: Final = {
 
 
 class _Pending:
-    """A request that waits for its answer."""
+    """A request whose answer has not come yet."""
 
     __slots__ = ("future", "path", "request", "xid")
 
@@ -85,8 +85,9 @@ class _Pending:
 
 
 class MemoryZkClient:
-    """A session with a MemoryZooKeeper. It behaves as kazoo's does: heartbeats, time-outs,
-    reconnects, watches that are set again, new sessions.
+    """A session with a MemoryZooKeeper. It behaves like a session of kazoo: it has heartbeats and
+    time-outs, reconnects, sets its watches again, and opens a new session when the old one has
+    expired.
     """
 
     def __init__(self, zookeeper: MemoryZooKeeper, session_timeout_ms: int, name: str) -> None:
@@ -105,7 +106,7 @@ class MemoryZkClient:
         self._last_heard_ms = 0
         self._pending: deque[_Pending] = deque()
         self._watches: tuple[dict[str, None], dict[str, None], dict[str, None]] = ({}, {}, {})
-        """The data, exist and child watches. They are set again after a reconnect."""
+        """The paths of the data, exist and child watches. They are set again after a reconnect."""
         self._timer: asyncio.TimerHandle | None = None
         self._on_watch: Callable[[WatchedEvent], None] | None = None
         self._on_session: Callable[[SessionState], None] | None = None
@@ -210,8 +211,8 @@ class MemoryZkClient:
         self._tell(SessionState.CLOSED)
 
     def cut(self) -> None:
-        """Let nothing pass between this client and the server until `mend`. What is sent waits, as
-        in TCP.
+        """Cut the link between this client and the server. No data passes until `mend`. Sent data
+        waits, as in TCP.
         """
         if not self._is_cut:
             self._is_cut = True
@@ -227,8 +228,8 @@ class MemoryZkClient:
                 self._connection.down.release()
 
     def pause(self) -> None:
-        """Stop this client's process: it sends no heartbeats and receives nothing. Pausing a
-        process of the simulator has the same effect.
+        """Pause this client: it sends no heartbeats and receives nothing. Pausing the client's
+        simulated process has the same effect.
         """
         if not self._is_paused:
             self._is_paused = True
@@ -245,7 +246,9 @@ class MemoryZkClient:
                 self._connection.down.release()
 
     def receive(self, connection: MemoryConnection, effect: Effect) -> None:
-        """Take an effect of the server. The connection calls this in the client's context."""
+        """Handle an effect that the server has sent. The connection calls this in the client's
+        context.
+        """
         if connection is not self._connection:
             return
         self._last_heard_ms = self._zookeeper.time.hi_res_clock_ms()
@@ -264,8 +267,8 @@ class MemoryZkClient:
                 pass
 
     def _connect(self) -> None:
-        """Open a connection and ask for the previous session, or for a new one. If the server is
-        down, try again later.
+        """Open a connection and request the previous session, or a new one. If the server is down,
+        try again later.
         """
         if self._closed:
             return
@@ -390,8 +393,8 @@ class MemoryZkClient:
         self._later(self._timeout_ms / 3, self._heartbeat)
 
     def _heartbeat(self) -> None:
-        """Send a ping every third of the time-out. After two thirds of silence the connection is
-        dead.
+        """Send a ping after each third of the session time-out. If nothing has come from the server
+        for two thirds of the time-out, close the connection.
         """
         if self._is_paused:
             self._heartbeat_later()
@@ -412,7 +415,9 @@ class MemoryZkClient:
 
 
 def _ignore(future: "asyncio.Future[Response | None]") -> None:
-    """Drop the result of a ping. If it was lost, the end of the connection is noticed anyway."""
+    """Ignore the result of a ping. If the ping was lost, the client notices the end of the
+    connection in another way.
+    """
     if not future.cancelled():
         future.exception()
 

@@ -1,10 +1,12 @@
-"""ZooKeeper for the simulator: the embedded server's core in memory.
+"""The simulator's ZooKeeper: the core of the embedded server, without sockets.
 
-In `kafka_edu.zk.embedded` the same core serves real sockets. Here its effects travel as objects, in
-order in each direction, with a latency that is handed in. Faults are calls: `expire` a session,
-`go_down` and `come_back`. MemoryZkClient has the faults of a link or a client.
+`kafka_edu.zk.embedded` runs the same core with real sockets. This module passes the core's effects
+on as objects, in order in each direction, with a given latency. Tests cause faults with method
+calls: `expire` a session, `go_down` and `come_back`. Faults of a link or a client are in
+MemoryZkClient.
 
-Callbacks run in the context in which the server was started. So they belong to its process.
+Callbacks run in the context in which the server was started. So they belong to the server's
+simulated process.
 """
 
 import asyncio
@@ -25,13 +27,13 @@ Sent = ConnectRequest | tuple[int, Request]
 
 
 def no_latency() -> float:
-    """Deliver in the loop's next round."""
+    """Return 0, so that messages are delivered in the loop's next turn."""
     return 0.0
 
 
 class _Pipe(Generic[Item]):
-    """One direction of a connection. It keeps the order, delays what it carries, and can hold it
-    back.
+    """One direction of a connection. It keeps the order of the items, delays each of them, and can
+    hold them back.
     """
 
     def __init__(
@@ -72,14 +74,14 @@ class _Pipe(Generic[Item]):
                 self.send(item)
 
     def close(self) -> None:
-        """Drop what has not arrived."""
+        """Drop all items that have not arrived."""
         self._closed = True
         self._on_the_way.clear()
         self._held.clear()
 
     def _arrive(self) -> None:
-        """Deliver the oldest item. Timers that are set for the same instant may run in any
-        order.
+        """Deliver the oldest item. This keeps the order, although timers for the same time may run
+        in any order.
         """
         if self._on_the_way:
             if self._holds:
@@ -89,8 +91,8 @@ class _Pipe(Generic[Item]):
 
 
 class MemoryZooKeeper:
-    """One ZooKeeper server in memory. Make it, then `start` it on the running loop.
-    `MemoryZkClient`s connect to it.
+    """One ZooKeeper server in memory. Create it, then call `start` on the running loop. Clients of
+    the class MemoryZkClient connect to it.
     """
 
     def __init__(
@@ -120,28 +122,28 @@ class MemoryZooKeeper:
 
     @property
     def loop(self) -> asyncio.AbstractEventLoop:
-        """The loop on which the server was started. A script may inject faults from outside this
-        loop.
+        """The loop on which the server was started. A script can use it to cause faults from
+        outside the loop.
         """
         if self._loop is None:
             raise RuntimeError("start the MemoryZooKeeper on a running loop first")
         return self._loop
 
     def start(self) -> None:
-        """Serve, and expire sessions from now on. The caller's context becomes the server's
-        process.
+        """Start to serve clients and to expire sessions. The server belongs to the simulated
+        process of the caller.
         """
         self._loop = asyncio.get_running_loop()
         self.context = contextvars.copy_context()
         self.come_back()
 
     def stop(self) -> None:
-        """Go down as in `go_down`, and leave nothing on the loop."""
+        """Stop the server as `go_down` does, and remove its timers from the loop."""
         self.go_down()
 
     def come_back(self) -> None:
-        """Start again after `go_down`, with the same tree and sessions. Each session has its whole
-        time-out again.
+        """Start again after `go_down`, with the same tree and the same sessions. The time-out of
+        each session begins again.
         """
         if not self.is_up:
             self.is_up = True
@@ -149,7 +151,7 @@ class MemoryZooKeeper:
             self._tick_later()
 
     def go_down(self) -> None:
-        """Stop the server's process: all connections break, and no session expires."""
+        """Stop the server: all connections break. No session expires while it is down."""
         self.is_up = False
         if self._ticker is not None:
             self._ticker.cancel()
@@ -158,7 +160,7 @@ class MemoryZooKeeper:
             connection.broken()
 
     def expire(self, session_id: int) -> None:
-        """Expire a session now, whatever its client does."""
+        """Expire a session now, independent of its client's heartbeats."""
         self._perform(
             self.server.expire_session(
                 session_id, self.time.hi_res_clock_ms(), self.time.milliseconds()
@@ -166,8 +168,8 @@ class MemoryZooKeeper:
         )
 
     def accept(self, connection: "MemoryConnection", peer: str) -> int:
-        """Accept a client and return the connection's number. Raises ZkError(CONNECTION_LOSS) when
-        the server is down.
+        """Accept a connection from a client. Return the connection's number. Raises
+        ZkError(CONNECTION_LOSS) if the server is down.
         """
         if not self.is_up:
             raise ZkError(ZkErrorCode.CONNECTION_LOSS)
@@ -176,7 +178,7 @@ class MemoryZooKeeper:
         return cnxn_id
 
     def lost(self, cnxn_id: int) -> None:
-        """Forget a connection whose client is gone."""
+        """Remove a connection whose client has gone."""
         self._connections.pop(cnxn_id, None)
         self.server.lose_cnxn(cnxn_id, "connection lost")
 
@@ -207,21 +209,21 @@ class MemoryZooKeeper:
 
 
 class ConnectionOwner(Protocol):
-    """The other end of a connection: MemoryZkClient."""
+    """What a connection needs from its client. MemoryZkClient implements it."""
 
     @property
     def name(self) -> str: ...
 
     @property
     def context(self) -> contextvars.Context:
-        """The context of the owner's process, in which it is called back."""
+        """The context of the client's process. Calls to the client run in this context."""
         ...
 
     def receive(self, connection: "MemoryConnection", effect: Effect) -> None: ...
 
 
 class MemoryConnection:
-    """One connection between a client and the server: a pipe in each direction."""
+    """One connection between a client and the server. It has a pipe for each direction."""
 
     def __init__(self, zookeeper: MemoryZooKeeper, client: ConnectionOwner) -> None:
         self._zookeeper = zookeeper
@@ -241,8 +243,8 @@ class MemoryConnection:
         self._client.receive(self, effect)
 
     def broken(self) -> None:
-        """Note that the server's end is gone. The client reads what was sent before, then the end
-        of the stream.
+        """Note that the server has closed the connection. The client first reads what was sent
+        before, then the end of the stream.
         """
         self.down.send(CloseCnxn(self.cnxn_id, "the server is gone"))
 

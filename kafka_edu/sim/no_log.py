@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def no_log() -> Iterator[None]:
-    """Write no log line to the terminal while the block runs."""
+    """Keep all log lines off the terminal while the block runs."""
     logger = logging.getLogger("kafka_edu")
     handler = logging.NullHandler()
     logger.addHandler(handler)

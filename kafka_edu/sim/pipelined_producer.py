@@ -1,18 +1,18 @@
 """An idempotent producer for the search by seeds (Kafka: Sender.java, TransactionManager.java).
 
-It sends batches of numbered records with acks=all, up to five requests in flight on a connection.
-Each batch has the producer's id and epoch and the sequence number of its first record. A batch that
-failed is sent again with the same sequence number, so the broker can refuse what comes twice or too
-early. The answers mean, as for Kafka's producer:
+It sends batches of numbered records with acks=all. A connection has up to five requests in flight.
+Each batch has the producer's id and epoch and the sequence number of its first record. A failed
+batch is sent again with the same sequence number. So the broker can refuse a batch that comes twice
+or too early. The answers have the same meaning as for Kafka's producer:
 
     no error                          acknowledged
-    DUPLICATE_SEQUENCE_NUMBER         acknowledged: the broker wrote the batch long ago
-    OUT_OF_ORDER_SEQUENCE_NUMBER      an earlier batch has failed: send that one first, then this
-    any other retriable error         ask for the leader, then send again
-    connection closed, no answer      the same
-    a final error                     the run fails
+    DUPLICATE_SEQUENCE_NUMBER         acknowledged: the broker has written the batch before
+    OUT_OF_ORDER_SEQUENCE_NUMBER      an earlier batch has failed: send that batch again first
+    any other retriable error         look up the leader, then send again
+    connection closed, no answer      look up the leader, then send again
+    an error without retry            the simulation run fails
 
-While a batch waits to be sent again, no batch behind it is sent. So retries go out one at a time.
+While a batch waits to be sent again, no later batch is sent. So retries are sent one at a time.
 
 Two rules are stricter than Kafka's producer, because its own rules leave gaps:
 
@@ -44,18 +44,23 @@ from kafka_edu.record.record_batch import NO_PRODUCER_ID, build_batch, increment
 from kafka_edu.sim.timed_connections import GIVE_UP_MS, RETRY_MS, Gone, TimedConnections
 
 MAX_IN_FLIGHT: Final = 5
-"""Requests on one connection, and batches of one partition without acknowledgement."""
+"""The limit for requests in flight on one connection, and for unacknowledged batches of one
+partition.
+"""
 LINGER_MS: Final = 20
-"""How often the producer looks for something to send while records wait."""
+"""How often the producer checks for records to send while records wait, in ms."""
 BATCH_EVERY_MS: Final = 120
 BURST_RECORDS: Final = 64
 MAX_BATCH_RECORDS: Final = 3
-#: The sequence number of a partition's first record. The second one wraps to 0 during the run.
+#: The possible sequence numbers of a partition's first record. The last one exceeds 2³¹ - 1 during
+#: the run, and then continues at 0.
 FIRST_SEQUENCES: Final = (0, 0, 0, 2**31 - 30)
 
 
 class _Batch:
-    """Records with a sequence number. Its bytes stay the same in every attempt."""
+    """Some records and the sequence number of the first one. The bytes are the same in every
+    attempt.
+    """
 
     __slots__ = ("data", "in_flight", "numbers", "sequence")
 
@@ -67,24 +72,24 @@ class _Batch:
 
 
 class _PartitionQueue:
-    """The records of one partition that are not acknowledged, in order."""
+    """The records of one partition that are not yet acknowledged, in order."""
 
     def __init__(self, first_sequence: int) -> None:
         self.waiting: deque[int] = deque()
-        """Records without a batch."""
+        """The numbers of the records that are in no batch yet."""
         self.unacknowledged: deque[_Batch] = deque()
-        """Batches with a sequence number: in flight, or waiting to be sent again."""
+        """The batches that are in flight or wait to be sent again."""
         self.next_sequence = first_sequence
         self.any_acknowledged = False
         self.out_of_order = 0
-        """How often in a row the broker refused the oldest batch as out of order."""
+        """How many times in a row the broker has refused the oldest batch as out of order."""
 
     @property
     def is_empty(self) -> bool:
         return not self.waiting and not self.unacknowledged
 
     def batch_to_retry(self) -> _Batch | None:
-        """Return the oldest batch if it must be sent again."""
+        """Return the oldest batch if it must be sent again, otherwise None."""
         first = self.unacknowledged[0] if self.unacknowledged else None
         return first if first is not None and not first.in_flight else None
 
@@ -99,7 +104,7 @@ class _PartitionQueue:
 
 
 class PipelinedProducer:
-    """Sends numbered records until it is stopped and all of them are acknowledged."""
+    """Sends numbered records until it is stopped and all records are acknowledged."""
 
     def __init__(
         self,
@@ -110,22 +115,26 @@ class PipelinedProducer:
         self.connections = connections
         self.stopping = False
         self.timeout_ms: int = chance.choice((1_500, 5_000, 30_000))
-        """The time-out in each request: how long the leader waits for the followers."""
+        """The time-out in each request: how long the leader waits for the followers, in ms."""
         self.request_timeout_ms: int = chance.choice(
             (self.timeout_ms + 2_000, self.timeout_ms + 15_000, GIVE_UP_MS)
         )
-        """After this time the producer closes the connection (request.timeout.ms)."""
+        """After this time without an answer, in ms, the producer closes the connection
+        (request.timeout.ms).
+        """
         self.sent: dict[TopicPartition, list[int]] = {tp: [] for tp in partitions}
-        """The records of each partition, in the order in which they were handed in."""
+        """The numbers of all records of each partition, in the order in which the producer created
+        them.
+        """
         self.acked: dict[int, TopicPartition] = {}
         self.refused: list[str] = []
-        """Final errors, in words."""
+        """The errors after which a batch is not sent again, in words."""
         self.timed_out: list[float] = []
-        """When a broker answered that the followers had not fetched a batch within the time-out of
-        the request.
+        """The times at which a broker answered that followers had not fetched a batch within the
+        request's time-out.
         """
         self.burst = False
-        """Set by the script: hand in many records at once."""
+        """Set to True by the script when the producer must create many records at once."""
         self._chance = chance
         first_sequence = chance.choice(FIRST_SEQUENCES)
         self._queues = {tp: _PartitionQueue(first_sequence) for tp in partitions}
@@ -136,7 +145,7 @@ class PipelinedProducer:
 
     @property
     def unfinished(self) -> str:
-        """Describe the partitions with records that are not acknowledged."""
+        """Return a text about the partitions that have unacknowledged records."""
         return ", ".join(
             f"{tp}: {len(queue.waiting)} records without a batch,"
             f" {len(queue.unacknowledged)} batches without acknowledgement, the oldest"
@@ -178,7 +187,7 @@ class PipelinedProducer:
             await self.connections.refresh(topics, self._chance)
 
     async def _init_producer_id(self) -> None:
-        """Ask any broker for a producer id. Raises Gone."""
+        """Get a producer id from any broker. Raises Gone if no broker gives one."""
         broker = self._chance.choice(list(self.connections.observed.cluster.brokers))
         request = InitProducerIdRequest(transactional_id=None, transaction_timeout_ms=10_000)
         probe = Probe("InitProducerId", request, 1, CLIENT_TIMEOUT_MS)
@@ -188,7 +197,7 @@ class PipelinedProducer:
         self._producer_id, self._epoch = answer.producer_id, answer.producer_epoch
 
     async def _send(self) -> None:
-        """Send as much as the limits allow. Raises Gone."""
+        """Send as many batches as the limits allow. Raises Gone if there is no connection."""
         for tp, queue in self._queues.items():
             while queue.batch_to_retry() is not None or queue.may_begin_batch:
                 leader = self.connections.leaders.get(tp, -1)
@@ -211,7 +220,7 @@ class PipelinedProducer:
                 task.add_done_callback(self._tasks.discard)
 
     def _new_batch(self, queue: _PartitionQueue) -> _Batch:
-        """Take records from the queue and give them the next sequence numbers."""
+        """Take records from the queue and put them into a batch with the next sequence numbers."""
         count = min(len(queue.waiting), self._chance.randint(1, MAX_BATCH_RECORDS))
         numbers = tuple(queue.waiting.popleft() for _ in range(count))
         now_ms = self.connections.observed.cluster.time.milliseconds()
@@ -263,11 +272,12 @@ class PipelinedProducer:
             self._failed(tp, batch, error, leader)
 
     def _failed(self, tp: TopicPartition, batch: _Batch, error: Errors, leader: int) -> None:
-        """Note an error. The batch stays in its queue, to be sent again."""
+        """Note the error of a batch. The batch stays in its queue and is sent again."""
         queue = self._queues[tp]
         now_ms = self.connections.observed.now_ms()
         if error is Errors.OUT_OF_ORDER_SEQUENCE_NUMBER:
-            # A deposed leader that does not know it yet also gives this answer to the oldest batch.
+            # A leader that has been replaced but does not know it yet may also refuse the oldest
+            # batch in this way.
             queue.out_of_order += batch is queue.unacknowledged[0]
         elif not error.retriable:
             self.refused.append(

@@ -1,18 +1,18 @@
-"""The search by seeds: one number gives a cluster, its clients and a minute of faults.
+"""The search by seeds: each seed determines a cluster, its clients, and a minute of faults.
 
-Each run is checked by these questions:
+The search plays one run for each seed, and checks it with these questions:
 
     Was every request answered, or its connection closed, within its time-out + 1 s?
     Was every waiting operation woken as soon as it could be completed?
     Did responses come in order, and were only produce requests in progress together?
     Was every record acknowledged and read once, in the order of its producer?
 
-The first three are asked ten times a second, the last at the end.
+The first three questions are checked ten times a second, the last one at the end of the run.
 
-The faults are those of a machine on which requests once seemed to go unanswered: a slow disk under
-logs, checkpoints and ZooKeeper, a broker paused past its session, kill -9 and restart, trace
-subscribers that change their level, deep pipelines. The same seed gives the same run, byte for
-byte.
+The faults are those of a machine on which requests once seemed to get no answer. There are slow
+disks under logs, checkpoints and ZooKeeper, and pauses of a broker that are longer than its session
+time-out. Brokers are killed with kill -9 and restarted. Trace subscribers change their level, and
+clients send many requests without waiting. The same seed gives the same run, byte for byte.
 """
 
 import gc
@@ -48,21 +48,25 @@ from kafka_edu.trace.socket_sink import EventServer
 BROKERS: Final = (1, 2, 3)
 TOPIC_PARTITIONS: Final = 6
 OFFSETS_PARTITIONS: Final = 50
-"""With the six partitions of the topic that makes 56 partitions."""
+"""The number of partitions of __consumer_offsets. Together with the six partitions of the topic
+these are 56 partitions.
+"""
 PIPELINED_REQUESTS: Final = (1, 4, 64, 64)
-"""Each seed draws one of these as edu.max.pipelined.requests."""
+"""The possible values of edu.max.pipelined.requests. Each seed selects one of them at random."""
 FAULTS_MS: Final = 60_000
 HEALED_MS: Final = 45_000
-"""The time after the last fault. It is longer than the longest time-out, so whatever still waits
-then is stuck.
+"""The time after the last fault, in ms. It is longer than the longest time-out. So a request that
+still waits at the end will never be answered.
 """
 LONGER_THAN_ANY_FAULT_MS: Final = 30_000
-"""A follower that does not fetch leaves the ISR after 1.5 times replica.lag.time.max.ms, which is
-10 s here. So no batch waits longer than this.
+"""No batch should wait longer than this, in ms. A follower that does not fetch leaves the ISR after
+1.5 times replica.lag.time.max.ms, which is 10 s in these runs.
 """
 LOOK_EVERY_MS: Final = 100
 WOKEN_WITHIN_LOOKS: Final = 5
-"""An operation that could have been completed at so many looks in a row was not woken."""
+"""If an operation could be completed in this many checks in a row and still waits, nothing has
+woken it.
+"""
 PROPERTIES: Final = {
     "offsets.topic.num.partitions": str(OFFSETS_PARTITIONS),
     "offsets.topic.replication.factor": "3",
@@ -74,11 +78,11 @@ PROPERTIES: Final = {
 
 
 class SeedResult(NamedTuple):
-    """The result of one seed."""
+    """The result of the run of one seed."""
 
     seed: int
     failures: tuple[str, ...]
-    """Empty when all checks passed."""
+    """The failed checks, in words. Empty if all checks passed."""
     requests: int
     answered: int
     closed: int
@@ -86,7 +90,7 @@ class SeedResult(NamedTuple):
     longest_wait_ms: int
     virtual_s: float
     acts: tuple[str, ...]
-    """The acts and faults with their times, in words."""
+    """The faults and other actions of the run, with their times, in words."""
 
     @property
     def holds(self) -> bool:
@@ -94,7 +98,7 @@ class SeedResult(NamedTuple):
 
 
 class SeedRun:
-    """The cluster, clients and faults of one seed. `run` plays all of it."""
+    """The run of one seed, with its cluster, its clients and its faults. `run` plays it."""
 
     def __init__(self, seed: int, faults_ms: int = FAULTS_MS) -> None:
         self.seed = seed
@@ -114,13 +118,13 @@ class SeedRun:
         self._acts: list[str] = [f"edu.max.pipelined.requests={self._pipelined}"]
         self._counts: Counter[str] = Counter()
         self._completable: dict[tuple[int, int, int], int] = {}
-        """(broker, its incarnation, the operation's number) → at how many looks in a row it could
-        have been completed.
+        """The number of checks in a row in which a waiting operation could be completed. The key is
+        the broker, the number of its start, and the operation's number.
         """
         self._dashboards: list[TraceDashboard] = []
 
     def run(self) -> SeedResult:
-        """Play the seed to its end."""
+        """Play the run to its end, and return its result."""
         cluster = self.cluster
         with _coroutines_of_dead_processes():
             try:
@@ -216,8 +220,8 @@ class SeedRun:
             self._failures.append("nothing was acked, or nothing committed: the run shows nothing")
 
     def _compare_records(self) -> None:
-        """Check that each acknowledged record was read, none was read twice, and each partition
-        kept the order of its producer.
+        """Check that each acknowledged record was read, that no record was read twice, and that the
+        records of each partition have the producer's order.
         """
         for tp, sent in self._producer.sent.items():
             read = self._reader.read[tp]
@@ -264,8 +268,8 @@ class SeedRun:
         self._start(broker)
 
     def _start(self, broker: int) -> None:
-        # Until it has started, a broker accepts connections but answers nobody, as Kafka does: it
-        # waits for its old session to expire.
+        # A broker that is starting accepts connections but does not answer, as in Kafka, because it
+        # waits until its old session has expired.
         disk = self.cluster.brokers[broker].disk
         disk.worker_ms = disk.stall_ms = QUICK
         self._pauses.paused(broker, self._now_ms())
@@ -309,7 +313,7 @@ class SeedRun:
         self.cluster.zookeeper_latency_ms = ZOOKEEPER_LATENCY_MS
 
     def _pass(self, ms: float) -> None:
-        """Let time pass, and check ten times a second."""
+        """Let virtual time pass, and make the checks ten times a second."""
         left_ms = round(ms)
         while left_ms > 0:
             self.cluster.advance(min(left_ms, LOOK_EVERY_MS))
@@ -319,8 +323,8 @@ class SeedRun:
             self._look_at_pipelines()
 
     def _look_for_lost_wake_ups(self) -> None:
-        """Find a produce request that is done by its partition's state, but has waited for half a
-        second since. Nobody woke it.
+        """Find produce requests that could be answered from their partitions' state, but have not
+        been answered for half a second. Their wake-up was lost.
         """
         still: dict[tuple[int, int, int], int] = {}
         for broker in self.cluster.brokers.values():
@@ -339,8 +343,9 @@ class SeedRun:
         self._completable = still
 
     def _look_at_pipelines(self) -> None:
-        """Check that a connection's requests are in progress together only if they are acknowledged
-        produces, and at most `edu.max.pipelined.requests` of them.
+        """Check the requests that are in progress together on one connection. All of them must be
+        Produce requests with acknowledgement, and there may be at most
+        `edu.max.pipelined.requests`.
         """
         for broker in self.cluster.brokers.values():
             for channel in broker.server.channels if broker.server is not None else ():
@@ -368,8 +373,8 @@ class SeedRun:
             )
 
     def _attach_dashboards(self, broker_id: int) -> None:
-        """Attach three subscribers to this broker. One of them changes between the levels hops and
-        state.
+        """Attach three subscribers to this broker's events. One of them changes its level between
+        hops and state.
         """
         broker = self.cluster.brokers[broker_id]
         assert broker.tracer is not None
@@ -388,7 +393,9 @@ class SeedRun:
             self._dashboards.append(dashboard)
 
     def _on_stall(self, broker: int, ms: float) -> None:
-        """Count a stall as a pause: a broker cannot answer while the kernel has stopped it."""
+        """Count a stall of the disk as a pause, because a broker cannot answer while its write
+        waits in the kernel.
+        """
         now_ms = self._now_ms()
         self._pauses.paused(broker, now_ms)
         self._pauses.resumed(broker, now_ms + ms)
@@ -404,15 +411,15 @@ class SeedRun:
 
 
 class _Nothing(list[Envelope]):
-    """Drops events that nobody reads later. A seed emits a million of them."""
+    """Drops events that nobody reads. One seed emits a million of them."""
 
     def append(self, _: Envelope) -> None: ...
 
 
 @contextmanager
 def _coroutines_of_dead_processes() -> Iterator[None]:
-    """Hide Python's warning about coroutines that never began. A killed broker leaves some, and
-    they show nothing about the broker.
+    """Hide Python's warning about coroutines that were never awaited. A killed broker leaves some
+    of them, and they are no fault of the broker.
     """
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "coroutine .* was never awaited")
@@ -421,5 +428,5 @@ def _coroutines_of_dead_processes() -> Iterator[None]:
 
 
 def play(seed: int, faults_ms: int = FAULTS_MS) -> SeedResult:
-    """Run one seed. It takes a few seconds of one core."""
+    """Play the run of one seed and return its result. It takes a few seconds on one core."""
     return SeedRun(seed, faults_ms).run()

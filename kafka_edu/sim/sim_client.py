@@ -1,8 +1,8 @@
-"""A client for scripts, which shows each request it sends and its result. It runs as a process of
-its own in the simulation.
+"""A client for scripts of the simulator. It prints each request and its result. The client runs as
+a simulated process of its own.
 
-It finds the leader by Metadata from any broker that answers, as every client does. Each step is
-visible: there is no buffer and no hidden retry.
+Like every Kafka client, it finds a partition's leader with a Metadata request to any broker that
+answers. It has no buffer and makes no hidden retries, so each step is visible.
 """
 
 import asyncio
@@ -46,7 +46,7 @@ PRODUCE_TIMEOUT_MS = 30_000
 
 
 class Acked(NamedTuple):
-    """The answer of a broker to a produce request."""
+    """A broker's answer to a Produce request."""
 
     value: str
     error: Errors
@@ -54,7 +54,7 @@ class Acked(NamedTuple):
 
 
 class Answer:
-    """The result of one produce request, for a script that continues meanwhile."""
+    """The result of one Produce request. It may come later, while the script continues."""
 
     def __init__(self, value: str) -> None:
         self.value = value
@@ -63,7 +63,7 @@ class Answer:
 
 
 class SimClient:
-    """One client process."""
+    """One simulated client process."""
 
     def __init__(self, cluster: SimCluster, name: str = "client") -> None:
         self._cluster = cluster
@@ -74,8 +74,8 @@ class SimClient:
         }
 
     def _version(self, broker_id: int, key: ApiKey, newest: int) -> int:
-        """Return the version to speak with that broker: `newest`, or the newest of its API
-        level.
+        """Return the version to use for requests to that broker: `newest`, or the newest version
+        that the broker's API level has.
         """
         return min(newest, self._served[broker_id][key][1])
 
@@ -85,8 +85,8 @@ class SimClient:
         return client
 
     async def metadata(self, topic: str) -> MetadataResponse:
-        """Return the metadata from the first broker that answers. Raises ConnectionError when none
-        does.
+        """Return the metadata from the first broker that answers. Raises ConnectionError if no
+        broker answers.
         """
         for broker_id in self._cluster.brokers:
             try:
@@ -107,7 +107,7 @@ class SimClient:
         raise ConnectionError("no broker answers")
 
     async def leader_of(self, tp: TopicPartition) -> int:
-        """Return the leader's broker id, or -1."""
+        """Return the broker id of the partition's leader, or -1 if there is none."""
         for topic in (await self.metadata(tp.topic)).topics:
             for partition in topic.partitions:
                 if partition.partition_index == tp.partition:
@@ -115,7 +115,9 @@ class SimClient:
         return -1
 
     async def create_topic(self, topic: str, partitions: int, rf: int) -> Errors:
-        """Ask the controller to create a topic. The controller chooses the replicas."""
+        """Request a new topic from the controller, which chooses the replicas. Return the error
+        code.
+        """
         controller = (await self.metadata(topic)).controller_id
         client = await self._connect(controller)
         try:
@@ -142,7 +144,9 @@ class SimClient:
             client.close()
 
     async def delete_topic(self, topic: str) -> Errors:
-        """Ask the controller to delete a topic. Return when it is gone, as that broker knows it."""
+        """Request the deletion of a topic from the controller. Return the error code when the
+        controller's metadata no longer has the topic.
+        """
         controller = (await self.metadata(topic)).controller_id
         client = await self._connect(controller)
         try:
@@ -179,7 +183,9 @@ class SimClient:
     def produce(
         self, tp: TopicPartition, value: str, acks: int, timeout_ms: int = PRODUCE_TIMEOUT_MS
     ) -> Answer:
-        """Send one record to the leader. The script continues, and looks at the answer later."""
+        """Send one record to the leader. The script continues at once, and can look at the result
+        later.
+        """
         answer = Answer(value)
 
         async def body() -> None:

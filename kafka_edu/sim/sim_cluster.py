@@ -1,14 +1,14 @@
 """A whole cluster in one process, in virtual time (spec M6).
 
-It runs the broker's own classes, and hands in clock, wires, disk and ZooKeeper.
+It runs the broker's own classes with a simulated clock, network, disk and ZooKeeper.
 
     cluster = SimCluster(seed=7, broker_ids=(1, 2, 3))
     cluster.start_all()
     cluster.advance(15_000)
     cluster.kill(1)
 
-Everything that happens follows from the seed and the calls. The same seed and calls give the same
-events, byte for byte (`events_bytes`).
+The seed and the calls determine everything that happens. The same seed and the same calls give the
+same events, byte for byte (`events_bytes`).
 """
 
 import contextvars
@@ -62,13 +62,13 @@ class _Everything:
 
 
 class SimBroker:
-    """One broker. Its disk outlives its processes."""
+    """One simulated broker. Its disk stays when its process ends."""
 
     def __init__(self, broker_id: int, file_system: MemoryFileSystem, disk: SlowDisk) -> None:
         self.id = broker_id
         self.file_system = file_system
         self.disk = disk
-        """How long that disk takes."""
+        """Simulates how long the operations of the broker's disk take."""
         self.incarnation = 0
         self.process = SimProcess(f"broker-{broker_id}")
         self.server: KafkaServer | None = None
@@ -77,15 +77,15 @@ class SimBroker:
 
     @property
     def running(self) -> KafkaServer:
-        """The server. Raises RuntimeError when the broker is not up."""
+        """The broker's KafkaServer. Raises RuntimeError if the broker is not up."""
         if self.server is None:
             raise RuntimeError(f"broker {self.id} is not up")
         return self.server
 
 
 class SimCluster:
-    """Brokers, ZooKeeper, network and clock, all from one seed. Owned by the script that
-    drives it.
+    """Brokers, ZooKeeper, network and clock, all from one seed. A script controls it with method
+    calls.
     """
 
     def __init__(
@@ -97,8 +97,8 @@ class SimCluster:
         broker_properties: Mapping[int, Mapping[str, str]] | None = None,
         zookeeper_tick_ms: int = 2_000,
     ) -> None:
-        """Build the cluster. Every broker has `properties`. Single brokers have `broker_properties`
-        in addition. `zookeeper_tick_ms` is ZooKeeper's tickTime.
+        """Build the cluster. Every broker has the settings in `properties`. `broker_properties`
+        holds additional settings by broker id. `zookeeper_tick_ms` is ZooKeeper's tickTime.
         """
         self.seed = seed
         self.loop = SimLoop()
@@ -111,14 +111,16 @@ class SimCluster:
         }
         self._zk_process = SimProcess("zookeeper")
         self.supervisor = Tracer(SUPERVISOR, self.time)
-        """Emits what the script does to processes, as the supervisor of a real cluster does."""
+        """Emits an event for each process that the script starts or ends, as the supervisor of a
+        real cluster does.
+        """
         self.supervisor.add_sink(self.sink)
         zk_random = self._random("zookeeper")
         zk_tracer = Tracer(ZOOKEEPER, self.time)
         zk_tracer.add_sink(self.sink)
         self.zookeeper_latency_ms = ZOOKEEPER_LATENCY_MS
-        """The shortest and longest time that a message to or from ZooKeeper takes. A slow disk
-        under ZooKeeper's log makes it longer.
+        """The shortest and the longest time that a message to or from ZooKeeper takes, in ms. With
+        a slow disk under ZooKeeper's log both are longer.
         """
         self.zookeeper = MemoryZooKeeper(
             self.time,
@@ -128,7 +130,9 @@ class SimCluster:
         )
         self.loop.run_in(self._zk_process, self.zookeeper.start)
         self.on_stall: Callable[[int, float], None] = lambda broker_id, ms: None
-        """Called each time that a slow disk holds a broker."""
+        """A callback for each write on a slow disk that delays a broker, with the broker's id and
+        the delay in ms.
+        """
         self._stops = dict.fromkeys(broker_ids, 0)
         self.brokers = {broker_id: self._broker(broker_id) for broker_id in broker_ids}
         self.advance(0)
@@ -143,8 +147,8 @@ class SimCluster:
         return SimBroker(broker_id, file_system, disk)
 
     def _stall(self, broker_id: int, ms: float) -> None:
-        """Let the kernel hold the broker in a write. The broker finishes its current callback;
-        everything else waits.
+        """Stop the broker for `ms`, as if the kernel delayed one of its writes. The broker finishes
+        its current callback. All its other callbacks wait.
         """
         process = self.brokers[broker_id].process
         if not process.alive:
@@ -160,7 +164,9 @@ class SimCluster:
         self.loop.pause(self.brokers[broker_id].process)
 
     def _go_on(self, broker_id: int, process: SimProcess) -> None:
-        """End one reason for the broker to stand still. A paused broker may have another."""
+        """End one of the reasons why the broker stands still. If it is also paused, it still does
+        not run.
+        """
         if process is not self.brokers[broker_id].process:
             return  # It was killed meanwhile.
         self._stops[broker_id] -= 1
@@ -168,7 +174,7 @@ class SimCluster:
             self.loop.resume(process)
 
     def config(self, broker_id: int) -> KafkaConfig:
-        """Return the broker's configuration: Kafka's defaults, what the script set, and the
+        """Return the broker's configuration: Kafka's defaults, the settings of the script, and the
         listener.
         """
         given = {**self._properties, **self._broker_properties.get(broker_id, {})}
@@ -217,7 +223,9 @@ class SimCluster:
         self.run_as(broker.process, broker.server.startup(), START_LIMIT_MS)
 
     def start_all(self) -> None:
-        """Start every broker, one after the other, and let the cluster settle."""
+        """Start every broker, one after the other, and then let time pass until the cluster is
+        stable.
+        """
         for broker_id in self.brokers:
             self.start(broker_id)
         self.advance(1000)
@@ -225,7 +233,9 @@ class SimCluster:
     def run_as(
         self, process: SimProcess, coroutine: Awaitable[T], limit_ms: float = START_LIMIT_MS
     ) -> T:
-        """Run a coroutine as part of a process, to its end."""
+        """Run a coroutine to its end as part of the simulated process `process`. Return
+        its result.
+        """
 
         async def body() -> T:
             return await coroutine
@@ -233,7 +243,9 @@ class SimCluster:
         return self.loop.run_until_complete(self.loop.spawn(process, body()), limit_ms)
 
     def admin(self, process: SimProcess) -> KafkaZkClient:
-        """Return a started client of ZooKeeper, as an admin tool has one that runs in `process`."""
+        """Return a started ZooKeeper client that runs in `process`. Admin tools have such
+        a client.
+        """
         admin = KafkaZkClient(
             MemoryZkClient(self.zookeeper, ADMIN_SESSION_MS, "admin"),
             self.time,
@@ -244,8 +256,9 @@ class SimCluster:
         return admin
 
     def kill(self, broker_id: int) -> None:
-        """Kill a broker as kill -9 does. None of its code runs any more, and its connections are
-        reset. What it wrote to its files stays, because the page cache survives a process.
+        """Kill a broker, as with kill -9. None of its code runs any more, and its connections are
+        reset. The data that it has written to its files stays, because the page cache survives the
+        end of a process.
         """
         broker = self.brokers[broker_id]
         target = Source.of_broker(broker_id)
@@ -269,7 +282,7 @@ class SimCluster:
         broker.server = None
 
     def pause(self, broker_id: int) -> None:
-        """Pause a broker as SIGSTOP does. It stands still, and its connections stay open."""
+        """Pause a broker, as with SIGSTOP. None of its code runs, and its connections stay open."""
         self._stop(broker_id)
         self.supervisor(
             ProcessPaused(process=f"broker-{broker_id}", child=Source.of_broker(broker_id), pid=0)
@@ -282,22 +295,22 @@ class SimCluster:
         )
 
     def cut(self, a: int, b: int) -> None:
-        """Let nothing pass between two brokers until `mend`."""
+        """Cut the link between two brokers. No data passes until `mend`."""
         self.network.cut(self.brokers[a].process, self.brokers[b].process)
 
     def mend(self, a: int, b: int) -> None:
         self.network.mend(self.brokers[a].process, self.brokers[b].process)
 
     def stop(self, broker_id: int) -> None:
-        """Stop a broker as SIGTERM does: its own shutdown runs to its end."""
+        """Stop a broker, as with SIGTERM. Return when its controlled shutdown has ended."""
         broker = self.brokers[broker_id]
         self.run_as(broker.process, broker.running.shutdown("SIGTERM"), 600_000)
         self.loop.kill(broker.process)
         broker.server = None
 
     def advance(self, ms: float) -> None:
-        """Let virtual time pass. Raises AssertionError with the first exception that nobody caught,
-        if there is one.
+        """Let `ms` of virtual time pass. Raises AssertionError if a task has raised an exception
+        that no code caught. It shows the first one.
         """
         self.loop.advance(ms)
         if self.loop.errors:
@@ -307,15 +320,15 @@ class SimCluster:
             ) from first.get("exception")
 
     def facts(self, *kinds: type[Event]) -> list[Envelope]:
-        """Return all facts of these types so far."""
+        """Return all events of these types that were emitted as facts so far."""
         return [envelope for envelope in self.sink.events if isinstance(envelope.event, kinds)]
 
     def events_bytes(self) -> bytes:
-        """Return every event so far, in the format of a recording. Two runs of one seed are
-        compared by these bytes.
+        """Return every event so far, in the format of a recording. If two runs have the same seed,
+        these bytes must be equal.
         """
         return b"".join(map(encode, self.sink.events))
 
     def close(self) -> None:
-        """Drop everything that was still to happen."""
+        """End the simulation. Everything that was still to happen is dropped."""
         self.loop.close()

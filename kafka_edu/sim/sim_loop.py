@@ -1,13 +1,15 @@
 """An event loop with virtual time (spec M6; models: trio's MockClock, FoundationDB's simulator).
 
-When nothing is ready, the clock jumps to the next timer. So a simulated minute costs only what
-happens in it. Callbacks run in one order: ready ones in the order in which they became ready,
-timers by (time, order in which they were set). Nothing here asks the machine for the time, a thread
-or a random number, so the same start gives the same run.
+When no callback is ready, the clock jumps to the next timer. So the real time for a simulated
+minute depends only on the number of callbacks in it. The order of callbacks is fixed. Ready
+callbacks run in the order in which they became ready. Timers run by their time, and timers with the
+same time in the order in which they were set. The loop uses no clock, no thread and no random
+number of the machine, so the same start gives the same run.
 
-Every callback belongs to a `SimProcess`, found by a context variable that tasks inherit. So a
-process can be killed. Then no line of its code runs any more, not even a `finally`, as with kill
--9. A process can also be paused. What comes due meanwhile runs when it is resumed, as with SIGSTOP.
+Every callback belongs to a `SimProcess`. A context variable, which tasks inherit, holds this
+process. So a process can be killed. Then no line of its code runs any more, not even a `finally`,
+as with kill -9. A process can also be paused. Callbacks that become due during the pause run when
+it is resumed, as with SIGSTOP.
 """
 
 import asyncio
@@ -24,13 +26,15 @@ MAX_STEPS_AT_ONE_INSTANT: Final = 1_000_000
 
 
 class SimulationStalledError(Exception):
-    """Nothing is left that could ever happen, yet something is awaited. Or time does not move,
-    while callbacks go on for ever.
+    """The simulation cannot continue. Either code waits for something that can never happen, or
+    callbacks run again and again while the virtual time stands still.
     """
 
 
 class SimProcess:
-    """A part that can be killed and paused as a whole: a broker, ZooKeeper, a client."""
+    """A simulated process, which can be killed and paused as a whole. It is a broker, ZooKeeper or
+    a client.
+    """
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -42,7 +46,7 @@ class SimProcess:
         return f"<SimProcess {self.name}>"
 
 
-#: The world outside all processes: kernels, the network, the script of the simulation.
+#: The code outside all simulated processes: kernels, the network, the script of the simulation.
 WORLD: Final = SimProcess("world")
 _process: Final[contextvars.ContextVar[SimProcess]] = contextvars.ContextVar(
     "sim_process", default=WORLD
@@ -50,12 +54,12 @@ _process: Final[contextvars.ContextVar[SimProcess]] = contextvars.ContextVar(
 
 
 def current_process() -> SimProcess:
-    """Return the process whose code is running."""
+    """Return the simulated process whose code is running."""
     return _process.get()
 
 
 class SimHandle:
-    """A callback that is to run. `call_soon` and `call_at` return it."""
+    """A callback that will run later. `call_soon` and `call_at` return it."""
 
     __slots__ = ("_when_s", "args", "callback", "context", "is_cancelled", "process")
 
@@ -84,7 +88,8 @@ class SimHandle:
 
 
 class SimLoop(asyncio.BaseEventLoop):
-    """A loop on which asyncio's own Task, Future, Queue, Event, timeout and sleep run unchanged.
+    """An event loop with virtual time. asyncio's own Task, Future, Queue, Event, timeout and sleep
+    run on it unchanged.
 
     It has no sockets, threads or signals.
     """
@@ -98,13 +103,13 @@ class SimLoop(asyncio.BaseEventLoop):
         self._running = False
         self._closed = False
         self.errors: list[dict[str, Any]] = []
-        """Exceptions that nobody caught, as asyncio reports them. A simulation with any of these
+        """The exceptions that no code caught, in asyncio's form. If there are any, the simulation
         has failed.
         """
 
     @property
     def now_ns(self) -> int:
-        """Virtual time since the start."""
+        """The virtual time since the start, in ns."""
         return self._now_ns
 
     def time(self) -> float:
@@ -176,7 +181,9 @@ class SimLoop(asyncio.BaseEventLoop):
         )
 
     def spawn(self, process: SimProcess, coro: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
-        """Run a coroutine as `process`. Everything it starts belongs to that process too."""
+        """Run a coroutine as a task of `process`. All tasks and callbacks that it starts belong to
+        this process too.
+        """
         context = contextvars.copy_context()
         context.run(_process.set, process)
         task: asyncio.Task[T] = asyncio.Task(coro, loop=self, context=context, name=process.name)
@@ -185,7 +192,7 @@ class SimLoop(asyncio.BaseEventLoop):
     def run_in(
         self, process: SimProcess, callback: Callable[..., object], *args: object
     ) -> SimHandle:
-        """Call `callback` soon, as part of `process`."""
+        """Call `callback` in one of the next turns, as part of `process`."""
         context = contextvars.copy_context()
         context.run(_process.set, process)
         handle: SimHandle = self.call_soon(callback, *args, context=context)
@@ -197,7 +204,7 @@ class SimLoop(asyncio.BaseEventLoop):
         process.deferred.clear()
 
     def pause(self, process: SimProcess) -> None:
-        """Let the process stand still. What comes due for it waits."""
+        """Pause the process. Callbacks that become due for it wait."""
         process.paused = True
 
     def resume(self, process: SimProcess) -> None:
@@ -206,8 +213,8 @@ class SimLoop(asyncio.BaseEventLoop):
         process.deferred.clear()
 
     def step(self) -> bool:
-        """Run the next callback, and move the clock if needed. Return False when nothing is left to
-        happen.
+        """Run the next callback. Move the clock first if no callback is ready. Return False if no
+        callback is left.
         """
         while self._ready or self._timers:
             if self._ready:
@@ -242,13 +249,15 @@ class SimLoop(asyncio.BaseEventLoop):
             )
         finally:
             asyncio._set_running_loop(before)
-            # Since Python 3.13 the traceback of an error may hold this frame, and the arguments of
-            # the handle the error. This ends the cycle, which only the garbage collector would
-            # find. asyncio's own loop does the same.
+            # Since Python 3.13 the traceback of an error may refer to this frame, and the arguments
+            # of the handle may refer to the error. Without this line only the garbage collector
+            # would find this cycle. asyncio's own loop has the same line.
             del handle
 
     def next_event_ns(self) -> int | None:
-        """Return when the next callback is due, or None when there is none."""
+        """Return the virtual time in ns at which the next callback is due, or None if there is
+        none.
+        """
         if self._ready:
             return self._now_ns
         while self._timers and (
@@ -258,7 +267,7 @@ class SimLoop(asyncio.BaseEventLoop):
         return self._timers[0][0] if self._timers else None
 
     def advance(self, ms: float) -> None:
-        """Let `ms` of virtual time pass, with all that happens in it."""
+        """Let `ms` of virtual time pass, and run all callbacks that are due in this time."""
         end_ns = self._now_ns + round(ms * 1e6)
         steps = 0
         instant_ns = self._now_ns
@@ -275,8 +284,8 @@ class SimLoop(asyncio.BaseEventLoop):
     def run_until_complete(
         self, future: Generator[Any, None, T] | Awaitable[T], limit_ms: float = 3_600_000
     ) -> T:
-        """Run until `future` is done. Raises SimulationStalledError when it can never be done, or
-        is not done after `limit_ms` of virtual time.
+        """Run until `future` is done, and return its result. Raises SimulationStalledError if it
+        can never be done, or if it is not done after `limit_ms` of virtual time.
         """
         task = asyncio.ensure_future(future, loop=self)  # type: ignore[arg-type]  # typeshed's two overloads do not admit their own union
         end_ns = self._now_ns + round(limit_ms * 1e6)
@@ -299,7 +308,7 @@ class SimLoop(asyncio.BaseEventLoop):
         return self._closed
 
     def close(self) -> None:
-        """Drop everything that was still to happen."""
+        """Drop all callbacks that were still to run."""
         self._closed = True
         self._ready.clear()
         self._timers.clear()
@@ -321,8 +330,8 @@ class SimLoop(asyncio.BaseEventLoop):
 
 
 class SimTime:
-    """The clock of a simulation (implements Time). Wall time begins at `start_ms`, so timestamps
-    look like those of any other day.
+    """The clock of a simulation (implements Time). The wall clock begins at `start_ms`, so that
+    timestamps look like normal dates.
     """
 
     def __init__(self, loop: SimLoop, start_ms: int = 1_600_000_000_000) -> None:

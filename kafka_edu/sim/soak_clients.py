@@ -1,4 +1,4 @@
-"""Clients for the search by seeds. Each is a process of its own in the simulation.
+"""The clients in a run of the search by seeds. Each client is a simulated process of its own.
 
 PipelinedProducer    an idempotent producer with acks=all and several requests in flight, in a
                      module of its own
@@ -54,17 +54,19 @@ from kafka_edu.sim.timed_connections import (
 from kafka_edu.trace.event import Level
 
 BURSTS: Final = (1, 3, 8, 32)
-"""How many requests a ProbeClient sends without waiting for answers. A burst has requests of all
-kinds, or of Produce only.
+"""How many requests a ProbeClient sends at once. It waits for the answers only after that. The
+requests are of all kinds, or only Produce.
 """
 GAUGES_CHANCE: Final = 0.1
-"""The share of subscribers that ask for gauges too. Gauges come ten times in a virtual second, so
-with more of these most of a seed's time would go into them.
+"""The share of subscribers that also request gauges. There are ten sets of gauges in a virtual
+second, so with a larger share they would take most of a seed's time.
 """
 
 
 class GroupReader:
-    """Reads every partition from the beginning, and commits."""
+    """The only consumer of a group. It reads every partition from the beginning, and commits its
+    offsets.
+    """
 
     GROUP: Final = "readers"
 
@@ -77,7 +79,9 @@ class GroupReader:
         self.connections = connections
         self.stopping = False
         self.read: dict[TopicPartition, list[int]] = {tp: [] for tp in partitions}
-        """The numbers that were read from each partition, in the order of their offsets."""
+        """The numbers of the records that were read from each partition, in the order of their
+        offsets.
+        """
         self.commits = 0
         self._partitions = partitions
         self._chance = chance
@@ -119,8 +123,8 @@ class GroupReader:
             self._positions[tp] = header.next_offset
 
     async def _belong(self) -> None:
-        """Join, take all partitions, heartbeat and commit. Begin again when the coordinator moves
-        or forgets the member.
+        """Be a member of the group: join, take all partitions, send heartbeats and commit. Begin
+        again if the coordinator has moved or no longer knows this member.
         """
         while True:
             try:
@@ -140,8 +144,8 @@ class GroupReader:
         )
         if found.error_code:
             raise Gone
-        # As in every client, the coordinator has a connection of its own. A JoinGroup that waits
-        # must not hold fetches up.
+        # As in every client, the coordinator has a connection of its own. Otherwise a JoinGroup
+        # that waits would delay the fetches.
         coordinator = TimedConnections(
             self.connections.observed, f"{self.connections.process.name}-group"
         )
@@ -218,7 +222,7 @@ class GroupReader:
 
 
 class ProbeClient:
-    """Sends requests of every kind to one broker, in bursts without waiting for answers."""
+    """Sends requests of every kind to one broker, several at once without waiting for answers."""
 
     def __init__(
         self,
@@ -256,9 +260,10 @@ class ProbeClient:
 
 
 class TraceDashboard:
-    """Subscribes to the events of one broker through its EventServer, as a dashboard does.
+    """A subscriber of the events of one broker, like a dashboard. It connects to the broker's
+    EventServer.
 
-    It drops what it reads. To change the level it connects again.
+    It drops the events that it reads. To change the level it connects again.
     """
 
     def __init__(
@@ -272,7 +277,7 @@ class TraceDashboard:
         self._levels = levels
 
     async def run(self, broker: int, port: int, token: str) -> None:
-        """Read until the broker is gone."""
+        """Read events until the broker has ended."""
         for level in self._turns():
             gone: asyncio.Future[None] = asyncio.get_running_loop().create_future()
             reads = _Reads(self, gone)
@@ -302,7 +307,7 @@ class TraceDashboard:
 
 
 class _Reads:
-    """The receiver of a dashboard's wire."""
+    """Receives the bytes of a TraceDashboard's connection."""
 
     def __init__(self, dashboard: TraceDashboard, gone: "asyncio.Future[None]") -> None:
         self._dashboard = dashboard
@@ -321,5 +326,6 @@ class _Reads:
             self._gone.set_result(None)
 
 
-#: A client of the search: the script runs `run` in the process of `connections`.
+#: A client in a run of the search by seeds. The script runs its method `run` in the process of its
+#: `connections`.
 SoakClient = PipelinedProducer | GroupReader | ProbeClient

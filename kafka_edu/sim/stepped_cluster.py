@@ -1,9 +1,10 @@
-"""Brokers that replicate, without network, tasks or ZooKeeper. Each step is called for, so that a
-test, or a chapter of the course, can stand between any two of them.
+"""A small cluster of brokers that replicate, without network, tasks or ZooKeeper. The caller calls
+each step, so a test or a chapter of the course can stop between any two steps.
 
-Real are ReplicaManager's parts, Partition, Log, ReplicaFetcher, FetchManager and the purgatories.
-Played here are the controller (`elect`), ZooKeeper (a dict with versions), and the wire (requests
-are encoded and decoded, so that what a version lacks is lost).
+These parts are real: the parts of ReplicaManager, Partition, Log, ReplicaFetcher, FetchManager and
+the purgatories. These parts are simulated: the controller (`elect`), ZooKeeper (one state with a
+version number), and the network. Requests are encoded and decoded, so that a field is lost if the
+request's version does not have it.
 """
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
@@ -75,12 +76,12 @@ async def _now(call: Callable[[], Result]) -> Result:
 
 
 def run_now(call: Callable[[], Result], /) -> Awaitable[Result]:
-    """A worker that is not one."""
+    """Call a function at once. This takes the place of a worker thread."""
     return _now(call)
 
 
 def log_config(min_isr: int = 1, message_format: str = "") -> LogConfig:
-    """`message_format` is message.format.version; "": the present one."""
+    """Return the log settings. `message_format` is message.format.version. "" means the default."""
     settings: dict[str, ConfigValue] = {"min.insync.replicas": min_isr, "segment.index.bytes": 4096}
     if message_format:
         settings["message.format.version"] = message_format
@@ -88,8 +89,8 @@ def log_config(min_isr: int = 1, message_format: str = "") -> LogConfig:
 
 
 class _LogManagerWithoutWorkers(LogManager):
-    """A log manager that needs no event loop. No worker ever writes a file of leader epochs, so a
-    restart finds epochs in the batches only.
+    """A log manager that needs no event loop. It never writes the file of leader epochs, so after a
+    restart it finds epochs only in the batches.
     """
 
     def write_leader_epochs(self) -> None:
@@ -99,8 +100,8 @@ class _LogManagerWithoutWorkers(LogManager):
 def open_log_manager(
     file_system: FileSystem, time: Time, min_isr: int = 1, message_format: str = ""
 ) -> LogManager:
-    """A log manager that has loaded nothing yet: it opens a log that is on the disk when it is
-    asked to create it.
+    """Return a log manager that has loaded no logs. When it is called to create a log that is on
+    the disk, it opens this log.
     """
     settings = LogManagerSettings(
         (LOG_DIR,),
@@ -112,15 +113,15 @@ def open_log_manager(
 
 
 def batch(*values: str) -> bytes:
-    """A producer's batch of these values."""
+    """Return a producer's batch with these values as records."""
     return build_batch(
         [Record(i, 1_600_000_000_000, None, value.encode()) for i, value in enumerate(values)]
     )
 
 
 class DirectFetchers:
-    """In place of ReplicaFetcherManager: keeps the fetchers, and leaves it to the test when they
-    run.
+    """Takes the place of ReplicaFetcherManager. It keeps the fetchers, and the test decides when
+    they run.
     """
 
     def __init__(self, broker: "ModelBroker") -> None:
@@ -155,7 +156,7 @@ class DirectFetchers:
 
 
 class ModelBroker:
-    """One broker with one log dir."""
+    """One broker with one log dir, made of the broker's own classes."""
 
     def __init__(
         self,
@@ -209,8 +210,8 @@ class ModelBroker:
         self.fetch_purgatory = self.manager.fetch.purgatory
 
     def restart(self, high_watermark: int) -> None:
-        """kill -9 and start: the logs stay, and of the rest what was checkpointed: this high
-        watermark.
+        """Start the broker again as after a kill -9. It has its logs, and `high_watermark` as the
+        value in the checkpoint file. Everything else is lost.
         """
         self.alive = True
         self.proposals.clear()
@@ -238,7 +239,7 @@ class ModelBroker:
         return self.log.log_end_offset
 
     def values(self) -> list[str]:
-        """Every record in the log, as text."""
+        """Return every record in the log as text."""
         data = part_bytes(
             self.log.read(
                 self.log.log_start_offset, 1 << 20, max_offset=None, min_one_message=True
@@ -250,13 +251,13 @@ class ModelBroker:
         return [envelope.event for envelope in self.ring.events if envelope.name == name]
 
     def advance(self) -> None:
-        """The reapers' round."""
+        """Let the time-outs of waiting produce and fetch operations take effect."""
         self.produce_purgatory.advance_clock(self.time.hi_res_clock_ms())
         self.fetch_purgatory.advance_clock(self.time.hi_res_clock_ms())
 
 
 class Produced:
-    """An answer that may come later."""
+    """The result of a produce call. It may come later."""
 
     def __init__(self) -> None:
         self.statuses: dict[TopicPartition, ProducePartitionStatus] | None = None
@@ -266,7 +267,7 @@ class Produced:
         self.statuses = statuses
 
     def error(self) -> Errors | None:
-        """None while it waits."""
+        """Return the result's error code, or None while the operation waits."""
         return self.statuses[T].error if self.statuses is not None else None
 
     @property
@@ -276,8 +277,8 @@ class Produced:
 
 
 class SteppedCluster:
-    """Brokers 0 … n-1 and one partition, t-0, on all of them. After every `elect` the first epoch
-    is 0.
+    """Brokers 0 … n-1, and one partition t-0 with a replica on each of them. The first `elect`
+    gives the leader epoch 0.
     """
 
     def __init__(
@@ -289,8 +290,8 @@ class SteppedCluster:
         protocol: tuple[int, int] = (2, 0),
         message_format: str = "",
     ) -> None:
-        """With the `message_format` "0.10.2" records have no epochs, so followers cut by their high
-        watermark.
+        """With the `message_format` "0.10.2" records have no epochs, so followers truncate their
+        logs to their high watermark.
         """
         self.time = MockTime()
         self.brokers: list[ModelBroker] = []
@@ -312,8 +313,8 @@ class SteppedCluster:
     def elect(
         self, leader: int, isr: Iterable[int], *, told: Iterable[int] | None = None
     ) -> list[LeaderAndIsrResponse]:
-        """The controller writes a new leader and ISR, and tells the live brokers (or only those in
-        `told`).
+        """Set a new leader and ISR, as the controller does. Send LeaderAndIsr to the live brokers,
+        or only to the brokers in `told`. Return their responses.
         """
         self.state = LeaderAndIsr(
             leader, self.state.leader_epoch + 1, tuple(isr), self.state.zk_version + 1
@@ -325,7 +326,7 @@ class SteppedCluster:
         ]
 
     def tell(self, broker_id: int, *, controller_epoch: int = 1) -> LeaderAndIsrResponse:
-        """LeaderAndIsr with the current state, to one broker."""
+        """Send a LeaderAndIsr request with the present state to one broker. Return its response."""
         state = self.state
         request = LeaderAndIsrRequest(
             controller_id=0,
@@ -359,7 +360,9 @@ class SteppedCluster:
         )
 
     def settle_isr(self) -> None:
-        """ZooKeeper answers what has been proposed: a compare-and-set on the version."""
+        """Answer the brokers' proposals for a new ISR, as ZooKeeper does. A proposal with an old
+        version is refused (compare-and-set).
+        """
         for broker in self.brokers:
             proposals, broker.proposals[:] = list(broker.proposals), []
             for proposal in proposals:
@@ -381,7 +384,9 @@ class SteppedCluster:
     def consume(
         self, offset: int = 0, *, max_wait_ms: int = 0, min_bytes: int = 1, api_version: int = 10
     ) -> list[LogReadResult]:
-        """A consumer's fetch from the leader; the list fills when it is answered."""
+        """Fetch from the leader as a consumer. The returned list is empty until the fetch is
+        answered.
+        """
         answer: list[LogReadResult] = []
         params = FetchParams(-1, max_wait_ms, min_bytes, 1 << 20, api_version)
         infos = [(T, PartitionFetch(offset, -1, 1 << 20))]
@@ -391,8 +396,8 @@ class SteppedCluster:
         return answer
 
     def fetcher(self, follower: int) -> ReplicaFetcher | None:
-        """The follower's fetcher towards whom it takes for the leader; None if it follows
-        nobody.
+        """Return the follower's fetcher for the broker that this follower believes to be the
+        leader. Return None if it follows no broker.
         """
         broker = self.brokers[follower]
         return (
@@ -402,7 +407,7 @@ class SteppedCluster:
         )
 
     def look_up_epochs(self, follower: int) -> None:
-        """The follower's OffsetForLeaderEpoch round, if it has one to make."""
+        """Let the follower look up its epochs with OffsetForLeaderEpoch, if it needs this now."""
         fetcher = self.fetcher(follower)
         if fetcher is None:
             return
@@ -436,8 +441,8 @@ class SteppedCluster:
         fetcher.on_epochs(wanted, response, self.time.hi_res_clock_ms())
 
     def send_fetch(self, follower: int) -> list[FetchResponse]:
-        """The follower's fetch reaches the leader; the answer, when there is one, is in the list:
-        not yet processed.
+        """Send the follower's fetch request to the leader. The returned list gets the response when
+        the leader answers. The follower has not processed it then.
         """
         fetcher = self.fetcher(follower)
         request = fetcher.fetch_request() if fetcher is not None else None
@@ -485,7 +490,7 @@ class SteppedCluster:
         return answer
 
     def receive(self, follower: int, answer: list[FetchResponse]) -> None:
-        """The follower processes an answer."""
+        """Let the follower process the response to its fetch."""
         fetcher = self.fetcher(follower)
         for response in answer:
             assert fetcher is not None
@@ -498,20 +503,24 @@ class SteppedCluster:
                     )
 
     def fetch(self, *followers: int) -> None:
-        """One whole round of each: look up epochs until that is done, fetch once, append."""
+        """Let each follower make one complete round: look up epochs as often as needed, fetch once,
+        append.
+        """
         for follower in followers:
             for _ in range(10):
                 self.look_up_epochs(follower)
             self.receive(follower, self.send_fetch(follower))
 
     def step(self, ms: int) -> None:
-        """Time passes; the reapers run."""
+        """Let `ms` of time pass, and let time-outs take effect."""
         self.time.advance(ms)
         for broker in self.brokers:
             broker.advance()
 
     def line(self) -> str:
-        """`HW 1, LEO 2, remote 1 | HW 0, LEO 1`: leader, then the other live brokers."""
+        """Return the offsets in one line, such as `HW 1, LEO 2, remote 1 | HW 0, LEO 1`. The leader
+        comes first, then the other live brokers.
+        """
         leader = self.leader
         remote = " ".join(
             str(f.log_end_offset.message_offset)

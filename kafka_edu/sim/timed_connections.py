@@ -1,6 +1,6 @@
-"""The connections of one simulated client. Each request is timed by AnswerDeadlines.
+"""The connections of one simulated client. AnswerDeadlines measures the time of each request.
 
-All clients of the search by seeds are made of this: PipelinedProducer, GroupReader and ProbeClient.
+The clients in the search by seeds use them: PipelinedProducer, GroupReader and ProbeClient.
 """
 
 import random
@@ -23,25 +23,25 @@ from kafka_edu.sim.sim_loop import SimProcess
 GIVE_UP_MS: Final = 120_000
 CONNECT_TIMEOUT_MS: Final = 3_000
 RETRY_MS: Final = 150
-"""How long a client waits after its connection failed."""
+"""How long a client waits after its connection has failed, in ms."""
 
 R = TypeVar("R", bound=Message)
 
 
 class Gone(Exception):
-    """The connection is closed or cannot be made. The client tries again later."""
+    """The connection is closed, or it cannot be opened. The client tries again later."""
 
 
 class Observed(NamedTuple):
-    """A cluster, and the observations that all clients of a run share."""
+    """A cluster, and the observations that all clients of a run write down together."""
 
     cluster: SimCluster
     answers: Answers
     pauses: Pauses
     deadlines: set[AnswerDeadlines]
-    """The deadlines of every open connection."""
+    """The deadlines of the requests on every open connection."""
     violations: list[str]
-    """Responses that break the protocol, in words. One is enough to fail a run."""
+    """The responses that break the protocol, in words. If there is one, the run fails."""
 
     def now_ms(self) -> float:
         return self.cluster.time.nanoseconds() / 1e6
@@ -51,7 +51,9 @@ class Observed(NamedTuple):
 
 
 class TimedConnections:
-    """One client process: at most one connection to each broker, and the leaders it knows."""
+    """The connections of one client process, at most one to each broker, and the leaders that the
+    client knows.
+    """
 
     def __init__(self, observed: Observed, name: str) -> None:
         self.observed = observed
@@ -60,7 +62,9 @@ class TimedConnections:
         self._connections: dict[int, tuple[NetworkClient, AnswerDeadlines]] = {}
 
     async def connection(self, broker: int) -> tuple[NetworkClient, AnswerDeadlines]:
-        """Return the connection to this broker. Connect first if there is none. Raises Gone."""
+        """Return the connection to this broker. Open it if there is none. Raises Gone if that is
+        not possible.
+        """
         found = self._connections.get(broker)
         if found is not None and found[0].connected:
             return found
@@ -87,7 +91,9 @@ class TimedConnections:
             del self._connections[broker]
 
     async def ask(self, broker: int, probe: Probe, answer_type: type[R]) -> R:
-        """Send one request and return its answer. Raises Gone."""
+        """Send one request to a broker and return its response. Raises Gone if the connection
+        fails.
+        """
         client, deadlines = await self.connection(broker)
         return await self.ask_on(broker, client, deadlines, probe, answer_type)
 
@@ -100,10 +106,11 @@ class TimedConnections:
         answer_type: type[R],
         give_up_ms: float = GIVE_UP_MS,
     ) -> R:
-        """Send one request on this connection and return its answer. Raises Gone.
+        """Send one request on this connection and return its response. Raises Gone if the
+        connection fails.
 
-        Nothing is awaited before the request is on the wire, so requests leave in the order of the
-        calls. An answer that does not come within `give_up_ms` costs the connection.
+        Nothing is awaited before the request is sent, so requests are sent in the order of the
+        calls. If no response comes within `give_up_ms`, the connection is closed.
         """
         if not client.connected:
             raise Gone
@@ -126,7 +133,7 @@ class TimedConnections:
         return response
 
     async def refresh(self, topics: list[str], chance: random.Random) -> None:
-        """Ask any broker for the leaders of these topics. Raises Gone."""
+        """Request the leaders of these topics from any broker. Raises Gone if no broker answers."""
         brokers = list(self.observed.cluster.brokers)
         chance.shuffle(brokers)
         request = MetadataRequest(

@@ -1,20 +1,20 @@
-"""Scenarios as transcripts: each is a test and the text for a chapter (model: the tests of
-etcd/raft).
+"""Play scenarios that are written as transcripts. Each transcript is a test, and also a text in a
+chapter (model: the tests of etcd/raft).
 
-A transcript has commands, each after `> `, several separated by ` ; `. The lines below a command
-show its effects:
+A line with commands begins with `> `. Several commands in it are separated by ` ; `. The lines
+below it show their effects:
 
     > cluster brokers=3 topic=t partitions=1 rf=3
     t-0 leader=1 epoch=0 isr=1,2,3 hw=0 leo=1:0,2:0,3:0
     > produce acks=all value=a
     a: acked offset=0
 
-`run` returns the transcript as it really goes, and a test compares it with the file. `python -m
-kafka_edu.sim.transcript FILE --rewrite` writes it again, so that a reviewer can read the
-difference. Lines that begin with `#` are kept as they are.
+`run` plays the commands and returns the transcript with the real effects. A test compares it with
+the file. `python -m kafka_edu.sim.transcript FILE --rewrite` writes the real effects into the file,
+so that a reviewer can read the difference. Lines that begin with `#` are not changed.
 
 Commands: cluster brokers= topic= partitions= rf= seed= KEY=VALUE… | produce acks= value= [timeout=]
- consume | show | advance 15s | kill N | pause N | resume N | start N | stop N | cut A B | mend A B.
+consume | show | advance 15s | kill N | pause N | resume N | start N | stop N | cut A B | mend A B.
 """
 
 import argparse
@@ -50,7 +50,7 @@ _UNITS: Final = {"ms": 1, "s": 1000, "min": 60_000}
 
 
 class TranscriptError(Exception):
-    """A line is no command, or its command cannot be done. The message names the line."""
+    """A line is not a command, or its command is not possible. The message contains the line."""
 
 
 def ids(brokers: tuple[int, ...]) -> str:
@@ -58,7 +58,7 @@ def ids(brokers: tuple[int, ...]) -> str:
 
 
 def parse_duration(text: str) -> int:
-    """Return `15s`, `500ms` or `2min` in ms."""
+    """Return a duration such as `15s`, `500ms` or `2min` in ms."""
     for unit in ("ms", "min", "s"):
         number = text.removesuffix(unit)
         if number != text and number.replace(".", "", 1).isdigit():
@@ -67,7 +67,9 @@ def parse_duration(text: str) -> int:
 
 
 def narrate(envelope: Envelope) -> str | None:
-    """Return one fact as a line of a transcript, or None if transcripts leave it out."""
+    """Return one event as a line of a transcript. Return None for an event that transcripts leave
+    out.
+    """
     event: Event = envelope.event
     match event:
         case IsrShrunk():
@@ -160,8 +162,8 @@ class Scenario:
         return self.cluster
 
     def run(self, line: str) -> list[str]:
-        """Run the commands of one line, in order. Return their effects, until the cluster has
-        settled.
+        """Run the commands of one line, in order. Return their effects until the cluster is stable
+        again.
         """
         self._lines = []
         for command in line.split(" ; "):
@@ -224,8 +226,8 @@ class Scenario:
         self._lines.append("consumed " + " ".join(f"{offset}:{value}" for offset, value in found))
 
     def _show(self) -> None:
-        """Show the partition as its leader sees it, and each replica's own log end. A broker that
-        is down has none.
+        """Show the partition's state from the view of its leader, and the log end offset of each
+        replica. A replica on a broker that is down has no offset.
         """
         told: dict[int, PartitionSnapshot] = {}
         for broker in self._sim.brokers.values():
@@ -269,8 +271,8 @@ class Scenario:
         self._open = still
 
     def _why_waiting(self) -> str:
-        """Return what the oldest operation in the leader's produce purgatory waits for (spec
-        D3).
+        """Return what the oldest operation in the leader's produce purgatory waits for
+        (spec D3).
         """
         for broker in self._sim.brokers.values():
             if broker.tracer is None or broker.server is None:
@@ -290,7 +292,9 @@ class Scenario:
 
 
 def run(text: str) -> str:
-    """Return the transcript as it really goes. Raises TranscriptError."""
+    """Play the commands of a transcript. Return the transcript with the real effects. Raises
+    TranscriptError.
+    """
     scenario = Scenario()
     out: list[str] = []
     for number, line in enumerate(text.splitlines(), 1):
@@ -307,7 +311,7 @@ def run(text: str) -> str:
 
 
 def commands(text: str) -> Iterator[str]:
-    """Yield the command lines alone, to run the same scenario elsewhere."""
+    """Yield only the lines with commands, so that the same scenario can be played elsewhere."""
     return (
         line[2:].partition("  #")[0].strip() for line in text.splitlines() if line.startswith("> ")
     )

@@ -1,13 +1,13 @@
-"""The cost for ZooKeeper when every broker watches everything, compared with one controller (spec
-C2; book 000 §6.4.1).
+"""Measure the cost for ZooKeeper when every broker watches everything, and compare it with the cost
+of one controller (spec C2; book 000 §6.4.1).
 
-It runs two worlds in virtual time, each with our own ZooKeeper in memory. In `HerdWorld` all
-brokers watch (`herd_broker`). In `ControllerWorld` the brokers have our own KafkaController, which
-notifies the others by UpdateMetadata. The watches are really set, and they are counted where they
-fire. Nothing is computed. In both worlds a message takes half a millisecond, and a broker has at
-most ten requests on their way at once.
+It simulates two clusters in virtual time, each with a ZooKeeper in memory. In `HerdWorld` all
+brokers watch ZooKeeper (`herd_broker`). In `ControllerWorld` the brokers have the project's
+KafkaController, which informs them by UpdateMetadata. The watches are really set, and the simulated
+ZooKeeper counts them when they fire. No number comes from a formula. In both worlds a message takes
+half a millisecond, and a broker has at most ten requests on their way at once.
 
-Both sides leave out logs, records, and the watch that each broker has on configurations.
+Both clusters leave out logs, records, and the watch that each broker has on configurations.
 """
 
 import asyncio
@@ -55,22 +55,24 @@ WRITES: Final = frozenset({"CreateRequest", "SetDataRequest", "DeleteRequest", "
 
 
 class Cost(NamedTuple):
-    """The cost of one event."""
+    """The cost of one event, for example the death of a broker."""
 
     watches_fired: int
     brokers_woken: int
     reads: int
     writes: int
     busiest_10_ms: int
-    """Requests to ZooKeeper within the busiest 10 ms."""
+    """The largest number of requests to ZooKeeper within 10 ms."""
     requests_to_brokers: int
-    """Requests from the controller; 0 in a world without one."""
+    """The number of requests from the controller to brokers. 0 in a cluster without a
+    controller.
+    """
     until_all_know_ms: float
-    """The time until the last broker knew everything."""
+    """The time in ms until the last broker had all new information."""
 
 
 class Counter:
-    """A sink that counts ZooKeeper's events."""
+    """Receives ZooKeeper's events and counts watches, reads and writes."""
 
     level = Level.HOPS
 
@@ -99,8 +101,8 @@ class Counter:
 
 
 class World(ABC):
-    """`brokers` brokers and a topic of `partitions` partitions, at rest. Owned by the
-    measurement.
+    """A simulated cluster with `brokers` brokers and one topic of `partitions` partitions. After
+    its creation nothing happens in it until the measurement acts on it.
     """
 
     def __init__(self, brokers: int, partitions: int) -> None:
@@ -136,7 +138,9 @@ class World(ABC):
 
     @abstractmethod
     def tell_of_isr(self, tp: TopicPartition) -> None:
-        """Do what a leader does in addition to writing its new ISR."""
+        """Do what a leader does after it has written its new ISR, so that others notice
+        the change.
+        """
 
     def run(self, coro: Coroutine[object, object, T]) -> T:
         task: asyncio.Task[T] = self.loop.create_task(coro)
@@ -148,18 +152,18 @@ class World(ABC):
         )
 
     def learnt(self) -> None:
-        """Note that some broker has learnt something."""
+        """Note the time at which a broker gets new information."""
         self.learnt_ns = self.loop.now_ns
 
     @property
     def watches(self) -> int:
-        """Return how many watches are set now."""
+        """The number of watches that are set now."""
         tree = self.zookeeper.server.tree
         return tree.data_watches.count + tree.child_watches.count
 
     def settle(self) -> None:
-        """Let everything come to rest. Raises AssertionError for an exception that nobody
-        caught.
+        """Let time pass until nothing happens any more. Raises AssertionError for an exception that
+        no code caught.
         """
         before = None
         limit_ns = self.loop.now_ns + PATIENCE_MS * 1_000_000
@@ -176,7 +180,7 @@ class World(ABC):
         assert not self.loop.errors, self.loop.errors
 
     def measure(self, act: "Callable[[World], None]") -> Cost:
-        """Return the cost of `act`, until all is at rest again."""
+        """Carry out `act`, and let time pass until nothing happens any more. Return the cost."""
         self.counter.reset()
         told = self.requests_to_brokers
         act(self)
@@ -196,7 +200,7 @@ class World(ABC):
         )
 
     def kill(self, broker_id: int) -> None:
-        """Kill a broker as kill -9 does. Return at the moment when ZooKeeper ends its session."""
+        """Kill a broker, as with kill -9. Return when ZooKeeper has expired its session."""
         self.loop.kill(self.processes[broker_id])
         while str(broker_id) in self.zookeeper.server.tree.children(BrokerIdZNode.PARENT):
             self.loop.step()
@@ -206,8 +210,8 @@ class World(ABC):
         self.start(broker_id)
 
     def create_topic(self, topic: str, partitions: int) -> None:
-        """Create the topic's znode, as the topics tool writes it. The replicas go round the
-        brokers.
+        """Create the topic's znode, as the topics tool writes it. The replicas are assigned to the
+        brokers in turn.
         """
         factor = min(REPLICATION_FACTOR, self._brokers)
         replicas = {
@@ -217,7 +221,9 @@ class World(ABC):
         self.run(self.admin.create_topic_assignment(topic, TopicAssignment.of(replicas)))
 
     def change_isr(self) -> None:
-        """Let the leader of one partition remove its last follower from the ISR."""
+        """Remove the last follower of one partition from the ISR, as the partition's
+        leader does.
+        """
         tp = TopicPartition(TOPIC, 0)
         (state,) = self.run(self.admin.get_topic_partition_states([tp])).values()
         smaller = state.leader_and_isr._replace(isr=state.leader_and_isr.isr[:-1])
@@ -227,7 +233,7 @@ class World(ABC):
 
 
 class HerdWorld(World):
-    """Every broker watches everything."""
+    """A cluster in which every broker watches everything."""
 
     def __init__(self, brokers: int, partitions: int) -> None:
         self.herd: dict[int, HerdBroker] = {}
@@ -241,12 +247,12 @@ class HerdWorld(World):
         self.loop.run_until_complete(self.loop.spawn(self.processes[broker_id], herd.start()))
 
     def tell_of_isr(self, tp: TopicPartition) -> None:
-        """Do nothing, because everybody watches the znode."""
+        """Do nothing, because all brokers watch the partition's znode."""
 
 
 class Channels:
-    """ControllerChannels that count. Each request reaches its broker after the latency, and its
-    answer takes as long again.
+    """Takes the place of ControllerChannels. It counts the requests, and does not send them. An
+    UpdateMetadata request counts as received after the latency. Brokers send no responses.
     """
 
     def __init__(self, world: World, on_response: OnResponse) -> None:
@@ -277,7 +283,9 @@ class Channels:
 
 
 class ControllerWorld(World):
-    """One broker watches and notifies the others."""
+    """A cluster in which one broker, the controller, watches ZooKeeper and informs the other
+    brokers.
+    """
 
     def __init__(self, brokers: int, partitions: int) -> None:
         self.controllers: dict[int, KafkaController] = {}
@@ -314,7 +322,7 @@ class ControllerWorld(World):
         await controller.startup()
 
     def tell_of_isr(self, tp: TopicPartition) -> None:
-        """Write the notification from which the controller learns of the change."""
+        """Write the notification from which the controller learns that the ISR has changed."""
         self.run(self.admin.propagate_isr_changes([tp]))
 
     @property
@@ -336,22 +344,23 @@ EVENTS: Final[tuple[tuple[str, Callable[[World], None]], ...]] = (
 
 
 class Exhibit(NamedTuple):
-    """The results for one size of cluster."""
+    """The results for one size of the cluster."""
 
     brokers: int
     partitions: int
     watches_herd: int
     watches_ours: int
-    """Watches that are set while nothing happens."""
+    """How many watches are set with a controller, while nothing happens."""
     costs: dict[str, tuple[Cost, Cost]]
-    """Event → its cost where everybody watches, and its cost with a controller."""
+    """Event → its cost if all brokers watch everything, and its cost with a controller."""
     controller_dies: Cost
-    """The cost of the controller's own end. The herd has no such event."""
+    """The cost of the controller's own death. A cluster without a controller has no such event."""
 
 
 def measure(brokers: int, partitions: int) -> Exhibit:
-    """Play both worlds through all events. This takes some seconds of real time for each thousand
-    watches of the herd. Raises ValueError for less than two brokers.
+    """Let all events happen in both clusters, and measure their costs. This takes some seconds of
+    real time for each thousand watches in `HerdWorld`. Raises ValueError for fewer than two
+    brokers.
     """
     if brokers < 2 or partitions < 1:
         raise ValueError("two brokers are needed, and one partition")

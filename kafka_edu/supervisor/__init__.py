@@ -1,5 +1,5 @@
-"""The process that `cluster up` leaves running.
+"""The supervisor: the process that `cluster up` leaves running.
 
-It starts the brokers and the ZooKeeper of one cluster, acts on them when its action socket is
-asked, and emits the results as events.
+It starts the brokers and the ZooKeeper of one cluster. Clients send it requests over its action
+socket, for example to kill a broker. It carries them out and emits the results as events.
 """

@@ -1,7 +1,8 @@
-"""All acts on a cluster, as data: names, parameters, what each does, and whether it is dangerous.
+"""Table of all acts on a cluster: their names, their parameters, their effects, and whether they
+are dangerous.
 
-The supervisor carries them out. The command line, the dashboard's keys and palette, and the docs
-are made from this table.
+The supervisor carries out the acts. The command line, the dashboard's keys and palette, and the
+docs are made from this table.
 """
 
 from enum import StrEnum
@@ -11,29 +12,35 @@ from kafka_edu.common.link_faults import link_ends
 
 
 class Parameter(StrEnum):
-    """A parameter of an act. Its value is the key in a request."""
+    """The parameters that acts can have. The value of each is its key in a request."""
 
     BROKER = "broker"
-    """A broker's id."""
+    """The id of a broker."""
     OTHER = "other"
-    """Another broker's id: the other end of a link."""
+    """The id of a second broker, at the other end of a link."""
     TOPIC = "topic"
     PARTITION = "partition"
-    """A partition as `web-0`; `all` where an act takes all of them."""
+    """The name of a partition, such as `web-0`. `all` means all partitions, if the act
+    allows it.
+    """
     PARTITIONS = "partitions"
-    """A number of partitions, or the brokers of each as Kafka's tools write them: `1:2,2:0`."""
+    """The number of partitions, or the broker ids of each partition in the form of Kafka's tools:
+    `1:2,2:0`.
+    """
     REPLICAS = "replicas"
-    """Broker ids as `1,2,0`, the preferred leader first."""
+    """The ids of a partition's replicas, such as `1,2,0`. The preferred leader comes first."""
     SETTING = "setting"
-    """`key=value`; `key=` removes the key."""
+    """A setting in the form `key=value`. The form `key=` removes the key."""
     CLIENTS = "clients"
-    """Client ids as `shop,reader-*` or `*,-broker-*`; `*` for all, `off` for none."""
+    """A list of client ids, such as `shop,reader-*` or `*,-broker-*`. `*` means all clients, `off`
+    means none.
+    """
     DELAY_MS = "delay_ms"
-    """ms in each direction."""
+    """The delay in each direction of a link, in ms."""
     STALL_MS = "stall_ms"
-    """ms for which a process stands still."""
+    """How long a process stands still in each stall, in ms."""
     EVERY_MS = "every_ms"
-    """ms from the beginning of one stall to that of the next."""
+    """The time from the beginning of one stall to the beginning of the next, in ms."""
 
 
 NUMBERS: Final = frozenset(
@@ -48,25 +55,25 @@ NUMBERS: Final = frozenset(
 
 
 ZOOKEEPER_KEY: Final = "zookeeper"
-"""In a request for an act on a process, the key of a ZooKeeper server's number."""
+"""The key for the number of a ZooKeeper server, in a request for an act on a process."""
 
 
 class Act(NamedTuple):
-    """One act."""
+    """One act on a cluster, for example killing a broker."""
 
     name: str
     title: str
-    """Its title in a palette. Parameters stand in braces."""
+    """The act's title in a palette. Its parameters are written in braces."""
     parameters: tuple[Parameter, ...]
     effect: str
-    """The consequence, in one sentence."""
+    """What the act does, in one sentence."""
     dangerous: bool = False
-    """Whether it is confirmed first."""
+    """Whether the user must confirm the act first."""
 
     def title_with(self, values: dict[str, object]) -> str:
-        """Return the title with the values of the parameters. A broker may be named by what it is:
-        `controller`, `leader of web-0`. An act on a process may name a ZooKeeper server in place of
-        a broker: its number, or leader or follower.
+        """Return the title with the values of the parameters in it. In place of a broker's id, the
+        value may be `controller` or `leader of web-0`. For an act on a process, `values` may name a
+        ZooKeeper server instead of a broker, by its number or as leader or follower.
         """
         if ZOOKEEPER_KEY in values:
             server = str(values[ZOOKEEPER_KEY])
@@ -86,7 +93,9 @@ _LINK = (Parameter.BROKER, Parameter.OTHER)
 def _link_acts(
     suffix: str, ends: str, parameters: tuple[Parameter, ...], *, cut: str, reset: str
 ) -> tuple[Act, ...]:
-    """Return the acts on one kind of link. `cut` and `reset` are the effects of these two."""
+    """Return the four acts on one kind of link. `cut` and `reset` describe the effects of the acts
+    that cut and reset the link.
+    """
     return (
         Act(
             f"slow-{suffix}",
@@ -105,7 +114,7 @@ def _link_acts(
     )
 
 
-#: Acts on one process. A ZooKeeper server can be named in place of a broker.
+#: Acts on one process. A request can name a ZooKeeper server instead of a broker.
 PROCESS_ACTS: Final = (
     Act("start", "start broker {broker}", _BROKER, "The process starts and joins the cluster."),
     Act(
@@ -237,7 +246,7 @@ CLUSTER_ACTS: Final = (
     ),
 )
 
-#: Acts on a cluster that was started `--with-relays`.
+#: Acts for a cluster that was started with `--with-relays`.
 RELAYED_ACTS: Final = (
     *_link_acts(
         "zookeeper",
@@ -263,8 +272,9 @@ ACTS: Final[dict[str, Act]] = {
 
 
 def parse_values(act: Act, words: list[str]) -> dict[str, int | str]:
-    """Turn words of a command line, in the order of the act's parameters, into a request's values.
-    Raises ValueError with what is missing or wrong.
+    """Turn the words of a command line into the values of a request. The words are in the order of
+    the act's parameters. Raises ValueError if a word is missing or wrong. The error text says which
+    one.
     """
     names = " ".join(p.value.upper() for p in act.parameters)
     if len(words) != len(act.parameters):

@@ -1,21 +1,21 @@
-"""Ask a cluster's supervisor to act: the client's side of its action socket. The command line, the
-dashboard and tests use it.
+"""The client's side of the action socket: send requests to a cluster's supervisor. The command
+line, the dashboard and tests use it.
 
-One line of JSON each way, over loopback:
+A request is one line of JSON, and its answer is one line of JSON, over a loopback connection:
 
     → {"token": "…", "id": 1, "action": "kill", "broker": 0}
     ← {"id": 1, "ok": true, "message": "broker 0 killed with SIGKILL"}
     or {"id": 1, "ok": false, "error": "…"}
 
 The token is in a file that only the owner can read. The supervisor also emits an event with the
-result of an act. The actions:
+result of an act. These are the actions and their parameters:
 
     status                            the answer also has `status`
     stop, start, kill, pause, resume  with `broker` or `zookeeper`: the id of the process
-    wait-ready                        with `timeout_s`; with `broker` too it waits for this one
-    release                           from the process that started the supervisor
+    wait-ready                        with `timeout_s`; with `broker` it waits for this broker only
+    release                           none; afterwards the cluster outlives its starter
     down                              with `delete`
-    an act of `act_table`             with its parameters
+    an act of `act_table`             with the parameters of the act
 """
 
 import json
@@ -25,32 +25,32 @@ from typing import Final, NamedTuple
 
 Answer = dict[str, object]
 
-#: The default time limit of `wait-ready`.
+#: The default time limit of `wait-ready`, in seconds.
 READY_TIMEOUT_S: Final = 60.0
 
-#: At `down` brokers stop one after another, but none waits longer than this for the earlier ones.
+#: How long `down` waits for one broker before it also stops the next one, in seconds.
 NEXT_BROKER_AFTER_S: Final = 10.0
 
-#: The limit for one action. A single stop takes at most about 30 s (BROKER_PATIENCE_S), because the
-#: broker shuts down in a controlled way and flushes its logs.
+#: The time limit for one action, in seconds. Stopping one process takes at most about 30 s
+#: (BROKER_PATIENCE_S), because a broker makes a controlled shutdown and flushes its logs.
 ACTION_TIMEOUT_S: Final = 90.0
 
-#: The limit for the actions with which the supervisor is patient, because it does not count the
-#: time for which processes wait for a core.
+#: The time limit in seconds for actions in which the supervisor waits longer on a busy machine. In
+#: these actions the supervisor does not count the time in which its processes wait for a core.
 PATIENT_ACTION_TIMEOUT_S: Final = 900.0
 PATIENT_ACTIONS: Final = frozenset({"wait-ready", "stop", "restart"})
 
 
 class NoSupervisorError(Exception):
-    """No supervisor answers: the cluster is down."""
+    """No supervisor answers, because the cluster is down."""
 
 
 class ActionRefusedError(Exception):
-    """The supervisor answered that the action failed, and why."""
+    """The supervisor answered that it could not carry out the action. The text is its reason."""
 
 
 class ActionAddress(NamedTuple):
-    """Where a supervisor listens, and the token that it requires."""
+    """The address of a supervisor's action socket, and the token that it requires."""
 
     host: str
     port: int
@@ -59,7 +59,9 @@ class ActionAddress(NamedTuple):
 
     @staticmethod
     def read(path: Path) -> "ActionAddress":
-        """Read the supervisor's file. Raises NoSupervisorError if it is missing or unreadable."""
+        """Read the address from the supervisor's file. Raises NoSupervisorError if the file is
+        missing or cannot be read.
+        """
         try:
             fields = json.loads(path.read_text(encoding="utf-8"))
             return ActionAddress(
@@ -74,10 +76,10 @@ class ActionAddress(NamedTuple):
 
 
 class ActionClient:
-    """A blocking connection to one supervisor."""
+    """A connection to one supervisor. Its calls block."""
 
     def __init__(self, address: ActionAddress, timeout_s: float = ACTION_TIMEOUT_S) -> None:
-        """Connect. Raises NoSupervisorError if nobody listens."""
+        """Connect to the supervisor. Raises NoSupervisorError if nothing listens at the address."""
         self.address = address
         self._timeout_s = timeout_s
         self._last_id = 0
@@ -88,8 +90,8 @@ class ActionClient:
         self._answers = self._socket.makefile("rb")
 
     def ask(self, action: str, **arguments: int | str | bool) -> Answer:
-        """Send one action and wait for its result. Raises ActionRefusedError, and NoSupervisorError
-        if the supervisor has gone.
+        """Send one action and wait for its result. Raises ActionRefusedError if the action failed,
+        and NoSupervisorError if the supervisor has ended.
         """
         self._last_id += 1
         request = {"token": self.address.token, "id": self._last_id, "action": action, **arguments}

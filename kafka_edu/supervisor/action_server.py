@@ -1,5 +1,5 @@
-"""The supervisor's side of the action socket. kafka_edu.supervisor.action_client is the other side
-and describes the lines.
+"""The supervisor's side of the action socket. The client's side,
+kafka_edu.supervisor.action_client, describes the format of the lines.
 """
 
 import asyncio
@@ -20,24 +20,26 @@ MAX_CONNECTIONS: Final = 64
 
 
 class ActionRefused(Exception):
-    """The answer is an error with this text."""
+    """An action cannot be carried out. The text is sent to the client as the error."""
 
 
 class ActionServer:
-    """Listens on loopback and serves every client that knows the token.
+    """Listens on loopback and serves every client that sends the right token.
 
-    Requests of one connection are served one after the other.
+    The requests of one connection are carried out one after the other.
     """
 
     def __init__(self, token: str, act: Callable[[str, Request], Awaitable[Answer]]) -> None:
-        """`act(action, request)` carries out the action. It raises ActionRefused to refuse."""
+        """`act(action, request)` carries out an action and returns the answer. It raises
+        ActionRefused if the action cannot be carried out.
+        """
         self.token = token
         self._act = act
         self._server: asyncio.Server | None = None
         self._connections: dict[asyncio.Task[None], asyncio.StreamWriter] = {}
 
     async def listen(self) -> int:
-        """Start listening. Return the port."""
+        """Start listening on a free port. Return the port."""
         self._server = await asyncio.start_server(
             self._on_connection, "127.0.0.1", 0, limit=MAX_LINE_BYTES
         )
@@ -53,8 +55,8 @@ class ActionServer:
             return
         self._connections[task] = writer
         try:
-            # A line that is too long raises ValueError. That ends the connection, like any other
-            # nonsense.
+            # A line that is too long raises ValueError. The connection then ends, as after any
+            # other malformed line.
             while line := await reader.readline():
                 answer, go_on = await self._answer(line)
                 writer.write(json.dumps(answer, ensure_ascii=False).encode() + b"\n")
@@ -68,7 +70,7 @@ class ActionServer:
             del self._connections[task]
 
     async def _answer(self, line: bytes) -> tuple[Answer, bool]:
-        """Return the answer, and whether to keep listening."""
+        """Return the answer to one line, and whether to read further lines from this connection."""
         try:
             request = json.loads(line)
             token, action = request["token"], request["action"]
@@ -96,7 +98,7 @@ class ActionServer:
             return {"id": number, "ok": False, "error": words}, True
 
     async def close(self) -> None:
-        """Stop listening. Answers already given are sent first."""
+        """Stop listening. Answers that are ready are sent before the connections are closed."""
         if self._server is not None:
             self._server.close()
         for writer in list(self._connections.values()):

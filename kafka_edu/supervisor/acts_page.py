@@ -107,7 +107,7 @@ refused, and the message says how to start one with it.
 
 
 def page() -> str:
-    """Return the whole page."""
+    """Return the text of docs/acts.md."""
     return "\n".join(
         [
             _BEFORE,

@@ -1,9 +1,9 @@
-"""One process that the supervisor looks after: a broker or a ZooKeeper.
+"""One child process of the supervisor: a broker, a ZooKeeper server or the relay.
 
     stopped → running ⇄ paused
     running, paused → stopped
 
-The operating system may end a child at any moment. Everything else happens only on request.
+A child may end at any moment. All other changes of its state happen only on request.
 """
 
 import asyncio
@@ -34,9 +34,9 @@ REASONS: Final = (
     "ZooKeeper cannot start: ",
     "ZooKeeper has stopped, because ",
 )
-"""What a child writes before the reason for its end."""
+"""The words in a child's output that come before the reason for its end."""
 JAVA_REASON: Final = "Caused by: "
-"""The words before a cause of its end, in what a program in Java writes."""
+"""The words before the reason, in the output of a Java program that has ended with an error."""
 _LOGGER_NAME: Final = re.compile(r" \([\w.]+\)$")
 
 
@@ -46,7 +46,7 @@ class ProcessState(StrEnum):
     PAUSED = "paused"
 
 
-#: state → the states from which it may be entered.
+#: Each state → the states from which it may be entered.
 VALID_PREVIOUS_STATES: Final[Mapping[ProcessState, frozenset[ProcessState]]] = {
     ProcessState.RUNNING: frozenset({ProcessState.STOPPED, ProcessState.PAUSED}),
     ProcessState.PAUSED: frozenset({ProcessState.RUNNING}),
@@ -55,25 +55,27 @@ VALID_PREVIOUS_STATES: Final[Mapping[ProcessState, frozenset[ProcessState]]] = {
 
 
 class ProcessStateError(Exception):
-    """The request does not fit the state of the child."""
+    """The request is not possible in the child's present state."""
 
 
 class Exit(NamedTuple):
-    """The way a child ended."""
+    """How a child process ended."""
 
     code: int
     signal: str
-    """The signal's name, or empty if it ended by itself."""
+    """The name of the signal that ended the child, or "" if it ended without a signal."""
     asked: bool
     reason: str = ""
-    """The reason that the child itself gave, if it was not asked to end. It may have lines."""
+    """The reason that the child wrote to its output, if its end was not requested. May have several
+    lines.
+    """
 
     @property
     def how(self) -> str:
         return f"killed by {self.signal}" if self.signal else f"ended with code {self.code}"
 
     def __str__(self) -> str:
-        """Return how and why it ended, in one line."""
+        """Return in one line how the child ended, and why."""
         return f"{self.how}: {self.reason.splitlines()[0]}" if self.reason else self.how
 
 
@@ -81,8 +83,8 @@ _WHAT_TO_DO: Final = {ProcessState.STOPPED: "start", ProcessState.PAUSED: "resum
 
 
 def state_trouble(process: str, state: ProcessState, ended: Exit | None = None) -> str:
-    """Return why a process cannot answer, and what to do; empty if it runs. `ended` is how it
-    ended last.
+    """Return why a process cannot answer, and what the user can do. Return "" if it runs. `ended`
+    is the way in which the process ended last.
     """
     todo = _WHAT_TO_DO.get(state)
     if todo is None:
@@ -92,7 +94,9 @@ def state_trouble(process: str, state: ProcessState, ended: Exit | None = None) 
 
 
 class ChildProcess:
-    """Starts, stops, kills, pauses and resumes one child. Owned by the supervisor's loop."""
+    """Starts, stops, kills, pauses and resumes one child. Used on the supervisor's event
+    loop only.
+    """
 
     def __init__(
         self,
@@ -103,8 +107,9 @@ class ChildProcess:
         trace: Tracer,
         on_end: "Callable[[ChildProcess], None]",
     ) -> None:
-        """`command` follows `python -m kafka_edu.supervisor.supervised_child PID`. Output is
-        appended to `log`.
+        """`command` holds the arguments that follow `python -m
+        kafka_edu.supervisor.supervised_child PID`. The child's output is appended to the file
+        `log`.
         """
         self.name = name
         self.source = source
@@ -119,19 +124,19 @@ class ChildProcess:
         self._ended.set()
         self._asked = False
         self._asked_told = 0
-        """The sequence number of the event that requested its end. ProcessEnded names it as its
-        cause.
+        """The sequence number of the event that requested the child's end. The event ProcessEnded
+        names it as its cause.
         """
         self._log_start = 0
         self._watcher: asyncio.Task[None] | None = None
 
     @property
     def pid(self) -> int:
-        """The process id, or 0 when it is stopped."""
+        """The process id of the child, or 0 while it is stopped."""
         return self._process.pid if self._process is not None else 0
 
     def _enter(self, state: ProcessState) -> None:
-        """Change the state. No other code sets it."""
+        """Change the state and emit an event. No other code changes the state."""
         if self.state not in VALID_PREVIOUS_STATES[state]:
             raise ProcessStateError(f"{self.name} is {self.state}")
         before, self.state = self.state, state
@@ -159,7 +164,9 @@ class ChildProcess:
                         )
 
     async def start(self) -> None:
-        """Start it. Raises ProcessStateError if it runs already, OSError if it cannot start."""
+        """Start the child. Raises ProcessStateError if it runs already, OSError if it cannot be
+        started.
+        """
         if self.state is not ProcessState.STOPPED:
             raise ProcessStateError(f"{self.name} is {self.state} already, as process {self.pid}")
         command = python_command(
@@ -196,7 +203,7 @@ class ChildProcess:
         self._on_end(self)
 
     async def wait(self) -> Exit | None:
-        """Return when it is stopped, with the way it ended."""
+        """Wait until the child is stopped. Return how it ended."""
         await self._ended.wait()
         return self.last_exit
 
@@ -208,11 +215,11 @@ class ChildProcess:
     async def stop(
         self, patience_s: float, others: Callable[[], Iterable[int]] = tuple
     ) -> Exit | None:
-        """Send SIGTERM, and SIGKILL after `patience_s` seconds. A child that is paused, or stands
-        still, goes on first, because it could not react.
+        """Send SIGTERM, and after `patience_s` seconds SIGKILL. Return how the child ended. A child
+        that is paused or frozen is resumed after the SIGTERM, because otherwise it could not react.
 
-        The time does not count for which the child waited for a core, or one of the processes
-        `others` that it needs for its end.
+        Time in which the child waited for a core does not count. The same is true for the processes
+        of `others`, which the child needs when it stops.
         """
         self._asked = True
         self._asked_told = self._trace.cause
@@ -229,7 +236,9 @@ class ChildProcess:
         return await self.kill()
 
     async def kill(self) -> Exit | None:
-        """Send SIGKILL. The process cannot flush, take leave, or close its ZooKeeper session."""
+        """Send SIGKILL, and return how the child ended. The process cannot flush its files or close
+        its ZooKeeper session.
+        """
         self._asked = True
         self._asked_told = self._trace.cause
         if self.state is not ProcessState.STOPPED:
@@ -237,42 +246,42 @@ class ChildProcess:
         return await self.wait()
 
     def pause(self) -> None:
-        """Send SIGSTOP."""
+        """Stop the process with SIGSTOP, and set the state to paused."""
         if self.state is not ProcessState.RUNNING:
             raise ProcessStateError(f"{self.name} is {self.state}")
         self._signal(signal.SIGSTOP)
         self._enter(ProcessState.PAUSED)
 
     def resume(self) -> None:
-        """Send SIGCONT."""
+        """Continue a paused process with SIGCONT."""
         if self.state is not ProcessState.PAUSED:
             raise ProcessStateError(f"{self.name} is {self.state}")
         self._signal(signal.SIGCONT)
         self._enter(ProcessState.RUNNING)
 
     def freeze(self) -> None:
-        """Let it stand still, though nobody has paused it: its state stays as it is. `thaw` ends
-        it. A process that has ended is left alone.
+        """Make the process stand still with SIGSTOP, without changing its state. `thaw` continues
+        it. Do nothing if the process is paused or has ended.
         """
         if self.state is ProcessState.RUNNING:
             self._signal(signal.SIGSTOP)
 
     def thaw(self) -> None:
-        """Let it go on after `freeze`, unless somebody has paused it meanwhile."""
+        """Continue the process after `freeze`, unless it was paused meanwhile."""
         if self.state is ProcessState.RUNNING:
             self._signal(signal.SIGCONT)
 
     def rss_anon(self) -> int | None:
-        """Return anonymous resident memory in bytes. None if it is stopped, or if the system has no
-        /proc.
+        """Return the anonymous resident memory of the child in bytes. Return None if the child is
+        stopped, or if the system has no /proc.
         """
         if self._process is None:
             return None
         return rss_anon(self.pid)
 
     def _reason(self) -> str:
-        """Return the reason that the child itself gave for its end, since its last start; "" if
-        none.
+        """Return the reason for its end that the child has written to its output since its last
+        start, or "" if it has written none.
         """
         lines = self._said().splitlines()
         for number, line in enumerate(lines):
@@ -287,11 +296,11 @@ class ChildProcess:
         return causes[-1].removeprefix(JAVA_REASON) if causes else ""
 
     def last_words(self, lines: int = 15) -> str:
-        """Return the end of its output since its last start."""
+        """Return the last lines of the child's output since its last start."""
         return "\n".join(self._said().splitlines()[-lines:])
 
     def _said(self) -> str:
-        """Return its output since its last start, at most the last 16 KiB."""
+        """Return the child's output since its last start, at most the last 16 KiB."""
         try:
             with self._log.open("rb") as log:
                 log.seek(max(self._log_start, self._log.stat().st_size - 16_384))
@@ -301,7 +310,9 @@ class ChildProcess:
 
 
 def rss_anon(pid: int) -> int | None:
-    """Return RssAnon of a process in bytes, or None."""
+    """Return the anonymous resident memory (RssAnon) of a process in bytes, or None if it is not
+    known.
+    """
     try:
         status = Path(f"/proc/{pid}/status").read_text(encoding="utf-8")
     except OSError:

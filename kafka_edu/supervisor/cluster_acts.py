@@ -1,10 +1,12 @@
-"""Acts on a whole cluster: its controller, leaders, replicas, settings, sessions and links.
+"""Carry out acts on a whole cluster: on its controller, leaders, replicas, settings, sessions and
+links.
 
 An act uses the same interface as Kafka's tools: Kafka's protocol for brokers, and ZooKeeper's own
-protocol. For sessions and links it asks the broker itself, over its event socket.
+protocol. For sessions and links it sends a control request to the broker's event socket.
 
-An act works in every state of the cluster, or it is refused with one line: what is not done, why,
-and what to do. What is known to be paused, stopped or cut is refused at once.
+An act either works or is refused. The refusal is one line that says what was not done, why, and
+what the user can do. If a process that the act needs is paused or stopped, or its link is cut, the
+act is refused at once.
 """
 
 import asyncio
@@ -30,10 +32,11 @@ from kafka_edu.trace.wire_format import TraceFormatError
 _CONTROLLER: Final = "/controller"
 _ALL: Final = "all"
 _PATIENCE_S: Final = 15.0
-"""The time for one process to answer. An act has so long too while something is paused, stopped or
-cut, because that is probably why nobody answers."""
+"""How long one process may take to answer, in seconds. While something is paused, stopped or cut,
+this is also the limit for a whole act, because it is then probably the reason for a missing answer.
+"""
 _LONG_PATIENCE_S: Final = 60.0
-"""The time for an act while everything runs."""
+"""The time limit for an act while all processes run, in seconds."""
 _LOOK_AGAIN_S: Final = 0.05
 _MOST_REPLICAS: Final = 3
 _LOOK_WHETHER_IT_RUNS_S: Final = 0.25
@@ -54,12 +57,12 @@ _BY_ZOOKEEPER: Final = frozenset(
         "capture",
     }
 )
-"""Acts that change something in ZooKeeper, at once or by a broker."""
+"""Acts that change something in ZooKeeper. Either the supervisor or a broker makes the change."""
 Request = Mapping[str, object]
 
 
 class ClusterActs:
-    """Carries out the cluster acts of `act_table`. Owner of the state of the links."""
+    """Carries out the cluster acts of `act_table`, and keeps the state of the links."""
 
     def __init__(
         self,
@@ -73,12 +76,14 @@ class ClusterActs:
         with_control_plane: Collection[int] = (),
         zookeeper_trouble: Callable[[], str] = lambda: "",
     ) -> None:
-        """`servers` are the brokers' addresses, HOST:PORT by id. `broker_ports` are the ports of
-        each broker's listeners, without those that it chooses at each start: the control planes of
-        `with_control_plane`. `state_of` returns the state of a broker's process. `on_link` is
-        called when a link has changed. `relay_state` returns the state of the relay's process; it
-        is None in a cluster without relays. `zookeeper_trouble` says in words why ZooKeeper cannot
-        answer; it is empty if it can.
+        """`servers` maps each broker's id to its address HOST:PORT. `broker_ports` maps each
+        broker's id to the ports of its listeners. It does not contain the ports of control planes,
+        which a broker chooses at each start. The brokers in `with_control_plane` have such a port.
+
+        `state_of` returns the state of a broker's process. `on_link` is called when a link has
+        changed. `relay_state` returns the state of the relay's process, and is None in a cluster
+        without relays. `zookeeper_trouble` returns in words why ZooKeeper cannot answer, or "" if
+        it can.
         """
         self._folder = folder
         self._servers = servers
@@ -86,23 +91,30 @@ class ClusterActs:
         self._broker_ports = broker_ports
         self._with_control_plane = with_control_plane
         self._chosen_ports: dict[int, set[int]] = {}
-        """Ports of control planes that a fault was set for. They are healed too."""
+        """The ports of control planes for which a fault was set, by broker id. When a link is
+        healed, the faults of these ports are removed too.
+        """
         self._state_of = state_of
         self._on_link = on_link
         self._healing: set[asyncio.Task[None]] = set()
         self._relay_state = relay_state
         self._zookeeper_trouble = zookeeper_trouble
         self.links: dict[Link, LinkFault] = {}
-        """Links that are not whole. Between two brokers the smaller id comes first."""
+        """The links that are slow or cut, with their faults. For a link between two brokers the
+        smaller id comes first.
+        """
         self.hidden: set[Link] = set()
-        """Those of `links` that an exercise hides, because the learner is to find them."""
+        """The links in `links` that an exercise hides, because the learner must find them."""
         self._paused_ends: dict[tuple[int, int], bool] = {}
-        """(broker, other): a paused broker still has the fault of a link that was healed. The value
-        says whether an exercise hides it.
+        """(broker, other broker) → whether an exercise hides the fault. The link was healed while
+        the first broker was paused, so this broker still has the fault of its connections to the
+        other broker.
         """
 
     async def act(self, name: str, request: Request) -> str:
-        """Carry out one act. Return what was done. Raises ActionRefused with the reason."""
+        """Carry out one act. Return in words what was done. Raises ActionRefused with the reason if
+        the act is not possible.
+        """
         if name in _BY_ZOOKEEPER and (trouble := self._zookeeper_trouble()):
             raise ActionRefused(trouble)
         loop = asyncio.get_running_loop()
@@ -125,12 +137,14 @@ class ClusterActs:
             ) from error
 
     def _end_early(self, limit: asyncio.Timeout) -> None:
-        """End an act that probably waits for a process that does not run."""
+        """End the act now if a process does not run or a link is cut, because the act probably
+        waits for it.
+        """
         if self._troubles():
             limit.reschedule(asyncio.get_running_loop().time())
 
     def _troubles(self) -> list[str]:
-        """Return in words what does not run and what is cut."""
+        """Return in words which processes do not run and which links are cut."""
         return [
             *(
                 self._trouble_of(broker)
@@ -146,23 +160,23 @@ class ClusterActs:
         ]
 
     def _trouble_of(self, broker: int) -> str:
-        """Return why a broker cannot answer, and what to do; empty if it runs."""
+        """Return why a broker cannot answer, and what the user can do. Return "" if it runs."""
         return state_trouble(f"broker {broker}", self._state_of(broker))
 
     def _no_answer(self, what: str) -> str:
-        """Return why an act had no answer, as far as this is known."""
+        """Return `what` with the reason why there was no answer, as far as it is known."""
         troubles = self._troubles()
         why = "; ".join(troubles) if troubles else "look at the status of the cluster and try again"
         return f"{what}: {why}"
 
     def _runs(self, broker: int) -> None:
-        """Raises ActionRefused if a broker does not run."""
+        """Raise ActionRefused if the broker does not run."""
         if trouble := self._trouble_of(broker):
             raise ActionRefused(trouble)
 
     def _reachable(self) -> str:
-        """Return the addresses of the brokers that run, last those that are cut off from ZooKeeper.
-        Raises ActionRefused if none runs.
+        """Return the addresses of the running brokers. Brokers that are cut off from ZooKeeper come
+        last. Raises ActionRefused if no broker runs.
         """
         running = [b for b in self._servers if self._state_of(b) is ProcessState.RUNNING]
         if not running:
@@ -173,7 +187,7 @@ class ClusterActs:
         return self.links.get(Link(broker, side="zookeeper"), WHOLE).cut
 
     def _has_zookeeper(self, broker: int) -> None:
-        """Raises ActionRefused if a broker is cut off from ZooKeeper."""
+        """Raise ActionRefused if the broker is cut off from ZooKeeper."""
         if self._is_cut_off(broker):
             raise ActionRefused(f"the link {Link(broker, side='zookeeper')} is cut: heal it first")
 
@@ -372,7 +386,7 @@ class ClusterActs:
         return f"{title}: {key} is {value}" if value else f"{title}: {key} is removed"
 
     async def _capture(self, clients: str) -> str:
-        """Change edu.capture.clients of all brokers."""
+        """Set edu.capture.clients for all brokers."""
         wanted = "" if clients == "off" else clients
         setting = {"setting": f"edu.capture.clients={wanted}"}
         await self._configure(4, "", "all brokers", setting)
@@ -388,7 +402,9 @@ class ClusterActs:
         return Link(a, b)
 
     async def _reset_link(self, link: Link) -> str:
-        """Have each of the two close the connections that it has opened to the other."""
+        """Reset a link: let each of the two brokers close the connections that it has opened to the
+        other.
+        """
         self._runs(link.broker)
         self._runs(link.other)
         closed = 0
@@ -422,8 +438,8 @@ class ClusterActs:
         )
 
     async def _heal_link(self, link: Link, hidden: bool) -> str:
-        """Heal both ends. A broker that is stopped knows of no fault. One that is paused heals its
-        end when it is resumed: until then nothing passes anyway.
+        """Heal a link at both brokers. A stopped broker has no fault any more. A paused broker
+        removes its fault when it is resumed. Until then it sends nothing anyway.
         """
         before = self.links.get(link, WHOLE)
         healed: list[tuple[int, int]] = []
@@ -449,7 +465,9 @@ class ClusterActs:
         return "; ".join([said, *later])
 
     def resumed(self, broker: int) -> None:
-        """Heal the ends that a broker could not heal while it was paused, in the background."""
+        """Remove the faults that this broker could not remove while it was paused. This happens in
+        the background.
+        """
         for end in self._paused_ends:
             if end[0] == broker:
                 self._in_background(self._heal_paused_end(*end))
@@ -470,7 +488,7 @@ class ClusterActs:
         task.add_done_callback(self._healing.discard)
 
     def _record(self, link: Link, fault: LinkFault, hidden: bool = False) -> str:
-        """Keep the state of a link. Return it in words."""
+        """Store the state of a link. Return it in words."""
         if fault == WHOLE:
             self.links.pop(link, None)
         else:
@@ -484,13 +502,13 @@ class ClusterActs:
         return f"the link {link} is {fault}"
 
     def known_links(self) -> dict[Link, LinkFault]:
-        """Return the links that are not whole and that no exercise hides."""
+        """Return the links that are slow or cut and that no exercise hides, with their faults."""
         return {link: fault for link, fault in self.links.items() if link not in self.hidden}
 
     async def _set_fault(
         self, broker: int, other: int, fault: LinkFault, hidden: bool = False
     ) -> None:
-        """Set the fault of the connections that one broker opens to the other. If it is hidden, the
+        """Set the fault of the connections that `broker` opens to `other`. If it is hidden, the
         broker emits no event about it.
         """
         request: dict[str, object] = {
@@ -503,10 +521,11 @@ class ClusterActs:
         await self._control(broker, request)
 
     async def _ports_of(self, broker: int, heal: bool = False) -> list[int]:
-        """Return the ports of all listeners of a broker, or of all that may have a fault.
+        """Return the ports of all listeners of a broker. With `heal`, return all its ports for
+        which a fault may be set.
 
-        The control plane has another port at each start, which stands in the broker's znode. Raises
-        ActionRefused, OSError.
+        The control plane has a new port at each start. This port is read from the broker's znode.
+        Raises ActionRefused, OSError.
         """
         ports = set(self._broker_ports[broker])
         chosen = self._chosen_ports.setdefault(broker, set())
@@ -519,7 +538,7 @@ class ClusterActs:
         return sorted(ports)
 
     def _registered_ports(self, broker: int) -> set[int]:
-        """Return the ports in the broker's znode."""
+        """Return the ports of the listeners in the broker's znode."""
         with _ZooKeeper(self._zookeeper_connect) as zookeeper:
             data = zookeeper.get(f"/brokers/ids/{broker}")
         if data is None:
@@ -531,8 +550,8 @@ class ClusterActs:
         return {int(end_point.rpartition(":")[2]) for end_point in end_points}
 
     def heal_links_of(self, broker: int) -> None:
-        """Heal the links of a broker that has ended, because at its next start it knows of no
-        fault. The other ends still have it, so they are healed in the background.
+        """Heal the links of a broker that has ended, because it has no faults after its next start.
+        The brokers at the other ends still have the faults. They remove them in the background.
         """
         for end in [end for end in self._paused_ends if end[0] == broker]:
             del self._paused_ends[end]
@@ -556,7 +575,9 @@ class ClusterActs:
             self._record(link, WHOLE, hidden)
 
     def _over_relay(self, name: str, request: Request) -> Link:
-        """Return the link that an act names. Raises ActionRefused if there is no relay."""
+        """Return the link that an act over the relay changes. Raises ActionRefused if there is no
+        relay.
+        """
         link = Link(self._broker(request, "broker"), side=name.partition("-")[2])
         if self._relay_state is None:
             raise ActionRefused(
@@ -581,15 +602,17 @@ class ClusterActs:
         return f"{plural(_connections(answer), 'connection')} {link} ended"
 
     async def heal_relayed(self) -> None:
-        """Heal all links over the relay, as far as it answers."""
+        """Heal all links over the relay. Links for which the relay does not answer stay as they
+        are.
+        """
         for link in tuple(self.links):
             if link.side:
                 with contextlib.suppress(ActionRefused, OSError):
                     await self._set_relayed(link, WHOLE)
 
     def forget_relayed(self) -> None:
-        """Note that the links over the relay are whole, because it has ended and the next one knows
-        of no fault.
+        """Note that the links over the relay are healed. The relay has ended, and the next relay
+        starts without faults.
         """
         for link in tuple(self.links):
             if link.side:
@@ -613,7 +636,7 @@ class ClusterActs:
 
 
 class _ZooKeeper:
-    """A short session with ZooKeeper, by kazoo. Blocking."""
+    """A short session with ZooKeeper through kazoo. Its calls block."""
 
     def __init__(self, connect: str) -> None:
         from kazoo.client import KazooClient  # type: ignore[import-untyped]  # kazoo has no types
@@ -651,7 +674,7 @@ class _ZooKeeper:
 
 
 def _session(answer: Mapping[str, object]) -> str:
-    """Return the session's id as ZooKeeper and the dashboard write it."""
+    """Return the session id in the form in which ZooKeeper and the dashboard show it."""
     session_id = answer.get("session_id")
     return f"{session_id:#x}" if isinstance(session_id, int) else "?"
 
@@ -662,7 +685,9 @@ async def _control(
     state_of: Callable[[], ProcessState],
     request: dict[str, object],
 ) -> dict[str, object]:
-    """Send a control line to the event socket of a process. Raises ActionRefused, OSError."""
+    """Send a control request to the event socket of a process, and return the answer. Raises
+    ActionRefused, OSError.
+    """
     asking = asyncio.ensure_future(_ask(process, events, state_of, request))
     end = asyncio.get_running_loop().time() + _PATIENCE_S
     try:
@@ -706,8 +731,8 @@ async def _ask(
 async def _events_address(
     process: str, events: Path, state_of: Callable[[], ProcessState]
 ) -> EventsAddress:
-    """Return where a process sends events. One that has just started writes the address a moment
-    later, so this waits for it. The caller limits the time.
+    """Return the address of a process's event socket. A process writes it a moment after its start,
+    so this function waits for it. The caller must limit the time.
     """
     while not (trouble := state_trouble(process, state_of())):
         with contextlib.suppress(OSError, TraceFormatError):
@@ -724,7 +749,7 @@ def _connections(answer: Mapping[str, object]) -> int:
 
 
 def _fault(name: str, request: Request) -> LinkFault:
-    """Return the state that an act gives a link: `slow-…`, `cut-…` or `heal-…`."""
+    """Return the state that an act of the kind `slow-…`, `cut-…` or `heal-…` gives a link."""
     match name.partition("-")[0]:
         case "slow":
             delay_ms = request.get("delay_ms")
@@ -751,8 +776,8 @@ def _partition(text: str) -> TopicPartition:
 
 
 def _assigned(value: object) -> int | list[list[int]]:
-    """Return a number of partitions, or the brokers of each partition. A script may give a number
-    as such.
+    """Return the number of partitions, or the broker ids of each partition. `value` is the text of
+    the parameter, or a number if a script has sent it.
     """
     text = str(value)
     if text.isdecimal() and int(text):

@@ -22,14 +22,14 @@ from typing import Final, NamedTuple
 
 from kafka_edu.common.user_files import state_folder
 
-#: The exit code of a supervisor that finds another one holding the lock.
+#: The exit code of a supervisor that ends because another supervisor holds the lock of the cluster.
 EXIT_ALREADY_UP: Final = 3
 
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
 
 
 class ClusterFolder(NamedTuple):
-    """The folder of one cluster."""
+    """The folder of one cluster, with the paths of the files in it."""
 
     path: Path
 
@@ -74,7 +74,7 @@ class ClusterFolder(NamedTuple):
         return self.path / "supervisor.log"
 
     def zookeeper(self, name: str = "zookeeper") -> Path:
-        """Return the data folder of the server with this name."""
+        """Return the data folder of the ZooKeeper server with this name."""
         return self.path / name
 
     def zookeeper_log(self, name: str) -> Path:
@@ -82,7 +82,7 @@ class ClusterFolder(NamedTuple):
 
     @property
     def zookeeper_events(self) -> Path:
-        """The events file of the embedded ZooKeeper. Apache's emits no events."""
+        """The events file of the embedded ZooKeeper. Apache ZooKeeper emits no events."""
         return self.zookeeper() / "events.json"
 
     def broker(self, broker_id: int) -> Path:
@@ -101,7 +101,7 @@ class ClusterFolder(NamedTuple):
         return self.broker(broker_id) / "frames.capture"
 
     def captures(self) -> list[Path]:
-        """Return the files of captured frames that brokers have made, by broker."""
+        """Return the files with captured frames, sorted by the broker that captured them."""
         return sorted(self.path.glob("broker-*/frames.capture"))
 
     def broker_log(self, broker_id: int) -> Path:
@@ -127,7 +127,7 @@ class ClusterFolder(NamedTuple):
 
 
 def cluster_names(home: Path | None = None) -> list[str]:
-    """Return the names of all clusters that have a folder, up or down, sorted."""
+    """Return the sorted names of all clusters that have a folder, whether they are up or down."""
     folder = (home if home is not None else state_folder()) / "clusters"
     if not folder.is_dir():
         return []

@@ -1,5 +1,5 @@
-"""The description of a cluster: brokers, ports, ZooKeeper and settings, kept in cluster.json while
-it is down.
+"""The description of a cluster: brokers, ports, ZooKeeper and settings. The file cluster.json keeps
+it while the cluster is down.
 """
 
 import contextlib
@@ -28,7 +28,8 @@ from kafka_edu.trace.event import Source, SourceKind
 HOST: Final = LOOPBACK
 FORMAT_VERSION: Final = 1
 
-#: Kafka's and ZooKeeper's usual ports, for the cluster `default` if they are free.
+#: The usual ports of Kafka and ZooKeeper. The cluster with the name `default` uses them if they are
+#: free.
 USUAL_BROKER_PORT: Final = BROKER_PORT
 USUAL_ZOOKEEPER_PORT: Final = ZOOKEEPER_PORT
 
@@ -37,7 +38,7 @@ MAX_ZOOKEEPERS: Final = 7
 API_LEVEL: Final = "edu.api.level"
 
 BROKERS: Final = "BROKERS"
-"""The listener for other brokers, behind a relay."""
+"""The name of a broker's second listener in a cluster with relays. Other brokers connect to it."""
 _RELAY_SETS: Final = (
     "listeners",
     "advertised.listeners",
@@ -50,18 +51,20 @@ _RELAY_SETS: Final = (
     "security.inter.broker.protocol",
     "zookeeper.connect",
 )
-"""Settings that a cluster with relays makes itself."""
+"""Settings that the user cannot set in a cluster with relays, because the cluster sets
+them itself.
+"""
 
 
 class ClusterSpecError(Exception):
-    """The cluster cannot be as requested. The message says why and what to do."""
+    """The cluster cannot be built as requested. The message says why, and what the user can do."""
 
 
 def internal_topics(brokers: int) -> dict[str, str]:
-    """Return settings that let groups and transactions work with fewer brokers than the defaults
-    need.
+    """Return the settings of the internal topics that let groups and transactions work also with a
+    small number of brokers.
 
-    Kafka's own server.properties has them too.
+    The server.properties of Kafka's distribution has them too.
     """
     wanted = {
         "offsets.topic.replication.factor": 3,
@@ -72,8 +75,8 @@ def internal_topics(brokers: int) -> dict[str, str]:
 
 
 class ZooKeeperServer(NamedTuple):
-    """One server of ours: its port for clients, and its ports for the ensemble's other servers (0
-    if it is alone).
+    """One ZooKeeper server that the supervisor runs: its port for clients, and its ports for the
+    other servers of the ensemble. These ports are 0 if there is no ensemble.
     """
 
     id: int
@@ -83,19 +86,20 @@ class ZooKeeperServer(NamedTuple):
 
     @property
     def source(self) -> Source:
-        """This server as a source of events and the target of an action."""
+        """The server's name as a source of events and as the target of an action."""
         return Source(SourceKind.ZOOKEEPER, self.id)
 
     @property
     def ports(self) -> tuple[int, ...]:
-        """The ports that it uses."""
+        """The ports that the server uses."""
         return tuple(port for port in self[1:] if port)
 
 
 class ZooKeeperSpec(NamedTuple):
-    """A ZooKeeper. `kind` is embedded, apache or external.
+    """The ZooKeeper of a cluster. `kind` is embedded, apache or external.
 
-    An external one has its own connect string; the others have servers of ours.
+    An external ZooKeeper has its own connect string. For the other kinds the supervisor runs the
+    servers.
     """
 
     kind: str
@@ -104,8 +108,8 @@ class ZooKeeperSpec(NamedTuple):
 
     @staticmethod
     def of(kind: str, servers: Sequence[ZooKeeperServer]) -> "ZooKeeperSpec":
-        """Describe a ZooKeeper whose servers the supervisor runs. Clients get the addresses of all
-        of them.
+        """Return a ZooKeeper whose servers the supervisor runs. Its connect string contains the
+        addresses of all servers.
         """
         return ZooKeeperSpec(
             kind, ",".join(f"{HOST}:{server.port}" for server in servers), tuple(servers)
@@ -113,7 +117,9 @@ class ZooKeeperSpec(NamedTuple):
 
     @staticmethod
     def parse(text: str) -> "ZooKeeperSpec":
-        """Parse `embedded`, `apache`, or an external one's HOST:PORT[,HOST:PORT …][/chroot]."""
+        """Parse the text `embedded` or `apache`, or the HOST:PORT[,HOST:PORT …][/chroot] of an
+        external ZooKeeper.
+        """
         if text in ("embedded", "apache"):
             return ZooKeeperSpec(text, "")
         hosts = text.partition("/")[0]
@@ -128,17 +134,17 @@ class ZooKeeperSpec(NamedTuple):
 
     @property
     def ours(self) -> bool:
-        """Whether the supervisor starts and stops it."""
+        """Whether the supervisor starts and stops this ZooKeeper."""
         return self.kind != "external"
 
     @property
     def ports(self) -> tuple[int, ...]:
-        """All ports that its servers use."""
+        """All ports that the servers of this ZooKeeper use."""
         return tuple(port for server in self.servers for port in server.ports)
 
     def server_name(self, server: ZooKeeperServer) -> str:
-        """Return the name of a server's process and folder: `zookeeper`, in an ensemble
-        `zookeeper-1` …
+        """Return the name of a server's process and folder. It is `zookeeper`, or in an ensemble
+        `zookeeper-1`, `zookeeper-2` and so on.
         """
         return "zookeeper" if len(self.servers) == 1 else f"zookeeper-{server.id}"
 
@@ -152,8 +158,8 @@ class ZooKeeperSpec(NamedTuple):
 
     @staticmethod
     def from_json(fields: object) -> "ZooKeeperSpec":
-        """Read what `as_json` wrote. Before ensembles it had one `port`. Raises TypeError,
-        ValueError.
+        """Return the ZooKeeper from the fields that `as_json` has written. Old files, from before
+        ensembles, have one `port`. Raises TypeError or ValueError for wrong fields.
         """
         match fields:
             case {"kind": str(kind), "connect": str(connect), "servers": list(servers)}:
@@ -167,15 +173,18 @@ class ZooKeeperSpec(NamedTuple):
 
 
 class RelayPorts(NamedTuple):
-    """The ports of a broker that clients and ZooKeeper reach over the relay."""
+    """The ports of one broker in a cluster with relays. Clients reach the broker, and the broker
+    reaches ZooKeeper, over the relay.
+    """
 
     clients: int
-    """The broker's listener for clients. The relay passes to it what comes to the broker's `port`.
+    """The port of the broker's listener for clients. Clients connect to the broker's `port`, and
+    the relay passes their bytes to this port.
     """
     brokers: int
-    """The port on which the broker listens for other brokers. They connect to it directly."""
+    """The port of the broker's listener for other brokers. They connect to it directly."""
     zookeepers: tuple[int, ...]
-    """The relay's port for each server of ZooKeeper, in the order of the connect string."""
+    """The relay's ports for the ZooKeeper servers, in the order of the connect string."""
 
     @property
     def all(self) -> tuple[int, ...]:
@@ -183,7 +192,9 @@ class RelayPorts(NamedTuple):
 
     @staticmethod
     def from_json(fields: object) -> "RelayPorts | None":
-        """Read what `save` wrote. Raises TypeError, ValueError."""
+        """Return the ports from the fields that `save` has written. Raises TypeError or ValueError
+        for wrong fields.
+        """
         match fields:
             case None:
                 return None
@@ -193,22 +204,22 @@ class RelayPorts(NamedTuple):
 
 
 class BrokerSpec(NamedTuple):
-    """One broker: its id, the port for clients, and its own settings."""
+    """One broker: its id, its port for clients, and its own settings."""
 
     id: int
     port: int
     props: Mapping[str, str]
     relay: RelayPorts | None = None
-    """Its ports behind the relay; None in a cluster without relays."""
+    """The broker's ports behind the relay. None in a cluster without relays."""
 
     @property
     def direct_port(self) -> int:
-        """The port for the supervisor, which must not depend on the relay."""
+        """The port over which the supervisor reaches the broker without the relay."""
         return self.port if self.relay is None else self.relay.brokers
 
 
 class ClusterSpec(NamedTuple):
-    """A cluster as requested, with every port chosen."""
+    """The description of a cluster as requested. All its ports are chosen."""
 
     name: str
     brokers: tuple[BrokerSpec, ...]
@@ -224,7 +235,7 @@ class ClusterSpec(NamedTuple):
         return ",".join(f"{HOST}:{broker.port}" for broker in self.brokers)
 
     def broker(self, broker_id: int) -> BrokerSpec:
-        """Return the broker. Raises ClusterSpecError if there is no such id."""
+        """Return the broker with this id. Raises ClusterSpecError if there is none."""
         for broker in self.brokers:
             if broker.id == broker_id:
                 return broker
@@ -233,8 +244,8 @@ class ClusterSpec(NamedTuple):
         )
 
     def routes(self) -> dict[str, tuple[int, str, int]]:
-        """Return the relay's routes by name: its port, the target's host and port. Empty without
-        relays.
+        """Return the relay's routes by name. Each route is the relay's port, the target's host, and
+        the target's port. Without relays the result is empty.
         """
         routes = {}
         servers = self.zookeeper.connect.partition("/")[0].split(",")
@@ -250,9 +261,10 @@ class ClusterSpec(NamedTuple):
         return routes
 
     def source(self, text: str) -> Source:
-        """Return the process of that name: a broker's id, or `zookeeper`, `zookeeper-2` …
+        """Return the process with the name `text`, which is a broker's id, or `zookeeper`,
+        `zookeeper-2` and so on.
 
-        Raises ClusterSpecError.
+        Raises ClusterSpecError if there is no such process.
         """
         zookeepers = {
             self.zookeeper.server_name(server): server.source for server in self.zookeeper.servers
@@ -265,9 +277,10 @@ class ClusterSpec(NamedTuple):
         raise ClusterSpecError(f"there is no '{text}'; there are {', '.join(there)}")
 
     def server_properties(self, broker_id: int, folder: ClusterFolder) -> dict[str, str]:
-        """Return the settings of one broker: the required ones, then the cluster's, then its own.
+        """Return the settings of one broker. The broker's own settings override the cluster's, and
+        both override the required ones.
 
-        All others keep Kafka's defaults.
+        All other keys keep Kafka's defaults.
         """
         broker = self.broker(broker_id)
         return {
@@ -289,7 +302,8 @@ class ClusterSpec(NamedTuple):
         }
 
     def check_settings(self, folder: ClusterFolder) -> tuple[str, ...]:
-        """Return a warning for each setting that is unknown or has no effect, once for all brokers.
+        """Return a warning for each setting that is unknown or has no effect. Equal warnings of
+        several brokers appear once.
 
         Raises ClusterSpecError if a broker could not start with its settings.
         """
@@ -349,8 +363,8 @@ class ClusterSpec(NamedTuple):
 
     @staticmethod
     def load(folder: ClusterFolder) -> "ClusterSpec | None":
-        """Return what `save` wrote, or None if there is none. Raises ClusterSpecError if it is
-        unreadable.
+        """Return the description that `save` has written, or None if there is none. Raises
+        ClusterSpecError if the file cannot be read.
         """
         try:
             document = json.loads(folder.spec.read_text(encoding="utf-8"))
@@ -383,8 +397,8 @@ class ClusterSpec(NamedTuple):
 
 
 def _listeners(broker: BrokerSpec, settings: Mapping[str, str]) -> dict[str, str]:
-    """Return the listeners of a broker. Behind a relay it advertises the relay's port to clients,
-    and has one more listener, which other brokers connect to directly.
+    """Return the settings for the listeners of a broker. In a cluster with relays, the broker
+    advertises the relay's port to clients, and has a second listener for other brokers.
     """
     shown = listener_settings(HOST, broker.port, settings)
     if broker.relay is None:
@@ -401,7 +415,9 @@ def _listeners(broker: BrokerSpec, settings: Mapping[str, str]) -> dict[str, str
 
 
 def _connect(broker: BrokerSpec, connect: str) -> str:
-    """Return where the broker finds ZooKeeper: behind a relay these are the relay's ports."""
+    """Return the connect string with which the broker reaches ZooKeeper. In a cluster with relays
+    it contains the relay's ports.
+    """
     if broker.relay is None:
         return connect
     _, slash, chroot = connect.partition("/")
@@ -409,7 +425,7 @@ def _connect(broker: BrokerSpec, connect: str) -> str:
 
 
 def _check_own_listeners(settings: Mapping[str, str]) -> None:
-    """Raise ClusterSpecError if settings of the user would bypass the relay."""
+    """Raise ClusterSpecError if the user's settings contain a key that would bypass the relay."""
     if taken := [key for key in _RELAY_SETS if key in settings]:
         raise ClusterSpecError(
             f"a cluster with relays chooses {taken[0]} itself, so that clients and ZooKeeper reach"
@@ -431,7 +447,9 @@ def _write(path: Path, text: str) -> None:
 
 
 class Wish(NamedTuple):
-    """The options of `up`. None keeps what is remembered, or the default."""
+    """The options of `cluster up`. None means the value from the last start, or else the
+    default.
+    """
 
     brokers: int | None = None
     port: int | None = None
@@ -440,18 +458,20 @@ class Wish(NamedTuple):
     broker_props: Mapping[int, Mapping[str, str]] | None = None
     zookeepers: int | None = None
     api_level: str | None = None
-    """The edu.api.level of every broker. It overrides `props` and remembered settings."""
+    """The edu.api.level of every broker. It overrides the value in `props` and in the stored
+    settings.
+    """
     with_relays: bool | None = None
-    """Whether clients and ZooKeeper reach the brokers over a relay."""
+    """Whether clients reach the brokers, and brokers reach ZooKeeper, over a relay."""
 
 
 def plan(
     name: str, wish: Wish, remembered: ClusterSpec | None, home: Path | None = None
 ) -> ClusterSpec:
-    """Return the cluster that results from `wish` and what is remembered.
+    """Return the cluster that results from `wish` and the description of the last start.
 
-    Ports once chosen stay, unless `wish.port` says otherwise. Raises ClusterSpecError if a required
-    port is taken, or an option makes no sense.
+    Ports that were chosen once stay the same, unless `wish.port` changes them. Raises
+    ClusterSpecError if a required port is taken, or if an option makes no sense.
     """
     count = (
         wish.brokers if wish.brokers is not None else len(remembered.brokers) if remembered else 3
@@ -525,8 +545,8 @@ def _relays(
     zookeeper: ZooKeeperSpec,
     reserved: set[int],
 ) -> dict[int, RelayPorts]:
-    """Return the ports behind the relay by broker; empty if there is none. Ports once chosen stay,
-    unless the number of ZooKeeper's servers has changed.
+    """Return the ports behind the relay for each broker, or nothing if the cluster has no relays.
+    Ports that were chosen once stay the same, unless the number of ZooKeeper servers has changed.
     """
     kept = {b.id: b.relay for b in remembered.brokers if b.relay is not None} if remembered else {}
     if not (bool(kept) if wish.with_relays is None else wish.with_relays):
@@ -544,7 +564,9 @@ def _relays(
 
 
 def _wished_zookeeper(wish: Wish, remembered: ClusterSpec | None) -> tuple[ZooKeeperSpec, int]:
-    """Return the ZooKeeper's kind and its number of servers. Raises ClusterSpecError."""
+    """Return the kind of ZooKeeper that `wish` asks for, and the number of its servers. Raises
+    ClusterSpecError.
+    """
     if wish.zookeeper is not None:
         zookeeper = ZooKeeperSpec.parse(wish.zookeeper)
     else:
@@ -581,9 +603,9 @@ def _wished_zookeeper(wish: Wish, remembered: ClusterSpec | None) -> tuple[ZooKe
 def _placed(
     kind: str, count: int, usual: bool, remembered: ClusterSpec | None, reserved: Collection[int]
 ) -> ZooKeeperSpec:
-    """Return `count` servers with their earlier ports, or new ones.
+    """Return `count` ZooKeeper servers. They keep the ports of the last start, or get new ports.
 
-    If `usual`, the new ports are Kafka's and ZooKeeper's own as far as they are free.
+    If `usual`, the new ports are the usual ports of ZooKeeper, as far as they are free.
     """
     if remembered is not None and len(remembered.zookeeper.servers) == count:
         return ZooKeeperSpec.of(kind, remembered.zookeeper.servers)
@@ -599,7 +621,7 @@ def _placed(
 
 
 def _ports_of_others(name: str, home: Path | None) -> set[int]:
-    """Return the ports that other clusters remember, up or down."""
+    """Return the ports that other clusters have chosen, whether they are up or down."""
     ports = set()
     for other in cluster_names(home):
         if other == name:

@@ -1,13 +1,13 @@
-"""The supervisor's process: it starts a cluster's children, acts on them, and stops them at its
-end.
+"""The supervisor's process. It starts a cluster's child processes, carries out acts on them, and
+stops them when it ends.
 
-`python -m kafka_edu.supervisor.main FOLDER [--temporary]`; kafka_edu.supervisor.cluster starts it
-in a session of its own. It ends when its standard input ends, which is when the process that
-started it has ended, in whatever way. The action `release` frees it from that process. A temporary
-cluster's folder is removed at the end.
+`python -m kafka_edu.supervisor.main FOLDER [--temporary]` runs it. kafka_edu.supervisor.cluster
+starts it in a session of its own. The supervisor ends when its standard input ends. This happens
+when the process that started it has ended in any way. After the action `release` it no longer
+depends on that process. The folder of a temporary cluster is removed at the end.
 
-The supervisor restarts nothing by itself. A broker that died stays dead until someone asks, because
-watching the consequences is the purpose.
+The supervisor never restarts a broker or a ZooKeeper server by itself. A broker that died stays
+stopped until a user starts it, because users want to watch the consequences.
 """
 
 import argparse
@@ -60,18 +60,21 @@ from kafka_edu.trace.tracer import Tracer
 
 log = logging.getLogger(__name__)
 
-#: The time that the other brokers get to list a broker that is ready itself.
+#: How long the supervisor waits until the other brokers list a broker that is ready, in seconds.
 OTHERS_PATIENCE_S: Final = 10.0
-#: The time a broker may take to stop: three tries of a controlled shutdown, half a second apart
-#: (cluster_spec.py), and the flush of its logs.
+#: How long a broker may take to stop, in seconds. It may need three attempts of a controlled
+#: shutdown, half a second apart (cluster_spec.py), and then it flushes its logs.
 BROKER_PATIENCE_S: Final = 30.0
 
-#: Acts that an exercise may do without a trace: the learner is to find them by their effects.
+#: Acts that an exercise can hide: they emit no event, and the learner must find them by their
+#: effects.
 HIDEABLE: Final = frozenset({"slow-link", "cut-link", "heal-link", "stall", "steady"})
 
 
 class Supervisor:
-    """One cluster's children and the actions on them. Everything runs on one loop."""
+    """The child processes of one cluster, and the acts on them. Everything runs on one
+    event loop.
+    """
 
     def __init__(self, spec: ClusterSpec, folder: ClusterFolder, temporary: bool) -> None:
         self._spec = spec
@@ -135,7 +138,7 @@ class Supervisor:
         return ChildProcess(name, source, command, log, self._trace, self._on_end)
 
     def _children(self) -> Iterator[ChildProcess]:
-        """Yield the children: ZooKeeper, the relay if there is one, the brokers."""
+        """Yield the child processes: ZooKeeper servers, the relay if there is one, brokers."""
         yield from self._zookeepers.children.values()
         if self._relay is not None:
             yield self._relay
@@ -173,7 +176,7 @@ class Supervisor:
                 yield ProcessMemory(process=child.name, child=child.source, rss_anon=memory)
 
     async def run(self) -> None:
-        """Run from the first child's start to the last one's end."""
+        """Start all children, serve requests, and stop all children at the end."""
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             loop.add_signal_handler(number, self._end.set)
@@ -215,8 +218,9 @@ class Supervisor:
             raise failure
 
     def _watch_owner(self, loop: asyncio.AbstractEventLoop) -> None:
-        """End everything when the owner has ended, unless the cluster was released. Standard input
-        is a pipe to which nobody writes, so it ends only with the owner.
+        """Watch the process that started this one. When it ends, stop everything, unless the
+        cluster was released. Standard input is a pipe to which nobody writes, so it ends only when
+        that process ends.
         """
 
         def gone() -> None:
@@ -227,7 +231,7 @@ class Supervisor:
         loop.add_reader(sys.stdin, gone)
 
     async def _publish(self) -> None:
-        """Open both sockets and publish their addresses."""
+        """Open the action socket and the event socket, and write their addresses to files."""
         await self._events.publish(self._folder.supervisor_events, HOST)
         actions_port = await self._actions.listen()
         address = {
@@ -239,7 +243,7 @@ class Supervisor:
         write_private_json(self._folder.action_address, address)
 
     async def _start_all(self) -> None:
-        """Start ZooKeeper, then the brokers."""
+        """Start ZooKeeper, then the relay if there is one, then the brokers."""
         if not await self._zookeepers.start():
             self._all_started.set()  # no broker starts; `wait-ready` reports how ZooKeeper ended
             return
@@ -248,23 +252,24 @@ class Supervisor:
             await self._relay.start()  # before the brokers, which reach ZooKeeper over it
         for broker in self._brokers.values():
             async with self._locks[broker.source]:
-                # a broker that is not stopped was started on request meanwhile
+                # A broker that is not stopped was started by a request meanwhile.
                 if broker.state is ProcessState.STOPPED:
                     self._folder.broker_events(broker.source.id).unlink(missing_ok=True)
                     await broker.start()
         self._all_started.set()
 
     def _on_started(self, starting: "asyncio.Task[None]") -> None:
-        """End everything if a child could not be started. `run` raises the reason."""
+        """Stop everything if a child could not be started. `run` then raises the exception."""
         if not starting.cancelled() and starting.exception() is not None:
             self._end.set()
 
     async def _stop_all(self) -> None:
-        """Stop brokers one after another, then ZooKeeper, because the brokers need it to stop.
+        """Stop the brokers one after another, then ZooKeeper, which the brokers need while they
+        stop.
 
-        If all brokers stopped at once, two that lead for each other could not hand over. Each would
-        warn of a failed controlled shutdown. If the cluster will be deleted, all processes are
-        killed instead.
+        If all brokers stopped at once, two brokers could not move their leaderships to each other.
+        Each of them would log a warning about a failed controlled shutdown. If the cluster will be
+        deleted, all processes are killed instead.
         """
         self._stalls.end_all()
         running = [
@@ -284,8 +289,9 @@ class Supervisor:
         await self._zookeepers.stop()
 
     def _on_end(self, child: ChildProcess) -> None:
-        """Remove the events file of a child that has ended, because its address leads nowhere.
-        ChildProcess emits the event about the end.
+        """Handle the end of a child. Remove its events file, because nothing listens at the address
+        any more, and heal its links. If the relay has ended, start it again. ChildProcess emits the
+        event about the end.
         """
         path = (
             self._folder.relay_events
@@ -302,7 +308,8 @@ class Supervisor:
             ended = self._trace.seq  # the event about the end, which is the cause of what follows
             with self._trace.because(ended):
                 self._cluster_acts.forget_relayed()
-            # one that never listened would end again: its port is taken, for example
+            # Do not restart a relay that has never listened, because it would end again. For
+            # example, its port may be taken.
             if served and not self._end.is_set():
                 start = self._trace.carry(ended, child.start())
                 task = asyncio.ensure_future(start)
@@ -310,8 +317,8 @@ class Supervisor:
                 task.add_done_callback(self._restarting.discard)
 
     async def _act(self, action: str, request: Request) -> Answer:
-        """Carry out an act. An event is emitted before and after it, except for `status`,
-        `wait-ready`, and what an exercise hides from the learner.
+        """Carry out one action. Emit an event before and after it. `status`, `wait-ready` and acts
+        that an exercise hides emit no events.
         """
         hidden = request.get("hidden") is True
         if action == "status":
@@ -358,8 +365,8 @@ class Supervisor:
         return {"message": message}
 
     def _refusal(self, action: str, error: Exception) -> str:
-        """Return in one line why an act is not done. Any error that is not foreseen is a bug in the
-        supervisor, which lives on for the sake of the cluster.
+        """Return in one line why an act was not done. An unexpected error is a bug in the
+        supervisor. The supervisor continues to run nevertheless, because the cluster depends on it.
         """
         if isinstance(error, ActionRefused | ProcessStateError):
             return " ".join(str(error).split())
@@ -372,8 +379,8 @@ class Supervisor:
         )
 
     def _child_of(self, request: Request) -> ChildProcess:
-        """Return the broker or the ZooKeeper server that the request names: `"broker": 0` or
-        `"zookeeper": 1`.
+        """Return the child that the request names: a broker as `"broker": 0`, or a ZooKeeper server
+        as `"zookeeper": 1`.
         """
         children = {child.source: child for child in self._children()}
         kind = SourceKind.ZOOKEEPER if "zookeeper" in request else SourceKind.BROKER
@@ -445,19 +452,23 @@ class Supervisor:
         return self._stalls.begin(child, Rhythm(stall_ms, every_ms, hidden))
 
     def _pids(self) -> Iterator[int]:
-        """Yield the process ids of the children that run."""
+        """Yield the process ids of the running children."""
         yield from (child.pid for child in self._children() if child.pid)
 
     def _may_be_controller(self, broker_id: int) -> bool:
-        """Return whether a broker can be the controller now: one of ours that runs, or a guest.
+        """Return whether a broker can be the controller now. It can if it is a running child of
+        this supervisor, or a guest.
 
-        A guest is a broker that this supervisor did not start. ZooKeeper knows whether it lives.
+        A guest is a broker that another program started in the same ZooKeeper. If a guest has died,
+        ZooKeeper notices it.
         """
         broker = self._brokers.get(broker_id)
         return broker is None or broker.state is ProcessState.RUNNING
 
     async def _zookeeper_answers(self, patience: Patience, limit_s: float) -> None:
-        """Return when all children were started and ZooKeeper answers. Raises ActionRefused."""
+        """Wait until all children were started and ZooKeeper answers. Raises ActionRefused if this
+        takes too long.
+        """
 
         async def answers() -> None:
             await self._all_started.wait()
@@ -476,10 +487,10 @@ class Supervisor:
         )
 
     async def _wait_ready(self, timeout_s: float) -> Answer:
-        """Wait until all running brokers list each other.
+        """Wait until the Metadata of all running brokers lists all of them.
 
-        A child that ends meanwhile is an error, reported with its last output. The time does not
-        count for which the children waited for a core.
+        If a child ends meanwhile, the action fails with the end of the child's output. Time in
+        which the children waited for a core does not count.
         """
         from kafka_edu.supervisor.readiness import (
             wait_until_listed,
@@ -515,11 +526,12 @@ class Supervisor:
         return {"controller": controller, "status": self._status()}
 
     async def _wait_started(self, broker_id: int, timeout_s: float) -> Answer:
-        """Wait until one broker lists itself and a controller, and the others list it too.
+        """Wait until the Metadata of one started broker lists this broker and a controller, and the
+        other brokers list it too.
 
-        Only this broker is judged, and the ZooKeeper that it needs. Another broker may end
-        meanwhile. One that does not list the new broker within OTHERS_PATIENCE_S after that is
-        named in the answer, but it is no error: it may be cut off.
+        The action fails only because of this broker or of ZooKeeper. Another broker may end
+        meanwhile. Some other brokers may not list the new broker within OTHERS_PATIENCE_S, for
+        example because they are cut off. Then the answer names them, but this is no error.
         """
         from kafka_edu.supervisor.readiness import wait_until_listed
 
@@ -533,7 +545,7 @@ class Supervisor:
             raise ActionRefused(
                 f"{started.name} waits for ZooKeeper, which is stopped: start zookeeper too"
             )
-        # the rest of an ensemble serves without a server that ends
+        # In an ensemble the other ZooKeeper servers still serve when one server ends.
         needed = [started, *(zookeepers if len(zookeepers) == 1 else [])]
         seen: dict[int, str] = {}
         listing = {
@@ -574,9 +586,10 @@ class Supervisor:
         }
 
     async def _wait_serves(self, server: ChildProcess, timeout_s: float) -> Answer:
-        """Wait until one server of ZooKeeper's ensemble serves, or answers and waits for others.
+        """Wait until one server of ZooKeeper's ensemble serves clients, or answers that it waits
+        for other servers.
 
-        Only this server is judged: the others may be stopped, or end meanwhile.
+        The action fails only because of this server. The others may be stopped, or end meanwhile.
         """
         if server.state is ProcessState.STOPPED:
             raise ActionRefused(_epitaph(server))
@@ -590,7 +603,7 @@ class Supervisor:
         return {"unlisted": [] if serving.result() else [waits]}
 
     def _still_running(self, listing: Mapping[int, asyncio.Task[int]]) -> list[asyncio.Task[int]]:
-        """Return the tasks that are not done and whose broker still runs."""
+        """Return the tasks in `listing` that are not done and whose broker still runs."""
         return [
             task
             for i, task in listing.items()
@@ -600,7 +613,9 @@ class Supervisor:
     async def _done_before_an_end(
         self, patience: Patience, ready: asyncio.Task[Any], needed: Sequence[ChildProcess]
     ) -> bool:
-        """Return whether `ready` is done in time. Raises ActionRefused if a needed child ends."""
+        """Return whether the task `ready` is done in time. Raises ActionRefused if one of the
+        children in `needed` ends.
+        """
         ends = [asyncio.create_task(_named_end(child)) for child in needed]
         try:
             while patience.left_s() > 0:
@@ -664,7 +679,9 @@ _PROCESS_ACTS: Final = frozenset(act.name for act in PROCESS_ACTS)
 
 
 def _ports_of(spec: ClusterSpec, broker_id: int) -> tuple[int, ...]:
-    """Return the ports of a broker's listeners, without those that it chooses at each start."""
+    """Return the fixed ports of a broker's listeners. Ports that a broker chooses at each start are
+    not included.
+    """
     broker = spec.broker(broker_id)
     listeners = {**spec.props, **broker.props}.get("listeners", "")
     relay = () if broker.relay is None else (broker.relay.clients, broker.relay.brokers)
@@ -682,7 +699,9 @@ async def _named_end(child: ChildProcess) -> ChildProcess:
 
 
 def _epitaph(child: ChildProcess) -> str:
-    """Return how it ended, and why: its own reason if it gave one, else its last output."""
+    """Return how the child ended and why. The reason is what the child itself has written, or else
+    the end of its output.
+    """
     ended = child.last_exit
     if ended is not None and ended.reason:
         return f"{child.name} {ended.how}: {ended.reason}"

@@ -1,8 +1,9 @@
 """Time limits for processes on a busy machine.
 
-A limit in seconds is meant for a machine that has a core for whoever wants one. A process that is
-ready to run and gets no core has not done anything wrong. Linux counts how long each process has
-waited for a core (`busy_machine`). Where it does not, all time counts.
+A limit in seconds assumes that a process always gets a core when it is ready to run. On a busy
+machine a process may have to wait for a core, and this must not count as its own delay. Linux
+counts how long each process has waited for a core (`busy_machine`). On other systems all time
+counts.
 """
 
 import time
@@ -11,14 +12,14 @@ from typing import Final
 
 from kafka_edu.common.busy_machine import waited_for_a_core_s
 
-#: How often `Patience.left_s` must be looked at, in seconds. Between two looks the process that
-#: waited longest counts for all.
+#: `Patience.left_s` must be called at least this often, in seconds. Between two calls, the longest
+#: waiting time of any of the processes is not counted.
 LOOK_EVERY_S: Final = 0.5
 
 
 class Patience:
-    """A limit of `limit_s` seconds in which the time does not count for which one of these
-    processes waited for a core.
+    """A limit of `limit_s` seconds. Time in which one of the processes waited for a core does not
+    count.
     """
 
     def __init__(
@@ -29,7 +30,9 @@ class Patience:
         clock_s: Callable[[], float] = time.monotonic,
         waited_s: Callable[[int], float] = waited_for_a_core_s,
     ) -> None:
-        """`pids` returns the ids of the processes now. 0 stands for one that is stopped."""
+        """`pids` returns the present ids of the processes. The id 0 stands for a stopped
+        process.
+        """
         self._pids = pids
         self._clock_s = clock_s
         self._waited_s = waited_s
@@ -41,8 +44,8 @@ class Patience:
         return {pid: self._waited_s(pid) for pid in self._pids() if pid}
 
     def left_s(self) -> float:
-        """Return the seconds that are left; 0 or less if there are none. Look at it every
-        LOOK_EVERY_S.
+        """Return how many seconds are left, or a number ≤ 0 if the time is over. Call this every
+        LOOK_EVERY_S seconds.
         """
         now_s, waited = self._clock_s(), self._look()
         starved_s = max((w - self._waited.get(pid, 0.0) for pid, w in waited.items()), default=0.0)
@@ -51,5 +54,5 @@ class Patience:
         return self._left_s
 
     def slice_s(self) -> float:
-        """Return how long to wait before the next look."""
+        """Return how many seconds to wait before the next call of `left_s`."""
         return min(LOOK_EVERY_S, max(self.left_s(), 0.0))

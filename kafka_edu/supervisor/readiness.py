@@ -1,10 +1,10 @@
-"""Ask brokers by Metadata how far they are.
+"""Find out with Metadata requests whether brokers are ready.
 
 A cluster is ready when the Metadata of every running broker lists all running brokers and a
 controller. A broker that was started is ready when its own Metadata lists itself and a controller.
 
-The controller is one of the running brokers, or a guest: a broker that another program started, for
-example Apache Kafka, and that is registered in the same ZooKeeper.
+The controller is one of the running brokers, or a guest. A guest is a broker that another program
+started, for example Apache Kafka, and that is registered in the same ZooKeeper.
 """
 
 import asyncio
@@ -28,12 +28,12 @@ _CLIENT_ID: Final = "supervisor"
 
 
 class Answers(NamedTuple):
-    """The combined Metadata of several brokers."""
+    """What several brokers answer to a Metadata request, combined."""
 
     controller: int | None
-    """The controller that most of them name. None if none of them names one."""
+    """The id of the controller that most of the brokers name. None if no broker names one."""
     ports: Mapping[int, int]
-    """The port of each broker that one of them lists."""
+    """The id and the port of each broker that at least one answer lists."""
 
 
 async def wait_until_listed(
@@ -43,12 +43,12 @@ async def wait_until_listed(
     seen: MutableMapping[int, str] | None = None,
     may_be_controller: Callable[[int], bool] | None = None,
 ) -> int:
-    """Return when each broker of `ports` (id → host, port) lists all of `listed` and a controller.
+    """Wait until each broker of `ports` (id → host, port) lists all of `listed` and a controller.
+    Return the controller's id from the last answer.
 
-    The result is the controller's id from the last answer. `may_be_controller` says which brokers
-    can be the controller now; without it these are the brokers of `listed`. This waits without a
-    limit; the caller sets one. `seen` is kept up to date with what each broker still lacks, in
-    words.
+    `may_be_controller` returns whether a broker can be the controller now. Without it only the
+    brokers in `listed` can. There is no time limit, so the caller must set one. `seen` is updated
+    with what each broker's Metadata still lacks, in words.
     """
     lacks = {} if seen is None else seen
     may_be = frozenset(listed).__contains__ if may_be_controller is None else may_be_controller
@@ -62,10 +62,11 @@ async def wait_until_listed(
 
 
 async def answers_of(transport: SocketTransport, ports: Collection[tuple[str, int]]) -> Answers:
-    """Return what the brokers at these addresses answer within a second.
+    """Return the combined answers of the brokers at these addresses. Each broker has one second to
+    answer.
 
-    Brokers learn of a new controller one after another. If they differ, the id that most of them
-    name counts.
+    Brokers are informed of a new controller one after another. If their answers differ, the id that
+    most of them name counts.
     """
     given = await asyncio.gather(*(_metadata(transport, host, port) for host, port in ports))
     answers = [answer for answer in given if answer is not None]
@@ -129,7 +130,7 @@ async def _broker_lists(
 
 
 def _missing(unknown: set[int], controller_id: int) -> str:
-    """Return what a broker's Metadata lacks, in words."""
+    """Return in words what is missing in a broker's Metadata."""
     parts = []
     if unknown:
         parts.append(
@@ -144,10 +145,11 @@ def _missing(unknown: set[int], controller_id: int) -> str:
 
 
 def _is_open(host: str, port: int) -> bool:
-    """Return whether something listens there.
+    """Return whether something listens at this address.
 
-    This costs one or two system calls, which loopback answers at once. A connection by the loop
-    would need a thread. While a broker starts, this runs fifty times a second on the same cores.
+    This costs one or two system calls, which the loopback interface answers at once. A connection
+    through the event loop would need a thread. While a broker starts, this function runs fifty
+    times a second on the same cores.
     """
     with socket.socket() as probe:
         probe.settimeout(_PROBE_TIMEOUT_S)

@@ -1,16 +1,19 @@
-"""A relay between a cluster's brokers and the world: ZooKeeper on one side, clients on the other.
+"""The relay passes bytes between clients and a cluster's brokers, and between the brokers and
+ZooKeeper.
 
-`python -m kafka_edu.supervisor.relay FOLDER` reads FOLDER/relay.json, which names the routes:
+`python -m kafka_edu.supervisor.relay FOLDER` runs it. The file FOLDER/relay.json describes the
+routes:
 
     {"clients-0": [listen port, target host, target port], "zookeeper-0-1": […]}
 
-Each route is a port at which it listens, and a target to which it passes every byte. Its transport
-is the one that brokers use between each other, so a route is slowed, cut and healed in the same way
-(`kafka_edu/common/link_faults.py`). The supervisor sets the state over the relay's event socket.
+Each route is a port at which it listens, and a target to which it passes every byte. The relay uses
+the same transport as the brokers. So a route can be slowed, cut and healed like a link between
+brokers (`kafka_edu/common/link_faults.py`). To do this, the supervisor sends control requests to
+the relay's event socket.
 
-The kernel still accepts connections for a route that is cut. They get no answer until it is healed
-or the other side gives up. A connection that ends meanwhile on one side ends on the other when the
-route is healed, because behind a cut nobody hears of it. On a slow route, too, the end arrives
+While a route is cut, the kernel still accepts connections. They get no answer until the route is
+healed or the client gives up. If one side of a connection ends while the route is cut, the other
+side ends only when the route is healed. On a slow route the end of a connection also arrives late,
 after the bytes that were sent before it.
 """
 
@@ -36,11 +39,13 @@ from kafka_edu.trace.tracer import Tracer
 HOST: Final = "127.0.0.1"
 CONNECT_TIMEOUT_MS: Final = 30_000
 MAX_HELD_BYTES: Final = 4 * 1024 * 1024
-"""A connection whose target does not read is not read either."""
+"""If more bytes than this wait for a target that does not read, the relay stops reading from the
+sender.
+"""
 
 
 class Route:
-    """One port of the relay, its target, and the connections that pass."""
+    """One port of the relay, the target to which it passes bytes, and the connections over it."""
 
     def __init__(self, transport: Transport, host: str, port: int) -> None:
         self._faulty = FaultyTransport(transport)
@@ -49,21 +54,21 @@ class Route:
 
     @property
     def fault(self) -> LinkFault:
-        """The state of the route."""
+        """The fault of the route: how much it is slowed, or whether it is cut."""
         return self._faulty.faults().get(self._port, WHOLE)
 
     def set_fault(self, fault: LinkFault) -> None:
-        """Set the state of the route. O(connections)."""
+        """Set the fault of the route. O(connections)."""
         self._faulty.set_fault(self._port, fault)
 
     def reset(self) -> int:
-        """End every connection that has reached the target. Return how many there were.
+        """Reset all connections that have reached the target. Return their number.
         O(connections).
         """
         return self._faulty.reset(self._port)
 
     def accept(self, wire: Wire) -> WireReceiver:
-        """Take a connection and open its other half."""
+        """Accept a connection, and connect to the target for it."""
         pipe = Pipe(wire)
         task = asyncio.get_running_loop().create_task(self._open(pipe))
         self._opening.add(task)
@@ -80,7 +85,7 @@ class Route:
 
 
 class Half:
-    """One half of a connection: what it receives goes to the other half."""
+    """One half of a connection. It passes all bytes that it receives to the other half."""
 
     def __init__(self, wire: Wire) -> None:
         self.wire = wire
@@ -90,7 +95,7 @@ class Half:
         self._waiting: list[bytes] = []
 
     def join(self, other: "Half") -> None:
-        """Connect to the other half, and send it the bytes that arrived before."""
+        """Connect this half to the other half, and pass on the bytes that arrived before."""
         self.other = other
         if self._waiting:
             waiting, self._waiting = self._waiting, []
@@ -108,10 +113,11 @@ class Half:
             self.wire.pause_reading()
 
     def finish(self) -> None:
-        """Close the wire when everything that was sent has left, because the other half has ended.
+        """Close this half after everything that was sent has left, because the other half has
+        ended.
 
-        Nothing is sent once more: it leaves in its turn, behind what the route holds back, and then
-        `all_sent` comes.
+        For this, send an empty message. It leaves after all bytes that the route still holds back.
+        Then `all_sent` is called.
         """
         self._finishing = True
         self.wire.send([])
@@ -129,24 +135,28 @@ class Half:
 
 
 class Pipe:
-    """Both halves of one connection."""
+    """The two halves of one connection: from the client to the relay, and from the relay to the
+    target.
+    """
 
     def __init__(self, wire: Wire) -> None:
         self.inward = Half(wire)
         self._outward: Half | None = None
 
     def accepted(self, wire: Wire) -> WireReceiver:
-        """Return the other half. It may not send yet: a wire without a receiver cannot."""
+        """Return the half to the target. It cannot send before `join`, because its wire has no
+        receiver yet.
+        """
         outward = Half(wire)
         outward.other = self.inward
         self._outward = outward
         return outward
 
     def join(self) -> None:
-        """Join the halves, because the target has accepted.
+        """Join the two halves, because the target has accepted the connection.
 
-        If the first half gave up before, the target gets none of its bytes: over a link that was
-        cut from the beginning, such a connection would never have reached it.
+        If the client's half has ended before, the target gets none of its bytes. Over a link that
+        was cut from the beginning, such a connection would also not have reached the target.
         """
         assert self._outward is not None
         if self.inward.ended:
@@ -158,8 +168,9 @@ class Pipe:
 async def control(
     routes: Mapping[str, Route], request: Mapping[str, object]
 ) -> Mapping[str, object]:
-    """Set the state of routes, or reset them. `prefix` names them: `clients-0`, or `zookeeper-0`
-    for the routes of broker 0 to all servers of ZooKeeper. Raises ValueError.
+    """Set the fault of routes, or reset them. `prefix` selects the routes by name: `clients-0`, or
+    `zookeeper-0` for the routes of broker 0 to all ZooKeeper servers. Raises ValueError for a wrong
+    request.
     """
     match request:
         case {"control": "route", "prefix": str(prefix), "delay_ms": int(delay), "cut": bool(cut)}:
@@ -179,7 +190,7 @@ def _named(routes: Mapping[str, Route], prefix: str) -> list[Route]:
 
 
 async def run(folder: ClusterFolder) -> None:
-    """Relay until the process is killed."""
+    """Run the relay until the process is killed."""
     transport, time = SocketTransport(), SystemTime()
     table: dict[str, Sequence[object]] = json.loads(folder.relay_routes.read_text("utf-8"))
     routes: dict[str, Route] = {}

@@ -1,4 +1,4 @@
-"""Ask brokers that have just started what they repaired in their logs."""
+"""Find out which log files brokers have repaired when they started."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -13,8 +13,8 @@ _TIMEOUT_S: Final = 5.0
 
 
 def repair_lines(folder: ClusterFolder, brokers: Sequence[int]) -> list[str]:
-    """Return a line for each broker that has repaired something, or that has a follower which
-    cannot follow. A broker that does not answer within 5 s has none.
+    """Return a line for each broker that has repaired log files, or that has a follower which
+    cannot follow its leader. A broker that does not answer within 5 s has no line.
     """
     return asyncio.run(_repair_lines(folder, brokers))
 

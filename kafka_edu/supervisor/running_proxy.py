@@ -1,4 +1,5 @@
-"""A metadata proxy in a process of its own during a block, for the demo, tests and chapters.
+"""Run a metadata proxy in a process of its own during a `with` block. The demo, tests and chapters
+use it.
 
 with running_proxy(folder, "--target", cluster.bootstrap_servers) as (proxy, address):
     ...                          # the address goes to any client as bootstrap.servers
@@ -26,11 +27,11 @@ _LOOK_EVERY_S: Final = 0.02
 
 
 class RunningProxy:
-    """One proxy process. Everything that it writes is in its own folder."""
+    """One process of the metadata proxy. All files that it writes are in its own folder."""
 
     def __init__(self, folder: Path, *options: str) -> None:
-        """`options` are those of `kafka-edu proxy`. Without others it listens on a free loopback
-        port.
+        """`options` are the options of `kafka-edu proxy`. By default the proxy listens on a free
+        loopback port.
         """
         self.folder = folder
         self._events = folder / "proxy.events"
@@ -61,7 +62,9 @@ class RunningProxy:
         return self._process.pid
 
     def wait_ready(self) -> str:
-        """Return host:port once it accepts connections. Raises ClusterError with its output."""
+        """Wait until the proxy accepts connections. Return its host:port. Raises ClusterError with
+        the proxy's output if it does not start.
+        """
         end = time.monotonic() + _START_TIMEOUT_S
         while True:
             for envelope in self.events():
@@ -72,7 +75,7 @@ class RunningProxy:
             time.sleep(_LOOK_EVERY_S)
 
     def events(self) -> list[Envelope]:
-        """Return its events so far."""
+        """Return the events that the proxy has written so far."""
         try:
             return open_recording(str(self._events))
         except (
@@ -82,11 +85,11 @@ class RunningProxy:
             return []
 
     def said(self) -> str:
-        """Return its output."""
+        """Return the text that the proxy has written to its console."""
         return self._output.read_text(encoding="utf-8")
 
     def stop(self) -> list[Envelope]:
-        """Send SIGTERM. Return all its events when it has ended."""
+        """Send SIGTERM and wait for the end. Return all events of the proxy."""
         if self._process.poll() is None:
             self._process.terminate()
         try:
@@ -99,8 +102,8 @@ class RunningProxy:
 
 @contextlib.contextmanager
 def running_proxy(folder: Path, *options: str) -> Iterator[tuple[RunningProxy, str]]:
-    """Run the proxy during the block and give its address when it is ready. Raises ClusterError
-    with its output.
+    """Run the proxy during the block. The block gets the proxy and its address when it is ready.
+    Raises ClusterError with the proxy's output if it does not start.
     """
     proxy = RunningProxy(folder, *options)
     try:

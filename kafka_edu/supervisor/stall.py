@@ -1,10 +1,12 @@
-"""The stalls of one process, as the supervisor tells them (`stalls.py` makes them)."""
+"""The description of a process's repeated stalls, which the supervisor sends to its clients.
+`stalls.py` makes the stalls.
+"""
 
 from typing import NamedTuple
 
 
 class Stall(NamedTuple):
-    """The stalls of one process. `ended` is how many are over."""
+    """The repeated stalls of one process. `ended` is the number of stalls that are over."""
 
     process: str
     stall_ms: int

@@ -1,8 +1,8 @@
-"""Processes that stand still again and again, as under a busy hypervisor or a long collection of
-garbage.
+"""Make processes stand still again and again, as under a busy hypervisor or during long garbage
+collections.
 
-A stall is a SIGSTOP and, a moment later, a SIGCONT. Whoever asks for the process's state hears
-"running": nobody has paused it, and it does not know of it itself.
+A stall is a SIGSTOP and, a moment later, a SIGCONT. The state of the process stays "running", as
+nobody has paused it. The process itself does not notice the stall.
 """
 
 import asyncio
@@ -18,25 +18,29 @@ MAX_MS: Final = 600_000
 
 
 class Rhythm(NamedTuple):
-    """How often a process stands still, and for how long."""
+    """How long a process stands still in each stall, and how often."""
 
     stall_ms: int
     every_ms: int
-    """From the beginning of one stall to that of the next."""
+    """The time from the beginning of one stall to the beginning of the next, in ms."""
     hidden: bool = False
-    """Whether an exercise hides it: no event and no status names it."""
+    """Whether an exercise hides the stalls: no event is emitted, and the status does not
+    show them.
+    """
 
 
 class Stalls:
-    """Owner of the rhythms. The processes belong to the supervisor. Everything runs on its loop."""
+    """Makes the stalls of all processes. The processes belong to the supervisor. Used on the
+    supervisor's event loop only.
+    """
 
     def __init__(self, trace: Tracer) -> None:
         self._trace = trace
         self._beats: dict[str, _Beat] = {}
 
     def begin(self, child: ChildProcess, rhythm: Rhythm) -> str:
-        """Let a process stall in this rhythm, also after it was started again. Return what was
-        done. Raises ActionRefused.
+        """Start the stalls of a process. They continue when the process is started again. Return in
+        words what was done. Raises ActionRefused for wrong times.
         """
         if not 0 < rhythm.stall_ms < rhythm.every_ms <= MAX_MS:
             raise ActionRefused(
@@ -48,7 +52,7 @@ class Stalls:
         return str(beat.stall())
 
     def end(self, child: ChildProcess) -> str:
-        """End the stalls of a process. Return what was done."""
+        """End the stalls of a process. Return in words what was done."""
         beat = self._beats.pop(child.name, None)
         if beat is None:
             return f"{child.name} had no stalls"
@@ -56,20 +60,24 @@ class Stalls:
         return f"{child.name} runs without stalls"
 
     def end_all(self) -> None:
-        """End all stalls: a process that stands still could not stop."""
+        """End the stalls of all processes. Call this before the processes are stopped, because a
+        process that stands still cannot react.
+        """
         for beat in self._beats.values():
             beat.task.cancel()
         self._beats.clear()
 
     def known(self, *, with_hidden: bool = False) -> list[Stall]:
-        """Return the stalls of all processes."""
+        """Return the stalls of all processes. Without `with_hidden`, stalls that an exercise hides
+        are left out.
+        """
         return [
             beat.stall() for beat in self._beats.values() if with_hidden or not beat.rhythm.hidden
         ]
 
 
 class _Beat:
-    """The stalls of one process, from `begin` to `end`."""
+    """The task that makes the stalls of one process, from `begin` to `end`."""
 
     def __init__(self, child: ChildProcess, rhythm: Rhythm, trace: Tracer) -> None:
         self.rhythm = rhythm

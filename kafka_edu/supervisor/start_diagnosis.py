@@ -1,8 +1,8 @@
-"""The reason why a cluster does not get ready, read from each broker's events when the time is up.
+"""Find the reason why a cluster is not ready in time, from each broker's events.
 
-A broker's snapshot holds its state, whether it is registered, and what went wrong
-(TroubleSnapshot). Together with the brokers' answers to Metadata this mostly gives the cause, and
-not only the symptom.
+A broker's snapshot contains its state, whether it is registered, and its problems
+(TroubleSnapshot). Together with the brokers' answers to Metadata requests, this mostly shows the
+cause, and not only the symptom.
 """
 
 import asyncio
@@ -20,7 +20,7 @@ _TROUBLES_SHOWN: Final = 3
 
 
 class Story(NamedTuple):
-    """One broker's report. `state` is empty if it sends nothing."""
+    """What one broker reports about itself. `state` is empty if the broker sends no events."""
 
     state: str
     registered: bool
@@ -28,7 +28,9 @@ class Story(NamedTuple):
 
 
 async def diagnose(folder: ClusterFolder, brokers: Sequence[int], seen: Mapping[int, str]) -> str:
-    """Return a line for each broker. `seen` holds what its Metadata lacked in the last answer."""
+    """Return lines about each broker. `seen` says in words what the last Metadata answer of each
+    broker lacked.
+    """
     stories = await asyncio.gather(*(_story(folder, broker_id) for broker_id in brokers))
     return "\n".join(
         line

@@ -1,11 +1,11 @@
 """Run one child of the supervisor so that it cannot outlive the supervisor.
 
 `python -m kafka_edu.supervisor.supervised_child SUPERVISOR-PID MODULE ARGUMENT …`. On Linux the
-kernel sends SIGKILL when the parent dies (PR_SET_PDEATHSIG), so even a `kill -9` of the supervisor
-leaves nothing behind. Elsewhere a thread checks twice a second whether the parent is still the
-same. Then MODULE runs in this very process, as `python -m MODULE` would. With `--exec PROGRAM` in
-place of MODULE this process becomes another program (Java). On Linux the kernel's promise still
-holds then.
+kernel sends SIGKILL to this process when its parent dies (PR_SET_PDEATHSIG). So even after a `kill
+-9` of the supervisor no child is left. On other systems a thread checks twice a second whether the
+parent still lives. MODULE runs in this same process, as with `python -m MODULE`. With `--exec
+PROGRAM` in place of MODULE, this process becomes another program (Java). On Linux the kernel then
+also kills this program when the parent dies.
 """
 
 import ctypes
@@ -23,9 +23,10 @@ _LOOK_EVERY_S: Final = 0.5
 
 
 def die_with_parent(parent: int) -> bool:
-    """Let the kernel kill this process when its parent dies. Return False if the kernel cannot.
+    """Let the kernel kill this process when its parent dies. Return False if the system cannot do
+    this.
 
-    Exits if the parent is dead already.
+    Ends this process if the parent is dead already.
     """
     promised = False
     if sys.platform == "linux":
@@ -46,7 +47,8 @@ def _watch(parent: int, child: "subprocess.Popen[bytes] | None" = None) -> None:
 def become(parent: int, command: list[str]) -> NoReturn:
     """Become another program.
 
-    If the kernel promises nothing, stay next to it, pass on signals, and end as it ends.
+    If the kernel does not kill that program with the supervisor, run it as a child of this process
+    instead. This process then passes on signals and ends with the program's exit code.
     """
     if die_with_parent(parent):
         os.execvp(command[0], command)

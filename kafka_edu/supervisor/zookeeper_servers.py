@@ -1,10 +1,10 @@
-"""The ZooKeeper servers that the supervisor runs: one of ours, or Apache's, alone or as an
-ensemble.
+"""The ZooKeeper servers that the supervisor runs. They are embedded ones or Apache's. There may be
+one server or an ensemble.
 
-There are none if an external ZooKeeper is used. In an ensemble one server leads and the others
-follow. Each reports its role to the four-letter word `srvr`. The supervisor asks them all four
-times a second and emits each change. A server that cannot reach more than half of them, or is still
-loading its data, serves nobody and has no mode.
+With an external ZooKeeper there are none. In an ensemble one server leads and the others follow.
+Each server answers the four-letter word `srvr` with its mode. The supervisor sends it to all
+servers four times a second, and emits an event for each change. A server that cannot reach a
+majority of the servers, or that is loading its data, does not serve clients and has no mode.
 """
 
 import asyncio
@@ -28,9 +28,7 @@ _ASK_MODE_EVERY_S: Final = 0.25
 
 
 class ZooKeeperServers:
-    """The children that are ZooKeeper servers, by their source of events. Owned by the supervisor's
-    loop.
-    """
+    """The child processes that are ZooKeeper servers. Used on the supervisor's event loop only."""
 
     def __init__(
         self,
@@ -50,8 +48,8 @@ class ZooKeeperServers:
                 name, source, self._command(server), folder.zookeeper_log(name)
             )
         self.modes: dict[Source, str] = dict.fromkeys(self.children, "")
-        """Source → leader or follower; empty while the server serves nobody. A single server has no
-        mode here.
+        """Each server → its mode, which is leader or follower. The mode is "" while the server does
+        not serve clients, and always if it is not in an ensemble.
         """
 
     def _command(self, server: ZooKeeperServer) -> list[str]:
@@ -94,11 +92,13 @@ class ZooKeeperServers:
         return len(self._spec.servers) > 1
 
     def port(self, child: ChildProcess) -> int:
-        """Return the port for its clients."""
+        """Return the port on which this server listens for clients."""
         return self._servers[child.source].port
 
     def snapshot(self) -> Iterator[Event]:
-        """Yield the mode of each server of an ensemble, for a late subscriber."""
+        """Yield an event with the mode of each server of an ensemble, for clients that connect
+        later.
+        """
         if self._is_ensemble:
             for child in self.children.values():
                 yield ZooKeeperModeSnapshot(
@@ -106,22 +106,24 @@ class ZooKeeperServers:
                 )
 
     async def start(self) -> bool:
-        """Start all servers. Return False if one has ended instead.
+        """Start all servers. Return False if one of them has ended.
 
-        Apache's servers must answer before a broker starts. A broker may connect just when the
-        server opens its port. Its request may then be lost, and that broker would wait for six
-        seconds. The embedded one accepts clients while it starts.
+        Apache's servers must answer before a broker starts. If a broker connects just when the
+        server opens its port, its request may be lost, and the broker would wait for six seconds.
+        The embedded server can accept clients while it starts.
         """
         await asyncio.gather(*(child.start() for child in self.children.values()))
         return self._spec.kind != "apache" or await self.answer()
 
     async def answer(self) -> bool:
-        """Return True when every running server serves requests, False if one has ended instead."""
+        """Return True when every running server serves requests. Return False when one of them has
+        ended.
+        """
         return all(await asyncio.gather(*map(self._answers, self.children.values())))
 
     async def start_of(self, child: ChildProcess) -> bool:
-        """Return True when one server serves requests, False when it answers without a majority:
-        it waits for others. It does not return if the server ends.
+        """Return True when this server serves requests. Return False when it answers but waits for
+        a majority of servers. If the server ends, this method never returns.
         """
         port = self.port(child)
         while True:
@@ -142,8 +144,8 @@ class ZooKeeperServers:
         return False
 
     async def _mode(self, child: ChildProcess) -> str:
-        """Return the mode. A server that does not run has the empty mode: a paused one would not
-        answer.
+        """Return the server's mode. The mode is "" if the server does not run. A paused server
+        would not answer.
         """
         return (
             await asyncio.to_thread(mode, HOST, self.port(child))
@@ -152,8 +154,8 @@ class ZooKeeperServers:
         )
 
     def trouble(self) -> str:
-        """Return why ZooKeeper cannot answer, and what to do; empty if it can, as far as the states
-        of the servers say. An ensemble serves with more than half of its servers.
+        """Return why ZooKeeper cannot answer, and what the user can do. Return "" if it can, judged
+        by the states of its servers. An ensemble serves while more than half of its servers run.
         """
         servers = self.children.values()
         troubles = [
@@ -165,8 +167,8 @@ class ZooKeeperServers:
         return "" if serves else "; ".join(troubles)
 
     async def watch(self) -> None:
-        """Emit each change of a server's mode until cancelled. Return at once if there is no
-        ensemble.
+        """Emit an event for each change of a server's mode, until this task is cancelled. Return at
+        once if there is no ensemble.
         """
         while self._is_ensemble:
             children = list(self.children.values())
@@ -177,13 +179,15 @@ class ZooKeeperServers:
             await asyncio.sleep(_ASK_MODE_EVERY_S)
 
     def _note(self, child: ChildProcess, now: str) -> None:
-        """Set a mode. No other code changes `modes`."""
+        """Store a server's mode and emit an event if it has changed. No other code
+        changes `modes`.
+        """
         if now != self.modes[child.source]:
             self.modes[child.source] = now
             self._trace(ZooKeeperModeChanged(process=child.name, child=child.source, mode=now))
 
     async def stop(self) -> None:
-        """Stop all servers at the same time."""
+        """Stop all servers at the same time. Return when all have ended."""
         running = [
             child for child in self.children.values() if child.state is not ProcessState.STOPPED
         ]

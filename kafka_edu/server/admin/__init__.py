@@ -1,3 +1,3 @@
-"""The changes that operators order from a broker: topics, configs, quotas, credentials (Kafka:
+"""Change topics, configs, quotas and credentials when an operator's tool requests it (Kafka:
 AdminManager, ConfigAdminManager).
 """

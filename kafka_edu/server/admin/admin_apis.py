@@ -1,5 +1,5 @@
-"""Build the admin APIs of one broker: topics, configs, disks, elections, and the APIs of features
-that are not configured (part of ApiAssembly).
+"""Build the admin APIs of one broker: topics, configs, log dirs and elections. The APIs of features
+that the broker does not have, for example ACLs, are built here too. ApiAssembly calls this module.
 """
 
 from kafka_edu.replication.replica_log_dirs import ReplicaLogDirs
@@ -29,7 +29,7 @@ from kafka_edu.server.kafka_apis import KafkaApis
 
 
 def serve_admin_apis(apis: KafkaApis, parts: BrokerParts, admin: AdminManager) -> None:
-    """Register all admin APIs in the table."""
+    """Create the handlers of all admin APIs and register them in the table `apis`."""
     controller, cache = parts.controller, parts.cache
     replication = parts.replication
     replicas = replication.replicas

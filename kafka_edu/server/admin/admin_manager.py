@@ -1,12 +1,14 @@
 """Create, extend and delete topics (Kafka: AdminManager.scala, AdminZkClient.scala).
 
-The manager checks a request and writes znodes. The controller watches them and does the rest. A
-topic is created by two znodes. Its configs in /config/topics/<topic> come first, because the first
-leader reads them. Its assignment in /brokers/topics/<topic> follows. From then on the topic exists.
-Next hop: the controller's TopicChange event. The response waits for UpdateMetadata.
+The manager checks a request and writes znodes. The controller watches these znodes and does the
+rest. To create a topic, the manager writes two znodes. The first is /config/topics/<topic> with the
+topic's configs, because the first leader reads them. The second is /brokers/topics/<topic> with the
+assignment. From then on the topic exists. The next step is the controller's TopicChange event. The
+response is sent after the controller's UpdateMetadata request has arrived at this broker.
 
-More partitions are a new assignment in the same znode (PartitionModifications). A deletion is an
-order in /admin/delete_topics (TopicDeletion).
+To add partitions, the manager writes a new assignment into the same znode. The controller's event
+is then PartitionModifications. To delete a topic, the manager creates a znode below
+/admin/delete_topics. The controller's event is then TopicDeletion.
 """
 
 import logging
@@ -59,7 +61,9 @@ UNSPECIFIED: Final = -1
 
 
 class InternalTopic(NamedTuple):
-    """The settings with which an internal topic is created, from the broker's configuration."""
+    """The settings for the creation of one internal topic. They come from the broker's
+    configuration.
+    """
 
     partitions: int
     replication_factor: int
@@ -67,18 +71,18 @@ class InternalTopic(NamedTuple):
 
 
 class TopicDefaults(NamedTuple):
-    """The settings of a topic whose creator gives none."""
+    """The number of partitions and replicas of a new topic whose creator does not give them."""
 
     partitions: int
-    """num.partitions"""
+    """The value of num.partitions."""
     replication_factor: int
-    """default.replication.factor"""
+    """The value of default.replication.factor."""
     internal: Mapping[str, InternalTopic]
 
 
 class AdminManager:
-    """Owned by the broker's loop. `with_topic_ids` says whether topics get an id
-    (inter.broker.protocol.version 2.8, KIP-516).
+    """Checks requests about topics and writes their znodes. Used on the broker's event loop only.
+    `with_topic_ids` is True if new topics get an id (inter.broker.protocol.version 2.8, KIP-516).
     """
 
     def __init__(
@@ -110,11 +114,11 @@ class AdminManager:
         respond: Callable[[list[CreatableTopicResult]], None],
         on_failure: Callable[[Exception], None] | None = None,
     ) -> None:
-        """Create each of `topics`, whose names differ. `respond` is called once they have leaders,
-        or after `timeout_ms`.
+        """Create each of `topics`, whose names differ. Call `respond` when the new topics have
+        leaders, or after `timeout_ms`.
 
-        An error of one topic does not affect the others. With a time-out of 0 all get
-        REQUEST_TIMED_OUT, but are created, as in Kafka.
+        An error of one topic does not affect the other topics. If `timeout_ms` is 0, all topics are
+        created, but the response says REQUEST_TIMED_OUT for each of them, as in Kafka.
         """
         results: list[CreatableTopicResult] = []
         created: dict[str, CreatableTopicResult] = {}
@@ -164,11 +168,12 @@ class AdminManager:
         respond: Callable[[dict[str, Errors]], None],
         on_failure: Callable[[Exception], None] | None = None,
     ) -> None:
-        """Order the deletion of `topics`. `respond` is called once this broker's metadata no longer
-        has them, or after `timeout_ms`.
+        """Start the deletion of `topics`. Call `respond` when this broker's metadata no longer has
+        them, or after `timeout_ms`.
 
-        A second order for the same topic changes nothing. With a time-out of 0 all get
-        REQUEST_TIMED_OUT, but are deleted, as in Kafka.
+        If the deletion of a topic has been requested before, the new request changes nothing. If
+        `timeout_ms` is 0, all topics are deleted, but the response says REQUEST_TIMED_OUT for each
+        of them, as in Kafka.
         """
         errors = dict.fromkeys(topics, Errors.NONE)
         for topic in topics:
@@ -201,7 +206,7 @@ class AdminManager:
         respond: Callable[[list[CreatePartitionsTopicResult]], None],
         on_failure: Callable[[Exception], None] | None = None,
     ) -> None:
-        """Add partitions to each of `topics`, whose names differ. `respond` is called once the new
+        """Add partitions to each of `topics`, whose names differ. Call `respond` when the new
         partitions have leaders, or after `timeout_ms`.
         """
         results = []
@@ -232,8 +237,8 @@ class AdminManager:
             self._purgatory.try_complete_else_watch(operation, tuple(extended))
 
     async def create_automatically(self, topic: str) -> Errors:
-        """Create a topic that a client requested, with the broker's defaults. Return
-        LEADER_NOT_AVAILABLE if it exists now, so that the client retries.
+        """Create a topic that a client's request named, with the broker's defaults. Return
+        LEADER_NOT_AVAILABLE if the topic exists now. The client then retries.
         """
         internal = self._defaults.internal.get(topic)
         partitions = internal.partitions if internal else self._defaults.partitions
@@ -254,14 +259,18 @@ class AdminManager:
         return Errors.LEADER_NOT_AVAILABLE
 
     def try_complete_delayed_topic_operations(self, topics: Sequence[str]) -> None:
-        """Check the waiting requests again, because UpdateMetadata named these topics."""
+        """Check again whether waiting requests for `topics` are complete, because an UpdateMetadata
+        request named these topics.
+        """
         for topic in topics:
             self._purgatory.check_and_complete(topic)
 
     async def _check(
         self, topic: CreatableTopic
     ) -> tuple[dict[int, tuple[int, ...]], dict[str, str]]:
-        """Return the assignment and the configs of a new topic. Raises KafkaException."""
+        """Return the assignment and the configs of the new topic. Raises KafkaException if the
+        request for the topic is wrong.
+        """
         if self._cache.contains_topic(topic.name):
             raise topic_exists(topic.name)
         overrides: dict[str, str] = {}
@@ -304,7 +313,9 @@ class AdminManager:
     async def _validate(
         self, topic: str, assignment: Mapping[int, tuple[int, ...]], overrides: Mapping[str, str]
     ) -> None:
-        """Check name, assignment and configs."""
+        """Check the name, the assignment and the configs of a new topic. Raises KafkaException if
+        one of them is wrong.
+        """
         check_new_topic(topic, await self._zk.get_all_topics_in_cluster(), assignment)
         try:
             self._configs.check_topic_configs(overrides)
@@ -314,7 +325,9 @@ class AdminManager:
     async def _check_new_partitions(
         self, topic: CreatePartitionsTopic
     ) -> tuple[TopicAssignment, Assignment]:
-        """Return the topic's assignment, and its new partitions'. Raises KafkaException."""
+        """Return the topic's present assignment, and the assignment of the new partitions. Raises
+        KafkaException if the request is wrong.
+        """
         if not topic.name:
             raise KafkaException(
                 Errors.UNKNOWN_SERVER_ERROR, "a topic's name cannot be empty"
@@ -352,7 +365,7 @@ class AdminManager:
         )
 
     def _refuse_unknown_brokers(self, assignments: Sequence[CreatePartitionsAssignment]) -> None:
-        """Raise INVALID_REPLICA_ASSIGNMENT if brokers are named that are not alive."""
+        """Raise INVALID_REPLICA_ASSIGNMENT if the assignments name brokers that are not alive."""
         unknown = {broker for given in assignments for broker in given.broker_ids} - set(
             self._racks()
         )
@@ -365,7 +378,9 @@ class AdminManager:
     async def _add_partitions(
         self, topic: str, current: TopicAssignment, added: Assignment
     ) -> None:
-        """Write the new assignment next to the old one."""
+        """Write an assignment to ZooKeeper that contains the current partitions and the
+        added ones.
+        """
         try:
             await self._zk.set_topic_assignment(topic, with_partitions(current, added))
         except ZkError as error:
@@ -387,7 +402,9 @@ class AdminManager:
         *,
         automatic: bool,
     ) -> UUID:
-        """Write the znodes. Return the topic's id, or zeros."""
+        """Write the topic's two znodes. Return the topic's id, or an id of zeros if topics have no
+        ids.
+        """
         topic_id = (
             UUID(int=self._random.getrandbits(128), version=4) if self._with_topic_ids else None
         )
@@ -412,8 +429,8 @@ class AdminManager:
         return topic_id or UUID(int=0)
 
     def _told_configs(self, overrides: Mapping[str, str]) -> list[CreatableTopicConfigs]:
-        """Return every key with its value and the source of the value, as a v5 response holds them
-        (KIP-525).
+        """Return each config key of a new topic with its value and the source of the value, for a
+        CreateTopics response of v5 (KIP-525).
         """
         return [
             CreatableTopicConfigs(
@@ -427,14 +444,18 @@ class AdminManager:
 
 
 def _without_details(result: CreatableTopicResult, error: Errors) -> CreatableTopicResult:
-    """Return the result of a topic that is not ready in time: its error, and nothing else."""
+    """Return the result of a topic that is not ready at the time-out. It holds the error and no
+    other details.
+    """
     return CreatableTopicResult(name=result.name, error_code=error, error_message=None, configs=[])
 
 
 def internal_topics(
     offsets: tuple[int, int, int], transactions: tuple[int, int, int], transactions_min_isr: int
 ) -> dict[str, InternalTopic]:
-    """Return both internal topics. Each argument is (partitions, replicas, segment bytes)."""
+    """Return the settings of both internal topics, by topic name. `offsets` and `transactions` are
+    each (partitions, replicas, segment bytes).
+    """
     return {
         GROUP_METADATA_TOPIC_NAME: InternalTopic(
             offsets[0],

@@ -1,9 +1,10 @@
 """Change topics and configs directly in ZooKeeper, with Kafka's checks and Kafka's messages (Kafka:
 AdminZkClient.scala, AdminUtils.scala).
 
-The tools with the option --zookeeper use it, like those of Kafka 2.0, whether brokers run or not.
-The controller sees the znodes change, or reads them when it starts. The checks stand below the
-class. AdminManager makes the same checks for requests, with the broker's metadata cache.
+Tools with the option --zookeeper use this module, as in Kafka 2.0. They work also while no broker
+runs. The controller notices the changed znodes, or reads them when it starts. The functions below
+the class make the checks. AdminManager makes the same checks for requests. It uses the broker's
+metadata cache instead of ZooKeeper.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -27,15 +28,17 @@ class AdminOperationError(Exception):
 
 
 class RackAwareMode(Enum):
-    """Whether replicas are spread over racks. ENFORCED refuses if only some brokers have a rack."""
+    """Whether the replicas of a partition are spread over racks. With ENFORCED the assignment is
+    refused if only some of the brokers have a rack.
+    """
 
     ENFORCED = "enforced"
     DISABLED = "disabled"
 
 
 class AdminZkClient:
-    """The administrator of one ZooKeeper session. `random` chooses the broker at which a new
-    topic's replicas begin.
+    """Changes topics and configs over one ZooKeeper session. `random` chooses the broker that gets
+    the first replica of a new topic.
     """
 
     def __init__(self, zk: KafkaZkClient, random: Random) -> None:
@@ -50,7 +53,9 @@ class AdminZkClient:
         configs: Mapping[str, str],
         rack_aware: RackAwareMode,
     ) -> None:
-        """Assign replicas, then create the topic. Raises KafkaException, AdminOperationError."""
+        """Choose brokers for the replicas, then create the topic. Raises KafkaException for wrong
+        arguments, AdminOperationError if the brokers' racks do not allow it.
+        """
         racks = await self.get_broker_racks(rack_aware)
         await self.create_topic_with_assignment(
             topic,
@@ -61,8 +66,8 @@ class AdminZkClient:
     async def create_topic_with_assignment(
         self, topic: str, assignment: Assignment, configs: Mapping[str, str]
     ) -> None:
-        """Check everything, then write the configs, and the assignment last. The controller gives
-        the topic its id.
+        """Check everything, then write the configs, and after them the assignment. The controller
+        gives the topic its id.
         """
         check_new_topic(topic, await self._zk.get_all_topics_in_cluster(), assignment)
         validate_topic_configs(configs)
@@ -77,8 +82,9 @@ class AdminZkClient:
     async def add_partitions(
         self, topic: str, partitions: int, assigned: Assignment | None = None
     ) -> None:
-        """Extend the topic to `partitions`. `assigned` holds the new partitions' brokers; without
-        it they are chosen here. Raises KafkaException, AdminOperationError.
+        """Extend the topic to `partitions` partitions in all. `assigned` holds the brokers of the
+        new partitions. Without `assigned` this method chooses them. Raises KafkaException,
+        AdminOperationError.
         """
         current = (await self._zk.get_assignment_for_topics([topic])).get(topic)
         if current is None:
@@ -97,8 +103,9 @@ class AdminZkClient:
     async def get_broker_racks(
         self, rack_aware: RackAwareMode, among: Collection[int] | None = None
     ) -> dict[int, str | None]:
-        """Return the live brokers and their racks, or only those of them that are in `among`.
-        Raises AdminOperationError if racks count and only some brokers have one.
+        """Return the racks of the live brokers by broker id. If `among` is given, return only
+        brokers in `among`. Raises AdminOperationError if `rack_aware` is ENFORCED and only some
+        brokers have a rack.
         """
         brokers = (await self._zk.get_all_brokers_in_cluster()).values()
         racks = {
@@ -114,8 +121,8 @@ class AdminZkClient:
         return racks
 
     async def change_topic_config(self, topic: str, configs: Mapping[str, str]) -> None:
-        """Replace the topic's overrides and notify all brokers. Raises KafkaException,
-        ConfigException, AdminOperationError.
+        """Replace the topic's overrides and notify all brokers. Raises KafkaException or
+        ConfigException for wrong overrides, AdminOperationError if the topic does not exist.
         """
         validate_topic_name(topic)
         if not await self._zk.topic_exists(topic):
@@ -126,7 +133,7 @@ class AdminZkClient:
     async def change_entity_config(
         self, entity_type: str, name: str, configs: Mapping[str, str]
     ) -> None:
-        """Write checked configs and notify all brokers."""
+        """Write configs that the caller has checked, and notify all brokers."""
         await EntityConfigs(self._zk, None).change(entity_type, name, configs, {})
 
 
@@ -148,8 +155,8 @@ def topic_exists(topic: str) -> KafkaException:
 
 
 def check_new_topic(topic: str, existing: Collection[str], assignment: Assignment) -> None:
-    """Check name and assignment (Kafka: validateTopicCreate). The assignment may name brokers that
-    do not exist, as in Kafka. Raises KafkaException.
+    """Check the name and the assignment of a new topic (Kafka: validateTopicCreate). The assignment
+    may name brokers that do not exist, as in Kafka. Raises KafkaException if a check fails.
     """
     validate_topic_name(topic)
     if topic in existing:
@@ -186,8 +193,8 @@ def new_partitions(
     racks: Mapping[int, str | None],
     random: Random,
 ) -> Assignment:
-    """Return the brokers of the partitions that are added to `topic`: those of `assigned`, if it is
-    given. Raises KafkaException.
+    """Return the brokers of each partition that is added to `topic`. These are the brokers in
+    `assigned`, if it is given. Raises KafkaException if the arguments are wrong.
     """
     known = len(current.partitions)
     if partitions <= known:
@@ -215,7 +222,7 @@ def new_partitions(
 
 
 def with_partitions(current: TopicAssignment, added: Assignment) -> TopicAssignment:
-    """Return a topic's assignment with new partitions added."""
+    """Return an assignment with all partitions of `current` and of `added`."""
     new = {number: ReplicaAssignment(tuple(replicas)) for number, replicas in added.items()}
     return current._replace(partitions={**current.partitions, **new})
 
@@ -223,8 +230,9 @@ def with_partitions(current: TopicAssignment, added: Assignment) -> TopicAssignm
 def _wrong_assignment(
     assigned: Assignment, count: int, replication_factor: int, live: Collection[int]
 ) -> str:
-    """Return the reason why a manual assignment of new partitions is not possible, or "". Unlike
-    the assignment of a new topic, it may name live brokers only.
+    """Return the reason why a manual assignment of new partitions is not possible, or "" if it is
+    possible. All brokers in it must be alive. For the assignment of a new topic this is not
+    required.
     """
     if len(assigned) != count:
         return (

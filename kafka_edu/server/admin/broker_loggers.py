@@ -1,12 +1,13 @@
-"""The loggers of this broker's process and their levels, for DescribeConfigs and AlterConfigs
-(Kafka: Log4jController.scala; KIP-412).
+"""Read and change the levels of the Python loggers in this broker's process, for DescribeConfigs
+and AlterConfigs (Kafka: Log4jController.scala; KIP-412).
 """
 
 import logging
 from typing import Final
 
 ROOT: Final = "root"
-#: Kafka's name of a level → Python's number. Python does not have the names TRACE and FATAL.
+#: Kafka's name of a level → Python's number of the level. Python itself has no levels TRACE and
+#: FATAL.
 LEVELS: Final = {
     "TRACE": 5,
     "DEBUG": logging.DEBUG,
@@ -18,7 +19,9 @@ LEVELS: Final = {
 
 
 def logger_levels() -> dict[str, str]:
-    """Return each logger's effective level, its own or its parent's, in order of name."""
+    """Return the name and the effective level of each logger, sorted by name. A logger without a
+    level of its own has the level of its parent.
+    """
     return {
         name: _level_name(_logger(name).getEffectiveLevel())
         for name in sorted({ROOT, *logging.root.manager.loggerDict})
@@ -26,12 +29,14 @@ def logger_levels() -> dict[str, str]:
 
 
 def set_logger_level(name: str, level: str) -> None:
-    """Give the logger a level of its own, one of LEVELS."""
+    """Set the logger's own level. `level` is one of the names in LEVELS."""
     _logger(name).setLevel(LEVELS[level])
 
 
 def unset_logger_level(name: str) -> None:
-    """Take the logger's own level away. It then has its parent's level. Not for the root logger."""
+    """Remove the logger's own level, so that it has its parent's level. The root logger is not
+    allowed here.
+    """
     _logger(name).setLevel(logging.NOTSET)
 
 
@@ -40,7 +45,7 @@ def _logger(name: str) -> logging.Logger:
 
 
 def _level_name(level: int) -> str:
-    """Return the name of the nearest level that is not higher."""
+    """Return the name of the highest known level that is not above `level`."""
     return max(
         (number, name) for name, number in LEVELS.items() if number <= max(level, LEVELS["TRACE"])
     )[1]

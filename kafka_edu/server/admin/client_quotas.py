@@ -1,13 +1,13 @@
-"""Quotas of users, clients and addresses, in ZooKeeper (Kafka: ZkAdminManager.describeClientQuotas,
-alterClientQuotas; KIP-546, KIP-612).
+"""Read and write the quotas of users, clients and addresses in ZooKeeper (Kafka:
+ZkAdminManager.describeClientQuotas, alterClientQuotas; KIP-546, KIP-612).
 
-    /config/users/<user>                     a user
-    /config/users/<user>/clients/<client>    a client of a user
-    /config/clients/<client>                 a client id
-    /config/ips/<address>                    connections of an address
+    /config/users/<user>                     quotas of a user
+    /config/users/<user>/clients/<client>    quotas of a user's client
+    /config/clients/<client>                 quotas of a client id
+    /config/ips/<address>                    connection quota of an address
 
-The name `<default>` stands for all that have no quota of their own. Names are percent-encoded.
-Quotas are stored, but nothing reads them yet: no client is throttled.
+The name `<default>` stands for all users, clients or addresses that have no quota of their own.
+Names are percent-encoded. Quotas are stored, but nothing reads them yet: no client is throttled.
 """
 
 import ipaddress
@@ -44,15 +44,18 @@ CLIENT_QUOTAS: Final[Mapping[str, ConfigType]] = {
 }
 IP_QUOTAS: Final[Mapping[str, ConfigType]] = {"connection_creation_rate": ConfigType.INT}
 _LIMITS: Final = {ConfigType.INT: MAX_INT, ConfigType.LONG: MAX_LONG}
-#: The tolerance for whole numbers, which arrive as floating-point numbers.
+#: The tolerance in the check that a quota is a whole number. Quotas arrive as floating-point
+#: numbers.
 _EPSILON: Final = 1e-6
 
 QuotaEntity = frozenset[tuple[str, str | None]]
-"""Type and name of each part. The name None stands for the default of its type."""
+"""The type and the name of each part of an entity: (("user", "ann"), ("client-id", "shop")). The
+name None stands for the default of the type.
+"""
 
 
 class MatchType(IntEnum):
-    """The kinds of match, by their number on the wire."""
+    """How a filter selects entities, with the number of each kind in the protocol."""
 
     EXACT = 0
     DEFAULT = 1
@@ -60,7 +63,7 @@ class MatchType(IntEnum):
 
 
 class QuotaFilter(NamedTuple):
-    """The condition on one part of an entity."""
+    """A condition that one part of an entity, such as its user, must meet."""
 
     entity_type: str
     match_type: int
@@ -70,11 +73,11 @@ class QuotaFilter(NamedTuple):
 class QuotaOp(NamedTuple):
     key: str
     value: float | None
-    """None removes the quota."""
+    """The new value of the quota. None removes the quota."""
 
 
 class ClientQuotas:
-    """Owned by the broker's loop."""
+    """Reads and changes the quotas in ZooKeeper. Used on the broker's event loop only."""
 
     def __init__(self, zk: KafkaZkClient, configs: EntityConfigs) -> None:
         self._zk = zk
@@ -83,8 +86,8 @@ class ClientQuotas:
     async def describe(
         self, filters: Sequence[QuotaFilter], strict: bool
     ) -> dict[QuotaEntity, dict[str, float]]:
-        """Return the entities that have quotas and all requested parts. With `strict`, they must
-        have no other parts. Raises KafkaException for a wrong filter.
+        """Return the quotas of each entity that matches all filters. With `strict`, an entity must
+        have no parts other than those in the filters. Raises KafkaException for a wrong filter.
         """
         wanted: dict[str, QuotaFilter] = {}
         for each in filters:
@@ -125,7 +128,9 @@ class ClientQuotas:
     async def alter(
         self, entries: Mapping[QuotaEntity, Iterable[QuotaOp]], validate_only: bool
     ) -> dict[QuotaEntity, tuple[Errors, str]]:
-        """Change the quotas of each entity. An error of one entity does not affect the others."""
+        """Change the quotas of each entity. Return each entity's error and message. An error of one
+        entity does not affect the other entities.
+        """
         results = {}
         for entity, ops in entries.items():
             try:
@@ -212,8 +217,8 @@ def _matches(
 
 
 def _place(entity: Mapping[str, str | None]) -> tuple[str, str]:
-    """Return (root, name below it) of an entity's znode. Raises KafkaException for an impossible
-    entity.
+    """Return the place of an entity's znode: the folder, and the name below this folder. Raises
+    KafkaException for an impossible combination of parts.
     """
     if not entity:
         raise KafkaException(Errors.INVALID_REQUEST, "an entity must have a type and a name")
@@ -251,7 +256,9 @@ def _check_address(name: str | None) -> None:
 
 
 def _text(key: str, quota_type: ConfigType, value: float) -> str:
-    """Return the value as it is stored. As a whole number, NaN becomes 0, as in Kafka."""
+    """Return the quota's value as the text that is stored in ZooKeeper. If the type is a whole
+    number, NaN becomes 0, as in Kafka.
+    """
     if quota_type is ConfigType.DOUBLE:
         return double_text(value)
     limit = _LIMITS[quota_type]

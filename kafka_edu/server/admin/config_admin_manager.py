@@ -1,10 +1,10 @@
 """Describe and alter the configs of topics, brokers and loggers (Kafka: ConfigAdminManager,
 ZkAdminManager.alterConfigs; KIP-133, KIP-226, KIP-339, KIP-412).
 
-A change of a topic or a broker is written to /config/<type>/<name>. Then a notification is written
-to /config/changes. Every broker's DynamicConfigManager reads it and applies the change, on this
-broker too. So the response is sent when the change is written, and the change takes effect a little
-later. Changes of loggers take effect at once, on this broker alone.
+The configs of a topic or a broker are written to /config/<type>/<name>. Then a notification is
+written to /config/changes. The DynamicConfigManager of every broker reads the notification and
+applies the change. The response is sent when the change is written. The change takes effect a
+little later. Changes of loggers take effect at once, and only on this broker.
 """
 
 import logging
@@ -42,13 +42,13 @@ UNKNOWN_TYPE: Final = "Unexpected resource type UNKNOWN"
 class ConfigOp(NamedTuple):
     name: str
     op: int
-    """An OpType, if it is a known number."""
+    """The number of the operation. It is an OpType if the broker knows the number."""
     value: str | None
 
 
 class ConfigAdminManager:
-    """Owned by the broker's loop. Every method raises KafkaException with the error of that one
-    resource.
+    """Describes and changes configs. Used on the broker's event loop only. A method raises
+    KafkaException if the one resource that it works on has an error.
     """
 
     def __init__(
@@ -68,8 +68,8 @@ class ConfigAdminManager:
         self._trace = trace
 
     async def describe(self, resource_type: int, name: str) -> list[ConfigEntry]:
-        """Return all entries of a resource. A broker describes itself only, and with an empty
-        `name` the defaults of all brokers.
+        """Return all config entries of a resource. A broker can describe only itself. For a broker
+        resource with an empty `name`, return the settings that apply to all brokers.
         """
         match resource_type:
             case ResourceType.TOPIC:
@@ -104,7 +104,9 @@ class ConfigAdminManager:
         configs: Sequence[tuple[str, str | None]],
         validate_only: bool,
     ) -> None:
-        """Replace all configs of a resource. If a key is given twice, the last value counts."""
+        """Replace all configs of a resource by `configs`. If a key occurs twice, the last value
+        counts.
+        """
         if resource_type == ResourceType.BROKER_LOGGER:
             raise KafkaException(
                 Errors.INVALID_REQUEST,
@@ -122,7 +124,9 @@ class ConfigAdminManager:
     async def incremental_alter(
         self, resource_type: int, name: str, ops: Sequence[ConfigOp], validate_only: bool
     ) -> None:
-        """Set, delete, append to, or subtract from single configs, each at most once."""
+        """Change single configs of a resource: set or delete one, or add items to a list or remove
+        items from a list. Each key may occur once.
+        """
         names = [op.name for op in ops]
         if duplicates := sorted({n for n in names if names.count(n) > 1}):
             raise KafkaException(
@@ -163,7 +167,9 @@ class ConfigAdminManager:
     async def _write(
         self, resource_type: int, name: str, configs: Mapping[str, str], validate_only: bool
     ) -> None:
-        """Check the whole new configuration of a resource, then write it."""
+        """Check the complete new configuration of a resource. Then write it, unless `validate_only`
+        is True.
+        """
         match resource_type:
             case ResourceType.TOPIC:
                 if not self._cache.contains_topic(name):
@@ -191,7 +197,9 @@ class ConfigAdminManager:
             await self._change(entity_type, entity, configs)
 
     async def _change(self, entity_type: str, entity: str, configs: Mapping[str, str]) -> None:
-        """Write the znode and the notification."""
+        """Write the entity's configs to its znode, and then write the notification for
+        all brokers.
+        """
         if entity_type == TOPICS and not is_internal(entity):
             for met in TOPIC_CONFIG.gaps(configs):
                 log.warning("topic %s: %s", entity, met)
@@ -205,10 +213,11 @@ class ConfigAdminManager:
             )
 
     def _is_own_broker(self, name: str, otherwise: str = "expected {}, but received {}") -> bool:
-        """Return True if `name` is this broker, False if it is empty and means all brokers.
+        """Return True if `name` is this broker's id, or False if it is empty and means all brokers.
+        Raises KafkaException for another name.
 
-        `otherwise` is the message for another broker's id. Kafka has three such messages. Its
-        blanks are this broker's id and the other id.
+        `otherwise` is the error message for the id of another broker. Its placeholders are this
+        broker's id and the other id. Kafka has three different messages for this case.
         """
         if name and _broker_number(name) != self._broker_id:
             raise KafkaException(
@@ -218,11 +227,13 @@ class ConfigAdminManager:
         return bool(name)
 
     def _broker_entity(self, name: str) -> str:
-        """Return the entity's name below /config/brokers."""
+        """Return the entity's name below /config/brokers: this broker's id, or `<default>`."""
         return str(self._broker_id) if self._is_own_broker(name) else DEFAULT_ENTITY
 
     def _alter_loggers(self, broker: str, ops: Collection[ConfigOp], validate_only: bool) -> None:
-        """Change all loggers or none. Every error is found before anything is changed."""
+        """Change the levels of all named loggers, or of none. All operations are checked before the
+        first change.
+        """
         known = logger_levels()
         for op in ops:
             if op.op not in (OpType.SET, OpType.DELETE):
@@ -264,7 +275,7 @@ def _invalid_value(resource_type: ResourceType, name: str, why: str) -> KafkaExc
 
 
 def _op_name(op: int) -> str:
-    """Return the operation's name as Kafka prints it, `null` for an unknown one."""
+    """Return the operation's name as Kafka prints it, or `null` for an unknown number."""
     return OpType(op).name if op in set(OpType) else "null"
 
 
@@ -280,8 +291,9 @@ def _broker_number(name: str) -> int:
 def _applied(
     ops: Sequence[ConfigOp], current: Mapping[str, str], config_def: ConfigDef
 ) -> dict[str, str]:
-    """Return `current` after the operations. A list that is not set begins with Kafka's default,
-    not this broker's. An item may be in a list twice, and each subtraction removes one.
+    """Return the configs that result when `ops` are applied to `current`. APPEND and SUBTRACT on a
+    list that is not in `current` start from Kafka's default, not from this broker's value. A list
+    may contain an item twice. SUBTRACT removes one occurrence of each item.
     """
     configs = dict(current)
     for name, op, value in ops:

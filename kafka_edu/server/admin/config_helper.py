@@ -1,9 +1,10 @@
 """Describe the configuration, and where each value comes from (Kafka: ConfigHelper.scala; KIP-133,
 KIP-226, KIP-569).
 
-Each entry has its value and the source of the value. On request it has synonyms: every place that
-sets the key, the one that counts first. For `retention.ms` they may be: the topic with 1000,
-log.retention.ms in server.properties with -1, the default of log.retention.hours with 168.
+Each config entry has its value and the source of the value. On request it also has synonyms. A
+synonym is a place that sets the key. The first synonym is the one that counts. For `retention.ms`
+the synonyms may be: the topic's own value 1000, log.retention.ms=-1 in server.properties, and the
+default 168 of log.retention.hours.
 """
 
 from collections.abc import Iterator, Mapping
@@ -29,43 +30,49 @@ _STATIC_DEFAULTS: Final = {
 
 
 class ConfigSynonym(NamedTuple):
-    """One place that sets a key."""
+    """One place that sets a key, with the key's name and its value there."""
 
     name: str
     value: str | None
-    """None for a secret value."""
+    """The value in this place. None for a secret value."""
     source: ConfigSource
 
 
 class ConfigEntry(NamedTuple):
-    """One key, as DescribeConfigs returns it."""
+    """One config key with its value, its source and its synonyms, for a DescribeConfigs
+    response.
+    """
 
     name: str
     value: str | None
-    """None if it is not set, or secret."""
+    """The value. None if it is not set or is secret."""
     read_only: bool
     source: ConfigSource
     is_sensitive: bool
     synonyms: tuple[ConfigSynonym, ...]
     type: ConfigType | None
-    """None for an unknown key."""
+    """The type of the value. None for an unknown key."""
     doc: str
 
 
 class ConfigHelper:
-    """A view of the dynamic configuration."""
+    """Describes the configs of topics and of this broker, from the broker's dynamic
+    configuration.
+    """
 
     def __init__(self, dynamic: DynamicBrokerConfig) -> None:
         self._dynamic = dynamic
 
     def check_topic_configs(self, overrides: Mapping[str, str]) -> None:
-        """Raise ConfigException if these cannot be a topic's configs. An unknown key is an error
-        too.
+        """Raise ConfigException if `overrides` are not valid configs of a topic, for example if a
+        key is unknown.
         """
         self._dynamic.log_defaults.with_overrides(overrides)
 
     def topic_entries(self, overrides: Mapping[str, str]) -> list[ConfigEntry]:
-        """Return all keys of a topic with these overrides. Raises ConfigException."""
+        """Return an entry for every config key of a topic that has these overrides. Raises
+        ConfigException for a wrong value.
+        """
         known = {name: value for name, value in overrides.items() if name in TOPIC_CONFIG}
         values = self._dynamic.log_defaults.with_overrides(known).values
         return [
@@ -85,7 +92,9 @@ class ConfigHelper:
         )
 
     def broker_entries(self) -> Iterator[ConfigEntry]:
-        """Return all keys of this broker, and unknown keys that are set."""
+        """Yield an entry for every config key of this broker. Unknown keys that somebody has set
+        follow.
+        """
         values = self._dynamic.current.values
         for key in CONFIG_DEF:
             value = values[key.name]
@@ -102,7 +111,9 @@ class ConfigHelper:
                 yield self._broker_entry(name, text)
 
     def default_broker_entries(self) -> Iterator[ConfigEntry]:
-        """Return the settings for all brokers."""
+        """Yield an entry for each setting in /config/brokers/<default>, which applies to all
+        brokers.
+        """
         for name, text in self._dynamic.default_configs.items():
             entry = self._broker_entry(name, text)
             synonyms = tuple(
@@ -130,8 +141,8 @@ class ConfigHelper:
         )
 
     def _synonyms(self, name: str, *, is_sensitive: bool) -> tuple[ConfigSynonym, ...]:
-        """Return every place that sets a broker's key, the one that counts first. Return nothing if
-        only other keys set it.
+        """Return every place that sets the broker's key `name`. The place that counts comes first.
+        Return nothing if only other keys of its group set the value.
         """
         dynamic = self._dynamic
         places = (

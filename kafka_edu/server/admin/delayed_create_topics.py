@@ -1,9 +1,10 @@
 """CreateTopics and CreatePartitions requests that wait until their partitions have leaders (Kafka:
 DelayedCreatePartitions.scala; spec D2).
 
-A topic exists once its znode is written. But it can be used only when the controller has elected
-leaders and updated the brokers. So the response waits here, under the names of its topics.
-UpdateMetadata wakes it, once this broker's own metadata cache has a leader for each partition.
+A topic exists once its znode is written. But clients can use it only when the controller has
+elected leaders and has updated the brokers. So the request waits in a purgatory, and its keys are
+the names of its topics. Each UpdateMetadata request checks the waiting requests. A request is
+complete when this broker's own metadata cache has a leader for each partition.
 """
 
 from collections.abc import Callable, Hashable
@@ -16,8 +17,11 @@ from kafka_edu.trace.events.purgatory import Requirement
 
 
 class DelayedCreateTopics(DelayedOperation):
-    """Done when every partition of every topic has a leader. A topic without one at the time-out
-    gets REQUEST_TIMED_OUT. It exists all the same, and gets its leaders later.
+    """A waiting CreateTopics or CreatePartitions request. It is complete when every partition of
+    every topic has a leader.
+
+    If a topic has a partition without a leader at the time-out, the response says REQUEST_TIMED_OUT
+    for this topic. The topic exists nevertheless, and gets its leaders later.
     """
 
     __slots__ = ("_cache", "_partitions", "_respond")
@@ -29,7 +33,9 @@ class DelayedCreateTopics(DelayedOperation):
         cache: MetadataCache,
         respond: Callable[[dict[str, Errors]], None],
     ) -> None:
-        """`partitions` holds the number of partitions of each created or extended topic."""
+        """`partitions` holds the number of partitions of each topic that was created or
+        extended.
+        """
         super().__init__(timeout_ms)
         self._partitions = partitions
         self._cache = cache
@@ -40,7 +46,9 @@ class DelayedCreateTopics(DelayedOperation):
         return f"create {', '.join(self._partitions)}"
 
     def try_complete(self) -> bool:
-        """Check every partition. O(partitions) at worst."""
+        """Complete the request if every partition has a leader. Return whether it was completed.
+        O(partitions).
+        """
         return (
             all(self._missing_leaders(topic) == 0 for topic in self._partitions)
             and self.force_complete()
@@ -65,7 +73,9 @@ class DelayedCreateTopics(DelayedOperation):
         return "the metadata has all leaders" if by is CompletedBy.EVENT else by.value
 
     def why_waiting(self) -> tuple[Requirement, ...]:
-        """Return for each topic how many partitions must have a leader, and how many have one."""
+        """Return a requirement for each incomplete topic: how many partitions must have a leader,
+        and how many have one.
+        """
         return tuple(
             self._requirement(topic) for topic in self._partitions if self._missing_leaders(topic)
         )

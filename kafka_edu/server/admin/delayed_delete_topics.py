@@ -1,10 +1,10 @@
-"""DeleteTopics requests that wait until the topics are out of the metadata (Kafka:
-DelayedDeleteTopics.scala).
+"""DeleteTopics requests that wait until this broker's metadata cache no longer has the topics
+(Kafka: DelayedDeleteTopics.scala).
 
-When they begin to wait, the order already stands in ZooKeeper. The controller then updates all
-brokers: the topic has no leaders any more and will be deleted. The request waits for that update.
-It does not wait until every replica's files are gone, because a dead broker deletes its files only
-when it is back.
+When a request begins to wait, ZooKeeper already has the order to delete the topics. The controller
+then informs all brokers that the topics have no leaders any more and will be deleted. The request
+waits for this update. It does not wait until the files of every replica are gone, because a dead
+broker deletes its files only after its next start.
 """
 
 from collections.abc import Callable, Hashable, Sequence
@@ -16,8 +16,11 @@ from kafka_edu.trace.events.purgatory import Requirement
 
 
 class DelayedDeleteTopics(DelayedOperation):
-    """Done when this broker's metadata cache has none of the topics. Topics that are still there at
-    the time-out get REQUEST_TIMED_OUT.
+    """A waiting DeleteTopics request. It is complete when this broker's metadata cache has none of
+    the topics.
+
+    If the cache still has a topic at the time-out, the response says REQUEST_TIMED_OUT for this
+    topic.
     """
 
     __slots__ = ("_cache", "_respond", "_topics")
@@ -39,7 +42,9 @@ class DelayedDeleteTopics(DelayedOperation):
         return f"delete {', '.join(self._topics)}"
 
     def try_complete(self) -> bool:
-        """Check every topic. O(topics)."""
+        """Complete the request if the cache has none of the topics. Return whether it was
+        completed. O(topics).
+        """
         return not any(map(self._cache.contains_topic, self._topics)) and self.force_complete()
 
     def on_complete(self) -> None:

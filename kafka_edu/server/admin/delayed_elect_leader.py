@@ -1,9 +1,9 @@
 """ElectLeaders requests that wait until this broker knows the new leaders (Kafka:
 DelayedElectLeader.scala).
 
-The controller has elected the leaders and written them to ZooKeeper. The response waits until its
-UpdateMetadata has reached this broker too. So a client that asks for metadata next gets the new
-leader.
+The controller has elected the leaders and written them to ZooKeeper. The response waits until the
+controller's UpdateMetadata request has reached this broker too. A client that requests metadata
+after the response then gets the new leader.
 """
 
 from collections.abc import Callable, Hashable
@@ -17,8 +17,11 @@ from kafka_edu.trace.events.purgatory import Requirement
 
 
 class DelayedElectLeader(DelayedOperation):
-    """Done when the metadata cache has every elected leader. A partition whose leader is missing at
-    the time-out gets REQUEST_TIMED_OUT.
+    """A waiting ElectLeaders request. It is complete when this broker's metadata cache has every
+    elected leader.
+
+    If the cache does not have a partition's new leader at the time-out, the response says
+    REQUEST_TIMED_OUT for this partition.
     """
 
     __slots__ = ("_cache", "_expected", "_respond")
@@ -30,7 +33,7 @@ class DelayedElectLeader(DelayedOperation):
         cache: MetadataCache,
         respond: Callable[[dict[TopicPartition, Errors]], None],
     ) -> None:
-        """`expected` holds the new leaders."""
+        """`expected` holds the id of the new leader of each partition."""
         super().__init__(timeout_ms)
         self._expected = expected
         self._cache = cache
@@ -45,7 +48,9 @@ class DelayedElectLeader(DelayedOperation):
         return state.leader if state is not None else -1
 
     def try_complete(self) -> bool:
-        """Check every partition. O(partitions)."""
+        """Complete the request if the cache has all new leaders. Return whether it was completed.
+        O(partitions).
+        """
         return (
             all(self._known(tp) == leader for tp, leader in self._expected.items())
             and self.force_complete()
@@ -63,8 +68,8 @@ class DelayedElectLeader(DelayedOperation):
         return "the metadata has the new leaders" if by is CompletedBy.EVENT else by.value
 
     def why_waiting(self) -> tuple[Requirement, ...]:
-        """Return for each partition without its new leader: the leader that is expected, and the
-        one that is known.
+        """Return a requirement for each partition whose new leader is not in the cache: the id of
+        the expected leader, and the id of the leader in the cache.
         """
         return tuple(
             Requirement(str(tp), "leader", leader, self._known(tp))

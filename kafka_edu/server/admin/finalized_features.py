@@ -1,9 +1,10 @@
-"""The version of the finalized features that a broker knows (Kafka: FinalizedFeatureChangeListener,
-FinalizedFeatureCache; KIP-584).
+"""Read the version of the cluster's finalized features from ZooKeeper (Kafka:
+FinalizedFeatureChangeListener, FinalizedFeatureCache; KIP-584).
 
-The features of the whole cluster are in /feature. Kafka 2.8 has none, but the znode has a version
-all the same. ApiVersions v3 returns it as the epoch, so that a client can see which of two
-responses is newer. There is no epoch without the znode, or while its status is not "enabled".
+The znode /feature holds the features of the whole cluster. Kafka 2.8 has no features, but the znode
+nevertheless has a version. An ApiVersions response of v3 contains this version as the epoch. So a
+client can see which of two responses is newer. There is no epoch if the znode does not exist, or
+while its status is not "enabled".
 """
 
 import asyncio
@@ -17,7 +18,9 @@ log = logging.getLogger(__name__)
 
 
 class FinalizedFeatures:
-    """Follows /feature. Owned by the broker's loop. Only its task writes the epoch."""
+    """Keeps the version of the znode /feature up to date. Used on the broker's event loop only.
+    Only `startup` and the background task `run` change `epoch`.
+    """
 
     def __init__(self, zk: KafkaZkClient) -> None:
         self._zk = zk
@@ -26,23 +29,23 @@ class FinalizedFeatures:
         """The version of /feature, or None if there are no finalized features."""
 
     async def startup(self) -> None:
-        """Read the znode and watch it. Raises ZkError."""
+        """Read the znode and set a watch on it. Raises ZkError."""
         self.epoch = await self._zk.get_finalized_features_epoch(watch=True)
 
     def on_watch(self, watched: WatchedEvent) -> None:
-        """Must be called with every watch event of this broker."""
+        """Note a change of the znode /feature. The broker must call this for every watch event."""
         if watched.path == FeatureZNode.PATH:
             self._changed.set()
 
     def on_new_session(self) -> None:
-        """Read the znode again, because the old session's watch is lost, and with it any changes
-        since.
+        """Let the task read the znode again. The old session's watch is lost, so changes since then
+        were not noticed.
         """
         self._changed.set()
 
     async def run(self) -> None:
-        """Follow the znode for ever; a task of the broker. After an error of ZooKeeper, the next
-        change or session starts another attempt.
+        """Read the znode again after each change, for ever. The broker runs this as a task. If
+        ZooKeeper reports an error, the next change or the next session starts another attempt.
         """
         while True:
             await self._changed.wait()

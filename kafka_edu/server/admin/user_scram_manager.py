@@ -1,15 +1,15 @@
-"""SCRAM credentials of users, in ZooKeeper (Kafka: ZkAdminManager.describeUserScramCredentials,
-alterUserScramCredentials; KIP-554, RFC 5802).
+"""Read and write the SCRAM credentials of users in ZooKeeper (Kafka:
+ZkAdminManager.describeUserScramCredentials, alterUserScramCredentials; KIP-554, RFC 5802).
 
-A credential is one config of /config/users/<user>, under the mechanism's name:
+A credential is one config in the znode /config/users/<user>. Its key is the mechanism's name:
 
     SCRAM-SHA-256   salt=…,stored_key=…,server_key=…,iterations=4096        (base64)
 
 The password itself is never sent. The client sends the salt and the *salted password*, which is the
-password hashed many times. The broker derives two keys from it and stores them. With the stored key
-it recognises the client. With the server key it proves its own identity to the client. A thief of
-these keys can pretend to be the broker, but not the client. The credentials are stored already, but
-SASL itself is not served yet.
+password hashed many times. The broker derives two keys from the salted password and stores them.
+With the stored key the broker checks the identity of a client. With the server key the broker
+proves its own identity to a client. A thief who has these keys can pretend to be the broker, but
+not the client. This broker stores credentials, but it has no SASL yet.
 """
 
 import base64
@@ -33,14 +33,14 @@ MAX_ITERATIONS: Final = 16384
 
 
 class ScramMechanism(IntEnum):
-    """The mechanisms, by their number on the wire."""
+    """The SCRAM mechanisms, with their numbers in the protocol."""
 
     SCRAM_SHA_256 = 1
     SCRAM_SHA_512 = 2
 
     @property
     def key(self) -> str:
-        """The name of the config."""
+        """The config key of a credential: the mechanism's name, for example SCRAM-SHA-256."""
         return self.name.replace("_", "-")
 
     @property
@@ -62,7 +62,7 @@ class ScramUpsertion(NamedTuple):
 
 
 class UserScram(NamedTuple):
-    """The description of one user."""
+    """What DescribeUserScramCredentials returns about one user."""
 
     error: Errors
     message: str
@@ -70,7 +70,9 @@ class UserScram(NamedTuple):
 
 
 def stored_credential(mechanism: ScramMechanism, upsertion: ScramUpsertion) -> str:
-    """Return the text for ZooKeeper: RFC 5802's StoredKey and ServerKey of the password."""
+    """Return the credential as text for ZooKeeper. It contains the StoredKey and the ServerKey of
+    RFC 5802.
+    """
 
     def keyed(text: bytes) -> bytes:
         return hmac.digest(upsertion.salted_password, text, mechanism.hash_name)
@@ -87,15 +89,16 @@ def stored_credential(mechanism: ScramMechanism, upsertion: ScramUpsertion) -> s
 
 
 class UserScramManager:
-    """Owned by the broker's loop."""
+    """Reads and changes SCRAM credentials in ZooKeeper. Used on the broker's event loop only."""
 
     def __init__(self, zk: KafkaZkClient, configs: EntityConfigs) -> None:
         self._zk = zk
         self._configs = configs
 
     async def describe(self, users: Sequence[str] | None) -> dict[str, UserScram]:
-        """Return the mechanisms of each user. `users` None means all users that have credentials. A
-        user may get RESOURCE_NOT_FOUND or DUPLICATE_RESOURCE.
+        """Return the mechanisms and iterations of each user's credentials. If `users` is None,
+        return all users that have credentials. A user's error may be RESOURCE_NOT_FOUND or
+        DUPLICATE_RESOURCE.
         """
         if not users:
             stored = {
@@ -132,11 +135,11 @@ class UserScramManager:
     async def alter(
         self, deletions: Iterable[ScramDeletion], upsertions: Iterable[ScramUpsertion]
     ) -> dict[str, tuple[Errors, str]]:
-        """Delete and write credentials. An error in one of a user's changes prevents all of that
-        user's changes, but not those of others.
+        """Delete and write credentials. Return each user's error and message. If one change of a
+        user has an error, none of this user's changes is made. Other users are not affected.
 
-        UNACCEPTABLE_CREDENTIAL, UNSUPPORTED_SASL_MECHANISM, DUPLICATE_RESOURCE (one credential
-        twice), RESOURCE_NOT_FOUND (nothing to delete).
+        The errors are UNACCEPTABLE_CREDENTIAL, UNSUPPORTED_SASL_MECHANISM, DUPLICATE_RESOURCE if a
+        credential is named twice, and RESOURCE_NOT_FOUND if there is no credential to delete.
         """
         to_delete, to_write = list(deletions), list(upsertions)
         named = [(d.user, d.mechanism) for d in to_delete] + [
@@ -207,7 +210,9 @@ def _check(upsertion: ScramUpsertion) -> None:
 
 
 def _iterations(credential: str) -> int:
-    """Return the iterations, or 0 for a malformed credential, which somebody wrote by hand."""
+    """Return the number of iterations, or 0 if the credential is malformed. That happens if
+    somebody wrote it into ZooKeeper by hand.
+    """
     fields = dict(field.partition("=")[::2] for field in credential.split(","))
     text = fields.get("iterations", "")
     return int(text) if text.isascii() and text.isdecimal() else 0

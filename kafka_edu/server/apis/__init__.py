@@ -1,1 +1,3 @@
-"""Handlers of the requests, one module for each family. `kafka_apis` holds the table of them."""
+"""The handlers of requests. Each module has the handlers of one family of APIs. The module
+`server/kafka_apis.py` has the table of all handlers.
+"""

@@ -1,10 +1,10 @@
 """Answer DescribeAcls, CreateAcls and DeleteAcls in a broker without an authorizer (Kafka:
 AclApis.scala, and the checks in its request classes).
 
-The answer for every filter and every rule is SECURITY_DISABLED. Types are numbers on the wire. A
-client's library writes 0 for a type that it does not know. A request with a 0 closes its
-connection, as in Kafka. The broker does not know numbers above the defined ones either, but Kafka
-lets them pass.
+The answer for every filter and every rule is SECURITY_DISABLED. A request contains types, for
+example of a resource, as numbers. A client's library writes 0 for a type that it does not know. If
+a request contains a 0, the broker closes the connection, as in Kafka. Numbers above the defined
+ones are also unknown, but Kafka accepts them, and so does this broker.
 """
 
 from typing import Final
@@ -28,7 +28,9 @@ from kafka_edu.server.kafka_apis import KafkaApis
 
 UNKNOWN = 0
 NO_AUTHORIZER: Final = "No Authorizer is configured on the broker"
-"""Kafka's text. DescribeAcls sends it without a full stop, CreateAcls and DeleteAcls with one."""
+"""Kafka's error message. DescribeAcls sends it without a full stop. CreateAcls and DeleteAcls add a
+full stop.
+"""
 
 
 class AclsApi:

@@ -1,5 +1,5 @@
-"""AlterIsr: a leader asks the controller for a new ISR (Kafka: KafkaApis.handleAlterIsrRequest;
-KIP-497). Next hop: KafkaController.
+"""AlterIsr: a leader proposes a new ISR to the controller (Kafka: KafkaApis.handleAlterIsrRequest;
+KIP-497). The controller's part is in KafkaController.
 """
 
 from kafka_edu.cluster.leader_and_isr import LeaderAndIsr
@@ -25,7 +25,9 @@ class AlterIsrApi:
         apis.serve(ApiKey.ALTER_ISR, AlterIsrRequest, self.handle, self.error_response)
 
     async def handle(self, call: ApiCall, request: AlterIsrRequest) -> None:
-        """Pass the new ISRs to the controller. The sender believes that it leads the partitions."""
+        """Pass the proposed ISRs to the controller. The sender believes that it leads the
+        partitions, but the controller checks this.
+        """
         wanted = {
             TopicPartition(topic.name, p.partition_index): LeaderAndIsr(
                 request.broker_id, p.leader_epoch, tuple(p.new_isr), p.current_isr_version

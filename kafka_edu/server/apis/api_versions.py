@@ -14,9 +14,10 @@ from kafka_edu.server.kafka_apis import KafkaApis
 
 
 class ApiVersionsApi:
-    """Answers with the table of versions that the broker advertises.
+    """Answers with the API versions that the broker supports.
 
-    If the request itself has an unknown version, the answer lists the versions of ApiVersions.
+    If the version of the ApiVersions request itself is unknown, the answer lists the supported
+    versions of ApiVersions.
     """
 
     def __init__(self, versions: VersionTable, features_epoch: Callable[[], int | None]) -> None:

@@ -1,8 +1,8 @@
 """DescribeConfigs, AlterConfigs and IncrementalAlterConfigs (Kafka:
 KafkaApis.handleDescribeConfigsRequest …; KIP-133, KIP-226, KIP-339).
 
-Each resource has its own error. Any broker answers for topics. For a broker's configuration, the
-client must ask that broker. Next hop: ConfigAdminManager.
+Each resource has its own error. For topics, the client can send the request to any broker. For a
+broker's configuration, it must send the request to this broker. ConfigAdminManager does the work.
 """
 
 from collections.abc import Awaitable, Callable
@@ -31,8 +31,8 @@ from kafka_edu.server.admin.config_helper import ConfigEntry
 from kafka_edu.server.api_call import ApiCall
 from kafka_edu.server.kafka_apis import KafkaApis
 
-#: The number of a config's type on the wire (DescribeConfigsResponse.ConfigType). 0 means that the
-#: key is unknown.
+#: The number in the protocol for each type of a config (DescribeConfigsResponse.ConfigType). 0
+#: means that the key is unknown.
 TYPE_CODES: Final = {
     ConfigType.BOOLEAN: 1,
     ConfigType.STRING: 2,
@@ -73,7 +73,9 @@ class ConfigsApi:
         )
 
     async def handle_describe(self, call: ApiCall, request: DescribeConfigsRequest) -> None:
-        """Describe the requested keys of each resource. An empty list, or null, means all keys."""
+        """Answer with the requested keys of each resource. If the list of keys is empty or null,
+        answer with all keys.
+        """
         if any(resource.resource_type not in set(ResourceType) for resource in request.resources):
             raise KafkaException(Errors.INVALID_REQUEST)
         results = []
@@ -98,8 +100,8 @@ class ConfigsApi:
         call.respond(DescribeConfigsResponse(results=results))
 
     async def handle_alter(self, call: ApiCall, request: AlterConfigsRequest) -> None:
-        """Replace the configuration of each resource. If a resource is named twice, the last one
-        counts.
+        """Replace the configuration of each resource. If the request contains a resource twice, the
+        last entry counts.
         """
         given = {
             _Resource(r.resource_type, r.resource_name): [(c.name, c.value) for c in r.configs]
@@ -118,7 +120,9 @@ class ConfigsApi:
     async def handle_incremental_alter(
         self, call: ApiCall, request: IncrementalAlterConfigsRequest
     ) -> None:
-        """Change single keys of each resource. If one is named twice, the last one counts."""
+        """Change single keys of each resource. If the request contains a resource twice, the last
+        entry counts.
+        """
         given = {
             _Resource(r.resource_type, r.resource_name): [
                 ConfigOp(c.name, c.config_operation, c.value) for c in r.configs
@@ -199,7 +203,9 @@ async def _outcome(work: Awaitable[None]) -> tuple[Errors, str | None]:
 def _altered(
     response: Callable[..., R], resource: _Resource, error: Errors, message: str | None
 ) -> R:
-    """Build the result of one resource, in the struct of either response."""
+    """Return the result for one resource. `response` is the result's class, which differs between
+    AlterConfigs and IncrementalAlterConfigs.
+    """
     return response(
         error_code=error,
         error_message=message,
@@ -209,8 +215,8 @@ def _altered(
 
 
 def _documentation(entry: ConfigEntry, include: bool) -> str | None:
-    """Return the documentation of an entry, or None if it was not requested or there is none.
-    Loggers have none, as in Kafka.
+    """Return the documentation of a config key. Return None if it was not requested or does not
+    exist. For the level of a logger return "", as Kafka does.
     """
     if entry.source is ConfigSource.DYNAMIC_BROKER_LOGGER:
         return ""

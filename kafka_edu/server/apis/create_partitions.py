@@ -1,8 +1,8 @@
 """CreatePartitions (Kafka: KafkaApis.handleCreatePartitionsRequest; KIP-195). Only the controller
 serves it; other brokers answer NOT_CONTROLLER.
 
-The number of partitions can only grow, because removing a partition would remove its records. Next
-hop: AdminManager.
+The number of partitions can only grow, because removing a partition would remove its records.
+AdminManager does the work.
 """
 
 from collections import Counter
@@ -37,11 +37,11 @@ class CreatePartitionsApi:
         )
 
     def handle(self, call: ApiCall, request: CreatePartitionsRequest) -> Awaitable[None] | None:
-        """Check the names, then add partitions. A name that stands twice gets INVALID_REQUEST,
-        once. A topic that is being deleted gets INVALID_TOPIC_EXCEPTION.
+        """Check the topic names, then add partitions. A name that occurs twice gets one result,
+        with the error INVALID_REQUEST. A topic that is being deleted gets INVALID_TOPIC_EXCEPTION.
 
-        If this broker is not the controller, every name gets NOT_CONTROLLER, once, without a
-        message, as in Kafka.
+        If this broker is not the controller, each name gets one result, with the error
+        NOT_CONTROLLER and without a message, as in Kafka.
         """
         if not self._is_controller():
             names = dict.fromkeys(topic.name for topic in request.topics)

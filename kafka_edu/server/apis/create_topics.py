@@ -1,8 +1,8 @@
 """CreateTopics (Kafka: KafkaApis.handleCreateTopicsRequest; KIP-4). Only the controller serves it;
 other brokers answer NOT_CONTROLLER.
 
-Any broker could create a topic, because that means writing a znode. But the controller's metadata
-cache is the first to know the new topic, so the controller can give the right answer.
+Any broker could create a topic, because this only means writing znodes. But the response must wait
+until the topic has leaders, and the controller's metadata cache is the first to know them.
 """
 
 from collections import Counter
@@ -29,11 +29,11 @@ class CreateTopicsApi:
         apis.serve(ApiKey.CREATE_TOPICS, CreateTopicsRequest, self.handle, self.error_response)
 
     def handle(self, call: ApiCall, request: CreateTopicsRequest) -> Awaitable[None] | None:
-        """Check the names, then create topics. A name that stands twice gets INVALID_REQUEST in
-        both places.
+        """Check the topic names, then create the topics. If a name occurs twice, both results have
+        the error INVALID_REQUEST.
 
-        If this broker is not the controller, every place gets NOT_CONTROLLER with an empty message,
-        as in Kafka.
+        If this broker is not the controller, each result has the error NOT_CONTROLLER and an empty
+        message, as in Kafka.
         """
         if not self._is_controller():
             refused = [_failed(topic.name, Errors.NOT_CONTROLLER, "") for topic in request.topics]

@@ -1,7 +1,7 @@
 """DeleteRecords: delete the oldest records of partitions (Kafka:
 KafkaApis.handleDeleteRecordsRequest; KIP-107).
 
-Clients send it to each partition's leader. Next hop: DeleteRecords.
+Clients send this request to the leader of each partition. The class DeleteRecords does the work.
 """
 
 from kafka_edu.cluster.metadata_cache import MetadataCache
@@ -29,8 +29,8 @@ class DeleteRecordsApi:
         apis.serve(ApiKey.DELETE_RECORDS, DeleteRecordsRequest, self.handle, self.error_response)
 
     def handle(self, call: ApiCall, request: DeleteRecordsRequest) -> None:
-        """Delete the records below the requested offsets. If a partition is named twice, the last
-        offset counts.
+        """Delete the records below the requested offsets. If the request contains a partition
+        twice, the last offset counts.
         """
         wanted = {
             TopicPartition(t.name, p.partition_index): p.offset

@@ -1,8 +1,8 @@
 """DeleteTopics (Kafka: KafkaApis.handleDeleteTopicsRequest; KIP-4, KIP-516). Only the controller
 serves it; other brokers answer NOT_CONTROLLER.
 
-Up to v5 a request names topics. From v6 on it names each topic by name or by id. Next hop:
-AdminManager.
+Up to v5 a request contains the topics' names. From v6 on it contains each topic's name or id.
+AdminManager does the work.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
@@ -23,12 +23,12 @@ from kafka_edu.server.api_call import ApiCall
 from kafka_edu.server.kafka_apis import KafkaApis
 
 FIRST_VERSION_WITH_IDS: Final = 6
-#: Older clients do not know TOPIC_DELETION_DISABLED.
+#: The first version whose clients know the error TOPIC_DELETION_DISABLED.
 FIRST_VERSION_WITH_DISABLED: Final = 3
 
 
 class _Wanted(NamedTuple):
-    """One topic of the request."""
+    """One topic of the request: its name, or its id. The other one is None or zeros."""
 
     name: str | None
     topic_id: UUID
@@ -51,8 +51,8 @@ class DeleteTopicsApi:
         apis.serve(ApiKey.DELETE_TOPICS, DeleteTopicsRequest, self.handle, self.error_response)
 
     def handle(self, call: ApiCall, request: DeleteTopicsRequest) -> Awaitable[None]:
-        """Delete the topics. With delete.topic.enable=false, answer TOPIC_DELETION_DISABLED. A
-        topic with both a name and an id makes the whole request invalid.
+        """Delete the topics. If delete.topic.enable=false, answer TOPIC_DELETION_DISABLED. If a
+        topic has both a name and an id, the whole request gets INVALID_REQUEST.
         """
         if not self._is_controller():
             raise KafkaException(Errors.NOT_CONTROLLER)
@@ -94,7 +94,9 @@ class DeleteTopicsApi:
     def error_response(
         request: DeleteTopicsRequest, version: int, error: Errors, _: str
     ) -> DeleteTopicsResponse:
-        """Return the error codes alone. Kafka never fills in the message of this response."""
+        """Return a response with this error for every topic. It has no message, because Kafka
+        leaves this field empty.
+        """
         results = [
             DeletableTopicResult(name=name, topic_id=topic_id, error_code=error)
             for name, topic_id in _wanted(request, version)
@@ -111,8 +113,8 @@ def _wanted(request: DeleteTopicsRequest, version: int) -> list[_Wanted]:
 def _result(
     wanted: _Wanted, name: str | None, errors: Mapping[str, Errors]
 ) -> DeletableTopicResult:
-    """Return the result of one topic. An unknown id gets UNKNOWN_TOPIC_ID. A topic with neither
-    name nor id gets TOPIC_AUTHORIZATION_FAILED, as in Kafka.
+    """Return the result of one topic. An unknown id gets UNKNOWN_TOPIC_ID. An entry without a name
+    and without an id gets TOPIC_AUTHORIZATION_FAILED, as in Kafka.
     """
     if name is not None:
         error = errors.get(name, Errors.UNKNOWN_TOPIC_OR_PARTITION)

@@ -1,4 +1,4 @@
-"""DescribeCluster: the brokers and the controller, without any topics (Kafka:
+"""DescribeCluster: return the brokers and the controller, without any topics (Kafka:
 KafkaApis.handleDescribeCluster; KIP-700).
 """
 
@@ -28,7 +28,10 @@ class DescribeClusterApi:
         )
 
     def handle(self, call: ApiCall, request: DescribeClusterRequest) -> None:
-        """Answer with the brokers that have a listener of the same name as the request's."""
+        """Answer with the addresses of the brokers. Each address belongs to the listener with the
+        same name as the listener that received the request. A broker without such a listener is
+        left out.
+        """
         brokers = []
         for broker in self._cache.get_alive_brokers():
             end_point = broker.end_point(call.request.listener_name)

@@ -1,5 +1,5 @@
-"""DescribeProducers: the producers that a partition's leader remembers, and their open transactions
-(Kafka: KafkaApis.handleDescribeProducersRequest; KIP-664).
+"""DescribeProducers: return the producers that a partition's leader knows, and their open
+transactions (Kafka: KafkaApis.handleDescribeProducersRequest; KIP-664).
 """
 
 from kafka_edu.cluster.metadata_cache import MetadataCache
@@ -29,8 +29,8 @@ class DescribeProducersApi:
         )
 
     def handle(self, call: ApiCall, request: DescribeProducersRequest) -> None:
-        """Describe the producers of each partition by itself. Only the partition's leader knows
-        them.
+        """Answer with the producers of each partition. If this broker does not lead a partition,
+        this partition gets an error.
         """
         topics = [
             TopicResponse(

@@ -1,8 +1,8 @@
 """ElectLeaders: hold preferred and unclean elections on request (Kafka:
 KafkaApis.handleElectReplicaLeader, ReplicaManager.electLeaders; KIP-183, KIP-460).
 
-Clients send it to the controller. Other brokers answer NOT_CONTROLLER for each partition. Next hop:
-KafkaController.
+Clients send this request to the controller. Other brokers answer NOT_CONTROLLER for each partition.
+KafkaController holds the elections.
 """
 
 from collections.abc import Iterable, Mapping
@@ -43,15 +43,16 @@ class ElectLeadersApi:
         apis.serve(ApiKey.ELECT_LEADERS, ElectLeadersRequest, self.handle, self.error_response)
 
     def on_topics_updated(self, topics: Iterable[str]) -> None:
-        """Check the waiting requests again, because UpdateMetadata named new leaders of these
-        topics.
+        """Check again whether waiting requests are complete, because an UpdateMetadata request
+        contained new leaders of `topics`.
         """
         for topic in topics:
             self._purgatory.check_and_complete(topic)
 
     async def handle(self, call: ApiCall, request: ElectLeadersRequest) -> None:
-        """Hold the elections, and answer when the leaders are known. `partitions` null means all
-        partitions. The answer then leaves out partitions that need no election.
+        """Hold the elections, and answer when this broker knows the new leaders. If the request's
+        list of partitions is null, elections are held for all partitions. The answer then leaves
+        out the partitions that needed no election.
 
         An unknown election type gets UNKNOWN_SERVER_ERROR, as in Kafka.
         """
@@ -119,7 +120,9 @@ def _partitions(request: ElectLeadersRequest) -> list[TopicPartition]:
 def _response(
     errors: Mapping[TopicPartition, tuple[Errors, str]], error: Errors = Errors.NONE
 ) -> ElectLeadersResponse:
-    """Build the response. `errors` holds each partition's error and message, or ""."""
+    """Build the response. `errors` holds the error and the message of each partition. The message
+    may be "".
+    """
     topics: dict[str, ReplicaElectionResult] = {}
     for tp, (outcome, said) in errors.items():
         topic = topics.setdefault(

@@ -1,18 +1,18 @@
 """Fetch: read records for consumers and followers (Kafka: KafkaApis.handleFetchRequest; book §6.1,
 §6.3).
 
-    v0–2    cut off at the byte limits, perhaps in the middle of a record
-    v3+     at least one whole batch, whatever its size (KIP-74)
+    v0–2    the response ends at the byte limits, perhaps in the middle of a record
+    v3+     the response has at least one whole batch, of any size (KIP-74)
     v0–1    records of message format v0
     v2–3    records of message format v1
-    v4+     records as they are in the log, sent by sendfile without being read
+    v4+     records as they are in the log; sendfile sends them, the broker does not read them
     v4+     isolation level, last stable offset
     v7+     fetch sessions (KIP-227)
-    v9+     fenced by leader epoch (KIP-320)
-    v12     diverging epochs (KIP-595)
+    v9+     a wrong leader epoch in the request gets an error (KIP-320)
+    v12     the response says where a follower's epochs diverge (KIP-595)
 
-Only the old formats cost processor time. Records that the log stores in a newer format are unpacked
-and built again (down_conversion). Hop before: KafkaApis. Next hop: Fetch.
+Only the old formats cost processor time, because records in a newer format are unpacked and built
+again (down_conversion). The request comes from KafkaApis. The class Fetch reads the records.
 """
 
 from typing import Final
@@ -69,10 +69,11 @@ class FetchApi:
         apis.serve(ApiKey.FETCH, FetchRequest, self.handle, self.error_response)
 
     def handle(self, call: ApiCall, request: FetchRequest) -> None:
-        """Find out which partitions the session wants, read them, and answer when there is enough.
+        """Find the partitions that the client's fetch session needs, read them, and answer when
+        there are enough bytes or the wait is over.
 
-        A partition named twice counts once. In Fetch, and in no other request, any negative leader
-        epoch means "none given".
+        If a partition is named twice, its last entry counts. In Fetch, any negative leader epoch
+        means that the request has no epoch. In all other requests only -1 means this.
         """
         fetch_data: dict[TopicPartition, PartitionFetch] = {}
         for topic in request.topics:
@@ -141,11 +142,11 @@ class FetchApi:
     def _for_old_client(
         self, tp: TopicPartition, read: LogReadResult, fetch_offset: int, version: int
     ) -> LogReadResult:
-        """Return the records in a format that this old client can read. They are converted while
-        they are sent (down_conversion).
+        """Return the records in a format that an old client can read. The conversion itself happens
+        while the response is sent (down_conversion).
 
-        Answers UNSUPPORTED_COMPRESSION_TYPE for a topic with compression.type zstd, and when a zstd
-        batch would have to be converted first. Answers UNSUPPORTED_VERSION where the topic forbids
+        The result is UNSUPPORTED_COMPRESSION_TYPE if the topic has compression.type zstd, or if a
+        zstd batch would need conversion. The result is UNSUPPORTED_VERSION if the topic forbids
         conversion (message.downconversion.enable).
         """
         partition = self._partitions.get(tp)

@@ -1,9 +1,9 @@
-"""FindCoordinator: the address of a group's or a transactional id's coordinator (Kafka:
-KafkaApis.handleFindCoordinatorRequest).
+"""FindCoordinator: return the address of the coordinator of a group or of a transactional id
+(Kafka: KafkaApis.handleFindCoordinatorRequest).
 
-Any broker answers from its metadata cache. The first request creates the internal topic, whose
-partitions have no leaders yet. The answer is then COORDINATOR_NOT_AVAILABLE, and the client tries
-again.
+Any broker can answer from its metadata cache. The first request creates the internal topic. At that
+moment the topic's partitions have no leaders. So the broker answers COORDINATOR_NOT_AVAILABLE, and
+the client tries again.
 """
 
 from collections.abc import Awaitable, Mapping
@@ -29,7 +29,9 @@ class FindCoordinatorApi:
         create_topic: CreateTopicAutomatically,
         partitions: Mapping[CoordinatorType, int],
     ) -> None:
-        """`partitions` returns the number of partitions of each internal topic."""
+        """`partitions` holds the number of partitions of the internal topic for each type of
+        coordinator.
+        """
         self._cache = cache
         self._create_topic = create_topic
         self._partitions = partitions
@@ -40,7 +42,9 @@ class FindCoordinatorApi:
         )
 
     def handle(self, call: ApiCall, request: FindCoordinatorRequest) -> Awaitable[None] | None:
-        """Answer with the coordinator of each key. An unknown key type gets INVALID_REQUEST."""
+        """Answer with the coordinator of the request's key. An unknown type of key gets
+        INVALID_REQUEST.
+        """
         try:
             kind = CoordinatorType(request.key_type)
         except ValueError:

@@ -1,4 +1,4 @@
-"""DescribeGroups, ListGroups, DeleteGroups and OffsetDelete, as tools send them (Kafka:
+"""DescribeGroups, ListGroups, DeleteGroups and OffsetDelete, which tools send (Kafka:
 KafkaApis.scala; KIP-229, KIP-430, KIP-496, KIP-518).
 """
 
@@ -35,8 +35,9 @@ from kafka_edu.protocol.messages.offset_delete import (
 from kafka_edu.server.api_call import ApiCall
 from kafka_edu.server.kafka_apis import KafkaApis
 
-#: Bit n stands for the AclOperation with code n: Read, Delete, Describe. A group has no other
-#: operations, and without an authorizer none is forbidden.
+#: The operations that a client may do with a group, as bits. Bit n stands for the AclOperation with
+#: code n. The three operations are Read, Delete and Describe. Without an authorizer all are
+#: allowed.
 GROUP_OPERATIONS: Final = sum(1 << code for code in (3, 6, 8))
 
 
@@ -113,8 +114,8 @@ class GroupAdminApi:
         )
 
     def handle_offset_delete(self, call: ApiCall, request: OffsetDeleteRequest) -> None:
-        """Delete committed offsets. An unknown partition gets its own error. An error of the whole
-        group takes precedence.
+        """Delete committed offsets. An unknown partition gets an error of its own. If the whole
+        group has an error, the response contains only this error.
         """
         asked = dict.fromkeys(
             TopicPartition(topic.name, partition.partition_index)

@@ -1,8 +1,8 @@
-"""JoinGroup, SyncGroup, Heartbeat and LeaveGroup, as members send them (Kafka: KafkaApis.scala;
-book 001, 002 §6).
+"""JoinGroup, SyncGroup, Heartbeat and LeaveGroup, which members of a group send (Kafka:
+KafkaApis.scala; book 001, 002 §6).
 
-This module checks only what depends on the request's version. The coordinator checks the rest. Hop
-before: KafkaApis. Next hop: GroupCoordinator.
+This module checks only what depends on the request's version. The request comes from KafkaApis.
+GroupCoordinator makes all other checks and does the work.
 """
 
 from typing import Final
@@ -31,14 +31,14 @@ FIRST_JOIN_WITH_NULL_PROTOCOL: Final = 7
 FIRST_SYNC_WITH_PROTOCOL: Final = 5
 FIRST_LEAVE_OF_SEVERAL: Final = 3
 STATIC_MEMBERS: Final = (2, 3)
-"""The first inter.broker.protocol.version that can store instance ids."""
+"""The first inter.broker.protocol.version, here (2, 3), in which brokers can store instance ids."""
 
 
 def check_instance_id(
     group_instance_id: str | None, inter_broker_protocol: tuple[int, int]
 ) -> None:
-    """Raise UNSUPPORTED_VERSION for a static member if a broker of the cluster may be too old to
-    store its instance id (KIP-345).
+    """Raise UNSUPPORTED_VERSION if the member has an instance id, and the cluster may contain
+    brokers that are too old to store it (KIP-345).
     """
     if group_instance_id is not None and inter_broker_protocol < STATIC_MEMBERS:
         raise KafkaException(
@@ -99,8 +99,8 @@ class GroupsApi:
             call.waits()
 
     def handle_sync_group(self, call: ApiCall, request: SyncGroupRequest) -> None:
-        """Pass the request to the coordinator. From v5 on a member names the protocol that it
-        expects (KIP-559).
+        """Pass the request to the coordinator. From v5 on a request contains the protocol that the
+        member expects (KIP-559).
         """
         check_instance_id(request.group_instance_id, self._protocol)
         if call.version >= FIRST_SYNC_WITH_PROTOCOL and (
@@ -132,8 +132,9 @@ class GroupsApi:
         )
 
     def handle_leave_group(self, call: ApiCall, request: LeaveGroupRequest) -> None:
-        """Let members leave. Up to v2 there is one member, and its error is the response's. From v3
-        on there may be several, each with its own error.
+        """Let members leave the group. Up to v2 a request contains one member, and this member's
+        error is the error of the response. From v3 on it may contain several members, each with an
+        error of its own.
         """
         if call.version < FIRST_LEAVE_OF_SEVERAL:
             error, errors = self._coordinator.handle_leave_group(

@@ -1,8 +1,8 @@
-"""InitProducerId: a producer id for an idempotent producer, or the next epoch of a transactional
-one (Kafka: KafkaApis.handleInitProducerIdRequest; KIP-98, KIP-360).
+"""InitProducerId: return a producer id to an idempotent producer, or the next epoch to a
+transactional producer (Kafka: KafkaApis.handleInitProducerIdRequest; KIP-98, KIP-360).
 
-Without a transactional id any broker answers, from its own block of ids. With one, only its
-coordinator answers. Next hop: TransactionCoordinator.
+Without a transactional id, any broker answers with an id from its own block. With a transactional
+id, only this id's coordinator answers. TransactionCoordinator does the work.
 """
 
 from typing import Final
@@ -33,8 +33,8 @@ class InitProducerIdApi:
         apis.serve(ApiKey.INIT_PRODUCER_ID, InitProducerIdRequest, self.handle, self.error_response)
 
     async def handle(self, call: ApiCall, request: InitProducerIdRequest) -> None:
-        """Give out an id. A producer id without an epoch, or an epoch without an id, gets
-        INVALID_REQUEST.
+        """Answer with a producer id and an epoch. If the request has a producer id but no epoch, or
+        an epoch but no producer id, the answer is INVALID_REQUEST.
         """
         if (request.producer_id == NO_PRODUCER_ID) != (request.producer_epoch == NO_PRODUCER_EPOCH):
             call.respond_error(Errors.INVALID_REQUEST)

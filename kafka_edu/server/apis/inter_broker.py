@@ -1,10 +1,10 @@
-"""Requests that the controller sends to brokers, and the one that a stopping broker sends to the
-controller (Kafka: KafkaApis; book §6.4).
+"""Requests that the controller sends to brokers, and ControlledShutdown, which a stopping broker
+sends to the controller (Kafka: KafkaApis; book §6.4).
 
-There are two fences. One is the controller's epoch: a request of an older controller is refused
-with STALE_CONTROLLER_EPOCH (ControllerOrders owns the newest epoch seen). The other is the broker's
-epoch, the czxid of its registration: a request for an earlier life of this broker is refused with
-STALE_BROKER_EPOCH (KIP-380).
+Two epochs protect a broker from late requests. The first is the controller's epoch. A request of an
+older controller is refused with STALE_CONTROLLER_EPOCH (ControllerOrders keeps the newest epoch
+seen). The second is the broker's epoch, which is the czxid of its registration in ZooKeeper. A
+request for an earlier registration of this broker is refused with STALE_BROKER_EPOCH (KIP-380).
 """
 
 import asyncio
@@ -38,8 +38,8 @@ from kafka_edu.trace.tracer import Tracer, because
 NO_BROKER_EPOCH: Final = -1
 
 ControlledShutdown = Callable[[int, int], Awaitable[list[TopicPartition]]]
-"""The controller's part of a controlled shutdown: (broker id, broker epoch) → the partitions that
-this broker still leads. Raises KafkaException.
+"""The controller's part of a controlled shutdown. The arguments are the stopping broker's id and
+epoch. The result holds the partitions that this broker still leads. Raises KafkaException.
 """
 
 
@@ -66,7 +66,7 @@ class InterBrokerApi:
         self._controlled_shutdown = controlled_shutdown
         self._broker_epoch = broker_epoch
         self._role_changes = asyncio.Lock()
-        """Held while a LeaderAndIsr or a StopReplica is carried out (Kafka:
+        """Held while a LeaderAndIsr or a StopReplica request is carried out (Kafka:
         replicaStateChangeLock).
         """
         self._on_topics_updated = on_topics_updated
@@ -99,11 +99,11 @@ class InterBrokerApi:
         )
 
     async def handle_leader_and_isr(self, call: ApiCall, request: LeaderAndIsrRequest) -> None:
-        """Become leader or follower as ordered.
+        """Make this broker leader or follower of partitions, as the controller ordered.
 
-        New logs need the configs of their topics. Unknown configs are fetched first, all at once.
-        A worker then creates the logs. The roles are taken at the end, in turns with other
-        requests: a new topic may bring thousands of partitions.
+        New logs need the configs of their topics. Unknown configs are fetched first, all at once. A
+        worker then creates the logs. At the end each partition gets its role. Other requests are
+        handled in between, because one new topic may have thousands of partitions.
         """
         async with self._role_changes:
             self._check_broker_epoch(request.broker_epoch)
@@ -119,7 +119,7 @@ class InterBrokerApi:
             self._log_manager.write_leader_epochs()
 
     async def handle_stop_replica(self, call: ApiCall, request: StopReplicaRequest) -> None:
-        """Stop replicas. A worker moves the folders of deleted ones out of the way."""
+        """Stop replicas. A worker then moves away the folders of replicas that must be deleted."""
         async with self._role_changes:
             self._check_broker_epoch(request.broker_epoch)
             steps = self._orders.stop_replicas(request, call.version)
@@ -128,8 +128,8 @@ class InterBrokerApi:
             call.respond(self._orders.stop_replica_response(stopped, failures))
 
     def handle_update_metadata(self, call: ApiCall, request: UpdateMetadataRequest) -> None:
-        """Update the metadata cache, then check what waited for it: CreateTopics requests that wait
-        for these topics, and offsets of deleted partitions, which the groups drop.
+        """Update the metadata cache. For each deleted partition, drop the topic's configs and the
+        offsets that groups committed. Then check the requests that wait for the updated topics.
         """
         self._check_broker_epoch(request.broker_epoch)
         deleted = self._orders.maybe_update_metadata_cache(request)
@@ -144,8 +144,8 @@ class InterBrokerApi:
     async def handle_controlled_shutdown(
         self, call: ApiCall, request: ControlledShutdownRequest
     ) -> None:
-        """Hand the leaderships of a broker away. Any client may send this for any broker, as the
-        book shows (spec G4).
+        """Move the leaderships of the stopping broker to other brokers. The broker does not check
+        the sender: any client may send this request for any broker, as the book shows (spec G4).
         """
         remaining = await self._controlled_shutdown(request.broker_id, request.broker_epoch)
         partitions = [
@@ -155,8 +155,9 @@ class InterBrokerApi:
         call.respond(ControlledShutdownResponse(remaining_partitions=partitions))
 
     def _check_broker_epoch(self, epoch: int) -> None:
-        """Raise STALE_BROKER_EPOCH for an epoch below ours. An epoch above ours is no error: the
-        controller may see our new registration before ZooKeeper's answer reaches us.
+        """Raise STALE_BROKER_EPOCH if `epoch` is below this broker's epoch. A higher epoch is no
+        error: the controller may notice this broker's new registration before ZooKeeper's answer
+        reaches this broker.
         """
         ours = self._broker_epoch()
         if NO_BROKER_EPOCH < epoch < ours:
@@ -191,7 +192,7 @@ class InterBrokerApi:
 
 
 def _topics(request: LeaderAndIsrRequest | UpdateMetadataRequest) -> list[str]:
-    """Return the topics that the request names, each once."""
+    """Return the names of the topics in the request, each name once."""
     return list(
         {state.topic_name: None for state in request.topic_states}
         | {state.topic_name: None for state in request.ungrouped_partition_states}

@@ -1,9 +1,10 @@
-"""ListOffsets: find offsets by time, the first one, and the last one (Kafka:
+"""ListOffsets: find the offset of a time, the first offset, or the last offset (Kafka:
 KafkaApis.handleListOffsetRequest; KIP-79, KIP-207).
 
-Timestamp -1 means the end: for a consumer the high watermark, with read_committed the last stable
-offset. Timestamp -2 means the start. Any other timestamp means the first record that is not older.
-v0 knew no time index, so its answer lists base offsets of segments, newest first.
+Timestamp -1 means the end of the log. For a consumer this is the high watermark, or with
+read_committed the last stable offset. Timestamp -2 means the start of the log. Any other timestamp
+means the first record that is not older. Version 0 is older than Kafka's time index, so its answer
+lists base offsets of segments, newest first.
 """
 
 from collections import Counter
@@ -31,8 +32,8 @@ class ListOffsetsApi:
         apis.serve(ApiKey.LIST_OFFSETS, ListOffsetsRequest, self.handle, self.error_response)
 
     def handle(self, call: ApiCall, request: ListOffsetsRequest) -> None:
-        """Look up the offsets. From v1 on, a partition that is named twice gets INVALID_REQUEST in
-        both places.
+        """Look up the offsets. From v1 on, if a partition occurs twice, both results have the error
+        INVALID_REQUEST.
         """
         asked = Counter(
             TopicPartition(topic.name, p.partition_index)
@@ -112,8 +113,8 @@ class ListOffsetsApi:
 
 
 def _error_for(error: Errors, version: int) -> Errors:
-    """Return the error in a form that the client's version knows. Clients before v5 do not know
-    OFFSET_NOT_AVAILABLE; LEADER_NOT_AVAILABLE makes them retry in the same way (KIP-207).
+    """Return an error that clients of this version know. Clients before v5 do not know
+    OFFSET_NOT_AVAILABLE. They get LEADER_NOT_AVAILABLE, after which they also retry (KIP-207).
     """
     return (
         Errors.LEADER_NOT_AVAILABLE

@@ -1,7 +1,7 @@
 """DescribeLogDirs and AlterReplicaLogDirs (Kafka: KafkaApis.handleDescribeLogDirsRequest,
 handleAlterReplicaLogDirsRequest; KIP-113).
 
-Any broker answers for its own disks. Next hop: ReplicaLogDirs.
+Every broker answers for its own log dirs. ReplicaLogDirs does the work.
 """
 
 from kafka_edu.common.errors import Errors
@@ -44,8 +44,9 @@ class LogDirsApi:
         )
 
     def handle_describe(self, call: ApiCall, request: DescribeLogDirsRequest) -> None:
-        """Describe the log dirs. Topics null means all. Otherwise the other topics are listed too,
-        without partitions, as in Kafka.
+        """Answer with the replicas in each log dir. If the request's list of topics is null,
+        include all replicas. Otherwise the topics that were not requested are listed without
+        partitions, as in Kafka.
         """
         wanted = (
             None

@@ -1,9 +1,9 @@
-"""Metadata: brokers, controller, and partition leaders, from this broker's cache (Kafka:
+"""Metadata: return brokers, controller and partition leaders from this broker's cache (Kafka:
 KafkaApis.handleTopicMetadataRequest; book §6.5.2).
 
-Any broker answers, and no broker asks another for the answer. A request for a topic that does not
-exist may create it. The answer is then LEADER_NOT_AVAILABLE. The client retries until the
-controller has elected a leader and updated all brokers.
+Any broker answers, without a request to another broker. A request for a topic that does not exist
+may create this topic. The answer is then LEADER_NOT_AVAILABLE. The client retries until the
+controller has elected a leader and has updated all brokers.
 """
 
 from collections.abc import Awaitable, Callable
@@ -29,12 +29,12 @@ from kafka_edu.server.api_call import ApiCall
 from kafka_edu.server.kafka_apis import KafkaApis
 
 CreateTopicAutomatically = Callable[[str], Awaitable[Errors]]
-"""Creates a topic with the broker's defaults. Returns the error for its metadata:
-LEADER_NOT_AVAILABLE if the topic was created.
+"""A function that creates a topic with the broker's defaults. It returns the topic's error for the
+Metadata response. The error is LEADER_NOT_AVAILABLE if the topic was created.
 """
 
-#: Bit n stands for the operation with code n (AclOperation.java). Without an authorizer every
-#: client may do all of them (KIP-430).
+#: The operations that a client may do with a topic, as bits. Bit n stands for the operation with
+#: code n (AclOperation.java). Without an authorizer every client may do all of them (KIP-430).
 TOPIC_OPERATIONS: Final = sum(1 << code for code in (3, 4, 5, 6, 7, 8, 10, 11))
 CLUSTER_OPERATIONS: Final = sum(1 << code for code in (5, 7, 8, 9, 10, 11, 12))
 
@@ -56,7 +56,9 @@ class MetadataApi:
         apis.serve(ApiKey.METADATA, MetadataRequest, self.handle, self.error_response)
 
     def handle(self, call: ApiCall, request: MetadataRequest) -> Awaitable[None] | None:
-        """Answer from the cache. A request for all topics creates none."""
+        """Answer from the cache, and create missing topics where that is allowed. A request for all
+        topics creates no topic.
+        """
         names = topics_asked_for(request, call.version)
         if names is None:
             self._respond(
@@ -88,8 +90,8 @@ class MetadataApi:
         missing: list[str],
         may_create: bool,
     ) -> None:
-        """Create the missing topics one after the other, where that is allowed. Requested internal
-        topics are always created.
+        """Create the missing topics one after the other, then answer. If `may_create` is False,
+        only missing internal topics are created.
         """
         topics = list(known)
         for name in missing:

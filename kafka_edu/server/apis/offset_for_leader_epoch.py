@@ -1,4 +1,4 @@
-"""OffsetForLeaderEpoch: find where an epoch ends in the leader's log (Kafka:
+"""OffsetForLeaderEpoch: return the offset at which an epoch ends in the leader's log (Kafka:
 KafkaApis.handleOffsetForLeaderEpochRequest; KIP-101, KIP-279, KIP-320).
 """
 
@@ -18,8 +18,9 @@ from kafka_edu.server.kafka_apis import KafkaApis
 
 
 class OffsetForLeaderEpochApi:
-    """Answers followers and consumers. A follower sends this before it fetches. Records of its log
-    beyond the answer were never in the leader's log, so the follower truncates there.
+    """Answers followers and consumers. A follower sends this request before it fetches. Then it
+    truncates its log to the offset in the answer, because the leader does not have the records
+    after this offset.
     """
 
     def __init__(self, offset_lookup: OffsetLookup) -> None:

@@ -1,9 +1,10 @@
-"""OffsetCommit and OffsetFetch: how far a group has read (Kafka: KafkaApis.scala; book 000 §6.1,
-001).
+"""OffsetCommit and OffsetFetch: store and return how far a group has read (Kafka: KafkaApis.scala;
+book 000 §6.1, 001).
 
-There are two stores, independent of each other. From v1 on the group's coordinator stores offsets
-in its log. v0 is older than coordinators: any broker writes the offset to ZooKeeper, at
-/consumers/<group>/offsets/<topic>/<partition>, and reads it there (spec Z2).
+There are two independent stores. Requests of v1 and later use the group's coordinator, which keeps
+offsets in its log. Requests of v0 are older than coordinators. For them any broker writes the
+offset to ZooKeeper, at /consumers/<group>/offsets/<topic>/<partition>, and reads it from there
+(spec Z2).
 """
 
 from collections.abc import Awaitable, Iterable, Mapping
@@ -37,14 +38,16 @@ from kafka_edu.zk.zk_client import ZkError
 
 NO_OFFSET: Final = OffsetAndMetadata(-1)
 FIRST_VERSION_WITH_ONE_ERROR: Final = 2
-"""For OffsetFetch. Up to v1 the group's error is repeated for each partition."""
+"""The first OffsetFetch version whose response has one field for the group's error. Up to v1 this
+error is repeated for each partition.
+"""
 DEFAULT: Final = -1
 LATEST_EXPIRY_MS: Final = MAX_LONG
-"""The largest value that an offset's record can hold."""
+"""The latest time (ms since 1970) at which a stored offset can expire."""
 
 
 class ConsumerOffsets(Protocol):
-    """Offsets in ZooKeeper, as KafkaZkClient stores them."""
+    """Reads and writes committed offsets in ZooKeeper. KafkaZkClient implements it."""
 
     async def set_or_create_consumer_offset(
         self, group: str, tp: TopicPartition, offset: int
@@ -82,7 +85,7 @@ class OffsetsApi:
     def handle_offset_commit(
         self, call: ApiCall, request: OffsetCommitRequest
     ) -> Awaitable[None] | None:
-        """Commit the offsets of existing partitions, and refuse the others."""
+        """Commit the offsets of existing partitions. The other partitions get an error."""
         check_instance_id(request.group_instance_id, self._protocol)
         wanted = {
             TopicPartition(topic.name, p.partition_index): p
@@ -158,8 +161,8 @@ class OffsetsApi:
     def handle_offset_fetch(
         self, call: ApiCall, request: OffsetFetchRequest
     ) -> Awaitable[None] | None:
-        """Answer with the committed offsets. Where nothing is committed, the offset is -1. In v0
-        that is an error, because the znode is missing.
+        """Answer with the committed offsets. If nothing is committed for a partition, its offset is
+        -1. In v0 this partition also gets an error, because its znode is missing.
         """
         topics = request.topics
         wanted = (
@@ -206,7 +209,9 @@ class OffsetsApi:
     def _fetch_error(
         request: OffsetFetchRequest, version: int, error: Errors, _: str
     ) -> OffsetFetchResponse:
-        """Put the error next to each partition up to v1, and into the response once from v2 on."""
+        """Return a response with the error. Up to v1 each partition has the error. From v2 on the
+        response has it once.
+        """
         if version >= FIRST_VERSION_WITH_ONE_ERROR:
             return OffsetFetchResponse(error_code=error)
         return fetch_response(

@@ -4,11 +4,11 @@ ProduceRequest.validateRecords; book §6.1, §6.3).
 This module checks only what depends on the request's version. The log checks the records themselves
 (LogValidator).
 
-    v0–2   any message format, also a message set that ends in the middle;
-           the log converts it to its own format
-    v3+    exactly one batch for each partition, of format v2; v7 allows zstd
+    v0–2   any message format; the message set may end in the middle of a message;
+           the log converts the messages to its own format
+    v3+    exactly one batch of format v2 for each partition; zstd is allowed from v7 on
 
-Hop before: KafkaApis. Next hop: Append.
+The request comes from KafkaApis. The class Append writes the records to the log.
 """
 
 from typing import Final
@@ -46,7 +46,7 @@ from kafka_edu.trace.events.server import ProduceAnswered
 from kafka_edu.trace.tracer import Tracer, because
 
 ADMIN_CLIENT_ID: Final = "__admin_client"
-"""The client id that may write to internal topics (Kafka: AdminUtils.AdminClientId)."""
+"""The client id whose producer may write to internal topics (Kafka: AdminUtils.AdminClientId)."""
 FIRST_VERSION_OF_V2_BATCHES: Final = 3
 FIRST_VERSION_WITH_ZSTD: Final = 7
 INVALID_OFFSET: Final = -1
@@ -62,9 +62,9 @@ class ProduceApi:
         apis.serve(ApiKey.PRODUCE, ProduceRequest, self.handle, self.error_response)
 
     def handle(self, call: ApiCall, request: ProduceRequest) -> None:
-        """Append the valid records, and answer by acks. With 0 there is no answer. With 1 it comes
-        when the leader has the records. With -1 it comes when the ISR has them, or after the
-        time-out.
+        """Append the valid records. With acks=0 no response is sent. With acks=1 the response is
+        sent when the leader has the records. With acks=-1 it is sent when the whole ISR has them,
+        or after the time-out.
         """
         version = call.version
         entries: dict[TopicPartition, Buffer] = {}
@@ -110,8 +110,8 @@ class ProduceApi:
             call.let_next_start()
 
     def _respond(self, call: ApiCall, request: ProduceRequest, results: ProduceResults) -> None:
-        """Send the response. With acks=0 there is no response that could carry an error, so an
-        error closes the connection. That makes the producer notice.
+        """Send the response. With acks=0 there is no response. If an error occurred, the connection
+        is then closed, so that the producer notices the error.
         """
         if request.acks == 0:
             errors = [
@@ -180,8 +180,8 @@ class ProduceApi:
     def error_response(
         request: ProduceRequest, _: int, error: Errors, message: str
     ) -> ProduceResponse | None:
-        """Return the error for every partition. With acks=0 there is no response, so return None
-        and let the connection be closed.
+        """Return a response with this error for every partition. With acks=0 return None. The
+        caller then closes the connection.
         """
         if request.acks == 0:
             return None
@@ -205,7 +205,7 @@ class ProduceApi:
 
 
 def is_transactional(records: Buffer) -> bool:
-    """Return whether the first batch belongs to a transaction. O(1)."""
+    """Return whether the first batch in `records` belongs to a transaction. O(1)."""
     return (
         len(records) >= HEADER_BYTES
         and records[MAGIC_OFFSET] == MAGIC_V2
@@ -214,11 +214,12 @@ def is_transactional(records: Buffer) -> bool:
 
 
 def check_one_batch(records: Buffer, version: int) -> None:
-    """Raise unless `records` is exactly one v2 batch. A part of a further batch may follow it, and
-    is dropped. O(1).
+    """Raise KafkaException unless `records` is exactly one v2 batch. An incomplete second batch may
+    follow, and is ignored. O(1).
 
-    INVALID_RECORD: no batch, more than one, or an older format. CORRUPT_MESSAGE: a length or a
-    magic that no format has. UNSUPPORTED_COMPRESSION_TYPE: zstd before v7.
+    The error is INVALID_RECORD for no batch, several batches, or an older format. It is
+    CORRUPT_MESSAGE for an impossible length or magic byte. It is UNSUPPORTED_COMPRESSION_TYPE for
+    zstd before v7.
     """
     size = _batch_size(records, 0)
     if size is None:
@@ -251,8 +252,8 @@ def check_one_batch(records: Buffer, version: int) -> None:
 
 
 def _batch_size(records: Buffer, position: int) -> int | None:
-    """Return the size of the whole batch at `position`, or None if it does not end within the
-    records. Raises CORRUPT_MESSAGE.
+    """Return the size in bytes of the batch at `position`, or None if the batch is incomplete.
+    Raises CORRUPT_MESSAGE if the length or the magic byte is impossible.
     """
     if len(records) - position < MAGIC_OFFSET + 1:
         return None

@@ -1,5 +1,5 @@
 """DescribeClientQuotas and AlterClientQuotas (Kafka: KafkaApis.handleDescribeClientQuotasRequest …;
-KIP-546). Any broker answers. Next hop: ClientQuotas.
+KIP-546). Any broker answers. ClientQuotas does the work.
 """
 
 from collections.abc import Mapping
@@ -57,7 +57,9 @@ class QuotasApi:
         call.respond(DescribeClientQuotasResponse(error_message="", entries=entries))
 
     async def handle_alter(self, call: ApiCall, request: AlterClientQuotasRequest) -> None:
-        """Change quotas. If an entity, a part of it, or a key stands twice, the last one counts."""
+        """Change quotas. If the request contains an entity, a part of an entity, or a key twice,
+        the last entry counts.
+        """
         entries = {
             _entity(entry): [QuotaOp(op.key, None if op.remove else op.value) for op in entry.ops]
             for entry in request.entries
@@ -84,7 +86,9 @@ def _entity(entry: AlterClientQuotasRequestEntry) -> QuotaEntity:
 
 
 def _parts(part: type[E], entity: QuotaEntity) -> list[E]:
-    """Return the entity's parts, users before clients, in Kafka's order."""
+    """Return the parts of an entity for a response, in Kafka's order: the user first, then the
+    client.
+    """
     return [
         part(entity_type=entity_type, entity_name=name)
         for entity_type, name in sorted(entity, reverse=True)

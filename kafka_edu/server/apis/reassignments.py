@@ -1,8 +1,8 @@
 """AlterPartitionReassignments and ListPartitionReassignments (Kafka:
 KafkaApis.handleAlterPartitionReassignmentsRequest …; KIP-455).
 
-Clients send them to the controller. Each partition has its own error. The message of the whole
-response is empty, not null. Next hop: KafkaController.
+Clients send these requests to the controller. Each partition has its own error. The response's own
+error message is empty, not null. KafkaController does the work.
 """
 
 from kafka_edu.common.errors import Errors
@@ -46,7 +46,9 @@ class ReassignmentsApi:
     async def handle_alter(
         self, call: ApiCall, request: AlterPartitionReassignmentsRequest
     ) -> None:
-        """Change the assignments. If a partition is named twice, the last request for it counts."""
+        """Change the assignments. If the request contains a partition twice, the last
+        entry counts.
+        """
         wanted = {
             TopicPartition(t.name, p.partition_index): p.replicas
             for t in request.topics
@@ -69,7 +71,9 @@ class ReassignmentsApi:
         )
 
     async def handle_list(self, call: ApiCall, request: ListPartitionReassignmentsRequest) -> None:
-        """List the reassignments in progress. Topics null means all."""
+        """Answer with the reassignments in progress. If the request's list of topics is null,
+        include all topics.
+        """
         asked = (
             None
             if request.topics is None

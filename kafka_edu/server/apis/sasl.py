@@ -1,9 +1,9 @@
 """SaslHandshake and SaslAuthenticate on a connection without SASL (Kafka:
 KafkaApis.handleSaslHandshakeRequest, handleSaslAuthenticateRequest).
 
-On a SASL listener the authenticator answers these requests before it lets any other through. On
-PLAINTEXT they arrive where no authentication is expected. The answer is ILLEGAL_SASL_STATE, and the
-connection stays open.
+On a listener with SASL, the authenticator answers these requests before it allows any other
+request. On a PLAINTEXT listener no authentication is expected. So the answer is ILLEGAL_SASL_STATE,
+and the connection stays open.
 """
 
 from kafka_edu.common.errors import Errors

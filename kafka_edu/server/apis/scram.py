@@ -1,7 +1,8 @@
 """DescribeUserScramCredentials and AlterUserScramCredentials (Kafka:
 KafkaApis.handleDescribeUserScramCredentialsRequest …; KIP-554).
 
-Any broker describes credentials; the controller changes them. Next hop: UserScramManager.
+Any broker returns the description of credentials. Only the controller changes credentials.
+UserScramManager does the work.
 """
 
 from collections.abc import Callable, Mapping
@@ -50,7 +51,9 @@ class ScramApi:
     async def handle_describe(
         self, call: ApiCall, request: DescribeUserScramCredentialsRequest
     ) -> None:
-        """Describe the credentials of users. An empty list, or null, means all users."""
+        """Answer with the credentials of the named users. If the list of users is empty or null,
+        include all users.
+        """
         described = await self._manager.describe(
             None if request.users is None else [user.name for user in request.users]
         )

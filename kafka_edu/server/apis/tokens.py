@@ -1,8 +1,8 @@
-"""The four requests about delegation tokens, on a connection without authentication (Kafka:
+"""Answer the four requests about delegation tokens, on a connection without authentication (Kafka:
 KafkaApis.handleCreateTokenRequest …; KIP-48).
 
-A token lets others act as its owner, so only an authenticated client may have one. On PLAINTEXT no
-client is authenticated. The answer is DELEGATION_TOKEN_REQUEST_NOT_ALLOWED.
+A token allows another client to act as the token's owner, so only an authenticated client may get a
+token. On PLAINTEXT no client is authenticated. The answer is DELEGATION_TOKEN_REQUEST_NOT_ALLOWED.
 """
 
 from typing import Final
@@ -30,7 +30,8 @@ from kafka_edu.server.api_call import ApiCall
 from kafka_edu.server.kafka_apis import KafkaApis
 
 NO_TIMESTAMP: Final = -1
-#: The principal of a client without authentication (KafkaPrincipal.ANONYMOUS).
+#: The type and the name of the user that a client without authentication has
+#: (KafkaPrincipal.ANONYMOUS).
 USER_TYPE: Final = "User"
 ANONYMOUS: Final = "ANONYMOUS"
 

@@ -1,8 +1,9 @@
 """Requests of transactional producers to their coordinator, except InitProducerId and
 TxnOffsetCommit (Kafka: KafkaApis.scala; KIP-98).
 
-A stale epoch gets PRODUCER_FENCED. Requests older than v2 do not know that error and get
-INVALID_PRODUCER_EPOCH, as in Kafka before 2.7. Next hop: TransactionCoordinator.
+A producer with an old epoch gets PRODUCER_FENCED. Clients that send versions before v2 do not know
+this error. They get INVALID_PRODUCER_EPOCH, as in Kafka before 2.7. TransactionCoordinator does the
+work.
 """
 
 from collections.abc import Callable, Iterable
@@ -41,8 +42,8 @@ class TransactionsApi:
         cache: MetadataCache,
         group_partition_for: Callable[[str], int],
     ) -> None:
-        """`group_partition_for` returns the partition of `__consumer_offsets` that a group belongs
-        to.
+        """`group_partition_for` returns the number of the partition of `__consumer_offsets` in
+        which a group is stored.
         """
         self._coordinator = coordinator
         self._cache = cache
@@ -64,8 +65,8 @@ class TransactionsApi:
         apis.serve(ApiKey.END_TXN, EndTxnRequest, self.handle_end_txn, self._end_txn_error)
 
     def handle_add_partitions(self, call: ApiCall, request: AddPartitionsToTxnRequest) -> None:
-        """Add all partitions to the transaction, or none. If one cannot be added, the others get
-        OPERATION_NOT_ATTEMPTED. Clients cannot write to internal topics.
+        """Add all partitions to the transaction, or none. If one partition cannot be added, the
+        other partitions get OPERATION_NOT_ATTEMPTED. Partitions of internal topics cannot be added.
         """
         partitions = _partitions(request)
         refused = {}
@@ -94,7 +95,9 @@ class TransactionsApi:
             call.waits()
 
     def handle_add_offsets(self, call: ApiCall, request: AddOffsetsToTxnRequest) -> None:
-        """Add the group's partition of `__consumer_offsets` to the transaction."""
+        """Add the partition of `__consumer_offsets` in which the group is stored to the
+        transaction.
+        """
         partition = TopicPartition(
             GROUP_METADATA_TOPIC_NAME, self._group_partition_for(request.group_id)
         )
@@ -111,8 +114,8 @@ class TransactionsApi:
             call.waits()
 
     def handle_end_txn(self, call: ApiCall, request: EndTxnRequest) -> None:
-        """End the transaction. The response is sent when the decision is in the log, before the
-        markers are written.
+        """Commit or abort the transaction. The response is sent when the decision is in the
+        coordinator's log. The markers are written after that.
         """
         producer = ProducerIdAndEpoch(request.producer_id, request.producer_epoch)
         self._coordinator.handle_end_transaction(
@@ -149,7 +152,7 @@ def _as_known_to(version: int, error: Errors) -> Errors:
 
 
 def _partitions(request: AddPartitionsToTxnRequest) -> list[TopicPartition]:
-    """Return each partition once, in the order of the request."""
+    """Return the partitions in the order of the request, without duplicates."""
     return list(
         dict.fromkeys(
             TopicPartition(topic.name, p) for topic in request.topics for p in topic.partitions

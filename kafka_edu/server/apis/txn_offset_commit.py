@@ -1,12 +1,12 @@
-"""TxnOffsetCommit: how far a group has read, as part of a transaction (Kafka:
+"""TxnOffsetCommit: store how far a group has read, as part of a transaction (Kafka:
 KafkaApis.handleTxnOffsetCommitRequest; KIP-98, KIP-447).
 
-Clients send it to the group's coordinator. The coordinator writes the offsets as records of the
-producer. They count when the transaction's commit marker arrives.
+Clients send this request to the group's coordinator. The coordinator writes the offsets as
+transactional records of the producer. They count when the transaction's commit marker arrives.
 
-From v3 on the producer names the member and the generation that it writes for. So a member that
-lost its partitions cannot commit offsets for them. The coordinator does not check that
-AddOffsetsToTxn came before, as in Kafka. Next hop: GroupCoordinator.
+From v3 on the request contains the consumer's member id and generation. So a consumer that has lost
+its partitions cannot commit offsets for them. The coordinator does not check that the producer has
+sent AddOffsetsToTxn before, as in Kafka. GroupCoordinator does the work.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -42,7 +42,9 @@ StoreOffsets = Callable[
     ],
     None,
 ]
-"""(group, producer id, producer epoch, member, offsets, respond)."""
+"""A function that stores the offsets. Its arguments are the group, the producer id, the producer
+epoch, the group's member, the offsets, and a callback for the errors.
+"""
 
 
 class TxnOffsetCommitApi:
@@ -57,7 +59,7 @@ class TxnOffsetCommitApi:
         )
 
     def handle(self, call: ApiCall, request: TxnOffsetCommitRequest) -> None:
-        """Write the offsets of existing partitions, and refuse the others."""
+        """Write the offsets of existing partitions. The other partitions get an error."""
         now_ms = self._time.milliseconds()
         wanted = {
             TopicPartition(topic.name, p.partition_index): p
@@ -101,8 +103,8 @@ class TxnOffsetCommitApi:
 
 
 def _as_known_to(version: int, error: Errors) -> Errors:
-    """Return the error in a form that the client's version knows. Producers before 2.0 fail on
-    COORDINATOR_LOAD_IN_PROGRESS.
+    """Return an error that clients of this version know. Producers before 2.0 fail on
+    COORDINATOR_LOAD_IN_PROGRESS, so they get COORDINATOR_NOT_AVAILABLE.
     """
     loading = (
         error is Errors.COORDINATOR_LOAD_IN_PROGRESS and version < FIRST_VERSION_THAT_KNOWS_LOADING

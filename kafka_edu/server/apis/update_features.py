@@ -1,8 +1,8 @@
 """UpdateFeatures: no feature is supported, so none can be finalised (Kafka:
 KafkaController.processFeatureUpdates; KIP-584).
 
-Kafka 2.8 has the whole mechanism, but no feature that uses it. Every update is refused, each for
-its own reason. Only the controller answers.
+Kafka 2.8 has the mechanism, but no feature that uses it. So every update is refused, with a reason
+for each update. Only the controller answers.
 """
 
 from collections.abc import Callable
@@ -27,7 +27,7 @@ class UpdateFeaturesApi:
         apis.serve(ApiKey.UPDATE_FEATURES, UpdateFeaturesRequest, self.handle, self.error_response)
 
     def handle(self, call: ApiCall, request: UpdateFeaturesRequest) -> None:
-        """Refuse each update. If a feature is named twice, the last one counts."""
+        """Refuse each update. If the request contains a feature twice, the last entry counts."""
         if not self._is_controller():
             raise KafkaException(Errors.NOT_CONTROLLER)
         updates = {update.feature: update for update in request.feature_updates}

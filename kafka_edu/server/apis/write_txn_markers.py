@@ -1,8 +1,9 @@
-"""WriteTxnMarkers: a transaction coordinator sends the outcome of transactions to the leaders of
-the partitions that they wrote to (Kafka: KafkaApis.scala; KIP-98).
+"""WriteTxnMarkers: write the markers of finished transactions (Kafka: KafkaApis.scala; KIP-98).
 
-Each marker has its own acks=all append. The response is sent when the last append is complete. Hop
-before: TransactionMarkerChannelManager of a broker. Next hop: MarkerWriter.
+A transaction coordinator sends this request to the leaders of the partitions to which the
+transactions wrote. Each marker is appended on its own with acks=all. The response is sent when the
+last append is complete. The sender is the TransactionMarkerChannelManager of a broker. MarkerWriter
+does the work.
 """
 
 from functools import partial
@@ -23,7 +24,7 @@ from kafka_edu.server.api_call import ApiCall
 from kafka_edu.server.kafka_apis import KafkaApis
 
 Results = dict[int, dict[TopicPartition, Errors]]
-"""Producer id → partition → error."""
+"""Producer id → partition → the error of this partition's marker."""
 
 
 class WriteTxnMarkersApi:
@@ -36,8 +37,8 @@ class WriteTxnMarkersApi:
         )
 
     def handle(self, call: ApiCall, request: WriteTxnMarkersRequest) -> None:
-        """Write the markers. Two markers of one producer become one entry of the response, as in
-        Kafka.
+        """Write the markers. If two markers belong to the same producer, they share one entry of
+        the response, as in Kafka.
         """
         results: Results = {}
         waiting = len(request.markers)

@@ -1,3 +1,3 @@
-"""The broker's configuration: server.properties, each key with its type and default, and changes
-while the broker runs.
+"""The broker's configuration: reading server.properties, the type and default of each key, and
+changes while the broker runs.
 """

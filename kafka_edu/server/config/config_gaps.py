@@ -1,9 +1,10 @@
-"""The keys of server.properties that ask for something this project does not have yet.
+"""Table of the keys of server.properties that need a feature which this project does not have yet.
 
-There are two kinds. A key that asks for missing protection refuses the start. If it were ignored, a
-cluster would be open although its owner believes it closed. Any other key is accepted and has no
-effect, and a warning names it and its place. When a part is built, its keys leave this table. A
-test compares the table with the keys that the broker reads.
+There are two kinds of keys. If a key asks for protection that is missing, for example TLS, the
+broker does not start. Otherwise the owner would think that the cluster is protected, but it would
+be open. Any other key is accepted without effect. A warning contains its name and its place in the
+file. When the missing feature is built, its keys must be removed from this table. A test compares
+the table with the keys that the broker reads.
 """
 
 from collections.abc import Iterator, Mapping
@@ -215,7 +216,9 @@ def _refused() -> Iterator[tuple[str, Gap]]:
 
 
 BROKER_GAPS: Final[Mapping[str, Gap]] = dict(sorted([*_ignored(), *_refused()]))
-"""Key of server.properties → what is missing. A key that is not here works."""
+"""Key of server.properties → the feature that is missing for it. Keys that are not in this table
+have their effect.
+"""
 
 AUTHORIZER_CONFIG: Final = ConfigDef(
     [
@@ -241,8 +244,8 @@ AUTHORIZER_CONFIG: Final = ConfigDef(
         ),
     ]
 )
-"""Keys of Kafka's own authorizer. They are not keys of the broker, but a user who sets them expects
-an authorizer.
+"""Keys of Kafka's own authorizer. The broker itself does not have them. But a user who sets one of
+them expects an authorizer, so the broker must not ignore it.
 """
 
 DYNAMIC_ONLY_CONFIG: Final = ConfigDef(
@@ -265,6 +268,6 @@ DYNAMIC_ONLY_CONFIG: Final = ConfigDef(
         ),
     )
 )
-"""Keys that server.properties does not have. They can only be set while the broker runs (Kafka:
-DynamicConfig.Broker).
+"""Keys that are not allowed in server.properties. They can only be set while the broker runs
+(Kafka: DynamicConfig.Broker).
 """

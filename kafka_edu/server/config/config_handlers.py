@@ -1,7 +1,7 @@
 """Apply changes of the configuration in ZooKeeper to this broker (Kafka: ConfigHandler.scala, the
 reconfigurables of DynamicBrokerConfig.scala).
 
-    /config/topics/<topic>      settings of the topic's logs here; perhaps an unclean election
+    /config/topics/<topic>      settings of the topic's logs; may allow an unclean election
     /config/brokers/<default>   settings of all brokers
     /config/brokers/<id>        settings of this broker
 """
@@ -29,7 +29,7 @@ from kafka_edu.zk.kafka_zk_client import KafkaZkClient
 
 
 class BrokerConfigHandler:
-    """Reads this broker's configuration in ZooKeeper, at the start and after each change."""
+    """Reads the broker settings in ZooKeeper, at the start and after each change."""
 
     def __init__(self, broker_id: int, zk: KafkaZkClient, dynamic: DynamicBrokerConfig) -> None:
         self._broker_id = broker_id
@@ -37,12 +37,14 @@ class BrokerConfigHandler:
         self._dynamic = dynamic
 
     async def read_all(self) -> None:
-        """Read both entities. Raises ZkError."""
+        """Read the settings of all brokers and the settings of this broker. Raises ZkError."""
         for name in (DEFAULT_ENTITY, str(self._broker_id)):
             await self.take_up(name)
 
     async def take_up(self, name: str) -> None:
-        """Read one entity, if it concerns this broker. Raises ZkError."""
+        """Read the settings in /config/brokers/<name>, if they apply to this broker. Raises
+        ZkError.
+        """
         if name == DEFAULT_ENTITY:
             self._dynamic.update_default(await self._zk.get_entity_configs(BROKERS, name))
         elif name == str(self._broker_id):
@@ -50,7 +52,9 @@ class BrokerConfigHandler:
 
 
 class TopicConfigHandler:
-    """Applies a topic's new configuration to its logs."""
+    """Applies a topic's new configuration to this broker's logs of the topic. The controller also
+    starts an unclean election if the topic now allows it.
+    """
 
     def __init__(
         self, topic_configs: TopicConfigs, log_manager: LogManager, controller: KafkaController
@@ -60,8 +64,8 @@ class TopicConfigHandler:
         self._controller = controller
 
     async def take_up(self, topic: str) -> None:
-        """Read the topic's configuration, if it was needed here before. Otherwise it is read when
-        the first log is created. Raises ZkError.
+        """Apply the topic's new configuration. If this broker has not needed it before, it is read
+        later, when the first log is created. Raises ZkError.
         """
         if topic in self._topic_configs.loaded:
             await self._topic_configs.load([topic])
@@ -76,8 +80,8 @@ class TopicConfigHandler:
 def config_handlers(
     broker: BrokerConfigHandler, topic: TopicConfigHandler
 ) -> Mapping[str, Handler]:
-    """Return the handlers by entity type. Quotas of users and clients have none, because nothing
-    reads them yet.
+    """Return the handler for each type of entity. Users and clients have no handler, because
+    nothing reads their quotas yet.
     """
     return {BROKERS: broker.take_up, TOPICS: topic.take_up}
 
@@ -91,8 +95,8 @@ def connect_reconfigurables(
     controller: KafkaController,
     handlers: KafkaRequestHandlerPool,
 ) -> None:
-    """Register the parts of the broker, each with the keys that it uses. They are called when one
-    of those changes.
+    """Register the parts of the broker in `dynamic`, each with the keys that it uses. When one of
+    these keys changes, `dynamic` calls the part.
     """
 
     def reconfigure_logs(_: KafkaConfig) -> None:

@@ -1,5 +1,5 @@
-"""Write docs/configuration.md from the tables of keys: each key, and whether it works, has no
-effect yet, or is refused.
+"""Write docs/configuration.md from the tables of keys. For each key the page says whether the key
+works, has no effect yet, or is refused.
 
 `python -m kafka_edu.server.config.config_page docs/configuration.md` writes the page again. A test
 fails when the page is out of date.
@@ -84,7 +84,7 @@ def _row(config_def: ConfigDef, key: ConfigKey, changes: str) -> str:
 
 
 def _changes(name: str) -> str:
-    """Return whether a broker's key can be changed while the broker runs."""
+    """Return the text that says whether a broker's key can be changed while the broker runs."""
     if name in PER_BROKER:
         return "for one broker"
     return "for one or all" if name in DYNAMIC else ""
@@ -96,7 +96,7 @@ def _section(title: str, text: str, rows: Iterable[str]) -> str:
 
 
 def page() -> str:
-    """Return the whole page."""
+    """Return the text of docs/configuration.md."""
     ours = [key for key in CONFIG_DEF if key.name.startswith("edu.")]
     kafkas = [key for key in CONFIG_DEF if not key.name.startswith("edu.")]
     counts = {effect: sum(1 for key in kafkas if key.effect is effect) for effect in Effect}

@@ -1,19 +1,20 @@
 """Broker configs that change while the broker runs (Kafka: DynamicBrokerConfig.scala; KIP-226; spec
 A2).
 
-A key's value comes from the first of these places that has it:
+The value of a key comes from the first of these places that sets the key:
 
     /config/brokers/<id>        settings of this broker
     /config/brokers/<default>   settings of all brokers
     server.properties
     the default
 
-The first two are dynamic. When they change, DynamicConfigManager calls `update_broker` or
-`update_default`. They make a new KafkaConfig and hand it to the parts that use it. Only the keys of
-DYNAMIC can be set in this way. The others are fixed when the broker starts, and AlterConfigs treats
-them as read-only.
+The first two places are dynamic. When one of them changes, DynamicConfigManager calls
+`update_broker` or `update_default`. These methods make a new KafkaConfig and pass it to the parts
+of the broker that use it. Only the keys in DYNAMIC can be set in this way. The others are fixed
+when the broker starts, and AlterConfigs treats them as read-only.
 
-Settings that are written into ZooKeeper by hand may be wrong. A wrong value is logged and ignored.
+Settings that somebody wrote into ZooKeeper by hand may be wrong. A wrong value is logged and
+ignored.
 """
 
 import logging
@@ -33,11 +34,13 @@ from kafka_edu.trace.tracer import Tracer
 log = logging.getLogger(__name__)
 
 DEFAULT_ENTITY: Final = "<default>"
-"""The name below /config/… of the settings for all that have none of their own."""
+"""The name, below /config/brokers for example, of the settings that apply to all entities without
+settings of their own.
+"""
 
 
-#: A topic's key → the broker's key that is its default. Defaults that derive from several keys are
-#: here too (Kafka: LogConfig.TopicConfigSynonyms).
+#: A topic's key → the broker's key that gives its default value. Keys whose default comes from
+#: several broker keys are included (Kafka: LogConfig.TopicConfigSynonyms).
 TOPIC_CONFIG_SYNONYMS: Final[Mapping[str, str]] = {
     **TOPIC_KEYS,
     "flush.ms": "log.flush.interval.ms",
@@ -45,14 +48,14 @@ TOPIC_CONFIG_SYNONYMS: Final[Mapping[str, str]] = {
     "segment.jitter.ms": "log.roll.jitter.ms",
     "segment.ms": "log.roll.ms",
 }
-#: Groups of keys. The first key of a group that is set counts.
+#: Groups of broker keys for the same setting. In each group, the first key that is set counts.
 _SYNONYMS: Final = (
     ("log.roll.ms", "log.roll.hours"),
     ("log.roll.jitter.ms", "log.roll.jitter.hours"),
     ("log.retention.ms", "log.retention.minutes", "log.retention.hours"),
 )
 LOG_CONFIGS: Final = frozenset(TOPIC_CONFIG_SYNONYMS.values()) - {"log.message.format.version"}
-"""Defaults of topics."""
+"""The broker's keys that give topics their defaults."""
 THREAD_POOLS: Final = frozenset(
     {
         "background.threads",
@@ -62,7 +65,7 @@ THREAD_POOLS: Final = frozenset(
         "num.replica.fetchers",
     }
 )
-"""Sizes that one change may at most halve or double."""
+"""Keys for numbers of threads. One change can at most halve or double such a number."""
 CONNECTION_LIMITS: Final = frozenset(
     {"max.connections", "max.connections.per.ip", "max.connections.per.ip.overrides"}
 )
@@ -73,8 +76,8 @@ PER_BROKER: Final = frozenset({"advertised.listeners"})
 """Keys that can be changed while the broker runs, but only for one broker."""
 DYNAMIC: Final = CLUSTER_WIDE | PER_BROKER
 OF_ONE_BROKER: Final = PER_BROKER | {"listeners"}
-"""Keys that can never be changed for all brokers at once, whether or not one broker's can be
-changed.
+"""Keys whose value cannot be set for all brokers at once, only for one broker. `listeners` cannot
+be changed dynamically at all.
 """
 OF_LISTENERS: Final = frozenset(
     {
@@ -90,14 +93,16 @@ OF_LISTENERS: Final = frozenset(
         "ssl.truststore.type",
     }
 )
-"""Keys that Kafka changes only for a single listener, with the listener's prefix."""
+"""Keys that Kafka changes only for a single listener. Such a key begins with the
+listener's prefix.
+"""
 DYNAMIC_ONLY: Final[Mapping[str, ConfigType]] = {key.name: key.type for key in DYNAMIC_ONLY_CONFIG}
-"""Keys that server.properties does not have."""
+"""Keys that are not allowed in server.properties, with their types."""
 
 
 def broker_config_synonyms(name: str) -> tuple[str, ...]:
-    """Return the group of keys of which the first that is set counts for `name`. Return `name`
-    alone if it is in no group (Kafka: brokerConfigSynonyms).
+    """Return all keys that can set `name`. The first of them that is set counts. If there is no
+    other key for `name`, return `name` alone (Kafka: brokerConfigSynonyms).
     """
     if name == "log.flush.interval.ms":
         return name, "log.flush.scheduler.interval.ms"
@@ -105,21 +110,23 @@ def broker_config_synonyms(name: str) -> tuple[str, ...]:
 
 
 class Reconfigurable(NamedTuple):
-    """A part of the broker that uses some keys."""
+    """A part of the broker that must be called when certain keys change."""
 
     keys: frozenset[str]
     apply: Callable[[KafkaConfig], None]
-    """Called with the new configuration when one of the keys has a new value."""
+    """Called with the new configuration when one of `keys` has a new value."""
 
 
 class DynamicBrokerConfig:
-    """Owner of the current configuration. Owned by the broker's loop."""
+    """Keeps the current configuration of the broker, and applies changes to it. Used on the
+    broker's event loop only.
+    """
 
     def __init__(self, static: KafkaConfig, trace: Tracer | None = None) -> None:
         self.static = static
         self.current = static
         self.log_defaults = LogConfig.parse(static.topic_defaults())
-        """The settings of a topic that has none of its own."""
+        """The settings of a topic that has no overrides."""
         self.default_configs: Mapping[str, str] = {}
         """The contents of /config/brokers/<default> when it was last read."""
         self.broker_configs: Mapping[str, str] = {}
@@ -128,24 +135,26 @@ class DynamicBrokerConfig:
         self._parts: list[Reconfigurable] = []
 
     def add(self, keys: Collection[str], apply: Callable[[KafkaConfig], None]) -> None:
-        """Register a part of the broker for changes of `keys`."""
+        """Register the function `apply`. It is called with the new configuration when one of `keys`
+        changes.
+        """
         self._parts.append(Reconfigurable(frozenset(keys), apply))
 
     def update_default(self, configs: Mapping[str, str]) -> None:
-        """Apply the contents of /config/brokers/<default>."""
+        """Apply new contents of /config/brokers/<default>, the settings of all brokers."""
         self._say_what_has_no_effect(configs, self.default_configs)
         self.default_configs = dict(configs)
         self._reconfigure()
 
     def update_broker(self, configs: Mapping[str, str]) -> None:
-        """Apply the contents of /config/brokers/<id>."""
+        """Apply new contents of /config/brokers/<id>, the settings of this broker."""
         self._say_what_has_no_effect(configs, self.broker_configs)
         self.broker_configs = dict(configs)
         self._reconfigure()
 
     def validate(self, configs: Mapping[str, str], *, per_broker: bool) -> None:
-        """Check whether `configs` may replace this broker's settings, or those of all brokers.
-        Raises ConfigException.
+        """Check whether `configs` can replace the settings of this broker (`per_broker`) or of all
+        brokers. Raises ConfigException if they cannot.
 
         Unknown keys are accepted, as in Kafka, because they may belong to a plug-in.
         """
@@ -198,8 +207,8 @@ class DynamicBrokerConfig:
 
     @staticmethod
     def _say_what_has_no_effect(after: Mapping[str, str], before: Mapping[str, str]) -> None:
-        """Log each new setting that is unknown, has no effect, or takes effect only at the next
-        start.
+        """Log a warning for each new setting that is unknown, has no effect, or cannot be changed
+        while the broker runs.
         """
         new = {name: value for name, value in after.items() if before.get(name) != value}
         found = {finding.key: finding.text for finding in check_settings(new)}
@@ -218,7 +227,7 @@ class DynamicBrokerConfig:
                 )
 
     def _reconfigure(self) -> None:
-        """Make the current configuration, and call the parts whose keys have changed."""
+        """Make the current configuration, and call the registered parts whose keys have changed."""
         before = self.current
         after = self.current = self._made()
         changed = {name for name, value in after.values.items() if value != before.values[name]}
@@ -245,7 +254,9 @@ class DynamicBrokerConfig:
                 part.apply(after)
 
     def _made(self) -> KafkaConfig:
-        """Return the static configuration with the right dynamic settings on top."""
+        """Return the configuration of server.properties, overridden by the valid dynamic
+        settings.
+        """
         overrides = _overrides(self.default_configs, self.broker_configs)
         while True:
             try:
@@ -269,14 +280,16 @@ class DynamicBrokerConfig:
 
 
 def _refuse(configs: Mapping[str, str], refused: AbstractSet[str], why: str) -> None:
-    """Raise ConfigException, in Kafka's words, if one of `configs` is in `refused`."""
+    """Raise ConfigException with Kafka's message if a key of `configs` is in `refused`. The message
+    starts with `why`.
+    """
     if wrong := [name for name in configs if name in refused]:
         raise ConfigException(wrong[0], f"{why}({', '.join(wrong)})")
 
 
 def _overrides(of_all: Mapping[str, str], of_one: Mapping[str, str]) -> dict[str, str]:
-    """Return the settings that count, of all brokers' and one broker's. The broker's own come
-    first.
+    """Return the dynamic settings that apply to one broker. The settings of this broker (`of_one`)
+    override the settings of all brokers (`of_all`).
     """
     wide = {
         name: value
@@ -291,7 +304,7 @@ def _overrides(of_all: Mapping[str, str], of_one: Mapping[str, str]) -> dict[str
 
 
 def is_dynamic_for_one_listener(name: str) -> bool:
-    """Return whether this is a key like listener.name.inside.max.connections, which can be changed
-    while the broker runs.
+    """Return whether `name` is a key of one listener that can be changed while the broker runs,
+    such as listener.name.inside.max.connections.
     """
     return name != base_key(name) and base_key(name) in PER_LISTENER

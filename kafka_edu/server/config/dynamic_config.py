@@ -1,7 +1,8 @@
-"""The configs that clients, users and brokers can have in ZooKeeper (Kafka: DynamicConfig.scala).
+"""Check the configs of clients, users and brokers in ZooKeeper (Kafka: DynamicConfig.scala).
 
-Quotas are those of KIP-13 and KIP-124. A user's SCRAM credentials (KIP-84) are stored with them.
-Unknown keys of brokers are accepted, as in Kafka, because they may belong to a plug-in.
+The quotas of clients and users are those of KIP-13 and KIP-124. A user's SCRAM credentials (KIP-84)
+are in the same znode as the quotas. Unknown keys of brokers are accepted, as in Kafka, because they
+may belong to a plug-in.
 """
 
 from collections.abc import Mapping
@@ -39,8 +40,9 @@ BROKER_CONFIG: Final = ConfigDef(
 def validate_dynamic_config(
     kind: ConfigDef, configs: Mapping[str, str], *, custom: bool = False
 ) -> None:
-    """Check configs of one kind. Raises KafkaException(INVALID_CONFIG) for unknown keys, unless
-    `custom` allows them. Raises ConfigException for a wrong value.
+    """Check `configs` with the key table `kind`. Raises ConfigException for a wrong value, and
+    KafkaException(INVALID_CONFIG) for an unknown key. If `custom` is True, unknown keys are
+    allowed.
     """
     if not custom and (unknown := kind.unknown(configs)):
         raise KafkaException(

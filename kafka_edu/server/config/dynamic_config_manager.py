@@ -2,15 +2,15 @@
 ZkNodeChangeNotificationListener.scala; spec A2, Z2).
 
 A change of /config/<type>/<name> is followed by a notification below /config/changes. ZooKeeper
-numbers the notifications, and each holds the entity's path. Every broker watches this list with one
-watch, however many entities there are. It reads each notification with a number above the last one
-seen. Then it reads the entity again, and the handler of its type applies it. A notification carries
-no value, so a late or repeated one does no harm.
+numbers the notifications, and each holds the entity's path. Every broker watches the list of
+notifications with one watch, for any number of entities. It reads each notification whose number is
+above the last number seen. Then the handler for this type of entity reads the entity's configs
+again and applies them. A notification contains no config values, so a late or repeated notification
+does no harm.
 
-Every broker deletes notifications older than 15 minutes when it sees them. A broker that starts, or
-that had lost its session, reads the configs that it needs anyway. It reads
-the brokers' configs at its start, and a topic's configs when it creates or loads the topic's first
-log.
+When a broker sees notifications that are older than 15 minutes, it deletes them. A broker that
+starts does not need old notifications. It reads the brokers' configs at its start, and a topic's
+configs when it creates or loads the topic's first log.
 """
 
 import asyncio
@@ -28,16 +28,18 @@ from kafka_edu.zk.zk_data import ConfigEntityChangeNotificationZNode
 log = logging.getLogger(__name__)
 
 CHANGE_EXPIRATION_MS: Final = 15 * 60 * 1000
-"""How long a notification is kept."""
+"""How long a notification is kept, in ms."""
 NOTHING_SEEN: Final = -1
 
 Handler = Callable[[str], Awaitable[None]]
-"""Applies the configuration of the entity with that name. Raises ZkError."""
+"""A function that reads and applies the configs of the entity with the given name. Raises
+ZkError.
+"""
 
 
 class DynamicConfigManager:
-    """Owned by the broker's loop. Its one task reads notifications in the order in which they were
-    written.
+    """Applies changes of configs to this broker. Used on the broker's event loop only. One task
+    reads the notifications in the order in which they were written.
     """
 
     def __init__(self, zk: KafkaZkClient, time: Time, trace: Tracer | None) -> None:
@@ -48,14 +50,16 @@ class DynamicConfigManager:
         self._changed = asyncio.Event()
 
     async def startup(self) -> None:
-        """Set the watch, and treat all present notifications as seen. Call it before configs are
-        read, so that no change is missed. Raises ZkError.
+        """Set the watch, and note the highest number of the present notifications as seen. Call
+        this before the configs are read, so that no change is missed. Raises ZkError.
         """
         numbers = await self._notifications()
         self._last_seen = max(numbers, default=NOTHING_SEEN)
 
     def on_watch(self, watched: WatchedEvent) -> None:
-        """Must be called with every watch event of this broker."""
+        """Note a change of the list of notifications. The broker must call this for every watch
+        event.
+        """
         if (
             watched.path == ConfigEntityChangeNotificationZNode.PARENT
             and watched.type is WatchType.CHILDREN_CHANGED
@@ -63,17 +67,18 @@ class DynamicConfigManager:
             self._changed.set()
 
     def on_new_session(self) -> None:
-        """Read the list again, because the old session's watch is lost, and with it any changes
-        since.
+        """Let the task read the list again. The old session's watch is lost, so changes since then
+        were not noticed.
         """
         self._changed.set()
 
     async def run(self, handlers: Mapping[str, Handler]) -> None:
-        """Read notifications for ever; a task of the broker. `handlers` has keys such as `topics`.
-        Entities of other types are skipped.
+        """Read and apply new notifications, for ever. The broker runs this as a task. The keys of
+        `handlers` are types of entities, such as `topics`. Notifications of other types are
+        skipped.
 
-        Errors of ZooKeeper are logged. The next change, or the next session, starts another
-        attempt.
+        If ZooKeeper reports an error, it is logged. The next change or the next session starts
+        another attempt.
         """
         while True:
             await self._changed.wait()
@@ -104,7 +109,9 @@ class DynamicConfigManager:
         )
 
     async def _notifications(self) -> dict[int, str]:
-        """Return number → sequence as written in the znode's name, and set the watch."""
+        """Return the numbers of all notifications, and set the watch. The values are the same
+        numbers as they are written in the znodes' names.
+        """
         return {
             int(sequence): sequence
             for sequence in await self._zk.get_config_change_notifications(watch=True)

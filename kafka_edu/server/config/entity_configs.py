@@ -1,5 +1,5 @@
-"""Configs of users, clients and addresses, below /config, under names that ZooKeeper accepts
-(Kafka: AdminZkClient.scala, Sanitizer.java).
+"""Change configs of users, clients and addresses in ZooKeeper, below /config. Their names are
+percent-encoded for ZooKeeper (Kafka: AdminZkClient.scala, Sanitizer.java).
 """
 
 from collections.abc import Mapping
@@ -10,14 +10,14 @@ from kafka_edu.trace.events.server import EntityConfigWritten
 from kafka_edu.trace.tracer import Tracer
 from kafka_edu.zk.kafka_zk_client import KafkaZkClient
 
-#: Folders of /config in ZooKeeper.
+#: The folders of /config in ZooKeeper that hold each type of entity.
 CLIENTS: Final = "clients"
 USERS: Final = "users"
 
 
 def sanitized(name: str) -> str:
-    """Return a name as a part of a path. All but letters, digits and `.`, `-`, `_` is
-    percent-encoded: `a b*~` → `a%20b%2A%7E`.
+    """Return a name in a form that is allowed in a ZooKeeper path. All characters except letters,
+    digits and `.`, `-`, `_` are percent-encoded: `a b*~` → `a%20b%2A%7E`.
     """
     return quote(name, safe="").replace("~", "%7E")
 
@@ -27,7 +27,7 @@ def desanitized(name: str) -> str:
 
 
 class EntityConfigs:
-    """Writes such configs. Every broker gets a notification."""
+    """Writes configs of users, clients and addresses, and notifies all brokers of each change."""
 
     def __init__(self, zk: KafkaZkClient, trace: Tracer | None) -> None:
         self._zk = zk
@@ -40,7 +40,9 @@ class EntityConfigs:
         before: Mapping[str, str],
         changes: Mapping[str, str | None],
     ) -> None:
-        """Write `before` with `changes`, then the notification. None in `changes` removes a key."""
+        """Write the configs `before` after applying `changes` to them, then write the notification.
+        The value None in `changes` removes a key.
+        """
         after = {key: value for key, value in {**before, **changes}.items() if value is not None}
         await self._zk.set_or_create_entity_configs(entity_type, name, after)
         await self._zk.create_config_change_notification(f"{entity_type}/{name}")
@@ -56,5 +58,5 @@ class EntityConfigs:
 
 
 def _shown(key: str, value: str) -> str:
-    """Return the value for an event. Credentials are hidden."""
+    """Return the value in the form in which events show it. Credentials are hidden."""
     return "[hidden]" if key.startswith("SCRAM-") else value

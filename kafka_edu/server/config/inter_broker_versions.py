@@ -1,9 +1,10 @@
-"""The versions of requests that brokers send each other, and how a broker recognises such a
-request.
+"""The versions of the requests that brokers send to each other, and a check whether a request comes
+from a broker.
 
 A broker's API level (edu.api.level) decides which versions its clients can use. Requests between
-brokers follow inter.broker.protocol.version alone, as in Kafka. Otherwise a cluster whose brokers
-show the level of 2.0 but use 2.8 among themselves would refuse its own controller.
+brokers follow inter.broker.protocol.version alone, as in Kafka. Otherwise some brokers would refuse
+their own controller: those that offer clients the API level of 2.0 but use
+inter.broker.protocol.version 2.8.
 """
 
 from collections.abc import Mapping
@@ -42,11 +43,11 @@ def inter_broker_versions(inter_broker_protocol: tuple[int, int]) -> Mapping[Api
 
 
 def is_from_broker(key: ApiKey, version: int, body: Message) -> bool:
-    """Return whether a request of an API in `inter_broker_versions` comes from a broker.
+    """Return whether a request comes from a broker. Its API must be one of `inter_broker_versions`.
 
-    Clients send three of these APIs too. There the replica id shows the sender.
-    OffsetForLeaderEpoch has no replica id before version 3, so such a request is treated as a
-    follower's.
+    Clients also send three of these APIs. For these APIs the replica id in the request shows
+    whether the sender is a broker. OffsetForLeaderEpoch has no replica id before version 3. Such a
+    request is treated as a follower's request.
     """
     match body:
         case FetchRequest() | ListOffsetsRequest():

@@ -1,10 +1,10 @@
-"""The broker's configuration: server.properties, parsed, checked, typed (Kafka: KafkaConfig.scala;
-spec A2).
+"""The broker's configuration: server.properties is parsed and checked, and each value gets its type
+(Kafka: KafkaConfig.scala; spec A2).
 
-A wrong value stops the broker before it has changed anything. The error names file, line, key,
-value, and the allowed values. A value that asks for missing protection stops it too. An unknown key
-is ignored, as in Kafka, and some keys have no effect yet. A warning names each of them, with file
-and line.
+With a wrong value the broker does not start, and changes nothing. The error contains the file, the
+line, the key, the value, and the allowed values. The broker also does not start if a value asks for
+protection that is missing, for example TLS. An unknown key is ignored, as in Kafka, and some keys
+have no effect yet. A warning contains the name, the file and the line of each such key.
 """
 
 from collections.abc import Mapping, Sequence
@@ -37,21 +37,22 @@ _WILDCARDS: Final = ("0.0.0.0", "::")
 
 
 class ConfigFileError(Exception):
-    """The broker cannot start with this configuration. The text says where the error is and what
-    would be right.
+    """The broker cannot start with this configuration. The error text says where the error is and
+    which values are allowed.
     """
 
 
 class Setting(NamedTuple):
-    """A raw value and its place, for example `server.properties, line 12`."""
+    """The text of a value and its place, for example `server.properties, line 12`."""
 
     value: str
     where: str
 
 
 def key_of(name: str) -> str:
-    """Return the key that an attribute or a field stands for: `num_io_threads` is num.io.threads,
-    and `capture_file` is edu.capture.file. Raises AssertionError if there is none.
+    """Return the key of server.properties for an attribute or field: `num_io_threads` →
+    num.io.threads, and `capture_file` → edu.capture.file. Raises AssertionError if there is no such
+    key.
     """
     key = name.replace("_", ".")
     if key in CONFIG_DEF:
@@ -61,7 +62,9 @@ def key_of(name: str) -> str:
 
 
 class _Typed:
-    """Reads the key of the attribute's name (`key_of`), or the one that is given."""
+    """An attribute of KafkaConfig that returns the value of one key. The key is `key`, or follows
+    from the attribute's name (`key_of`).
+    """
 
     def __init__(self, key: str = "") -> None:
         self.key = key
@@ -91,9 +94,11 @@ class OptionalStr(_Typed):
 
 
 class KafkaConfig:
-    """Read-only. Each attribute is one key of kafka_config_keys, which explains it: those that the
-    server itself reads. The parts of the broker name theirs (`part_configs`). Properties derive
-    from several keys.
+    """The configuration of one broker, read-only. Each attribute is the value of one key. The
+    module kafka_config_keys explains the keys.
+
+    Only keys that the server itself reads have an attribute. The other parts of the broker declare
+    their keys in `part_configs`. A property computes its value from several keys.
     """
 
     api_level = Str()
@@ -150,15 +155,15 @@ class KafkaConfig:
         given: Mapping[str, str] | None = None,
         overrides: Mapping[str, str] | None = None,
     ) -> None:
-        """Check the rules that one key alone cannot break. Raises ConfigException.
+        """Check the rules that involve several keys. Raises ConfigException.
 
-        `given` holds the text of each key that is set, unknown keys too. `overrides` holds settings
-        that were changed while the broker runs.
+        `given` holds the text of each key that is set, also of unknown keys. `overrides` holds the
+        settings that were changed while the broker runs.
         """
         self.values = values
         self.given: Mapping[str, str] = given or {}
         self.connection_limits = _connection_limits(values, {**self.given, **(overrides or {})})
-        """The limits of max.connections and the keys next to it."""
+        """The limits from max.connections and the related keys."""
         self.listener_security_protocol_map = _protocol_map(
             values.get_string("listener.security.protocol.map")
         )
@@ -169,7 +174,9 @@ class KafkaConfig:
         self._check()
 
     def with_overrides(self, overrides: Mapping[str, str]) -> "KafkaConfig":
-        """Return this configuration with other values for some keys. Raises ConfigException."""
+        """Return this configuration with the values in `overrides` in place of its own. Raises
+        ConfigException.
+        """
         return KafkaConfig(CONFIG_DEF.parse({**self.given, **overrides}), self.given, overrides)
 
     @property
@@ -193,8 +200,8 @@ class KafkaConfig:
 
     @property
     def log_retention_ms(self) -> int:
-        """The value of the finest key that is set: log.retention.ms, .minutes or .hours. Any
-        negative value becomes -1 and means for ever.
+        """The retention time in ms, from the most precise key that is set: log.retention.ms,
+        .minutes or .hours. A negative value becomes -1, which means that records are kept for ever.
         """
         for key, unit_ms in (("log.retention.ms", 1), ("log.retention.minutes", 60_000)):
             value = self.values.get_optional_int(key)
@@ -220,14 +227,14 @@ class KafkaConfig:
 
     @property
     def inter_broker_protocol_version(self) -> tuple[int, int]:
-        """The version as (major, minor): `2.0-IV1` is (2, 0)."""
+        """inter.broker.protocol.version as (major, minor). `2.0-IV1` becomes (2, 0)."""
         release = release_of(self.values.get_string("inter.broker.protocol.version"))
         if release is None:
             raise AssertionError("the validator lets only releases pass")
         return release
 
     def topic_defaults(self) -> dict[str, ConfigValue]:
-        """Return the broker's value for every key that a topic can set, under the topic's names
+        """Return the broker's default for every key that a topic can set, by the topic's key
         (Kafka: KafkaServer.copyKafkaConfigToLog).
         """
         return {
@@ -240,8 +247,8 @@ class KafkaConfig:
         }
 
     def advertised_listeners(self, bound_ports: Mapping[str, int]) -> tuple[EndPoint, ...]:
-        """Return the listeners for ZooKeeper: advertised.listeners, where a port 0 is replaced by
-        the port that was bound.
+        """Return the listeners that the broker registers in ZooKeeper. They come from
+        advertised.listeners. A port 0 is replaced by the real port of this listener.
         """
         return tuple(
             e._replace(port=bound_ports[e.listener_name]) if e.port == 0 else e
@@ -273,7 +280,8 @@ class KafkaConfig:
             port = self.values.get_optional_int("advertised.port")
             if (
                 host is not None or port is not None
-                # the old form: one PLAINTEXT listener; a missing part comes from host.name or port
+                # These old keys describe one PLAINTEXT listener. If only one of them is set, the
+                # other value comes from host.name or port.
             ):
                 key = "advertised.port" if host is None else "advertised.host.name"
                 host = host or self.values.get_string("host.name") or LOOPBACK
@@ -377,8 +385,8 @@ class KafkaConfig:
         return protocol
 
     def _control_plane_listener_name(self) -> str | None:
-        """Return the listener for the controller's requests alone (KIP-291), after Kafka's three
-        checks. None means that these requests use the listener between brokers.
+        """Return the name of the listener that only the controller uses (KIP-291), after the same
+        three checks as in Kafka. None means that the controller uses the listener between brokers.
         """
         key = "control.plane.listener.name"
         name = self.values.get_optional_string(key)
@@ -473,8 +481,8 @@ class KafkaConfig:
 
 
 def _connection_limits(values: ConfigValues, given: Mapping[str, str]) -> ConnectionLimits:
-    """Return the limits of connections, including those of single listeners and addresses. Raises
-    ConfigException.
+    """Return the limits on the number of connections, in all and for single listeners and
+    addresses. Raises ConfigException.
     """
     key = CONFIG_DEF.keys["max.connections"]
     per_listener: dict[str, int] = {}
@@ -495,7 +503,9 @@ def _connection_limits(values: ConfigValues, given: Mapping[str, str]) -> Connec
 
 
 def _per_ip_overrides(text: str) -> dict[str, int]:
-    """Return `127.0.0.1:200,::1:5` as address → limit. Raises ConfigException."""
+    """Return the limit of each address. The text has the form `127.0.0.1:200,::1:5`. Raises
+    ConfigException.
+    """
     key = "max.connections.per.ip.overrides"
     limits: dict[str, int] = {}
     for item in filter(None, (item.strip() for item in text.split(","))):
@@ -517,7 +527,9 @@ def _per_ip_overrides(text: str) -> dict[str, int]:
 
 
 def _protocol_map(text: str) -> dict[str, str]:
-    """Return `CLIENT:PLAINTEXT,REPLICATION:PLAINTEXT` as a mapping. Raises ConfigException."""
+    """Return the security protocol of each listener. The text has the form
+    `CLIENT:PLAINTEXT,REPLICATION:PLAINTEXT`. Raises ConfigException.
+    """
     protocols: dict[str, str] = {}
     for item in text.split(","):
         name, colon, protocol = (part.strip() for part in item.partition(":"))
@@ -532,8 +544,9 @@ def _protocol_map(text: str) -> dict[str, str]:
     return protocols
 
 
-#: A topic's key → the broker's key that gives its default (Kafka: LogConfig.TopicConfigSynonyms).
-#: Keys with several synonyms are derived in `topic_defaults`.
+#: A topic's key → the broker's key that gives its default value (Kafka:
+#: LogConfig.TopicConfigSynonyms). `topic_defaults` computes the defaults that come from several
+#: broker keys.
 TOPIC_KEYS: Final[Mapping[str, str]] = {
     "cleanup.policy": "log.cleanup.policy",
     "compression.type": "compression.type",
@@ -559,9 +572,9 @@ TOPIC_KEYS: Final[Mapping[str, str]] = {
 
 
 def default_config(given: Mapping[str, str] | None = None) -> KafkaConfig:
-    """Return a configuration with the default of every key that is not `given`.
+    """Return a configuration in which every key that is not in `given` has its default.
 
-    For programs and tests that need a broker's defaults and have no server.properties. Raises
+    It is for programs and tests that need a broker's defaults and have no server.properties. Raises
     ConfigException.
     """
     given = {"zookeeper.connect": "127.0.0.1:2181", **(given or {})}
@@ -571,9 +584,9 @@ def default_config(given: Mapping[str, str] | None = None) -> KafkaConfig:
 def make_config(settings: Mapping[str, Setting]) -> tuple[KafkaConfig, list[str]]:
     """Return the configuration, and a warning for each key that is unknown or has no effect.
 
-    Raises ConfigFileError with a line for every error and every refusal, each with its place. The
-    warnings are part of the text, because a missing key is often a misspelt one. Rules that involve
-    several keys are checked only when each key is right by itself.
+    Raises ConfigFileError if a value is wrong or is refused. The error text has a line with the
+    place of each of them. It also contains the warnings, because a missing key is often a misspelt
+    key. Rules that involve several keys are checked only when each single value is right.
     """
     given = {key: setting.value for key, setting in settings.items()}
     findings = check_settings(given)
@@ -601,10 +614,10 @@ def make_config(settings: Mapping[str, Setting]) -> tuple[KafkaConfig, list[str]
 def load_config(
     path: str, file_system: FileSystem, overrides: Sequence[str] = ()
 ) -> tuple[KafkaConfig, list[str]]:
-    """Read a properties file. `overrides` are `key=value`, from the option --override of
-    kafka-server-start. They take precedence over the file.
+    """Read a properties file. Each item of `overrides` has the form `key=value` and comes from the
+    option --override of kafka-server-start. Overrides take precedence over the file.
 
-    Raises ConfigFileError, with file and line.
+    Raises ConfigFileError with the file and the line.
     """
     try:
         parsed = parse_properties(decode_properties(file_system.read(path)))

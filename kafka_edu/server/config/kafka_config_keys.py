@@ -1,18 +1,18 @@
-"""Every key of server.properties that Kafka 2.0 knows: name, type, default, allowed values, and
-effect (Kafka: KafkaConfig.scala; spec A2).
+"""Table of every key of server.properties that Kafka 2.0 knows, with its name, type, default,
+allowed values, and effect (Kafka: KafkaConfig.scala; spec A2).
 
-The defaults are those of 2.0.1, read from it. Some of ours differ, and their lines say so:
+The defaults were read from Kafka 2.0.1. The following defaults of this project differ:
 
     listeners, host.name                the loopback address instead of all interfaces, so that
                                         nothing outside this machine can connect
     inter.broker.protocol.version       2.8, because the wire protocol is that of 2.8
     zookeeper.max.in.flight.requests    1000 instead of 10, because that is faster here
-    queued.max.request.bytes            64 MiB instead of no limit, because a broker of a class
-                                        shares a small machine with others
+    queued.max.request.bytes            64 MiB instead of no limit, because the brokers of a class
+                                        may share one small machine
 
 A mark like (2.4) names the release that added the key. Keys that start with `edu.` are this
-project's own. `kafka_edu.server.config.config_gaps` lists the keys without effect, and the values
-that refuse the start.
+project's own. `kafka_edu.server.config.config_gaps` lists the keys without effect, and the keys
+that keep the broker from starting.
 """
 
 import sys
@@ -38,15 +38,16 @@ from kafka_edu.server.config.config_gaps import BROKER_GAPS
 from kafka_edu.trace.trace_ring import DEFAULT_BYTES, DEFAULT_MINUTES
 
 QUEUED_MAX_REQUEST_BYTES: Final = 64 << 20
-"""The default of queued.max.request.bytes. It may be less than socket.request.max.bytes, because
-one request may exceed the bound. Kafka refuses such a value, and so do we if it is set.
+"""The default of queued.max.request.bytes. It may be smaller than socket.request.max.bytes, because
+a single request may exceed the limit. Kafka refuses a smaller value. This project also refuses it
+if the user has set it.
 """
 
 _AT_LEAST_0: Final = Range(0)
 _AT_LEAST_1: Final = Range(1)
 _TOPIC_DEFAULTS: Final = TOPIC_CONFIG.parse({})
-#: Topics have a table of their own. The broker's key for the same setting takes its default from
-#: there.
+#: Functions that return the default of a topic's key. The broker's key for the same setting gets
+#: the same default.
 _of_bool, _of_int, _of_text = (
     _TOPIC_DEFAULTS.get_bool,
     _TOPIC_DEFAULTS.get_int,
@@ -1163,4 +1164,4 @@ def _all_keys() -> Iterator[ConfigKey]:
 
 
 CONFIG_DEF: Final = ConfigDef(sorted(_all_keys()))
-"""All keys, by name."""
+"""All keys of server.properties, sorted by name."""

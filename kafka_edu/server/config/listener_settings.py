@@ -1,5 +1,5 @@
-"""The listeners of a broker whose user names none: one for all requests. If
-control.plane.listener.name is set, there is one more for the controller.
+"""Choose the listeners of a broker whose user has not set any. One listener accepts all requests.
+If control.plane.listener.name is set, a second listener accepts the controller's requests.
 """
 
 from collections.abc import Mapping
@@ -10,10 +10,11 @@ CLIENTS: Final = "PLAINTEXT"
 
 
 def listener_settings(host: str, port: int, settings: Mapping[str, str]) -> dict[str, str]:
-    """Return `listeners`, and the map of security protocols if a listener is not called PLAINTEXT.
+    """Return the setting `listeners`. If a listener has a name other than PLAINTEXT, also return
+    the map of security protocols.
 
-    The control plane gets a free port at each start. Only controllers connect to it, and they find
-    the port in the broker's znode.
+    The control-plane listener gets a free port at each start. Only controllers connect to it, and
+    they read the port from the broker's znode.
     """
     control = settings.get(CONTROL_PLANE_KEY)
     if control is None or control == CLIENTS:

@@ -1,9 +1,10 @@
-"""The settings that each part of the broker needs, taken from its configuration.
+"""Take the settings that each part of the broker needs from the broker's configuration.
 
-A part gets its values in a small tuple, so it need not know server.properties. A setting is
-declared once, in the table of keys (`kafka_config_keys`), with type, default and meaning. A tuple
-that needs it has a field of the key's name, with `_` for `.`, and gets its value by that name. Only
-a value that comes from more than one key is written out here, or is a property of `KafkaConfig`.
+Each part gets its values in a small tuple, so the part does not depend on server.properties. A
+setting is declared once, with type, default and meaning, in the table of keys
+(`kafka_config_keys`). A tuple has a field for each setting that the part needs. The field's name is
+the key with `_` for `.`, and the value is found by this name. Only values that come from more than
+one key are computed in this module, or in a property of `KafkaConfig`.
 """
 
 from collections.abc import Callable
@@ -59,8 +60,8 @@ def transaction_config(config: KafkaConfig) -> TransactionConfig:
 
 
 def _part(shape: Callable[..., Part], config: KafkaConfig, **derived: object) -> Part:
-    """Return the tuple `shape` with the values of `config`, except the `derived` ones. Raises
-    AssertionError if a field is neither a key nor a property of KafkaConfig.
+    """Return a tuple of the type `shape`. Its fields have the values of `config`, or the values in
+    `derived`. Raises AssertionError if a field is neither a key nor a property of KafkaConfig.
     """
     values = {
         field: getattr(config, field) if hasattr(config, field) else config.values[key_of(field)]

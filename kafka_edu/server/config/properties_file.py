@@ -7,8 +7,8 @@ and meta.properties.
     so `a\\=b=c` sets the key `a=b`.
 
 If a key is given twice, the last value counts, as in Java. There is one difference. Java reads the
-file as Latin-1. Here it is read as UTF-8 if it is valid UTF-8, so a path with an umlaut needs no
-escapes.
+file as Latin-1. This module reads it as UTF-8 if it is valid UTF-8, so a path with a letter such as
+ü needs no escapes.
 """
 
 import re
@@ -21,14 +21,16 @@ _LINE_END: Final = re.compile(r"\r\n|\n|\r")
 
 
 class Property(NamedTuple):
-    """One setting, and the number of its first line, from 1."""
+    """The value of one setting, and the number of its first line, counted from 1."""
 
     value: str
     line: int
 
 
 class PropertiesError(ValueError):
-    """The text is not a .properties file. `line` counts from 1."""
+    """The text is not a valid .properties file. `line` is the number of the wrong line, counted
+    from 1.
+    """
 
     def __init__(self, message: str, line: int) -> None:
         super().__init__(message)
@@ -36,8 +38,8 @@ class PropertiesError(ValueError):
 
 
 def decode_properties(data: bytes) -> str:
-    """Return the file's text. It is read as UTF-8 if it is valid, otherwise as Latin-1, which any
-    file is.
+    """Return the file's text. It is decoded as UTF-8 if it is valid UTF-8, otherwise as Latin-1, in
+    which every byte is valid.
     """
     try:
         return data.decode("utf-8")
@@ -46,8 +48,8 @@ def decode_properties(data: bytes) -> str:
 
 
 def parse_properties(text: str) -> dict[str, Property]:
-    """Return every setting, in the order of the file. Raises PropertiesError for a broken \\u
-    escape, as Java does.
+    """Return every setting by key, in the order of the file. Raises PropertiesError for a broken
+    \\u escape, as Java does.
     """
     settings: dict[str, Property] = {}
     for line_number, line in _logical_lines(text):
@@ -59,8 +61,8 @@ def parse_properties(text: str) -> dict[str, Property]:
 
 
 def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
-    """Yield lines with their continuations joined, without comments and blank lines. Each has the
-    number of its first line.
+    """Yield (line number, text) of each logical line, without comments and blank lines. Continued
+    lines are joined, and have the number of the first one.
     """
     start, joined = 0, ""
     for number, natural in enumerate(_LINE_END.split(text), 1):
@@ -79,8 +81,8 @@ def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _split(line: str) -> tuple[str, str]:
-    """Return key and value, still escaped. The key ends at the first `=`, `:` or blank that has no
-    backslash before it.
+    """Return the key and the value of a line, with their escapes. The key ends at the first `=`,
+    `:` or blank without a backslash before it.
     """
     end = 0
     while end < len(line) and line[end] not in "=:" + _BLANKS:
@@ -114,13 +116,13 @@ def _unescape(text: str, line: int) -> str:
             at += 4
         else:
             out.append(_ESCAPES.get(char, char))
-    # Java's chars are UTF-16, so two escapes may be the halves of one character.
+    # Java's characters are UTF-16 units, so two escapes may be the two halves of one character.
     return "".join(out).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def format_properties(settings: Mapping[str, str], comment: str = "") -> str:
-    """Return text that `parse_properties` can read back. It is pure ASCII, so that Java reads the
-    same.
+    """Return the settings as text that `parse_properties` can read. The text is ASCII, so that Java
+    reads the same settings.
     """
     lines = [f"#{line}" for line in comment.splitlines()]
     lines += [

@@ -1,8 +1,7 @@
-"""Check settings for problems that the user should know: unknown keys, keys without effect, and
-missing protection.
+"""Check settings for problems: unknown keys, keys without effect, and protection that is missing.
 
-`make_config` uses it for server.properties, `cluster up` for its options, and DynamicBrokerConfig
-for changes while the broker runs.
+`make_config` checks server.properties in this way, `cluster up` checks its options, and
+DynamicBrokerConfig checks changes while the broker runs.
 """
 
 import difflib
@@ -27,7 +26,7 @@ _WHAT_TO_DO: Final = (
 
 
 class Finding(NamedTuple):
-    """A problem with one key."""
+    """A problem with one key, as a text for the user."""
 
     key: str
     text: str
@@ -35,15 +34,15 @@ class Finding(NamedTuple):
 
 
 def check_settings(given: Mapping[str, str]) -> list[Finding]:
-    """Return the problems of a broker's settings, in their order. O(keys given), except for unknown
-    keys.
+    """Return the problems of a broker's settings, in the order of `given`. O(keys given), except
+    for unknown keys.
     """
     return [finding for key, text in given.items() if (finding := _check(key, text)) is not None]
 
 
 def base_key(key: str) -> str:
-    """Return the key that `listener.name.<listener>.<key>` sets for one listener. Return any other
-    key unchanged.
+    """Return <key> for a key of the form `listener.name.<listener>.<key>`. Return any other key
+    unchanged.
     """
     if not key.startswith(LISTENER_PREFIX):
         return key
@@ -71,6 +70,8 @@ def _met(met: SettingGap) -> Finding:
 
 
 def _suggestion(key: str, config_def: ConfigDef) -> str:
-    """Return the most similar known key as a question, or "" if none is similar."""
+    """Return "; did you mean X?" with the most similar known key X, or "" if no known key is
+    similar.
+    """
     near = difflib.get_close_matches(key, config_def.keys, n=1, cutoff=_CUTOFF)
     return f"; did you mean {near[0]}?" if near else ""

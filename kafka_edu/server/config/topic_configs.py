@@ -1,9 +1,9 @@
 """Each topic's log settings: the broker's defaults, and the overrides in /config/topics/<topic>
 (Kafka: LogConfig, TopicConfigHandler).
 
-The log needs the settings while it is created, and cannot wait for ZooKeeper. So the overrides are
-fetched before logs are created. Overrides that were written into ZooKeeper by hand may be wrong.
-Each wrong one is logged and ignored.
+A log needs its settings when it is created, and cannot wait for ZooKeeper then. So the overrides
+are fetched before logs are created. Overrides that somebody wrote into ZooKeeper by hand may be
+wrong. Each wrong override is logged and ignored.
 """
 
 import logging
@@ -20,7 +20,9 @@ FetchOverrides = Callable[[Iterable[str]], Awaitable[dict[str, dict[str, str]]]]
 
 
 class TopicConfigs:
-    """The known overrides of topics. Owned by the broker's loop."""
+    """Keeps the settings of the topics that this broker needs. Used on the broker's event loop
+    only.
+    """
 
     def __init__(
         self, defaults: LogConfig, fetch_overrides: FetchOverrides, trace: Tracer | None = None
@@ -33,11 +35,11 @@ class TopicConfigs:
 
     @property
     def loaded(self) -> Mapping[str, LogConfig]:
-        """The known settings, by topic."""
+        """The settings of each topic whose overrides were fetched, by topic."""
         return self._configs
 
     def missing(self, topics: Iterable[str]) -> list[str]:
-        """Return those of `topics` that were never fetched."""
+        """Return the topics in `topics` whose overrides were never fetched."""
         return [topic for topic in topics if topic not in self._configs]
 
     async def load(self, topics: Iterable[str]) -> None:
@@ -47,30 +49,34 @@ class TopicConfigs:
             self._set(topic, self._made(topic, overrides))
 
     async def read(self, topic: str) -> LogConfig:
-        """Return a topic's settings as they are in ZooKeeper now, without keeping them. Raises
+        """Return a topic's present settings in ZooKeeper, without storing them here. Raises
         ZkError.
         """
         return self._made(topic, (await self._fetch_overrides([topic])).get(topic, {}))
 
     def set_defaults(self, defaults: LogConfig) -> None:
-        """Set the broker's own settings. They apply to every topic that does not override them."""
+        """Set the broker's default settings. They apply to every topic that does not
+        override them.
+        """
         self._defaults = defaults
         for topic, overrides in self._overrides.items():
             self._set(topic, self._made(topic, overrides))
 
     def of(self, topic: str) -> LogConfig:
-        """Return the topic's settings. Without overrides, or before `load`, these are the broker's
-        defaults.
+        """Return the topic's settings. If the topic has no overrides, or `load` has not fetched
+        them yet, the result is the broker's defaults.
         """
         return self._configs.get(topic, self._defaults)
 
     def forget(self, topic: str) -> None:
-        """Forget a deleted topic. A new one with the same name may have other settings."""
+        """Remove the settings of a deleted topic. A new topic with the same name may have other
+        settings.
+        """
         self._overrides.pop(topic, None)
         self._configs.pop(topic, None)
 
     def _set(self, topic: str, config: LogConfig) -> None:
-        """Set the topic's settings."""
+        """Store the topic's settings, and emit an event if they have changed."""
         before = self._configs.get(topic)
         self._configs[topic] = config
         if self._trace and before is not None and before.values != config.values:
@@ -85,7 +91,9 @@ class TopicConfigs:
             self._trace(TopicConfigChanged(topic=topic, changes=changes))
 
     def _made(self, topic: str, overrides: Mapping[str, str]) -> LogConfig:
-        """Return the defaults with the overrides on top, except the wrong ones."""
+        """Return the defaults with the topic's overrides applied. Wrong overrides are logged and
+        left out.
+        """
         right = {name: value for name, value in overrides.items() if name in TOPIC_CONFIG}
         for name in overrides.keys() - right.keys():
             log.warning(

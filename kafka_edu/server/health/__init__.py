@@ -1,1 +1,3 @@
-"""The broker watches itself: its loop, its open requests, damage in its logs, its problems."""
+"""The broker's checks of itself: its event loop, its open requests, damage in its logs, and its
+problems.
+"""

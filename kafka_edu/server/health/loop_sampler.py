@@ -1,10 +1,10 @@
-"""Find the call that holds the loop, and the processor time that it takes: a separate thread looks
-at the loop's thread when the loop is late.
+"""Find the call that blocks the event loop, and measure the processor time of the loop's thread. A
+separate thread does this when the loop is late.
 
 The loop cannot do this itself, because the call is over when the loop continues. A call that blocks
-in the kernel (fsync, open) releases the interpreter's lock. So this thread runs meanwhile. It wakes
-ten times a second, shortly after the loop's tick is due, and does nothing while the loop is on
-time.
+in the kernel (fsync, open) releases the interpreter's lock, so the separate thread can run during
+the call. This thread wakes ten times a second, shortly after the loop's next tick is due. While the
+loop is on time, it does nothing.
 """
 
 import contextlib
@@ -19,22 +19,26 @@ from kafka_edu.server.health.loop_watchdog import PERIOD_MS, LoopHeld
 LATE_S: Final = 0.2
 LOOK_EVERY_S: Final = 0.1
 NOTICED_S: Final = PERIOD_MS / 1000 + 0.02
-"""So long after a tick the loop's times are read, if the next tick has not come."""
+"""The sampler reads the loop's times this many seconds after a tick, if the next tick has
+not come.
+"""
 FRAMES_TOLD: Final = 4
 OURS: Final = "kafka_edu"
 
 
 class ThreadTimes(NamedTuple):
-    """Times of one thread since it began, in ns."""
+    """The times of one thread since it began, in ns."""
 
     cpu_ns: int
     core_wait_ns: int
-    """Time in which it was ready to run and got no core; -1 where the system does not say."""
+    """How long the thread was ready to run but got no core, in ns. -1 if the system does not
+    provide it.
+    """
 
 
 class LoopSampler:
-    """Created on the loop's thread. The loop calls `tick` regularly. `take` returns what held the
-    loop since the last `take`.
+    """Samples the thread that creates it, which must be the loop's thread. The loop must call
+    `tick` regularly. `take` returns what blocked the loop since the last `take`.
     """
 
     def __init__(self) -> None:
@@ -55,11 +59,13 @@ class LoopSampler:
             self._thread.join()
 
     def tick(self) -> None:
-        """Note that the loop is alive."""
+        """Note that the loop is alive. The loop calls this at each tick."""
         self._ticked = time.monotonic()
 
     def take(self) -> LoopHeld:
-        """Return what held the loop, and forget it. It is empty if the loop was not late."""
+        """Return the call that blocked the loop, and the times of the loop's thread, and forget
+        them. They are empty if the loop was not late.
+        """
         held_by, self._held_by = self._held_by, ""
         late, self._when_late = self._when_late, None
         now = self.times() if late is not None else None
@@ -71,10 +77,11 @@ class LoopSampler:
         return LoopHeld(held_by, (now.cpu_ns - late.cpu_ns) // 1_000_000, waited_ms)
 
     def times(self) -> ThreadTimes | None:
-        """Return the times of the loop's thread, or None where the system does not say. May be
-        called from any thread.
+        """Return the times of the loop's thread, or None if the system does not provide them. May
+        be called from any thread.
 
-        `/proc/self/task/N/schedstat` has both; its second number is the wait for a core.
+        The file `/proc/self/task/N/schedstat` contains both times. Its first number is the
+        processor time, its second number is the time of waiting for a core.
         """
         with contextlib.suppress(OSError, ValueError):
             with open(f"/proc/self/task/{self._thread_id}/schedstat") as file:
@@ -97,13 +104,15 @@ class LoopSampler:
                     self._held_by = describe(frame)
 
     def _pause(self) -> float:
-        """Return how long to wait before the next look, in seconds."""
+        """Return how many seconds the sampler's thread waits before it checks the loop again."""
         until_due = self._ticked + NOTICED_S - time.monotonic()
         return until_due if 0 < until_due < LOOK_EVERY_S + 0.02 else LOOK_EVERY_S
 
 
 def describe(frame: FrameType) -> str:
-    """Name the innermost calls: the frame itself, and the frames of our own code below it."""
+    """Return the names of the innermost calls: the current function, and the functions of this
+    project that led to it.
+    """
     told: list[str] = []
     here: FrameType | None = frame
     while here is not None and len(told) < FRAMES_TOLD:

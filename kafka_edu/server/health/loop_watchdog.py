@@ -1,10 +1,10 @@
-"""Notice when the broker's one loop was blocked (Kafka has threads and nothing like this).
+"""Notice when the broker's event loop was blocked (Kafka has threads and nothing like this).
 
-kazoo talks to ZooKeeper from its own thread. So a broker whose loop hangs keeps its session, its
-leaderships, and all its waiting clients. This task wakes every 100 ms. If it wakes much later,
-something held the loop. If our own CPU time passed meanwhile, our code did. If not, the machine was
-busy, or the process was stopped. Meanwhile a sampler's thread (`loop_sampler`) has read the stack,
-and the processor time of the loop's thread when the tick was due.
+kazoo talks to ZooKeeper from its own thread. So a broker whose loop hangs keeps its session and its
+leaderships, and its clients wait. The watchdog's task wakes every 100 ms. If it wakes much later,
+the loop was blocked. If the loop's thread used CPU time meanwhile, the broker's code blocked the
+loop. If not, the machine was busy, or the process was stopped. While the loop is blocked, the
+thread of `loop_sampler` reads the stack and the processor time of the loop's thread.
 """
 
 import logging
@@ -23,20 +23,26 @@ STALL_MS: Final = 200
 
 
 class LoopHeld(NamedTuple):
-    """What a look from another thread found while the loop was late."""
+    """What the sampler's thread found while the loop was late."""
 
     held_by: str = ""
-    """The call that held the loop, innermost first; "" if nobody looked in time."""
+    """The call that blocked the loop, with the innermost function first. "" if the sampler saw
+    none.
+    """
     turn_cpu_ms: int = -1
-    """Processor time of the loop's thread since it was late; -1 if nobody looked in time."""
+    """The processor time in ms that the loop's thread used since it was late. -1 if it is not
+    known.
+    """
     core_wait_ms: int = -1
-    """How long that thread was ready to run and got no core meanwhile; -1 if it is not known."""
+    """How long the loop's thread was ready to run but got no core, in ms. -1 if it is not known."""
 
 
 class LoopWatchdog:
-    """`run` is a task of the broker. `cpu_ms` returns the CPU time that the loop's thread has used.
-    `rearm` is called at each tick. In a real process it restarts a timer that dumps the stack of a
-    loop that hangs. `held` returns what held the loop since the last tick.
+    """Measures delays of the event loop. The broker runs `run` as a task.
+
+    `cpu_ms` returns the CPU time in ms that the loop's thread has used. `rearm` is called at each
+    tick. In a real process it restarts a timer that prints the stack if the loop hangs. `held`
+    returns what blocked the loop since the last tick.
     """
 
     def __init__(
@@ -54,7 +60,7 @@ class LoopWatchdog:
         self._held = held
         self._logged = LogLimiter(time.hi_res_clock_ms)
         self.longest_ms = 0
-        """The longest stall so far."""
+        """The longest delay so far, in ms."""
 
     async def run(self) -> None:
         while True:
@@ -65,8 +71,8 @@ class LoopWatchdog:
             )
 
     def on_tick(self, slept_ms: int, cpu_ms: int) -> None:
-        """Handle one tick. It came `slept_ms` after the task fell asleep for PERIOD_MS, and the
-        thread ran for `cpu_ms` of that time.
+        """Handle one tick. `slept_ms` is the time since the task fell asleep for PERIOD_MS.
+        `cpu_ms` is the CPU time that the thread used in that time.
         """
         held, stalled_ms = self._held(), slept_ms - PERIOD_MS
         self._rearm()

@@ -1,8 +1,9 @@
-"""Say in broker.log what was found damaged in the logs, and keep it for those who ask later.
+"""Write repairs of damaged log files to broker.log, and keep a summary for clients that connect
+later.
 
-Kafka warns of each damaged file when it opens a log. A client of the events that connects after the
-start would not learn of it. So a snapshot holds a summary, which `cluster up`, `cluster start` and
-`why` show.
+Kafka logs a warning for each damaged file when it opens a log. A client that receives the broker's
+events but connects after the start does not get the events of these repairs. So the broker's
+snapshot contains a summary. The commands `cluster up`, `cluster start` and `why` show it.
 """
 
 import logging
@@ -26,7 +27,7 @@ from kafka_edu.trace.events.replication import BecameFollower, BecameLeader, Fol
 log = logging.getLogger(__name__)
 
 REPAIRS_KEPT: Final = 20
-"""How many repairs the snapshot holds in words. broker.log has all of them."""
+"""How many repairs the snapshot describes in words. broker.log contains all of them."""
 WORDS: Final = {
     TAIL_CUT: "{reason}; {bytes:,} bytes are cut off, and the log ends at offset {from_offset:,}",
     SEGMENT_DROPPED: (
@@ -41,8 +42,8 @@ WORDS: Final = {
 
 
 class Repairs:
-    """A sink of the broker's tracer. Memory: the last repairs, and one entry for each repaired log
-    and each follower that is stuck.
+    """Receives the broker's events, and keeps those about repairs. In memory are the last repairs,
+    and one entry for each repaired log and for each follower that is stuck.
     """
 
     level = Level.STATE
@@ -75,7 +76,7 @@ class Repairs:
         self._last.append(text)
 
     def snapshot(self) -> Iterable[Event]:
-        """Return the summary."""
+        """Yield one event that sums up all repairs."""
         yield RepairsFound(
             logs=len(self._logs),
             repairs=self._repairs,
@@ -100,8 +101,8 @@ class Repairs:
 
 
 def repair_text(event: Event) -> str:
-    """Return a repair, or what cannot be repaired, as a line for broker.log; "" for all other
-    events.
+    """Return a line for broker.log about a repair, or about a fault that cannot be repaired. Return
+    "" for all other events.
     """
     match event:
         case LogRepaired():

@@ -1,9 +1,9 @@
 """Find requests that get no response (Kafka has nothing like this). docs/answers.md describes the
-hops and the limit of the wait in each.
+hops, which are the stations of a request in the broker, and the time limit in each of them.
 
-Once a second the watchdog checks the request in progress of every connection. This costs the hot
-path one attribute: a channel names its request, and a request carries the time stamps of its hops.
-From them the watchdog knows where the request is.
+Once a second the watchdog checks the request in progress on every connection. The code that handles
+requests only has to keep one attribute for this: a channel has its current request, and the request
+has a time stamp for each hop. From the time stamps the watchdog knows in which hop the request is.
 """
 
 import logging
@@ -24,17 +24,19 @@ log = logging.getLogger(__name__)
 PERIOD_MS: Final = 1000
 GRACE_MS: Final = 1000
 NO_TIMEOUT_MS: Final = 30_000
-"""The time-out for requests without one of their own, and for responses that the client does not
-read. It is request.timeout.ms of Kafka's clients.
+"""The time-out in ms for requests that contain no time-out, and for responses that the client does
+not read. It is the default of request.timeout.ms in Kafka's clients.
 """
 NS_A_MS: Final = 1_000_000
 
 
 class Hop(StrEnum):
-    """Where a request is."""
+    """The station in the broker where a request is."""
 
     UNREAD = "unread"
-    """Its bytes have arrived and the connection is free, but nothing reads them."""
+    """The request's bytes have arrived and the connection is free, but the broker does not read
+    them.
+    """
     REQUEST_QUEUE = "request queue"
     HANDLER = "handler"
     PURGATORY = "purgatory"
@@ -43,7 +45,7 @@ class Hop(StrEnum):
 
 
 def hop_of(request: Request) -> Hop:
-    """Return the hop of a request, by its time stamps. O(1)."""
+    """Return the hop in which a request is, from its time stamps. O(1)."""
     if request.response_sent_from_ns:
         return Hop.SOCKET
     if request.response_ns:
@@ -54,14 +56,16 @@ def hop_of(request: Request) -> Hop:
 
 
 class _Look:
-    """The state of one connection when the watchdog last checked it."""
+    """What the watchdog found on one connection at its last check."""
 
     __slots__ = ("bytes_left", "last_active_ms", "late", "request", "since_ns", "told")
 
     def __init__(self, request: Request | None, since_ns: int) -> None:
         self.request = request
         self.since_ns = since_ns
-        """When the wait began. A response that is sent slowly starts a new wait with each byte."""
+        """When the wait began (monotonic ns). While a response is being sent, the wait begins again
+        whenever the client has read some bytes.
+        """
         self.bytes_left = 0
         self.last_active_ms = 0
         self.late = False
@@ -69,8 +73,8 @@ class _Look:
 
 
 class RequestWatchdog:
-    """`run` is a task of the broker. It emits `RequestStuck` once for each request that is too late
-    in two checks in a row.
+    """Checks all connections once a second. The broker runs `run` as a task. It emits
+    `RequestStuck` once for each request that is too late in two checks in a row.
 
     One check is not enough. After a pause of the process (SIGSTOP), requests are late although the
     loop is about to answer them.
@@ -84,7 +88,7 @@ class RequestWatchdog:
         trace: Tracer | None,
     ) -> None:
         """`timeout_ms` returns the time-out that a request contains, or None. It is called once for
-        each request that is older than a second.
+        each request that is older than one second.
         """
         self._channels = channels
         self._timeout_ms = timeout_ms
@@ -93,7 +97,7 @@ class RequestWatchdog:
         self._looks: dict[str, _Look] = {}
         self._logged = LogLimiter(time.hi_res_clock_ms)
         self.stuck = 0
-        """Requests found stuck so far."""
+        """The number of stuck requests found so far."""
 
     async def run(self) -> None:
         while True:
@@ -101,8 +105,8 @@ class RequestWatchdog:
             self.look()
 
     def look(self) -> None:
-        """Check all connections once. O(connections). Connections whose request is younger than a
-        second cause no allocation.
+        """Check all connections once. O(connections). No memory is allocated for connections whose
+        request is younger than one second.
         """
         now_ns = self._time.nanoseconds()
         looks: dict[str, _Look] = {}
@@ -136,8 +140,8 @@ class RequestWatchdog:
         return look
 
     def _look_at_unread(self, channel: KafkaChannel, now_ns: int) -> _Look | None:
-        """Check a connection without a request in progress. Bytes in its socket should be read
-        within one turn of the loop.
+        """Check a connection that has no request in progress. If its socket has bytes, the loop
+        should read them in its next turn.
         """
         unread = channel.wire.unread
         if not unread or channel.waits_for_memory:
@@ -170,7 +174,7 @@ class RequestWatchdog:
         waited_ms: int,
         timeout_ms: int,
     ) -> None:
-        """Report a stuck request."""
+        """Write a stuck request to the log, and emit `RequestStuck`."""
         self.stuck += 1
         api_key, correlation_id = (
             (-1, -1) if request is None else (request.header.api_key, request.header.correlation_id)

@@ -1,9 +1,9 @@
-"""Keep the problems of a broker, so that a client that connects later can still see them.
+"""Keep the problems of a broker, so that clients that connect later can still see them.
 
-Events reach only the clients that are connected at the time. But a start that times out is examined
-afterwards. The supervisor then reads each broker's snapshot, which contains these troubles. There
-is one entry for each kind of trouble and its subject. A request refused a thousand times is one
-entry with a count.
+Events reach only the clients that are connected at that moment. But when a start times out, its
+cause is examined later. The supervisor then reads the snapshot of each broker, which contains the
+problems. Equal problems share one entry with a count. For example, a request that is refused a
+thousand times is one entry.
 """
 
 from collections.abc import Iterable
@@ -27,18 +27,20 @@ from kafka_edu.trace.events.server import (
 from kafka_edu.trace.events.trace import EventConnectionFailed, SampleFailed, SinkFailed
 
 MAX_KINDS: Final = 32
-"""How many different troubles are kept. After that, the oldest is dropped."""
+"""How many different problems are kept. If there are more, the oldest is dropped."""
 
 
 class Troubles:
-    """A sink of the broker's tracer."""
+    """Receives the broker's events, and keeps those that report a problem."""
 
     level = Level.STATE
 
     def __init__(self, time: Time) -> None:
         self._time = time
         self._found: dict[str, tuple[str, int, int]] = {}
-        """Text → the event's name, the count, the last time (monotonic ms)."""
+        """The text of a problem → the event's name, the count, and the time of the last event
+        (monotonic ms).
+        """
 
     def accept(self, envelope: Envelope) -> None:
         text = trouble_text(envelope.event)
@@ -50,15 +52,15 @@ class Troubles:
             del self._found[next(iter(self._found))]
 
     def snapshot(self) -> Iterable[Event]:
-        """Return all troubles, the newest first."""
+        """Yield an event for each problem, the newest first."""
         now_ms = self._time.hi_res_clock_ms()
         for text, (name, count, last_ms) in reversed(self._found.items()):
             yield TroubleSnapshot(event=name, text=text, times=count, last_ms_ago=now_ms - last_ms)
 
 
 def trouble_text(event: Event) -> str:
-    """Return the text of a trouble, without the parts that differ each time. Return "" if the event
-    is no trouble.
+    """Return the text of the problem that an event reports. Equal problems have the same text.
+    Return "" if the event reports no problem.
     """
     match event:
         case ControllerRequestFailed(broker_id=broker_id, api_key=api_key, reason=reason):
