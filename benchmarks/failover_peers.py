@@ -1,5 +1,6 @@
-"""The two clusters of `bench failover` behind one interface: ours and Apache Kafka's, on the same
-Apache ZooKeeper with the same settings.
+"""The two clusters of `bench failover`, kafka-edu's and Apache Kafka's, with the same interface.
+
+Both use the same version of Apache ZooKeeper and the same settings.
 """
 
 import asyncio
@@ -38,7 +39,7 @@ BROKERS: Final = 3
 TICK_TIME_MS: Final = 500
 SESSION_TIMEOUT_MS: Final = 6_000
 ZOOKEEPER_HEAP_MB: Final = 256
-#: The settings of both. Leaders move only by what is measured.
+#: The settings of both clusters. With them, leaders move only when a broker is stopped or killed.
 SETTINGS: Final[Mapping[str, str]] = {
     "zookeeper.session.timeout.ms": str(SESSION_TIMEOUT_MS),
     "auto.leader.rebalance.enable": "false",
@@ -53,20 +54,20 @@ Partitions = Sequence[MetadataResponsePartition]
 
 
 class Peer(Protocol):
-    """A cluster of three brokers, 0 to 2."""
+    """A cluster of three brokers with the ids 0 to 2."""
 
     name: str
     bootstrap: str
     addresses: Addresses
     zookeeper: str
-    """The address of its ZooKeeper, host:port/chroot."""
+    """Address of its ZooKeeper, as host:port/chroot."""
 
     def kill(self, broker: int) -> None:
-        """Kill a broker as kill -9 does. Return when the process is gone."""
+        """Kill a broker with SIGKILL. Return when the process has ended."""
         ...
 
     def stop(self, broker: int) -> None:
-        """Stop a broker with SIGTERM. Return when the process is gone."""
+        """Stop a broker with SIGTERM. Return when the process has ended."""
         ...
 
     def start(self, broker: int) -> None:
@@ -112,8 +113,9 @@ class ApachePeer:
 
 @contextlib.contextmanager
 def running_peer(name: str, jars: Path) -> Iterator[Peer]:
-    """Run a new cluster and a new ZooKeeper for the length of a block. Raises ClusterError,
-    PeerMissing, ApacheZooKeeperError.
+    """Run a new cluster and a new ZooKeeper during the block.
+
+    Raises ClusterError, PeerMissing or ApacheZooKeeperError if they do not start.
     """
     with contextlib.ExitStack() as stack:
         folder = stack.enter_context(
@@ -144,7 +146,7 @@ def running_peer(name: str, jars: Path) -> Iterator[Peer]:
 async def _describe(
     client: NetworkClient, address: tuple[str, int], topic: str
 ) -> MetadataResponse | None:
-    """Return one broker's Metadata of one topic, or None while it does not answer."""
+    """Return one broker's Metadata of one topic, or None if the broker does not answer now."""
     try:
         if not client.connected:
             await client.connect(*address, _ANSWER_TIMEOUT_MS)
@@ -183,15 +185,17 @@ def wait_for_each(
     wanted: Callable[[Partitions], bool],
     timeout_s: float = _SETTLE_TIMEOUT_S,
 ) -> None:
-    """Return when the Metadata of each of these brokers shows the topic as `wanted`. It looks every
-    100 ms. Raises TimeoutError.
+    """Wait until `wanted` is true for the Metadata that each of these brokers has of the topic.
+
+    The Metadata is requested every 100 ms. Raises TimeoutError.
     """
     asyncio.run(_wait_for_each(addresses, topic, wanted, timeout_s))
 
 
 def describe(peer: Peer, topic: str) -> MetadataResponse:
-    """Return any broker's Metadata of the topic, which also names the controller. Raises
-    TimeoutError.
+    """Return the Metadata of the topic from any broker. It also names the controller.
+
+    Raises TimeoutError if no broker answers.
     """
 
     async def ask() -> MetadataResponse:
@@ -210,9 +214,7 @@ def describe(peer: Peer, topic: str) -> MetadataResponse:
 
 
 def all_in_sync(count: int) -> Callable[[Partitions], bool]:
-    """Check that all `count` partitions are there, each with a leader and all of its replicas in
-    the ISR.
-    """
+    """Return a check: all `count` partitions exist, each with a leader and a full ISR."""
     return _all_are(
         count,
         lambda p: p.error_code == Errors.NONE and p.leader_id >= 0 and len(p.isr_nodes) == BROKERS,
@@ -220,20 +222,21 @@ def all_in_sync(count: int) -> Callable[[Partitions], bool]:
 
 
 def all_led_by_others(count: int, victim: int) -> Callable[[Partitions], bool]:
-    """Check that all `count` partitions are there, and each has a leader other than the victim."""
+    """Return a check: all `count` partitions exist, and each has a leader other than the victim."""
     return _all_are(count, lambda p: p.leader_id not in (-1, victim))
 
 
 def all_led_by_preferred(count: int) -> Callable[[Partitions], bool]:
-    """Check that all `count` partitions are there, each led by the first of its replicas."""
+    """Return a check: all `count` partitions exist, and each is led by its preferred replica."""
     return _all_are(count, lambda p: p.leader_id == p.replica_nodes[0])
 
 
 def _all_are(
     count: int, as_wanted: Callable[[MetadataResponsePartition], bool]
 ) -> Callable[[Partitions], bool]:
-    """Turn a check of partitions into one of a response. A broker that does not know the topic, or
-    not all of it, fails the check.
+    """Turn a check of one partition into a check of all `count` partitions of a topic.
+
+    A broker that does not know all partitions of the topic fails the check.
     """
     return lambda partitions: len(partitions) == count and all(map(as_wanted, partitions))
 
@@ -242,10 +245,10 @@ def _all_are(
 
 
 def create_topic(peer: Peer, topic: str, partitions: int) -> float:
-    """Create a topic with RF 3. Return the seconds until each broker's Metadata shows every
-    partition with a full ISR.
+    """Create a topic with RF 3, and wait until it is complete. Return the seconds that this took.
 
-    A broker gets its roles before it gets the Metadata. So by then it has made all its logs.
+    It is complete when each broker's Metadata shows every partition with a full ISR. A broker gets
+    its leader and follower roles before it gets the Metadata, so all logs exist by then.
     """
     admin = AdminClient({"bootstrap.servers": peer.bootstrap, "log_level": 0})
     began = time.monotonic()
@@ -258,8 +261,9 @@ def create_topic(peer: Peer, topic: str, partitions: int) -> float:
 
 
 def settle(peer: Peer, topic: str, partitions: int) -> dict[int, list[int]]:
-    """Wait until all replicas are in sync, and give each partition to its preferred leader. Return
-    broker → partitions that it leads.
+    """Wait until all replicas are in sync. Make each partition's preferred replica its leader.
+
+    Return broker → the partitions that it leads.
     """
     wait_for_each(peer.addresses, topic, all_in_sync(partitions))
     admin = AdminClient({"bootstrap.servers": peer.bootstrap, "log_level": 0})
@@ -273,12 +277,13 @@ def settle(peer: Peer, topic: str, partitions: int) -> dict[int, list[int]]:
 
 
 class Disturbed(Exception):
-    """Something unexpected happened, so the measurement next to it says nothing."""
+    """An unexpected event has disturbed a measurement, so its result is not valid."""
 
 
 class ZnodeGone:
-    """Notes when the znode of one broker goes, in s of the monotonic clock. Use it as `with
-    ZnodeGone(…) as znode: …; znode.wait(since, 60)`.
+    """Note when the znode of one broker is deleted, in s of the monotonic clock.
+
+    Use it as `with ZnodeGone(…) as znode: …; znode.wait(since, 60)`.
     """
 
     def __init__(self, zookeeper: str, broker: int) -> None:
@@ -304,8 +309,10 @@ class ZnodeGone:
             self._gone.set()
 
     def wait(self, since: float, timeout_s: float) -> float:
-        """Return when the znode went. Raises TimeoutError. Raises Disturbed if that was before
-        `since`: then the broker has lost its session by itself.
+        """Wait until the znode is deleted, and return when that was.
+
+        Raises TimeoutError. Raises Disturbed if the znode was deleted before `since`, because the
+        broker then lost its session for another reason.
         """
         if not self._gone.wait(timeout_s):
             raise TimeoutError(f"{self._path} is still there after {timeout_s:g} s")

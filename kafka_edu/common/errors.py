@@ -1,8 +1,8 @@
 """Every error code of the protocol, in one table (Kafka: Errors.java).
 
-A response carries a code, an int16. The broker chooses it. A client looks at `retriable`: can the
-same request succeed if it is sent again, perhaps after a metadata refresh? The application decides
-about all other errors.
+The broker puts an error code (an int16) into a response. A client looks at `retriable`: it says
+whether the same request can succeed if it is sent again, perhaps after a metadata refresh. The
+client reports all other errors to the application.
 """
 
 from enum import IntEnum
@@ -20,9 +20,9 @@ class Errors(IntEnum):
     """
 
     retriable: bool
-    """Whether the same request may succeed when it is sent again later."""
+    """Whether the same request can succeed when it is sent again later."""
     message: str
-    """The error in one sentence. A response may carry a more exact sentence instead."""
+    """The error in one sentence. A response may have a more precise sentence instead."""
 
     def __new__(cls, code: int, retriable: bool = FINAL, message: str = "") -> "Errors":
         member = int.__new__(cls, code)
@@ -151,11 +151,11 @@ _BY_CODE: Final[dict[int, Errors]] = {int(error): error for error in Errors}
 
 
 def message_beside(error: Errors, message: str) -> str | None:
-    """Return the error message that accompanies a code in a response (Kafka:
-    ApiError.fromThrowable).
+    """Return the error message that a response contains in addition to the code.
 
-    None if the message adds nothing to the code. Also None for UNKNOWN_SERVER_ERROR, because its
-    details are not meant for clients.
+    It is None if the message says nothing more than the code. It is also None for
+    UNKNOWN_SERVER_ERROR, because its details are not meant for clients (Kafka:
+    ApiError.fromThrowable).
     """
     return (
         None
@@ -165,7 +165,7 @@ def message_beside(error: Errors, message: str) -> str | None:
 
 
 class KafkaException(Exception):
-    """A failure with an error code, on its way to the response (Kafka: ApiException.java)."""
+    """An error with an error code. The code is sent in the response (Kafka: ApiException.java)."""
 
     def __init__(self, error: Errors, message: str = "") -> None:
         super().__init__(message or error.message)
@@ -177,7 +177,7 @@ class KafkaException(Exception):
 
     @property
     def told(self) -> str | None:
-        """The error message that accompanies the code in a response."""
+        """The error message that the response contains in addition to the code, or None."""
         return message_beside(self.error, self.message)
 
     def __str__(self) -> str:

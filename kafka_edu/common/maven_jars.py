@@ -1,6 +1,6 @@
-"""Other people's Java programs, from Maven's jars, fetched once into the user's cache.
+"""Download Java programs of other projects with Maven, once, into the user's cache.
 
-Nothing of them is part of this project.
+None of their files is part of this project.
 """
 
 import contextlib
@@ -14,7 +14,10 @@ from pathlib import Path
 
 
 class PeerMissing(Exception):
-    """A Java program cannot run here. The text says what to install."""
+    """A Java program of another project cannot run on this machine.
+
+    The text says what to install.
+    """
 
 
 def require_java() -> None:
@@ -26,11 +29,11 @@ def require_java() -> None:
 
 
 def maven_jars(name: str, artifacts: Sequence[str], without: Sequence[str] = ()) -> Path:
-    """Return a folder with these artifacts (group:artifact:version) and everything they need.
+    """Return a folder with these artifacts (group:artifact:version) and all their dependencies.
 
-    `without` names dependencies to leave out, as group:artifact, where * stands for any. Maven
-    fetches the jars the first time (Apache Kafka's are 40 MB). Raises PeerMissing when there is no
-    Java, no Maven, or when Maven cannot fetch one of them.
+    `without` names dependencies to leave out, as group:artifact, where * stands for any name. Maven
+    downloads the jars the first time (Apache Kafka's are 40 MB). Raises PeerMissing if there is no
+    Java or no Maven, or if Maven cannot download a jar.
     """
     require_java()
     cache = _cache(name)
@@ -84,7 +87,7 @@ def _fetch(cache: Path, artifacts: Sequence[str], without: Sequence[str]) -> Non
 
 
 def first_error(output: str) -> str:
-    """Return the first error that Maven prints, in one line, at most 300 characters of it."""
+    """Return the first error that Maven printed, as one line of at most 300 characters."""
     errors = [
         line.partition("[ERROR]")[2].strip() for line in output.splitlines() if "[ERROR]" in line
     ]
@@ -93,9 +96,10 @@ def first_error(output: str) -> str:
 
 
 def compiled(source: Path, jars: Path) -> Path:
-    """Return a folder with the classes of one Java source, compiled against `jars`.
+    """Compile one Java source with the classes in `jars`.
 
-    It is compiled into the user's cache, again only if the source has changed. Raises PeerMissing.
+    Return the folder with its compiled classes. The folder is in the user's cache. The source is
+    compiled again only if it has changed. Raises PeerMissing.
     """
     if shutil.which("javac") is None:
         raise PeerMissing(
@@ -120,7 +124,7 @@ def _cache(name: str) -> Path:
 
 
 def is_fetched(name: str) -> bool:
-    """Return whether the jars of this name lie in the cache."""
+    """Return whether the jars of this name are in the cache."""
     return _is_complete(_cache(name))
 
 
@@ -130,7 +134,7 @@ def _is_complete(folder: Path) -> bool:
 
 @contextlib.contextmanager
 def _alone() -> Iterator[None]:
-    """Allow one process at a time, because Maven's own store of jars cannot handle two."""
+    """Allow one process at a time, because two processes cannot share Maven's own store of jars."""
     lock = _cache("lock")
     lock.parent.mkdir(parents=True, exist_ok=True)
     with lock.open("w") as held:
