@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 Int64s: TypeAlias = npt.NDArray[np.int64]
+Uint64s: TypeAlias = npt.NDArray[np.uint64]
 Int32s: TypeAlias = npt.NDArray[np.int32]
 Numbers: TypeAlias = Int32s | Int64s
 Bools: TypeAlias = npt.NDArray[np.bool_]

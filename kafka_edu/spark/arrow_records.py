@@ -5,9 +5,7 @@ A record of format v2 is a chain of varints (see `kafka_edu.record.record`):
     length · attributes · timestamp delta · offset delta · key length, key · value length, value
     · header count, headers
 
-Only the step from record to record needs a loop in Python: a record's length says where the next
-one begins. All other fields are read column by column. `_varints` takes the positions of one field
-in every record, reads a byte for each, and goes on with those whose varint is longer.
+All fields are read column by column (`kafka_edu.record.record_columns`).
 
 Keys and values are not copied one by one either. Their borders are one ascending list of numbers,
 and so the whole buffer already is a valid Arrow array of key, gap, value, gap … Arrow's `take` then
@@ -20,7 +18,6 @@ timestampType, and headers if they are wanted. A record without headers has null
 import struct
 import zlib
 from collections.abc import Iterator, Sequence
-from itertools import repeat
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -28,6 +25,8 @@ import pyarrow as pa
 
 from kafka_edu.common.arrays import Bools, Bytes, Int64s, Numbers
 from kafka_edu.protocol.types import ProtocolError, read_varint
+from kafka_edu.record.record import InvalidRecordError
+from kafka_edu.record.record_columns import append_begins, behind_varints, varints
 from kafka_edu.spark import crc32c
 from kafka_edu.spark.record_codecs import CodecError, decompress
 from kafka_edu.spark.source_errors import CorruptBatchError
@@ -222,58 +221,20 @@ def _is_abort(entry: memoryview, attributes: int) -> bool:
         raise CorruptBatchError("a control batch has no control record") from None
 
 
-def _bodies(buffer: bytes, at: int, end: int, count: int, found: list[int]) -> None:
-    """Append where each record goes on after its length. Raise CorruptBatchError if they do not
-    fill the batch.
-    """
-    append = found.append
+def _begins(buffer: bytes, at: int, end: int, count: int, found: list[int]) -> None:
+    """Append the position of each record. Raises CorruptBatchError."""
     try:
-        for _ in repeat(None, count):
-            byte = buffer[at]
-            if byte < 0x80:  # a record below 64 bytes
-                at += 1
-                append(at)
-                at += byte >> 1
-                continue
-            second = buffer[at + 1]
-            if second < 0x80:  # below 8 KiB: the length is (byte & 0x7F | second << 7) >> 1
-                append(at + 2)
-                at += (byte >> 1) + (second << 6) - 62
-                continue
-            length, at = read_varint(buffer, at)
-            if length < 0:
-                raise CorruptBatchError(f"a record of {length} bytes")
-            append(at)
-            at += length
-    except (IndexError, ProtocolError):
-        at = -1
-    if at != end:
-        raise CorruptBatchError(f"{count} records do not fill their batch")
+        append_begins(buffer, at, end, count, found)
+    except InvalidRecordError as error:
+        raise CorruptBatchError(error.message) from None
 
 
 def _varints(buffer: Bytes, at: Int64s) -> tuple[Int64s, Int64s]:
-    """Return the zigzag varint at each position, and the positions after them.
-
-    O(positions × longest varint). Raises CorruptBatchError.
-    """
+    """Return the varint at each position, and the positions behind. Raises CorruptBatchError."""
     try:
-        byte = buffer[at]
-        raw = (byte & 0x7F).astype(np.uint64)
-        after = at + 1
-        longer = np.flatnonzero(byte >= 0x80)
-        shift = 7
-        while longer.size:
-            if shift > 63:
-                raise CorruptBatchError("a varint is longer than 10 bytes")
-            byte = buffer[after[longer]]
-            raw[longer] |= (byte & 0x7F).astype(np.uint64) << np.uint64(shift)
-            after[longer] += 1
-            longer = longer[byte >= 0x80]
-            shift += 7
-    except IndexError:
-        raise CorruptBatchError("a varint reaches over the end of its batch") from None
-    one = np.uint64(1)
-    return ((raw >> one) ^ (np.uint64(0) - (raw & one))).astype(np.int64), after
+        return varints(buffer, at)
+    except InvalidRecordError as error:
+        raise CorruptBatchError(error.message) from None
 
 
 def _v2_columns(batches: list[_V2Batch]) -> _Columns:
@@ -283,10 +244,10 @@ def _v2_columns(batches: list[_V2Batch]) -> _Columns:
     at = 0
     for batch in batches:
         end = at + len(batch.records)
-        _bodies(buffer, at, end, batch.record_count, found)
+        _begins(buffer, at, end, batch.record_count, found)
         at = end
-    bodies = np.array(found, np.int64)
     data = np.frombuffer(buffer, np.uint8)
+    bodies = behind_varints(data, np.array(found, np.int64))
     counts = [batch.record_count for batch in batches]
     timestamp_delta, after = _varints(data, bodies + 1)
     offset_delta, after = _varints(data, after)

@@ -106,7 +106,7 @@ def test_the_command_works_outside_the_repository(wheel: Path, tmp_path: Path) -
     help_ = run("--help")
     assert help_.returncode == 0, help_.stderr
     assert "demo" in help_.stdout
-    assert re.search("doctor +Look at this machine", help_.stdout)
+    assert re.search("doctor +Check this machine", help_.stdout)
     demos = run("demo", "--help")
     assert demos.returncode == 0, demos.stderr
     assert {"web-log", "chain", "transactions", "watches"}.issubset(demos.stdout.split())

@@ -8,31 +8,50 @@ still writes. Of this batch the header is kept, without records.
 """
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
-from kafka_edu.log.cleaner.offset_map import OffsetMap
+import numpy as np
+
+from kafka_edu.common.arrays import Bools, Int64s
+from kafka_edu.log.cleaner.offset_map import NOT_FOUND, OffsetMap
+from kafka_edu.log.cleaner.record_rows import RecordRows
 from kafka_edu.record.compression import compress
 from kafka_edu.record.memory_records import build_records
-from kafka_edu.record.record import Record, encode_records
+from kafka_edu.record.record import Record
 from kafka_edu.record.record_batch import (
     COMPRESSION_MASK,
-    MAGIC_V2,
     BatchHeader,
     assemble_batch,
 )
 
 
-def stays(record: Record, offsets: OffsetMap, *, keeps_tombstones: bool) -> bool:
-    """Return whether a record of a data batch is kept.
+class Fate(NamedTuple):
+    """Which records stay, and why the others go. Each column has one row for each record."""
 
-    A record without a key is dropped. A compacted topic does not accept such records, but they may
-    come from a time when the topic had another policy. A record behind the offsets that the map
-    covers is kept.
+    stays: Bools
+    superseded: Bools
+    """A later record has the same key."""
+    tombstone: Bools
+    """A tombstone that is the key's last record, and is old enough to go."""
+    without_key: Bools
+
+
+def fate_of(rows: RecordRows, offsets: OffsetMap, *, keeps_tombstones: bool) -> Fate:
+    """Decide about the records of data batches. O(records).
+
+    A record without a key goes. A compacted topic does not accept such records, but they may come
+    from a time when the topic had another policy. A record behind the offsets that the map covers
+    stays.
     """
-    if record.offset > offsets.latest_offset:
-        return True
-    if record.key is None or record.offset < offsets.get(record.key):
-        return False
-    return record.value is not None or keeps_tombstones
+    last = np.full(len(rows.offset), NOT_FOUND, np.int64)
+    last[rows.has_key] = offsets.get(rows.digests)
+    covered = rows.offset <= offsets.latest_offset
+    without_key = covered & ~rows.has_key
+    superseded = covered & rows.has_key & (rows.offset < last)
+    tombstone = covered & rows.has_key & ~superseded & ~rows.has_value
+    if keeps_tombstones:
+        tombstone[:] = False
+    return Fate(~(without_key | superseded | tombstone), superseded, tombstone, without_key)
 
 
 def without_records(header: BatchHeader) -> bytes:
@@ -47,19 +66,27 @@ def without_records(header: BatchHeader) -> bytes:
     )
 
 
-def with_records(header: BatchHeader, records: Sequence[Record]) -> bytes:
-    """Return the batch with only these of its records (at least one), compressed as before."""
-    if header.magic != MAGIC_V2:
-        return build_records(
-            records, header.magic, header.compression, timestamp_type=header.timestamp_type
-        )
-    first = records[0].timestamp
-    body = encode_records(records, header.base_offset, first)
+def with_rows(header: BatchHeader, rows: RecordRows, kept: Int64s) -> bytes:
+    """Return a v2 batch with only these rows of its records (at least one), compressed as before.
+
+    A record is copied byte by byte. So its timestamp stays a difference from the base timestamp of
+    the batch, which does not change either.
+    """
+    data = rows.data
+    begins, ends = rows.begin[kept].tolist(), rows.end[kept].tolist()
+    body = b"".join([data[at:to] for at, to in zip(begins, ends, strict=True)])
     codec = header.compression
     latest = header.max_timestamp
     if not header.timestamp_type:
-        latest = max(record.timestamp for record in records)
+        latest = int(rows.timestamp[kept].max())
     return assemble_batch(
         compress(codec, body) if codec else body,
-        header._replace(base_timestamp=first, max_timestamp=latest, records_count=len(records)),
+        header._replace(max_timestamp=latest, records_count=len(begins)),
+    )
+
+
+def with_records(header: BatchHeader, records: Sequence[Record]) -> bytes:
+    """Return an entry of an older format with only these of its records, at least one."""
+    return build_records(
+        records, header.magic, header.compression, timestamp_type=header.timestamp_type
     )

@@ -13,13 +13,22 @@ import contextlib
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final, NamedTuple
 
+import numpy as np
+
 from kafka_edu.common.errors import KafkaException
-from kafka_edu.common.files import FileSystem
+from kafka_edu.common.files import Buffer, FileSystem
 from kafka_edu.log.abstract_index import CorruptIndexError
-from kafka_edu.log.cleaner.batch_filter import stays, with_records, without_records
+from kafka_edu.log.cleaner.batch_filter import (
+    Fate,
+    fate_of,
+    with_records,
+    with_rows,
+    without_records,
+)
 from kafka_edu.log.cleaner.clean_job import CleanedGroup, CleanJob, CleanResult, Lost
 from kafka_edu.log.cleaner.cleaned_transactions import CleanedTransactions
 from kafka_edu.log.cleaner.offset_map import SLOT_BYTES, OffsetMap
+from kafka_edu.log.cleaner.record_rows import RecordRows, rows_of_batches, rows_of_records
 from kafka_edu.log.log_file_names import (
     CLEANED_SUFFIX,
     INDEX_SUFFIX,
@@ -33,8 +42,8 @@ from kafka_edu.log.log_segment import MAX_RELATIVE_OFFSET, LogSegment
 from kafka_edu.log.transaction_index import AbortedTxn, decode_aborted
 from kafka_edu.record.file_records import iter_file_batches
 from kafka_edu.record.memory_records import read_entry
-from kafka_edu.record.record import Record
 from kafka_edu.record.record_batch import (
+    COMPRESSION_MASK,
     MAGIC_V2,
     NO_PRODUCER_ID,
     BatchHeader,
@@ -42,6 +51,10 @@ from kafka_edu.record.record_batch import (
     iter_headers,
 )
 
+Batch = tuple[BatchHeader, Buffer]
+PIECE_BYTES: Final = 4 << 20
+"""Batches of this size together are taken apart at once. A compressed byte counts as eight."""
+COMPRESSED_WEIGHT: Final = 8
 NO_DATA: Final = -1
 """Used instead of an offset for a producer whose last entry in the log is a marker."""
 
@@ -163,16 +176,28 @@ class Cleaner:
         following = self._segments[index + 1 : index + 2]
         return following[0].base if following else self._job.first_uncleanable
 
-    def _batches(self, base: int) -> Iterator[tuple[BatchHeader, bytes]]:
-        """Yield (header, bytes) of each batch of a segment. Raises CorruptRecordError."""
+    def _pieces(self, base: int) -> Iterator[list[Batch]]:
+        """Yield the batches of a segment, as (header, bytes), some at a time.
+
+        Raises CorruptRecordError.
+        """
         file = self._file_system.open(
             segment_file(self._job.directory, base, LOG_SUFFIX), create=False
         )
         try:
+            piece: list[Batch] = []
+            weight = 0
             for _, header, batch in iter_file_batches(file, 0, file.size()):
                 check_crc(batch, header)
                 self._took(header.size_in_bytes)
-                yield header, bytes(batch)
+                piece.append((header, batch))
+                compressed = header.attributes & COMPRESSION_MASK
+                weight += header.size_in_bytes * (COMPRESSED_WEIGHT if compressed else 1)
+                if weight >= PIECE_BYTES:
+                    yield piece
+                    piece, weight = [], 0
+            if piece:
+                yield piece
         finally:
             file.close()
 
@@ -193,18 +218,39 @@ class Cleaner:
         for index, segment in enumerate(self._segments):
             if self._end_of(index) <= job.first_dirty:
                 continue
-            for header, batch in self._batches(segment.base):
-                if header.is_control:
-                    transactions.is_over(header, batch)
-                elif not transactions.is_aborted(header):
-                    for record in read_entry(batch):
-                        if record.key is not None and record.offset >= job.first_dirty:
-                            if offsets.entries >= most or offsets.is_full:
-                                return offsets
-                            offsets.put(record.key, record.offset)
-                offsets.latest_offset = max(offsets.latest_offset, header.last_offset)
+            for piece in self._pieces(segment.base):
+                plain = [one for one in piece if self._is_plain(one, transactions)]
+                for rows, batches in _rows_of(plain):
+                    cut = self._put(rows, offsets, most)
+                    if cut is not None:
+                        before = batches[cut][0].base_offset - 1
+                        offsets.latest_offset = max(offsets.latest_offset, before)
+                        return offsets
+                last = max(header.last_offset for header, _ in piece)
+                offsets.latest_offset = max(offsets.latest_offset, last)
             offsets.latest_offset = max(offsets.latest_offset, self._end_of(index) - 1)
         return offsets
+
+    @staticmethod
+    def _is_plain(one: Batch, transactions: CleanedTransactions) -> bool:
+        """Note a batch. Return whether its records are data that no transaction has aborted."""
+        header, batch = one
+        if header.is_control:
+            transactions.is_over(header, batch)
+            return False
+        return not transactions.is_aborted(header)
+
+    def _put(self, rows: RecordRows, offsets: OffsetMap, most: int) -> int | None:
+        """Put the keys of dirty records into the map. Return in which batch it became full; None if
+        it took all.
+        """
+        keyed = rows.offset[rows.has_key]
+        dirty = keyed >= self._job.first_dirty
+        taken = offsets.put(rows.digests.take(dirty), keyed[dirty], most)
+        if taken == len(keyed[dirty]):
+            return None
+        cut = int(np.flatnonzero(rows.has_key)[dirty][taken])
+        return next(number for number, one in enumerate(rows.batches) if cut < one.stop)
 
     def _delete_horizon_ms(self) -> int:
         """Return the time before which a segment must have been last written if its tombstones may
@@ -262,14 +308,14 @@ class Cleaner:
             for segment in group:
                 keeps = segment.modified_ms > horizon_ms
                 transactions.add(one for one in self._aborted if one.last_offset >= segment.base)
-                for header, batch in self._batches(segment.base):
-                    kept, gone, records = self._filtered(
-                        header, batch, offsets, transactions, keeps=keeps
-                    )
-                    before += records
-                    lost = Lost(*(a + b for a, b in zip(lost, gone, strict=True)))
-                    if kept:
-                        self._append(cleaned, kept)
+                for piece in self._pieces(segment.base):
+                    for kept, gone, records in self._filtered(
+                        piece, offsets, transactions, keeps=keeps
+                    ):
+                        before += records
+                        lost = Lost(*(a + b for a, b in zip(lost, gone, strict=True)))
+                        if kept:
+                            self._append(cleaned, kept)
             for one in transactions.take_kept():
                 cleaned.txn_index.append(one)
             cleaned.on_become_inactive()
@@ -283,7 +329,7 @@ class Cleaner:
             tuple(one.base for one in group), sum(one.size for one in group), after, before, lost
         )
 
-    def _append(self, cleaned: LogSegment, batch: bytes) -> None:
+    def _append(self, cleaned: LogSegment, batch: Buffer) -> None:
         for at, header in iter_headers(batch):
             piece = batch[at : at + header.size_in_bytes]
             cleaned.append((piece,), header.base_offset, header.last_offset, header.max_timestamp)
@@ -291,43 +337,63 @@ class Cleaner:
 
     def _filtered(
         self,
-        header: BatchHeader,
-        batch: bytes,
+        piece: Sequence[Batch],
         offsets: OffsetMap,
         transactions: CleanedTransactions,
         *,
         keeps: bool,
-    ) -> tuple[bytes, Lost, int]:
-        """Return (kept bytes of the batch, records lost by reason, number of records before).
+    ) -> Iterator[tuple[Buffer, Lost, int]]:
+        """Yield for each batch (bytes that stay, records lost by reason, number of records before).
 
-        The bytes are empty if nothing is kept.
+        The bytes are empty if nothing stays. `keeps` is true if tombstones and markers are too
+        young to go.
         """
-        if header.is_control:
-            over = transactions.is_over(header, batch) and not keeps
-            count = max(header.records_count, 0)
-            if not over:
-                return batch, Lost(), count
-            return self._emptied(header), Lost(markers=count), count
-        records = read_entry(batch)
-        if transactions.is_aborted(header):
-            return self._emptied(header), Lost(aborted=len(records)), len(records)
-        kept: list[Record] = []
-        lost = [0, 0, 0]
-        for record in records:
-            if stays(record, offsets, keeps_tombstones=keeps):
-                kept.append(record)
-            elif record.key is None:
-                lost[2] += 1
+        decided: dict[int, tuple[Buffer, Lost, int]] = {}
+        plain: list[Batch] = []
+        for number, (header, batch) in enumerate(piece):
+            if header.is_control:
+                over = transactions.is_over(header, batch) and not keeps
+                count = max(header.records_count, 0)
+                decided[number] = (
+                    (self._emptied(header), Lost(markers=count), count)
+                    if over
+                    else (batch, Lost(), count)
+                )
+            elif transactions.is_aborted(header):
+                count = _count(header, batch)
+                decided[number] = self._emptied(header), Lost(aborted=count), count
             else:
-                lost[record.offset >= offsets.get(record.key)] += 1
-        gone = Lost(superseded=lost[0], tombstones=lost[1], without_key=lost[2])
-        if records and len(kept) == len(records):
-            return batch, gone, len(records)
-        return (
-            with_records(header, kept) if kept else self._emptied(header),
-            gone,
-            len(records),
+                plain.append((header, batch))
+        rest = (
+            self._without_gone(one, rows, fate, number)
+            for rows, batches in _rows_of(plain)
+            for fate in [fate_of(rows, offsets, keeps_tombstones=keeps)]
+            for number, one in enumerate(batches)
         )
+        for number in range(len(piece)):
+            yield decided[number] if number in decided else next(rest)
+
+    def _without_gone(
+        self, one: Batch, rows: RecordRows, fate: Fate, number: int
+    ) -> tuple[Buffer, Lost, int]:
+        """Return (bytes that stay, records lost by reason, number of records before) of a batch."""
+        header, batch = one
+        own = rows.batches[number]
+        count = own.stop - own.start
+        kept = np.flatnonzero(fate.stays[own])
+        if len(kept) == count:
+            return (batch if count else self._emptied(header)), Lost(), count
+        gone = Lost(
+            superseded=int(np.count_nonzero(fate.superseded[own])),
+            tombstones=int(np.count_nonzero(fate.tombstone[own])),
+            without_key=int(np.count_nonzero(fate.without_key[own])),
+        )
+        if not len(kept):
+            return self._emptied(header), gone, count
+        if header.magic == MAGIC_V2:
+            return with_rows(header, rows, kept + own.start), gone, count
+        records = read_entry(batch)
+        return with_records(header, [records[at] for at in kept]), gone, count
 
     def _emptied(self, header: BatchHeader) -> bytes:
         """Return the batch without its records if it is the last batch of a producer in the log's
@@ -348,3 +414,24 @@ class Cleaner:
             else header.is_control and header.producer_epoch == epoch
         )
         return without_records(header) if is_last else b""
+
+
+def _count(header: BatchHeader, batch: Buffer) -> int:
+    """Return the number of records of a batch in any format."""
+    return header.records_count if header.magic == MAGIC_V2 else len(read_entry(batch))
+
+
+def _rows_of(batches: Sequence[Batch]) -> Iterator[tuple[RecordRows, Sequence[Batch]]]:
+    """Yield the rows of each run of v2 batches, and of each entry of an older format."""
+    run: list[Batch] = []
+    for one in batches:
+        header, entry = one
+        if header.magic == MAGIC_V2:
+            run.append(one)
+            continue
+        if run:
+            yield rows_of_batches(run), run
+            run = []
+        yield rows_of_records(read_entry(entry)), [one]
+    if run:
+        yield rows_of_batches(run), run

@@ -1,21 +1,79 @@
 """A map from each key to the offset of its last record, in a table of fixed size (Kafka:
 SkimpyOffsetMap.scala).
 
-    slot    MD5 of the key, 16 bytes | offset int64        24 bytes; sixteen zeros: free
+    slot    digest of the key, 16 bytes | offset int64        24 bytes; sixteen zeros: free
 
 For each key in the dirty part of a log, the cleaner must know the offset of the last record. Keys
-may have any length, so the map stores their MD5 digests. Two keys with the same digest are so
-unlikely that neither Kafka nor this map checks for them. The digest gives a slot number. The key is
-stored in this slot, or if it is taken, in the next free one.
+may have any length, so the map stores digests of 16 bytes. `key_digests` makes them. The digest
+gives a slot number. The key is stored in this slot, or if it is taken, in the next free one.
+
+The table is three columns of numpy, and keys are put and looked up many at a time, because the loop
+over the records is what a pass spends its time on.
 """
 
 import hashlib
-from typing import Final
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from kafka_edu.common.arrays import Bools, Int64s, Uint64s
 
 SLOT_BYTES: Final = 24
-_DIGEST_BYTES: Final = 16
-_FREE: Final = bytes(_DIGEST_BYTES)
+DIGEST_BYTES: Final = 16
 NOT_FOUND: Final = -1
+LONGEST_EXACT: Final = DIGEST_BYTES - 1
+"""A key of at most this length is its own digest, so it cannot be taken for another key."""
+_OF_MD5: Final = 0xFF
+"""The last byte of the digest of a longer key. The other 15 are from its MD5."""
+_MIX_HIGH: Final = np.uint64(0x9E3779B97F4A7C15)
+_MIX_LOW: Final = np.uint64(0xC2B2AE3D27D4EB4F)
+_HALF: Final = np.uint64(32)
+
+
+class Digests(NamedTuple):
+    """The digests of some keys, in two halves of 8 bytes."""
+
+    high: Uint64s
+    low: Uint64s
+
+    def take(self, rows: Bools | Int64s) -> "Digests":
+        """Return the digests of these rows."""
+        return Digests(self.high[rows], self.low[rows])
+
+
+def key_digests(data: bytes, begin: Int64s, end: Int64s) -> Digests:
+    """Return the digest of each key `data[begin:end]`. O(bytes of the keys).
+
+    A key of up to 15 bytes is its own digest: the key, zeros, and its length plus 1. For a longer
+    key, the first 15 bytes of its MD5 and 0xFF follow each other. Two long keys with the same 120
+    bits are so unlikely that the map does not check for them; Kafka compares 128 bits.
+    """
+    digests = np.zeros((len(begin), DIGEST_BYTES), np.uint8)
+    lengths = end - begin
+    short = np.flatnonzero(lengths <= LONGEST_EXACT)
+    if short.size:
+        padded = np.frombuffer(data + bytes(LONGEST_EXACT), np.uint8)
+        columns = np.arange(LONGEST_EXACT)
+        own = padded[begin[short, None] + columns]
+        own *= columns < lengths[short, None]
+        digests[short, :LONGEST_EXACT] = own
+        digests[short, LONGEST_EXACT] = lengths[short] + 1
+    if short.size < len(begin):
+        long = np.flatnonzero(lengths > LONGEST_EXACT)
+        hashed = b"".join(
+            hashlib.md5(data[at:to], usedforsecurity=False).digest()
+            for at, to in zip(begin[long].tolist(), end[long].tolist(), strict=True)
+        )
+        digests[long] = np.frombuffer(hashed, np.uint8).reshape(-1, DIGEST_BYTES)
+        digests[long, LONGEST_EXACT] = _OF_MD5
+    halves = digests.view(np.uint64)
+    return Digests(halves[:, 0], halves[:, 1])
+
+
+def digest_of(*keys: bytes) -> Digests:
+    """Return the digests of some keys."""
+    ends = np.cumsum([0, *map(len, keys)])
+    return key_digests(b"".join(keys), ends[:-1], ends[1:])
 
 
 class OffsetMap:
@@ -27,49 +85,89 @@ class OffsetMap:
 
     def __init__(self, memory_bytes: int) -> None:
         self.slots = memory_bytes // SLOT_BYTES
-        self._table = bytearray(self.slots * SLOT_BYTES)
+        self._high: Uint64s = np.zeros(self.slots, np.uint64)
+        self._low: Uint64s = np.zeros(self.slots, np.uint64)
+        self._offsets: Int64s = np.zeros(self.slots, np.int64)
         self.entries = 0
         self.latest_offset = -1
 
-    @property
-    def is_full(self) -> bool:
-        return self.entries >= self.slots - 1
+    def put(self, digests: Digests, offsets: Int64s, most: int) -> int:
+        """Note the offset of each key, in order: of equal keys the last one counts.
 
-    def _slot(self, digest: bytes) -> int:
-        """Return the byte position of the digest's slot in the table, or of the free slot for
-        it.
+        Stops before the first key that comes when `most` entries are taken. Returns how many keys
+        were put. O(keys).
         """
-        table, slots = self._table, self.slots
-        slot = int.from_bytes(digest[:8]) % slots
-        while True:
-            at = slot * SLOT_BYTES
-            found = table[at : at + _DIGEST_BYTES]
-            if found in (digest, _FREE):
-                return at
-            slot = slot + 1 if slot + 1 < slots else 0
+        most = min(most, self.slots - 1)
+        rows = len(offsets)
+        if self.entries + rows > most:
+            rows = self._room(digests, most)
+            digests, offsets = Digests(digests.high[:rows], digests.low[:rows]), offsets[:rows]
+        if rows:
+            at, is_new = self._claim(digests)
+            self._offsets[at] = offsets  # of equal slots the last one stays
+            self.entries += int(np.count_nonzero(is_new))
+        return rows
 
-    def put(self, key: bytes, offset: int) -> None:
-        """Note that the latest record of `key` is at `offset`. Raises ValueError if the map is
-        full.
+    def _room(self, digests: Digests, most: int) -> int:
+        """Return how many of the keys can be put before `most` entries are taken."""
+        unknown = np.flatnonzero(self.get(digests) == NOT_FOUND)
+        both = np.stack(digests.take(unknown), axis=1)
+        _, first = np.unique(both, axis=0, return_index=True)
+        is_new = np.zeros(len(digests.high), np.int64)
+        is_new[unknown[first]] = 1
+        taken_before = self.entries + np.cumsum(is_new) - is_new
+        refused = np.flatnonzero(taken_before >= most)
+        return int(refused[0]) if refused.size else len(is_new)
+
+    def get(self, digests: Digests) -> Int64s:
+        """Return the offset of each key's last record; NOT_FOUND for a key that is not there.
+
+        O(keys).
         """
-        if self.is_full:
-            raise ValueError(f"the map of {self.slots:,} slots is full")
-        digest = _digest(key)
-        at = self._slot(digest)
-        if self._table[at : at + _DIGEST_BYTES] == _FREE:
-            self.entries += 1
-            self._table[at : at + _DIGEST_BYTES] = digest
-        self._table[at + _DIGEST_BYTES : at + SLOT_BYTES] = offset.to_bytes(8)
-
-    def get(self, key: bytes) -> int:
-        """Return the offset of the key's last record; NOT_FOUND if the key is not in the map."""
+        found: Int64s = np.full(len(digests.high), NOT_FOUND, np.int64)
         if not self.entries:
-            return NOT_FOUND
-        at = self._slot(_digest(key))
-        if self._table[at : at + _DIGEST_BYTES] == _FREE:
-            return NOT_FOUND
-        return int.from_bytes(self._table[at + _DIGEST_BYTES : at + SLOT_BYTES])
+            return found
+        rows = np.arange(len(found))
+        slots = self._first_slots(digests)
+        while rows.size:
+            high, low = self._high[slots], self._low[slots]
+            same = (high == digests.high[rows]) & (low == digests.low[rows])
+            found[rows[same]] = self._offsets[slots[same]]
+            on = ~same & ((high != 0) | (low != 0))
+            rows, slots = rows[on], self._next(slots[on])
+        return found
 
+    def _claim(self, digests: Digests) -> tuple[Int64s, Bools]:
+        """Return the slot of each key, and for which slots this call was the first to take them.
 
-def _digest(key: bytes) -> bytes:
-    return hashlib.md5(key, usedforsecurity=False).digest()
+        A free slot may be wanted by several keys at once. Each writes its digest there, and the
+        one whose digest stays has it.
+        """
+        count = len(digests.high)
+        owned: Int64s = np.zeros(count, np.int64)
+        is_new: Bools = np.zeros(count, np.bool_)
+        rows = np.arange(count)
+        slots = self._first_slots(digests)
+        while rows.size:
+            high, low = digests.high[rows], digests.low[rows]
+            free = (self._high[slots] == 0) & (self._low[slots] == 0)
+            self._high[slots[free]] = high[free]
+            self._low[slots[free]] = low[free]
+            mine = (self._high[slots] == high) & (self._low[slots] == low)
+            owned[rows[mine]] = slots[mine]
+            _, first = np.unique(slots[mine & free], return_index=True)
+            is_new[rows[mine & free][first]] = True
+            rows, slots = rows[~mine], self._next(slots[~mine])
+        return owned, is_new
+
+    def _first_slots(self, digests: Digests) -> Int64s:
+        mixed = digests.high * _MIX_HIGH ^ digests.low * _MIX_LOW
+        mixed ^= mixed >> _HALF
+        mixed *= _MIX_HIGH
+        mixed ^= mixed >> _HALF
+        return (mixed % np.uint64(max(self.slots, 1))).astype(np.int64)
+
+    def _next(self, slots: Int64s) -> Int64s:
+        following = slots + 1
+        following[following == self.slots] = 0
+        return following

@@ -40,18 +40,47 @@ NOW_MS = 1_600_000_000_000
 T, P = "web", 0
 NAME = LogName(1, PartitionKey(T, P))
 STATE = LogState(
-    T, P, "/d", 10, 20, 40, (SegmentState(10, 900, 2, 2), SegmentState(30, 100, 0, 0)), ((0, 0),), 0
+    topic=T,
+    partition=P,
+    log_dir="/d",
+    log_start_offset=10,
+    recovery_point=20,
+    log_end_offset=40,
+    segments=(SegmentState(10, 900, 2, 2), SegmentState(30, 100, 0, 0)),
+    leader_epochs=((0, 0),),
+    producers=0,
 )
 
 
 def forecast(at_ms: int = -1, reason: str = "", *doomed: DoomedSegment) -> LogForecast:
     return LogForecast(
-        T, P, 40, 40, "delete", 10, NOW_MS, at_ms, reason, -1, 1000, NOW_MS + 5000, doomed
+        topic=T,
+        partition=P,
+        high_watermark=40,
+        last_stable_offset=40,
+        policy="delete",
+        oldest_base=10,
+        newest_record_ms=NOW_MS,
+        deletes_at_ms=at_ms,
+        reason=reason,
+        retention_bytes=-1,
+        roll_bytes=1000,
+        rolls_at_ms=NOW_MS + 5000,
+        doomed=doomed,
     )
 
 
 def cleaner(state: str, clean: int = 25, dirty: int = 75) -> CleanerForecast:
-    return CleanerForecast(T, P, 10, 30, clean, dirty, 50, state)
+    return CleanerForecast(
+        topic=T,
+        partition=P,
+        first_dirty=10,
+        first_uncleanable=30,
+        clean_bytes=clean,
+        dirty_bytes=dirty,
+        due_above_bytes=50,
+        state=state,
+    )
 
 
 class Watch:
@@ -82,41 +111,105 @@ def sizes(log: LogView) -> dict[int, int]:
 
 
 def test_a_snapshot_and_samples_give_the_segments_and_the_limits() -> None:
-    watch = Watch(SnapshotBegins(1), STATE, forecast(), SnapshotEnds(1))
+    watch = Watch(SnapshotBegins(as_of=1), STATE, forecast(), SnapshotEnds(events=1))
     assert sizes(watch.log) == {10: 900, 30: 100}
     assert (watch.log.size, watch.log.log_start, watch.log.recovery_point) == (1000, 10, 20)
-    watch(ActiveSegment(T, P, 50, SegmentState(30, 300, 1, 1)), LogFlushed(T, P, 45))
-    watch(SegmentRolled(T, P, 60, "size", 30, 500), LogStartOffsetIncremented(T, P, 10, 12))
+    watch(
+        ActiveSegment(topic=T, partition=P, log_end_offset=50, segment=SegmentState(30, 300, 1, 1)),
+        LogFlushed(topic=T, partition=P, recovery_point=45),
+    )
+    watch(
+        SegmentRolled(
+            topic=T,
+            partition=P,
+            base_offset=60,
+            reason="size",
+            closed_base_offset=30,
+            closed_bytes=500,
+        ),
+        LogStartOffsetIncremented(topic=T, partition=P, from_offset=10, to_offset=12),
+    )
     assert sizes(watch.log) == {10: 900, 30: 500, 60: 0}
     assert (watch.log.log_end, watch.log.recovery_point, watch.log.log_start) == (50, 45, 12)
 
 
 def test_a_deleted_segment_is_a_ghost_until_its_files_are_gone() -> None:
-    watch = Watch(STATE, SegmentDeleted(T, P, 10, 900, "retention by size"))
+    watch = Watch(
+        STATE,
+        SegmentDeleted(topic=T, partition=P, base_offset=10, size=900, reason="retention by size"),
+    )
     assert (sizes(watch.log), watch.log.ghosts) == ({30: 100}, {10: 900})
     watch(forecast(-1, "", DoomedSegment(10, 900, NOW_MS + 60_000)))
     assert watch.log.ghosts == {10: 900}
-    watch(SegmentFilesRemoved(T, P, 10))
+    watch(SegmentFilesRemoved(topic=T, partition=P, base_offset=10))
     assert watch.log.ghosts == {}
 
 
 def test_a_truncation_drops_what_is_behind_the_cut() -> None:
-    watch = Watch(STATE, LogTruncated(T, P, 40, 25, 300, fully=False))
+    watch = Watch(
+        STATE,
+        LogTruncated(topic=T, partition=P, from_offset=40, to_offset=25, bytes=300, fully=False),
+    )
     assert (list(watch.log.segments), watch.log.log_end) == ([10], 25)
     assert watch.log.recovery_point == 20
-    watch(LogTruncated(T, P, 25, 100, 900, fully=True))
+    watch(LogTruncated(topic=T, partition=P, from_offset=25, to_offset=100, bytes=900, fully=True))
     assert (sizes(watch.log), watch.log.log_start, watch.log.log_end) == ({100: 0}, 100, 100)
 
 
 def test_a_pass_of_the_cleaner_joins_segments_and_counts_what_is_gone() -> None:
-    watch = Watch(STATE, SegmentRolled(T, P, 40, "size", 30, 500), cleaner("due"))
+    watch = Watch(
+        STATE,
+        SegmentRolled(
+            topic=T,
+            partition=P,
+            base_offset=40,
+            reason="size",
+            closed_base_offset=30,
+            closed_bytes=500,
+        ),
+        cleaner("due"),
+    )
     assert watch.log.dirty_percent() == 75
-    watch(CleaningStarted(T, P, 10, 40, 2, 0, 1400))
+    watch(
+        CleaningStarted(
+            topic=T,
+            partition=P,
+            from_offset=10,
+            to_offset=40,
+            segments=2,
+            clean_bytes=0,
+            dirty_bytes=1400,
+        )
+    )
     assert watch.log.cleaning_since_us > 0
     assert watch.view.answer() == ("ok", "broker 1 compacts web-0 now")
     watch(
-        SegmentsCleaned(T, P, 10, 2, 1400, 200, 30, 20, 1, 2, 3, 0),
-        LogCleaned(T, P, 10, 40, 2, 1, 1400, 200, 9, 12),
+        SegmentsCleaned(
+            topic=T,
+            partition=P,
+            base_offset=10,
+            segments=2,
+            bytes_before=1400,
+            bytes_after=200,
+            records_before=30,
+            superseded=20,
+            tombstones=1,
+            aborted=2,
+            markers=3,
+            without_key=0,
+        ),
+        LogCleaned(
+            topic=T,
+            partition=P,
+            from_offset=10,
+            to_offset=40,
+            segments_before=2,
+            segments_after=1,
+            bytes_before=1400,
+            bytes_after=200,
+            keys=9,
+            took_ms=12,
+        ),
     )
     assert sizes(watch.log) == {10: 200, 40: 0}
     assert watch.log.segments[10].index_entries == UNKNOWN, "no event has said it"
@@ -128,10 +221,32 @@ def test_a_pass_of_the_cleaner_joins_segments_and_counts_what_is_gone() -> None:
 
 
 def test_a_pass_that_was_given_up_counts_for_nothing() -> None:
-    watch = Watch(STATE, CleaningStarted(T, P, 10, 40, 2, 0, 1400))
-    watch(CleaningGivenUp(T, P, "the log was deleted"))
+    watch = Watch(
+        STATE,
+        CleaningStarted(
+            topic=T,
+            partition=P,
+            from_offset=10,
+            to_offset=40,
+            segments=2,
+            clean_bytes=0,
+            dirty_bytes=1400,
+        ),
+    )
+    watch(CleaningGivenUp(topic=T, partition=P, reason="the log was deleted"))
     assert (watch.log.cleaning_since_us, watch.log.last_pass) == (NO_CLEANING, None)
-    watch(CleaningStarted(T, P, 10, 40, 2, 0, 1400), LogNotCleanable(T, P, "a batch is corrupt"))
+    watch(
+        CleaningStarted(
+            topic=T,
+            partition=P,
+            from_offset=10,
+            to_offset=40,
+            segments=2,
+            clean_bytes=0,
+            dirty_bytes=1400,
+        ),
+        LogNotCleanable(topic=T, partition=P, reason="a batch is corrupt"),
+    )
     assert watch.view.answer() == (
         "warning",
         "⚠ broker 1 cannot compact web-0: a batch is corrupt",
@@ -141,21 +256,21 @@ def test_a_pass_that_was_given_up_counts_for_nothing() -> None:
 def test_a_log_that_a_whole_snapshot_does_not_name_is_gone() -> None:
     watch = Watch(STATE)
     watch(STATE, broker=2)
-    watch(LogCreated("new", 3, "/d"))
+    watch(LogCreated(topic="new", partition=3, log_dir="/d"))
     assert len(watch.view.by_name) == 3
-    watch(SnapshotBegins(1), STATE, SnapshotEnds(1))
+    watch(SnapshotBegins(as_of=1), STATE, SnapshotEnds(events=1))
     assert set(watch.view.by_name) == {NAME, NAME._replace(broker=2)}
-    watch(LogDeleted(T, P, "web-0.1-delete"))
+    watch(LogDeleted(topic=T, partition=P, folder="web-0.1-delete"))
     assert watch.view.brokers() == [2]
 
 
 def test_a_dir_that_fails_is_the_answer_before_all_others() -> None:
-    watch = Watch(STATE, cleaner("due"), LogDirFailed("/other", "disk error"))
+    watch = Watch(STATE, cleaner("due"), LogDirFailed(log_dir="/other", reason="disk error"))
     assert watch.log.failed == ""
-    watch(LogDirFailed("/d", "No space left on device"))
+    watch(LogDirFailed(log_dir="/d", reason="No space left on device"))
     assert watch.log.failed == "No space left on device"
     assert watch.view.answer() == ("error", "✕ a log dir of broker 1 has failed: /d")
-    watch(SnapshotBegins(1), SnapshotEnds(1))
+    watch(SnapshotBegins(as_of=1), SnapshotEnds(events=1))
     assert watch.log.failed, "it stays on the screen, though its broker does not name it any more"
 
 

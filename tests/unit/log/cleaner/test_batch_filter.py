@@ -1,9 +1,11 @@
 """Which records of a batch stay, and the batch without the others."""
 
+import numpy as np
 import pytest
 
-from kafka_edu.log.cleaner.batch_filter import stays, with_records, without_records
-from kafka_edu.log.cleaner.offset_map import SLOT_BYTES, OffsetMap
+from kafka_edu.log.cleaner.batch_filter import fate_of, with_records, with_rows, without_records
+from kafka_edu.log.cleaner.offset_map import SLOT_BYTES, OffsetMap, digest_of
+from kafka_edu.log.cleaner.record_rows import rows_of_batches, rows_of_records
 from kafka_edu.record.compression import CompressionType
 from kafka_edu.record.memory_records import build_records, read_entry
 from kafka_edu.record.record import Record
@@ -22,21 +24,24 @@ NOW = 1_600_000_000_000
 @pytest.mark.parametrize(
     ("record", "tombstones", "expected"),
     [
-        (Record(3, NOW, b"a", b"old"), True, False),
-        (Record(5, NOW, b"a", b"last"), True, True),
-        (Record(6, NOW, b"gone", None), True, True),
-        (Record(6, NOW, b"gone", None), False, False),
-        (Record(2, NOW, b"unknown", b"v"), False, True),
-        (Record(2, NOW, None, b"v"), True, False),
-        (Record(9, NOW, b"a", b"behind the map"), False, True),
+        (Record(3, NOW, b"a", b"old"), True, "superseded"),
+        (Record(3, NOW, b"gone", None), True, "superseded"),
+        (Record(5, NOW, b"a", b"last"), True, "stays"),
+        (Record(6, NOW, b"gone", None), True, "stays"),
+        (Record(6, NOW, b"gone", None), False, "tombstone"),
+        (Record(2, NOW, b"unknown", b"v"), False, "stays"),
+        (Record(2, NOW, None, b"v"), True, "without_key"),
+        (Record(2, NOW, None, None), False, "without_key"),
+        (Record(9, NOW, b"a", b"behind the map"), False, "stays"),
+        (Record(9, NOW, None, None), False, "stays"),
     ],
 )
-def test_what_stays(record: Record, tombstones: bool, expected: bool) -> None:
+def test_each_record_has_one_fate(record: Record, tombstones: bool, expected: str) -> None:
     offsets = OffsetMap(10 * SLOT_BYTES)
-    offsets.put(b"a", 5)
-    offsets.put(b"gone", 6)
+    offsets.put(digest_of(b"a", b"gone"), np.array([5, 6]), 10)
     offsets.latest_offset = 8
-    assert stays(record, offsets, keeps_tombstones=tombstones) is expected
+    fate = fate_of(rows_of_records([record]), offsets, keeps_tombstones=tombstones)
+    assert [name for name, column in fate._asdict().items() if column[0]] == [expected]
 
 
 @pytest.mark.parametrize("codec", list(CompressionType))
@@ -54,7 +59,7 @@ def test_a_batch_that_loses_records_keeps_offsets_producer_and_sequence(
         is_transactional=True,
     )
     header = parse_header(batch)
-    smaller = with_records(header, [records[1], records[3]])
+    smaller = with_rows(header, rows_of_batches([(header, batch)]), np.array([1, 3]))
     after = parse_header(smaller)
     check_crc(smaller, after)
     assert read_records(smaller) == [records[1], records[3]]

@@ -1,0 +1,81 @@
+"""Read the fields of many v2 records at once, as columns of numpy.
+
+A record is a chain of varints (see `kafka_edu.record.record`). Only the step from record to record
+needs a loop in Python, because the length of a record says where the next one begins. All other
+fields are read column by column: `varints` takes the positions of one field in every record, reads
+a byte for each, and goes on with those whose varint is longer. The log cleaner and the Spark source
+use this. With 150 records of 100 bytes it takes about a tenth of the time of `decode_records`.
+"""
+
+from itertools import repeat
+
+import numpy as np
+
+from kafka_edu.common.arrays import Bytes, Int64s
+from kafka_edu.record.record import InvalidRecordError, read_varint
+
+
+def append_begins(data: bytes, at: int, end: int, count: int, begins: list[int]) -> None:
+    """Append the position of each of the `count` records from `at` to `end`.
+
+    Raises InvalidRecordError if the records do not fill these bytes exactly. O(records).
+    """
+    append = begins.append
+    try:
+        for _ in repeat(None, count):
+            append(at)
+            byte = data[at]
+            if byte < 0x80:  # a record below 64 bytes
+                at += 1 + (byte >> 1)
+                continue
+            second = data[at + 1]
+            if second < 0x80:  # below 8 KiB: the length is (byte & 0x7F | second << 7) >> 1
+                at += (byte >> 1) + (second << 6) - 62
+                continue
+            length, at = read_varint(data, at)
+            if length < 0:
+                raise InvalidRecordError(f"a record of {length} bytes")
+            at += length
+    except IndexError:
+        at = -1
+    if at != end:
+        raise InvalidRecordError(f"{count} records do not fill their batch")
+
+
+def behind_varints(data: Bytes, at: Int64s) -> Int64s:
+    """Return the position behind the varint at each position, where varints are known to be whole.
+
+    O(positions · longest varint).
+    """
+    after = at + 1
+    longer = np.flatnonzero(data[at] >= 0x80)
+    while longer.size:
+        byte = data[after[longer]]
+        after[longer] += 1
+        longer = longer[byte >= 0x80]
+    return after
+
+
+def varints(data: Bytes, at: Int64s) -> tuple[Int64s, Int64s]:
+    """Return the zigzag varint at each position, and the positions behind them.
+
+    Raises InvalidRecordError. O(positions · longest varint).
+    """
+    try:
+        byte = data[at]
+        raw = (byte & 0x7F).astype(np.uint64)
+        after = at + 1
+        longer = np.flatnonzero(byte >= 0x80)
+        shift = 7
+        while longer.size:
+            if shift > 63:
+                raise InvalidRecordError("a varint is longer than 10 bytes")
+            byte = data[after[longer]]
+            raw[longer] |= (byte & 0x7F).astype(np.uint64) << np.uint64(shift)
+            after[longer] += 1
+            longer = longer[byte >= 0x80]
+            shift += 7
+    except IndexError:
+        raise InvalidRecordError("a varint reaches over the end of its batch") from None
+    one = np.uint64(1)
+    return ((raw >> one) ^ (np.uint64(0) - (raw & one))).astype(np.int64), after
