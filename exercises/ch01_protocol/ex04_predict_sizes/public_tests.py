@@ -1,4 +1,4 @@
-"""Public tests of exercise 01-4. `kafka-edu lab check 01-4` makes the bytes and compares."""
+"""Public tests of exercise 01-4. They compare the learner's answers with real bytes."""
 
 import pytest
 
@@ -9,7 +9,7 @@ from .material import Plan, parts_of, plan, right_answers
 
 
 class Compared:
-    """The learner's answers next to the lengths of real bytes."""
+    """The learner's answers, compared with the lengths of real bytes."""
 
     def __init__(self, learner: Learner, material: int) -> None:
         self.plan: Plan = plan(material)
@@ -18,8 +18,8 @@ class Compared:
         self._answers = learner.make()
 
     def agrees(self, name: str, why: str, mistakes: dict[int, str]) -> None:
-        """Raise Mismatch unless the answer is the length of the real bytes. `mistakes` says for
-        some wrong answers what was forgotten.
+        """Raise Mismatch unless the answer is the length of the real bytes. `mistakes` maps some
+        wrong answers to a sentence about what was forgotten.
         """
         came = self._answers.call("get", name)
         if came is None:
@@ -76,7 +76,7 @@ def test_batch_of_all(compared: Compared) -> None:
 
 
 def test_produce(compared: Compared) -> None:
-    """a Produce request with that batch"""
+    """a Produce request with the batch of all records"""
     right = compared.right["produce"]
     compared.agrees(
         "produce",
