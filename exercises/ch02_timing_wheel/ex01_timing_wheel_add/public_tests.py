@@ -87,7 +87,7 @@ def test_ends_of_level_1(wheel: MakeWheel) -> None:
 
 
 def test_350_ms(wheel: MakeWheel) -> None:
-    """a task due in 350 ms goes to level 2, slot 17 (图 6-8)"""
+    """350 ms go up to level 2, slot 17 (图 6-8)"""
     wheel().goes(350, (2, 17, 10))
 
 
