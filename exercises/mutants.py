@@ -88,9 +88,9 @@ class Mutant(NamedTuple):
     code: str
     """The line of the solution that is changed, without its indentation."""
     change: str
-    """The change, as in `< becomes <=`. Equal changes of one line are numbered."""
+    """The change, such as `< becomes <=`. If a line has the same change twice, it is numbered."""
     source: str
-    """The changed program. It has no comments."""
+    """The source of the changed program, without comments."""
     given: bool
     """Whether the starter already has this code, so that the exercise does not ask for it.
 

@@ -33,7 +33,7 @@ class Result(NamedTuple):
 class Memory:
     """Stores the results of mutants, in one file for each exercise.
 
-    Results count only for the same solution and the same public tests.
+    A result is used again only for the same solution and the same public tests.
     """
 
     def __init__(self, folder: Path, exercise: Exercise, *, resume: bool) -> None:

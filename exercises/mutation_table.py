@@ -54,7 +54,7 @@ class Row(NamedTuple):
 
     @property
     def found(self) -> int:
-        """Return how many mutants the tests found."""
+        """Return the number of mutants that the tests found."""
         return self.mutants - len(self.survivors)
 
     @property

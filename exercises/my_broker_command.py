@@ -120,7 +120,7 @@ def _prove(parts: Sequence[Part], json_file: Path | None) -> bool:
 
 
 def show_parts(console: Console, parts: Sequence[Part]) -> None:
-    """Show which parts are the learner's, and why the others are not."""
+    """Show a table of the parts: which are the learner's, and why the others are not."""
     table = Table("exercise", "part", "whose", "")
     for part in parts:
         whose = "[green]mine[/]" if part.mine else "ours"

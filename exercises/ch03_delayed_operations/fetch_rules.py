@@ -7,7 +7,7 @@ BOX: Final = 26
 
 
 class Place(NamedTuple):
-    """A place in a log."""
+    """A place in a log: offset, segment, and byte in the segment."""
 
     offset: int
     segment: int

@@ -1,4 +1,4 @@
-"""The teacher's commands of `kafka-edu lab`."""
+"""The commands of `kafka-edu lab` for teachers: grade, export and rehearse."""
 
 import os
 import time

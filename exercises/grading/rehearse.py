@@ -29,7 +29,7 @@ HOSTILE: Final = (
 
 
 class MadeUp(NamedTuple):
-    """One made-up submission."""
+    """A made-up submission of one student."""
 
     kind: str
     """The kind of submission: right, wrong, empty, copied or hostile."""

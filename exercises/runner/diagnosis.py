@@ -13,7 +13,7 @@ def two_numbers(
     learner: Learner, wanted: str, arguments: Sequence[object] = (0,)
 ) -> tuple[int, int]:
     """Return the two numbers that the learner's `diagnosis` returns. `wanted` describes them, and
-    `arguments` are those of the class. Raises Mismatch for anything else.
+    the class is made with `arguments`. Raises Mismatch if the answer is not two numbers.
     """
     came = learner.make(*arguments).call("diagnosis")
     match came:

@@ -53,8 +53,8 @@ class Exercise(NamedTuple):
         return self.folder / "hidden_tests.py"
 
     def points_of(self, test: str) -> float:
-        """Return the points of a test. Points for a test without a case count for each of its
-        cases.
+        """Return the points of a test. If a test has several cases, its points count for
+        each of them.
         """
         return self.points.get(test, self.points.get(test.partition("[")[0], 1.0))
 

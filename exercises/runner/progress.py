@@ -42,8 +42,8 @@ class Progress:
     """Reads and changes the file `progress.json`.
 
     A change is written to a new file, which then replaces the old one. A lock protects this,
-    because `lab watch` and `lab check` may run at the same time. So the machine may stop at any
-    moment.
+    because `lab watch` and `lab check` may run at the same time. The file stays
+    complete even if the machine stops at that moment.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""The result of trying a learner's rule in every order of a small world's events."""
+"""Search all orders of a small world's events for one in which a learner's rule is wrong."""
 
 import importlib
 from collections.abc import Sequence

@@ -145,7 +145,7 @@ SPARK: Final = "spark"
 
 
 def why_no_spark() -> str:
-    """Return why no Spark job can run here; empty if one can."""
+    """Return why no Spark job can run on this system; empty if one can."""
     from importlib.util import find_spec
 
     if find_spec("pyspark") is None:

@@ -1,4 +1,4 @@
-"""One step of a check."""
+"""The result of one step of a check."""
 
 from typing import NamedTuple
 

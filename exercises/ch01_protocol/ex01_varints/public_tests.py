@@ -97,20 +97,20 @@ def test_write(varints: MakeVarints) -> None:
 
 
 def test_write_negative(varints: MakeVarints) -> None:
-    """small negative numbers stay short"""
+    """small negative numbers take few bytes"""
     for number in (-1, -2, -64, -65, -300):
         varints(32).writes(number)
 
 
 def test_write_limits(varints: MakeVarints) -> None:
-    """the largest and the smallest number"""
+    """the largest and the smallest number are written rightly"""
     for bits in BITS:
         for number in (2 ** (bits - 1) - 1, -(2 ** (bits - 1))):
             varints(bits).writes(number)
 
 
 def test_read(varints: MakeVarints) -> None:
-    """what was written is read"""
+    """read returns the number that was written"""
     for number in (0, -1, 1, 63, 64, 150, -300):
         varints(32).reads(Rules(32).write(number))
     for bits in BITS:
@@ -119,7 +119,7 @@ def test_read(varints: MakeVarints) -> None:
 
 
 def test_read_in_the_middle(varints: MakeVarints) -> None:
-    """a number in the middle of the data"""
+    """read finds a number in the middle of the data"""
     data = bytes.fromhex("05 ac02 ac02 01")
     for at in (0, 1, 3, 5):
         varints(32).reads(data, at)

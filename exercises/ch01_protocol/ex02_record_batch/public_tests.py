@@ -195,7 +195,7 @@ def test_null(builder: MakeBuilder) -> None:
 
 
 def test_deltas(builder: MakeBuilder) -> None:
-    """timestamps that rise, stay and fall"""
+    """records whose timestamps rise, stay the same and fall"""
     one = builder()
     for later in (0, 70, 70, 100_000, 5):
         one.append(NOW + later, None, b"v")
@@ -223,7 +223,7 @@ def test_100_records(builder: MakeBuilder) -> None:
 
 
 def test_producer(builder: MakeBuilder) -> None:
-    """a producer's id, epoch and sequence, and a transaction"""
+    """a batch with a producer's id, epoch and sequence, in a transaction"""
     for transactional in (False, True):
         one = builder(
             producer_id=4_711, producer_epoch=3, base_sequence=12, transactional=transactional
@@ -234,7 +234,7 @@ def test_producer(builder: MakeBuilder) -> None:
 
 
 def test_max_bytes(builder: MakeBuilder) -> None:
-    """a record that does not fit changes nothing, and a shorter one may still fit"""
+    """a record that does not fit is not added, and a shorter record may still fit"""
     one = builder(max_bytes=61 + 13 + 10)
     one.append(NOW, b"k", b"hello")
     one.append(NOW + 1_000_000, b"k", b"hello")
@@ -244,7 +244,7 @@ def test_max_bytes(builder: MakeBuilder) -> None:
 
 
 def test_first_record(builder: MakeBuilder) -> None:
-    """the first record is always taken"""
+    """the first record is always added, even if it is too long"""
     one = builder(max_bytes=70)
     one.append(NOW, None, b"a long value")
     one.append(NOW, None, None)

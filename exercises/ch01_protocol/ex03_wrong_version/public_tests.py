@@ -175,7 +175,7 @@ def decoder(learner: Learner, diagnosis: Diagnosis) -> Checked:
 
 
 def test_without_session(decoder: Checked) -> None:
-    """responses outside of a session, of every version"""
+    """responses of every version without a session are read rightly"""
     random = Random(1)
     for version in VERSIONS:
         decoder.reads(response_of(random, partitions=2), version)
@@ -183,7 +183,7 @@ def test_without_session(decoder: Checked) -> None:
 
 @pytest.mark.parametrize("version", [v for v in VERSIONS if v >= FIRST_WITH_SESSIONS])
 def test_in_session(decoder: Checked, version: int, seed: int) -> None:
-    """responses of newer versions"""
+    """responses of newer versions with a session are read rightly"""
     random = Random(seed)
     for session_id in (1, 70, 65_536, random.randint(1, 0x7FFF_FFFF)):
         response = response_of(random)

@@ -14,7 +14,7 @@ KEYS = 300
 
 
 def test_two_connections(learner: Learner, seed: int) -> None:
-    """two connections at once, to brokers of different ages"""
+    """two connections at the same time, to an old and a new broker"""
     random = Random(f"two/{seed}")
     for _ in range(10):
         known: Known = {**BASIC, API_VERSIONS: random.choice(((0, 1, 2, 3), (0, 1, 2, 3, 7)))}

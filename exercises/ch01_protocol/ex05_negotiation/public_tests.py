@@ -147,7 +147,7 @@ def test_start(connect: Connect) -> None:
 
 
 def test_kafka_20_and_28(connect: Connect) -> None:
-    """with Kafka 2.0 Fetch 8, with Kafka 2.8 Fetch 11"""
+    """the client picks Fetch version 8 for Kafka 2.0, and version 11 for Kafka 2.8"""
     for served in (KAFKA_20, KAFKA_28):
         client = connect({**BASIC, API_VERSIONS: range(3)}, Broker(served))
         client.negotiates()
@@ -192,7 +192,7 @@ def test_an_old_broker(connect: Connect) -> None:
 
 
 def test_giving_up(connect: Connect) -> None:
-    """nothing in common, or a broker that refuses everything"""
+    """the client gives up if no version is common, or the broker refuses all"""
     for known, broker in (
         ((2, 3), Broker({**KAFKA_20, API_VERSIONS: (0, 1)}, tells=False)),
         ((2, 3), Broker({**KAFKA_20, API_VERSIONS: (0, 1)})),

@@ -92,7 +92,7 @@ def test_full(session: Open) -> None:
 
 
 def test_nothing_has_changed(session: Open) -> None:
-    """in a session, a fetch names nothing when nothing has changed"""
+    """in a session, a fetch names no partition when nothing has changed"""
     one = session()
     one.fetches(THREE)
     one.gets(NAMES)
@@ -191,7 +191,7 @@ def test_disconnect(session: Open) -> None:
 
 
 def test_strange_partitions(session: Open) -> None:
-    """a response that does not fit its fetch is not used"""
+    """a response with the wrong partitions is not used"""
     one = session()
     one.fetches(THREE)
     one.gets(NAMES[:2])

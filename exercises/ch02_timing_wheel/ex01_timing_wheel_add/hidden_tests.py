@@ -26,7 +26,7 @@ def test_two_timers(learner: Learner) -> None:
 
 
 def test_wall_clock(learner: Learner) -> None:
-    """times of today's clock, in ms since 1970"""
+    """times like those of a real clock, in ms since 1970"""
     now_ms = 1_795_000_000_123
     today = wheel(learner, 1, (20,), now_ms)
     for distance_ms in (0, 1, 19, 20, 399, 400, 30_000, 86_400_000, 31_536_000_000):
@@ -34,7 +34,7 @@ def test_wall_clock(learner: Learner) -> None:
 
 
 def test_asked_again(learner: Learner) -> None:
-    """asked again, the same task has the same place"""
+    """add returns the same place if it is called again for the same task"""
     again = wheel(learner, 1, (20, 4), 3)
     for _ in range(3):
         for expiration_ms in (3, 4, 23, 24, 90, 450):

@@ -108,7 +108,7 @@ def test_demotion(wheel: MakeWheel) -> None:
 
 
 def test_other_ticks(wheel: MakeWheel) -> None:
-    """ticks of 1, 2 and 8 ms with 8 slots (图 3-75)"""
+    """wheels with 8 slots and ticks of 1, 2 and 8 ms (图 3-75)"""
     wheel(1, (8,), 100).goes(103, (1, 7, 0))
     wheel(2, (8,), 100).goes(103, (1, 3, 1))
     for expiration_ms in range(120, 128):

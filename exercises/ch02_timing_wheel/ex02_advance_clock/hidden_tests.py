@@ -19,7 +19,7 @@ def test_a_very_late_call(learner: Learner, seed: int) -> None:
 
 
 def test_wall_clock(learner: Learner, seed: int) -> None:
-    """times of today's clock, in ms since 1970"""
+    """times like those of a real clock, in ms since 1970"""
     random = Random(f"wall/{seed}")
     timer = CheckedTimer(learner, 1, (20,), NOW_MS)
     for task in range(40):

@@ -69,7 +69,7 @@ def test_order_in_a_bucket(timer: MakeTimer) -> None:
 
 
 def test_order_of_levels(timer: MakeTimer) -> None:
-    """of two buckets that are due at the same time, the higher level comes first"""
+    """if two buckets are due at the same time, the one of the higher level is first"""
     timer_ = timer()
     timer_.add(1, 40)
     timer_.advance(25)

@@ -15,7 +15,7 @@ def checked(learner: Learner, tick_ms: int, slots: tuple[int, ...], start_ms: in
 
 
 def test_wall_clock(learner: Learner, seed: int) -> None:
-    """times of today's clock, in ms since 1970"""
+    """times like those of a real clock, in ms since 1970"""
     random = Random(f"wall/{seed}")
     timer = checked(learner, 1, (20,), NOW_MS)
     for task in range(60):

@@ -71,7 +71,7 @@ def test_a_comes_down(compared: Compared) -> None:
 
 
 def test_a_last(compared: Compared) -> None:
-    """out of which bucket A runs"""
+    """in which bucket A is just before it runs"""
     compared.agrees(
         "a_last", "A", "the last bucket is the one in which A waited when its deadline came"
     )

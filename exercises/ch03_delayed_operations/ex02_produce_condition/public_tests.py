@@ -153,7 +153,7 @@ def test_errors(produce: MakeProduce, state: State | None) -> None:
 
 
 def test_too_few_replicas(produce: MakeProduce) -> None:
-    """the ISR has shrunk below min.insync.replicas"""
+    """the ISR has fewer members than min.insync.replicas"""
     produce(WEB).look(web_0=State(isr=(1,)))
     produce(WEB).look(web_0=State(isr=(1, 2)))
     produce(WEB).look(web_0=State(hw=4, isr=(1,)))
@@ -176,7 +176,7 @@ def test_three_partitions(produce: MakeProduce) -> None:
 
 
 def test_final(produce: MakeProduce) -> None:
-    """an answer is final, whatever happens to the partition afterwards"""
+    """the answer for a partition never changes, whatever happens later"""
     made = produce(WEB, PAY)
     pay = State(leader_epoch=7, hw=38)
     made.look(web_0=State(), pay_0=pay)

@@ -80,7 +80,7 @@ def test_min_bytes(look: Look) -> None:
 
 
 def test_all_partitions(look: Look) -> None:
-    """the bytes of all partitions count together"""
+    """the bytes of all partitions are added up"""
     states = {"web-0": State(END), "pay-0": State(PAY_END)}
     for min_bytes in (301, 700, 701):
         look(min_bytes, [WEB, PAY], states)
