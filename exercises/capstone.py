@@ -1,10 +1,10 @@
-"""The capstone: a broker of one's own under faults (`lab capstone`).
+"""The capstone (`lab capstone`): the learner's own broker has to work while faults happen.
 
-All parts that a learner has written serve together in all three brokers. Two unmodified clients
-work all the time, while a script that a seed orders gives each part its *moment*: the live part of
-its exercise, on the same cluster. Then brokers are killed, paused and stopped until the time is
-over. In the end acked records are compared with consumed ones, and invariants are held against the
-events.
+All parts that a learner has written run together in all three brokers. Two unmodified clients work
+all the time. Each part has its *moment*: the live part of its exercise runs on this cluster. The
+seed chooses the order of the moments. Then brokers are killed, paused and stopped until the time is
+over. In the end acknowledged records are compared with consumed records, and the events of the run
+are checked for broken invariants.
 """
 
 import json
@@ -48,8 +48,8 @@ NAME: Final = "capstone"
 SHOP: Final = f"{LAB_TOPICS}shop"
 PARTITIONS: Final = 3
 RATE: Final = 40
-#: The settings of all live parts, in one cluster: a follower that stands still leaves the ISR
-#: before its session ends, and not before produces that wait for it have expired.
+#: The settings that all live parts need, together in one cluster. A paused follower leaves the ISR
+#: before its ZooKeeper session ends, and after the produces that wait for it have expired.
 PROPS: Final[Mapping[str, str]] = {
     "zookeeper.session.timeout.ms": "15000",
     "replica.lag.time.max.ms": "8000",
@@ -60,22 +60,22 @@ PROPS: Final[Mapping[str, str]] = {
 }
 PATIENCE_S: Final = 90.0
 MORE_PATIENCE: Final = 2
-"""So many times longer waits a moment that comes once more."""
+"""The factor by which a moment waits longer when it is run a second time."""
 CHAOS: Final = ("pause", "kill", "stop")
 LONGEST_PAUSE_S: Final = 3.0
 LAST_COUNTS_S: Final = 1.0
-"""Brokers tell twice a second how often a part was asked."""
+"""The seconds to wait for the last events: brokers report their counts of calls twice a second."""
 _LOOK_EVERY_S: Final = 0.05
 
 Happens = Callable[[LearnerBroker, Callable[[str], None]], Iterator[Step]]
 
 
 class Moment(NamedTuple):
-    """The moment of one part: what happens, so that a wrong answer of it shows."""
+    """The moment of one part: the events that show whether the part is right or wrong."""
 
     name: str
     exercises: tuple[str, ...]
-    """Those that may serve at this seam."""
+    """The ids of the exercises that can replace this part of the broker."""
     happens: Happens
 
 
@@ -93,25 +93,28 @@ MOMENTS: Final = (
 
 
 class Played(NamedTuple):
-    """All that came of a run."""
+    """The results of one capstone run."""
 
     seconds: float
     steps: Mapping[str, Sequence[Step]]
-    """Moment → what came of it."""
+    """The name of each moment, and the results of its steps."""
     load: LoadState
     unread: int
-    """Acked records that the consumer has not read."""
+    """The number of acknowledged records that the consumer has not read."""
     envelopes: Sequence[Envelope]
     """The events of all brokers and of the supervisor, in order of time."""
 
     @property
     def acts(self) -> dict[str, int]:
-        """The faults of the brokers, and how often each came."""
+        """The kinds of faults (killed, paused, stopped), and how often each kind happened."""
         return acts(self.envelopes)
 
 
 class Watch:
-    """Collects the events of all processes, through all their lives, in threads of its own."""
+    """Collects the events of the supervisor and of all brokers, in one thread for each process.
+
+    It goes on with a broker's events after the broker was restarted.
+    """
 
     def __init__(self, cluster: Cluster) -> None:
         self._folder = cluster.folder  # the cluster itself is asked by one thread alone
@@ -127,8 +130,9 @@ class Watch:
             thread.start()
 
     def _follow(self, number: int) -> None:
-        """Listen to a broker, or to the supervisor (-1), until the end. A broker that has died is
-        listened to again when it lives.
+        """Collect the events of a broker, or of the supervisor (-1), until this watch is closed.
+
+        After a broker has died, connect to it again when it runs again.
         """
         while not self._ended.is_set():
             with suppress(OSError, TraceFormatError):  # it is down, or just starting
@@ -142,7 +146,7 @@ class Watch:
             self._ended.wait(_LOOK_EVERY_S)
 
     def _keep(self, envelope: Envelope) -> None:
-        """Keep an event. Of the samples only those of learners' parts count."""
+        """Store an event. Of the regular samples, store only those about learners' parts."""
         known = EVENT_TYPES.get(envelope.name)
         sample = known is not None and known.kind is Kind.GAUGE
         if not sample or isinstance(envelope.event, LearnerSampled):
@@ -150,7 +154,7 @@ class Watch:
                 self.envelopes.append(envelope)
 
     def close(self) -> list[Envelope]:
-        """End, and return all events in order of time."""
+        """Stop collecting, and return all events in order of time."""
         self._ended.set()
         for client in list(self._clients.values()):
             client.close()
@@ -161,7 +165,7 @@ class Watch:
 
 
 class Shop:
-    """An unmodified producer and an unmodified consumer, which work all the time."""
+    """An unmodified producer and an unmodified consumer, which work during the whole run."""
 
     def __init__(self, cluster: Cluster) -> None:
         clock = SystemTime()
@@ -178,7 +182,10 @@ class Shop:
             self._load.tick()
 
     def close(self) -> tuple[LoadState, int]:
-        """Let it read to the end. Return its state, and how many acked records were not read."""
+        """Stop producing, and let the consumer read to the end.
+
+        Return the state of the clients, and the number of acknowledged records that were not read.
+        """
         self._ended.set()
         self._thread.join()
         return self._load.finish(), self._load.unread
@@ -192,7 +199,9 @@ def play(
     moments: Sequence[Moment] = MOMENTS,
     patience_s: float = PATIENCE_S,
 ) -> Played:
-    """Run the script of a seed for so many seconds, at least until each moment has come. Raises
+    """Run the capstone in the order that the seed gives.
+
+    The run takes `seconds`, and longer if the moments of all parts are not over by then. Raises
     ClusterError if the cluster itself does not start.
     """
     random = Random(f"capstone/{seed}")
@@ -229,8 +238,9 @@ def play(
 
 
 def only_late(steps: Sequence[Step]) -> bool:
-    """Return whether something failed, and only because it did not come in time: the machine may be
-    busy, so that moment comes once more.
+    """Return whether steps failed, and all of them only because something did not come in time.
+
+    The machine may be busy, so such a moment is run a second time.
     """
     failed = [step for step in steps if not step.passed]
     return bool(failed) and all(step.late for step in failed)
@@ -239,7 +249,10 @@ def only_late(steps: Sequence[Step]) -> bool:
 def _moment(
     cluster: Cluster, one: Moment, number: str, say: Callable[[str], None], patience_s: float
 ) -> list[Step]:
-    """Let the moment come, on a topic of its own. A failure in it is a step; the run goes on."""
+    """Run a part's moment on a topic of its own. Return its steps.
+
+    An error ends the moment and becomes a failed step. The capstone run goes on.
+    """
     steps: list[Step] = []
     with ExitStack() as stack:
         try:
@@ -255,7 +268,7 @@ def _moment(
 
 @contextmanager
 def _on_topic(cluster: Cluster, topic: str, patience_s: float) -> Iterator[LearnerBroker]:
-    """Listen to all brokers, and make a topic that broker 2 leads. Raises ClusterError."""
+    """Listen to all brokers, and create a topic that broker 2 leads. Raises ClusterError."""
     with ExitStack() as stack:
         listeners = {each: Listener(cluster.events_address(each)) for each in ALL}
         for listener in listeners.values():
@@ -266,8 +279,10 @@ def _on_topic(cluster: Cluster, topic: str, patience_s: float) -> Iterator[Learn
 
 
 def heal(cluster: Cluster, patience_s: float = PATIENCE_S) -> None:
-    """Let all brokers run, and wait until each partition of the shop has its whole ISR. Raises
-    ClusterError.
+    """Start or resume all brokers, and wait until every partition of the shop has its whole ISR.
+
+    Return without an error if the ISR is not whole in time. Raises ClusterError if a broker does
+    not start.
     """
     for broker in ALL:
         state = cluster.status().broker(broker).state
@@ -285,7 +300,7 @@ def heal(cluster: Cluster, patience_s: float = PATIENCE_S) -> None:
 
 
 def _whole(zookeeper: Any) -> bool:
-    """Return whether all replicas of the shop are in sync. `zookeeper` is a kazoo client."""
+    """Return whether all replicas of the topic SHOP are in sync. `zookeeper` is a kazoo client."""
     path = f"/brokers/topics/{SHOP}/partitions"
     return all(
         len(json.loads(zookeeper.get(f"{path}/{number}/state")[0])["isr"]) == len(ALL)
@@ -294,7 +309,7 @@ def _whole(zookeeper: Any) -> bool:
 
 
 def _chaos(cluster: Cluster, random: Random) -> str:
-    """Do something bad to a broker. Return what it was."""
+    """Pause, kill or stop a random broker. Return a sentence about what was done."""
     kind, broker = random.choice(CHAOS), random.choice(ALL)
     match kind:
         case "pause":
@@ -310,14 +325,15 @@ def _chaos(cluster: Cluster, random: Random) -> str:
 
 
 def served(played: Played, exercise: str) -> tuple[int, int]:
-    """Return how often a part was asked in all brokers and lives together, and how often it
-    failed.
+    """Return how often a part was called, and how often it failed.
+
+    All brokers count, with all processes that each of them has had.
     """
     return learner_totals(played.envelopes, exercise)
 
 
 def first_failure(played: Played, exercise: str) -> str:
-    """Return what a part did wrong for the first time, or an empty text."""
+    """Return the message of a part's first failure, or an empty text if it never failed."""
     for one in played.envelopes:
         if isinstance(one.event, LearnerFailed) and one.event.exercise == exercise:
             where = f"line {one.event.line}: " if one.event.line else ""

@@ -1,4 +1,7 @@
-"""`kafka-edu lab capstone`: all that a learner has built, under faults, and a certificate."""
+"""The command `kafka-edu lab capstone`.
+
+It runs all that a learner has built while faults happen, and writes a certificate.
+"""
 
 import datetime
 from collections.abc import Sequence
@@ -75,11 +78,12 @@ def capstone(
     folder: Path,
     json_file: Path | None,
 ) -> None:
-    """Let everything that you have passed serve together, while brokers die for three minutes.
+    """Let everything that you have passed work together, while brokers die for three minutes.
 
-    Two unmodified clients work all the time. Graded is what they lose, what the events say, and
-    whether each of your parts did its work in its moment. Parts that you have not written are ours.
-    A run that holds ends with a certificate. Exits with 1 if something does not hold.
+    Two unmodified clients work all the time. The grade depends on the records that they lose, on
+    the invariants that the events show, and on whether each of your parts did its work in its
+    moment. For parts that you have not written, the course's own parts run. If all targets are met,
+    you get a certificate. Exits with 1 if a target is missed.
     """
     console = Console()
     if wrong:
@@ -96,7 +100,7 @@ def capstone(
 
 
 def _end(report: Report, console: Console, json_file: Path | None) -> None:
-    """Show the report, write it, and exit with 0 or 1."""
+    """Show the report, write it to `json_file` if there is one, and exit with 0 or 1."""
     report.show(console)
     if json_file is not None:
         try:

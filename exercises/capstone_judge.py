@@ -1,4 +1,4 @@
-"""The invariants of the capstone, held against the events of a run. No cluster is needed here."""
+"""Check the events of a capstone run for broken invariants. No cluster is needed for this."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
@@ -27,7 +27,10 @@ US_A_MS: Final = 1_000
 
 
 def judge(envelopes: Sequence[Envelope]) -> list[Step]:
-    """Return what holds of a run, whose events stand in order of time. O(events)."""
+    """Return one step for each invariant, with whether it held in this run. O(events).
+
+    The events must be in order of time.
+    """
     return [
         _one_leader(envelopes),
         _one_controller(envelopes),
@@ -37,7 +40,7 @@ def judge(envelopes: Sequence[Envelope]) -> list[Step]:
 
 
 def _one_leader(envelopes: Iterable[Envelope]) -> Step:
-    """In each leader epoch of a partition one broker led."""
+    """Check that each leader epoch of a partition had only one leader."""
     leaders: dict[tuple[str, int, int], set[int | None]] = defaultdict(set)
     for one in envelopes:
         if isinstance(one.event, BecameLeader):
@@ -52,7 +55,7 @@ def _one_leader(envelopes: Iterable[Envelope]) -> Step:
 
 
 def _one_controller(envelopes: Iterable[Envelope]) -> Step:
-    """In each controller epoch one broker decided."""
+    """Check that each controller epoch had only one controller."""
     epochs: dict[int, set[int | None]] = defaultdict(set)
     for one in envelopes:
         if isinstance(one.event, ControllerElected):
@@ -63,7 +66,7 @@ def _one_controller(envelopes: Iterable[Envelope]) -> Step:
 
 
 def _marks_never_go_back(envelopes: Iterable[Envelope]) -> Step:
-    """Within a leader's epoch the high watermark of the leader only grows."""
+    """Check that the leader's high watermark never goes back within one leader epoch."""
     last: dict[tuple[str, int, int], int] = {}
     says = "the high watermark never goes back within a leader's epoch"
     for one in envelopes:
@@ -82,7 +85,7 @@ def _marks_never_go_back(envelopes: Iterable[Envelope]) -> Step:
 
 
 def _no_old_orders(envelopes: Iterable[Envelope]) -> Step:
-    """No broker obeys a controller after it has obeyed a later one."""
+    """Check that no broker obeys an old controller after it has obeyed a newer one."""
     highest: dict[int | None, int] = defaultdict(int)
     obeyed = 0
     says = "no order of an old controller was obeyed"
@@ -102,8 +105,10 @@ def _no_old_orders(envelopes: Iterable[Envelope]) -> Step:
 
 
 def learner_totals(envelopes: Iterable[Envelope], exercise: str) -> tuple[int, int]:
-    """Return how often a part was asked, and how often it failed, in all brokers and lives
-    together. The counts of one life only grow.
+    """Return how often a part was called, and how often it failed, in all brokers together.
+
+    A broker's process counts from 0, and its counts only grow. Smaller counts belong to a restarted
+    process, so they are added to those of the process before.
     """
     calls = failures = 0
     present: dict[int | None, tuple[int, int]] = {}
@@ -124,14 +129,14 @@ def learner_totals(envelopes: Iterable[Envelope], exercise: str) -> tuple[int, i
 
 
 class Vacancy(NamedTuple):
-    """The time from a broker's end, or from when it stood still, to the next leader."""
+    """The time without a leader: from the kill of a leader to the election of the next one."""
 
     partition: str
     ms: float
 
 
 def vacancies(envelopes: Sequence[Envelope]) -> list[Vacancy]:
-    """Return how long each partition was without a leader that lives, after a broker was killed."""
+    """Return how long each partition was without a leader after its leader was killed."""
     killed: dict[int, int] = {}
     found = []
     for one in envelopes:
@@ -148,7 +153,7 @@ def vacancies(envelopes: Sequence[Envelope]) -> list[Vacancy]:
 
 
 def acts(envelopes: Iterable[Envelope]) -> dict[str, int]:
-    """Return what was done to brokers, and how often."""
+    """Return how often brokers were killed, paused and stopped."""
     counts = {"killed": 0, "paused": 0, "stopped": 0}
     for one in envelopes:
         match one.event:

@@ -1,4 +1,4 @@
-"""The report of a capstone: figures and targets."""
+"""The report of a capstone run: its figures, and the targets that it has to meet."""
 
 from collections.abc import Sequence
 
@@ -11,13 +11,13 @@ from .my_broker import Part
 
 
 def serving(parts: Sequence[Part], moment: Moment) -> str:
-    """Return the learner's exercise that serves at a moment's seam, or an empty text."""
+    """Return the id of the learner's exercise that runs in this moment, or an empty text."""
     mine = {part.exercise.id for part in parts if part.mine}
     return next((one for one in reversed(moment.exercises) if one in mine), "")
 
 
 def lines_of(played: Played, parts: Sequence[Part], moments: Sequence[Moment]) -> list[Line]:
-    """Return the parts as the certificate lists them."""
+    """Return the certificate's lines: one line for each moment, with the part that ran in it."""
     lines = []
     for moment in moments:
         exercise = serving(parts, moment)
@@ -33,8 +33,9 @@ def report_of(
     ours: Played | None = None,
     moments: Sequence[Moment] = MOMENTS,
 ) -> Report:
-    """Return figures and targets of a run. `ours` is the same script with the shipped parts; its
-    times are shown, and nothing is graded by them.
+    """Return the report of a run. `ours` is the same run with the course's own parts.
+
+    The times of `ours` are shown for comparison only.
     """
     report = Report("capstone")
     report.figure("seconds", round(played.seconds, 1))

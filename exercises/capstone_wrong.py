@@ -1,4 +1,8 @@
-"""Prove the capstone: with one wrong part at a time its moment has to fail, and as stated."""
+"""Prove that the capstone finds wrong parts.
+
+Each run has one wrong part. The moment of this part has to fail, in the stated step and with the
+stated text.
+"""
 
 import tempfile
 from collections.abc import Mapping
@@ -15,22 +19,23 @@ from .runner.manifest import Exercise, load_manifest
 from .wrong_answers import Edit, WrongAnswer, wrong_answer
 
 PATIENCE_S: Final = 25.0
-"""A wrong part makes things not come: that is waited for so long."""
+"""The seconds that a step waits. A wrong part often prevents the event that a step waits for."""
 
 
 class Wrong(NamedTuple):
-    """A wrong part, and what has to fail."""
+    """A wrong part, and the step that has to fail because of it."""
 
     exercise: str
     why: str
     step: str
-    """The step that fails, or its beginning."""
+    """The name of the step that has to fail, or the beginning of the name."""
     seen: str
-    """Its text, or a part of it."""
+    """A text that the failed step's result has to contain."""
     name: str = ""
-    """Of one of the exercise's wrong answers; empty: `edit`."""
+    """The name of one of the exercise's wrong answers. If it is empty, `edit` makes the wrong part.
+    """
     edit: Edit = Edit("", "")
-    """Of the reference solution."""
+    """The change of the reference solution that makes the part wrong. Used if `name` is empty."""
 
 
 WRONG: Final[Mapping[str, Wrong]] = {
@@ -100,7 +105,7 @@ WRONG: Final[Mapping[str, Wrong]] = {
 
 
 def prove_wrong_parts(seed: int, console: Console) -> Report:
-    """Run the moment of each part with one wrong part, and all others by the references."""
+    """For each part, run its moment with that part wrong and with all other parts right."""
     report = Report("capstone-wrong")
     exercises = load_manifest()
     with tempfile.TemporaryDirectory(prefix="kafka-edu-") as folder:
@@ -131,7 +136,7 @@ def prove_wrong_parts(seed: int, console: Console) -> Report:
 
 
 def _written(wrong: Wrong, exercise: Exercise, folder: Path) -> Path:
-    """Write the wrong part."""
+    """Write the file of the wrong part, and return its path."""
     if wrong.name:
         text = wrong_answer(exercise, wrong.name).source()
     else:
@@ -147,8 +152,9 @@ def _written(wrong: Wrong, exercise: Exercise, folder: Path) -> Path:
 def _with(
     exercise: str, file: Path, exercises: Mapping[str, Exercise], others: tuple[str, ...]
 ) -> list[Part]:
-    """Return the reference parts with this one in place of its own. Others at its seam do not
-    serve.
+    """Return the reference solutions as parts, with `file` in place of that of `exercise`.
+
+    The other exercises that replace the same part of the broker are left out.
     """
     known = reference_parts(exercises.values())
     files = {part.exercise.id: part.exercise.solution for part in known}

@@ -1,7 +1,8 @@
-"""The certificate of the capstone: one page with the run's own timeline, also as a picture.
+"""The certificate of the capstone: one HTML page with the timeline of the run, and a picture.
 
-Each broker is a row, and time runs from left to right. A cell says what the broker was then; the
-row of the controller has its number, and the last row how many records were acknowledged.
+The timeline has a row for each broker, and time runs from left to right. The colour of a cell shows
+whether the broker ran, stood still or was down. The last row shows the number of each controller,
+at the time of its election.
 """
 
 from collections.abc import Mapping, Sequence
@@ -32,7 +33,7 @@ from kafka_edu.trace.events.supervisor import (
 )
 
 SLICES: Final = 36
-"""The number of cells in a row. A phone shows all of them."""
+"""The number of cells in a row. All of them fit on the screen of a phone."""
 RUNS, STANDS, DEAD = "runs", "stands still", "is down"
 COLOURS: Final = {RUNS: GREEN, STANDS: YELLOW, DEAD: RED}
 US_A_S: Final = 1_000_000
@@ -53,20 +54,20 @@ p { margin: .5rem 0; }
 
 
 class Line(NamedTuple):
-    """A part, as the certificate lists it."""
+    """A line of the certificate, about one part of the broker."""
 
     name: str
     whose: str
-    """The exercise, if it is the learner's; else empty."""
+    """The id of the learner's exercise; empty if the course's own part ran."""
     asked: int
     passed: bool
 
 
 class Certificate(NamedTuple):
-    """All that it says."""
+    """All facts that the certificate shows."""
 
     name: str
-    """Of the learner; may be empty."""
+    """The name of the learner; may be empty."""
     date: str
     seconds: float
     seed: int
@@ -76,18 +77,18 @@ class Certificate(NamedTuple):
     longest_ms: float
     """The longest time without a leader, in ms."""
     ours_longest_ms: float | None
-    """The same with our own parts; None: not compared."""
+    """The longest time without a leader, in ms, with the course's own parts; None: not measured."""
     lines: Sequence[Line]
     envelopes: Sequence[Envelope]
 
     @property
     def mine(self) -> int:
-        """How many of the parts are the learner's."""
+        """The number of parts that the learner wrote."""
         return sum(bool(line.whose) for line in self.lines)
 
 
 def timeline(envelopes: Sequence[Envelope], brokers: Sequence[int]) -> graphviz.Digraph:
-    """Draw what each broker was, and who was the controller, in SLICES slices of time."""
+    """Draw the state of each broker and the elections of controllers over time, in SLICES cells."""
     begin, end = envelopes[0].mono_us, envelopes[-1].mono_us
     step = max((end - begin) / SLICES, 1.0)
     legend = [(colour, words) for words, colour in COLOURS.items()]
@@ -110,7 +111,10 @@ def _narrow(colour: str, text: str = " ") -> str:
 
 
 def _state(envelopes: Sequence[Envelope], broker: int, until: float, since: float) -> str:
-    """Return the worst that a broker was in a slice of time."""
+    """Return the worst state of a broker between the times `since` and `until`, in µs.
+
+    The order is: runs, stands still, is down.
+    """
     state, worst = DEAD, RUNS
     order = (RUNS, STANDS, DEAD)
     for one in envelopes:
@@ -134,7 +138,11 @@ def _state(envelopes: Sequence[Envelope], broker: int, until: float, since: floa
 
 
 def _controllers(envelopes: Sequence[Envelope], begin: float, step: float) -> str:
-    """Return the cells of the controller: the number of each that was elected, when it was."""
+    """Return the cells of the controller's row.
+
+    The cell in whose time a controller was elected has its broker's number. All other cells are
+    empty.
+    """
     elected = {
         min(int((one.mono_us - begin) / step), SLICES - 1): one.broker
         for one in envelopes
@@ -147,7 +155,7 @@ def _controllers(envelopes: Sequence[Envelope], begin: float, step: float) -> st
 
 
 def picture(made: Certificate, brokers: Sequence[int]) -> bytes:
-    """Return the certificate as PNG. Raises DrawingError."""
+    """Return the certificate as a PNG picture. Raises DrawingError."""
     figure = timeline(made.envelopes, brokers)
     rows = [f'<td border="0" align="left"><b>{escape(title_of(made))}</b></td>']
     rows += [f'<td border="0" align="left">{escape(one)}</td>' for one in sentences(made)]
@@ -161,13 +169,13 @@ def picture(made: Certificate, brokers: Sequence[int]) -> bytes:
 
 
 def title_of(made: Certificate) -> str:
-    """Return the first line."""
+    """Return the title of the certificate, which names the learner."""
     who = made.name or "Somebody"
     return f"{who} has built a broker, and it stood."
 
 
 def sentences(made: Certificate) -> list[str]:
-    """Return what happened, in sentences."""
+    """Return the sentences of the certificate that tell what happened in the run."""
     acts = ", ".join(f"{count} times {what}" for what, count in made.acts.items() if count)
     longest = f"The longest time without a leader was {made.longest_ms / 1000:.1f} s"
     if made.ours_longest_ms is not None:
@@ -181,7 +189,7 @@ def sentences(made: Certificate) -> list[str]:
 
 
 def page(made: Certificate, brokers: Sequence[int]) -> str:
-    """Return the certificate as a page that needs no other file. Raises DrawingError."""
+    """Return the certificate as an HTML page that needs no other file. Raises DrawingError."""
     drawn = rendered(timeline(made.envelopes, brokers)).decode()
     svg = drawn[drawn.index("<svg") :]
     rows = "".join(

@@ -1,4 +1,7 @@
-"""Exercises: list, start, watch, check, hint, solution, reset; for teachers grade and export."""
+"""The commands of `kafka-edu lab`.
+
+They list, start, watch, check, explain and reset exercises. Teachers can also grade and export.
+"""
 
 import os
 import shlex
@@ -39,12 +42,13 @@ from .watch import saves, show_round
 from .wrong_answers import WrongAnswerError, wrong_answers
 
 PREDICT: Final = "predict"
-"""The kind of an exercise whose wrong answers are followed by the right ones."""
+"""The kind of exercise that asks for numbers. After a wrong answer the learner sees the right one.
+"""
 
 
 @click.group()
 def lab() -> None:
-    """Write a piece of the broker yourself, and see it serve in a live cluster."""
+    """Write a part of the broker yourself, and see it work in a live cluster."""
 
 
 lab.add_command(grade)
@@ -60,7 +64,7 @@ lab.add_command(capstone)
 @lab.command("list")
 @DIRECTORY
 def list_exercises(directory: Path | None) -> None:
-    """List the exercises by chapter, and how far you are."""
+    """List the exercises by chapter, with the state of each."""
     console, chapter = Console(), ""
     for exercise in load_manifest().values():
         if exercise.chapter != chapter:
@@ -80,7 +84,7 @@ def list_exercises(directory: Path | None) -> None:
 @lab.command()
 @DIRECTORY
 def progress(directory: Path | None) -> None:
-    """Show how far you are, and what comes next."""
+    """Show which exercises you have passed, and which one comes next."""
     table, console = Table("exercise", "title", "state", "checks", "hints", "since"), Console()
     works = [Workplace(exercise, directory) for exercise in load_manifest().values()]
     records = {work.exercise.id: work.record for work in works}
@@ -129,7 +133,7 @@ def reset(exercise: Exercise, directory: Path | None) -> None:
 @click.option("--give-up", is_flag=True, help="Show it before you have passed, and record that.")
 @click.option("--yes", is_flag=True, help="Do not ask again.")
 def solution(exercise: Exercise, directory: Path | None, give_up: bool, yes: bool) -> None:
-    """Show the solution of EXERCISE, when you have passed it or given up."""
+    """Show the solution of EXERCISE, after you have passed it or given up."""
     work, record = Workplace(exercise, directory), Workplace(exercise, directory).record
     if not exercise.solution.is_file():
         raise click.ClickException("this copy of the course has no solutions: ask your teacher")
@@ -155,8 +159,9 @@ def solution(exercise: Exercise, directory: Path | None, give_up: bool, yes: boo
 @click.argument("exercise", type=ExerciseId())
 @DIRECTORY
 def start(exercise: Exercise, directory: Path | None) -> None:
-    """Put the starter of EXERCISE into your folder and tell what is asked. If it is about a cluster
-    in trouble, start that.
+    """Put the starter of EXERCISE into your folder, and show the task.
+
+    If the exercise is about a cluster in trouble, start that cluster.
     """
     work, console = Workplace(exercise, directory), Console()
     new = work.start()
@@ -174,7 +179,7 @@ def start(exercise: Exercise, directory: Path | None) -> None:
 @click.argument("exercise", type=ExerciseId())
 @DIRECTORY
 def hint(exercise: Exercise, directory: Path | None) -> None:
-    """Give the next hint of EXERCISE, mildest first."""
+    """Show the next hint of EXERCISE. The first hints give away least."""
     work, console = Workplace(exercise, directory), Console()
     given = work.next_hint()
     if given is None:
@@ -223,8 +228,8 @@ def check(
     wrong: bool,
     json_file: Path | None,
 ) -> None:
-    """Try your EXERCISE, or a FILE: first the public tests, then broker 2 of a live cluster. Exit
-    code 0 if it passed, 1 if not.
+    """Check your EXERCISE, or a FILE: first by the public tests, then in broker 2 of a live
+    cluster. The exit code is 0 if it passed, 1 if not.
 
     With --solutions or --wrong, prove the checks themselves, of one EXERCISE or of --all.
     """
@@ -282,7 +287,9 @@ def check(
 def prove(
     exercise: Exercise | None, seed: int | None, live: bool, solutions: bool, wrong: bool
 ) -> bool:
-    """Check files whose result is known, and return whether all came out as expected."""
+    """Check reference solutions, wrong answers or both. Return whether all results were as
+    expected.
+    """
     console = Console()
     exercises = list(load_manifest().values()) if exercise is None else [exercise]
     good = True
@@ -302,12 +309,12 @@ def prove(
 @click.option("--all", "all_of_them", is_flag=True, help="Try every exercise, not one.")
 @click.option("--resume", is_flag=True, help="Go on with a run that was stopped.")
 def mutate_solutions(exercise: Exercise | None, all_of_them: bool, resume: bool) -> None:
-    """Change the reference solution of EXERCISE in one place at a time: the tests must notice.
+    """Change the reference solution of EXERCISE in one place at a time: the tests must notice it.
 
     Each operator, condition and constant is changed once, and each time the public tests are run.
-    So they are for each wrong answer.
-    The result is written to exercises/mutation.toml. Exit code 1 if the tests find less than 95 %,
-    or if a mutant survives without a reason in that file.
+    They are run for each wrong answer too. The result is written to exercises/mutation.toml. The
+    exit code is 1 if the tests find less than 95 % of the changes, or if an unnoticed change has no
+    reason in that file.
     """
     if (exercise is None) != all_of_them:
         raise click.UsageError("name one EXERCISE, or --all of them")
@@ -325,7 +332,7 @@ def mutate_solutions(exercise: Exercise | None, all_of_them: bool, resume: bool)
 
 
 def run_mutants(exercises: list[Exercise], resume: bool) -> bool:
-    """Try the mutants of exercises, write the table, and return whether nothing is left to do."""
+    """Try all mutants of these exercises, and write the table. Return whether all is in order."""
     console = Console()
     shown = Table("exercise", "mutants", "found", "%", "s")
     left: list[str] = []
@@ -387,19 +394,19 @@ def watch(exercise: Exercise, directory: Path | None) -> None:
 
 
 def options(file: Path | None, directory: Path | None) -> str:
-    """Return the words that name the same file in a command to type."""
+    """Return the words that a shown command needs so that it uses the same file and folder."""
     words = [str(file)] if file is not None else []
     words += ["--dir", str(directory)] if directory is not None else []
     return "".join(f" {shlex.quote(word)}" for word in words)
 
 
 def terminal() -> str:
-    """Return the terminal that the reader sits at; empty where there is none."""
+    """Return the name of the user's terminal, such as /dev/pts/1; empty if there is none."""
     return os.ttyname(sys.stdin.fileno()) if sys.stdin.isatty() and sys.stdout.isatty() else ""
 
 
 def show_live(console: Console, exercise: Exercise, file: Path) -> tuple[Step, ...]:
-    """Run the live part and show each step as it comes."""
+    """Run the live part, and show each step as soon as its result is known."""
     from kafka_edu.supervisor.cluster import ClusterError
 
     console.print("\n[bold]live cluster[/]")
@@ -419,7 +426,7 @@ def show_live(console: Console, exercise: Exercise, file: Path) -> tuple[Step, .
 
 
 def begin_trouble(console: Console, exercise: Exercise, work: Workplace) -> None:
-    """Bring a cluster into trouble for the learner, unless it is up already."""
+    """Start the exercise's cluster and make its trouble, unless the cluster is up already."""
     from kafka_edu.supervisor.cluster import ClusterError
 
     trouble = trouble_of(exercise)
@@ -438,7 +445,7 @@ def begin_trouble(console: Console, exercise: Exercise, work: Workplace) -> None
 
 
 def end_trouble(exercise: Exercise) -> bool:
-    """End the cluster of an exercise, and return whether there was one."""
+    """Stop and remove the cluster of an exercise. Return whether it was up."""
     from kafka_edu.supervisor.cluster import ClusterError
 
     try:
@@ -448,7 +455,7 @@ def end_trouble(exercise: Exercise) -> bool:
 
 
 def check_cluster(console: Console, exercise: Exercise, work: Workplace) -> tuple[Step, ...]:
-    """Look at the cluster of an exercise, and show each thing that should hold."""
+    """Check the state of the exercise's cluster, and show each condition and whether it holds."""
     from kafka_edu.supervisor.cluster import ClusterError
 
     console.print("\n[bold]your cluster[/]")

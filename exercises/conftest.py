@@ -1,9 +1,9 @@
-"""Let `pytest exercises/ch02_timing_wheel/ex01_timing_wheel_add` test your own file, as in any
-course: that of `lab/02-1` below the current folder.
+"""Let plain pytest check your own file, as in any course.
 
-Each exercise has its own `learner`. KAFKA_EDU_LEARNER_SEED chooses the random numbers. `lab check`
-and `lab grade` give these tests other fixtures (`runner.pytest_plugin`), and then this file does
-nothing.
+`pytest exercises/ch02_timing_wheel/ex01_timing_wheel_add` tests the file in `lab/02-1` below the
+current folder. The tests of an exercise share one `learner`. KAFKA_EDU_LEARNER_SEED sets the seed
+of the random numbers. `lab check` and `lab grade` replace this file's fixtures by those of
+`runner.pytest_plugin`.
 """
 
 import os
@@ -24,12 +24,12 @@ if "KAFKA_EDU_LEARNER_RESULTS" not in os.environ:
     _SEED = int(os.environ.get("KAFKA_EDU_LEARNER_SEED") or new_seed())
 
     def pytest_report_header() -> str:
-        """Say which seed to give, to have the same numbers again."""
+        """Print the seed of this run, so that you can use the same random numbers again."""
         return f"exercises: KAFKA_EDU_LEARNER_SEED={_SEED}"
 
     @pytest.fixture(scope="module")
     def workplace(request: pytest.FixtureRequest) -> Workplace:
-        """Your folder of the exercise whose tests these are."""
+        """Your folder for the exercise that is tested."""
         exercise = exercise_of(request)
         work = Workplace(exercise)
         if exercise.kind == "predict":
@@ -41,7 +41,7 @@ if "KAFKA_EDU_LEARNER_RESULTS" not in os.environ:
 
     @pytest.fixture(scope="module")
     def learner(workplace: Workplace) -> Iterator[Learner]:
-        """Your code, in a process of its own."""
+        """Your code, which runs in a process of its own."""
         exercise = workplace.exercise
         runs = learner_class(exercise.engine)
         limits = usual_limits(exercise)
@@ -51,12 +51,12 @@ if "KAFKA_EDU_LEARNER_RESULTS" not in os.environ:
 
     @pytest.fixture
     def seed() -> int:
-        """The seed of what a test chooses by chance."""
+        """The seed of the random numbers that a test chooses."""
         return _SEED
 
     @pytest.fixture
     def material(workplace: Workplace) -> int:
-        """The seed of the files that were made for you."""
+        """The seed from which the files in your folder were made."""
         return workplace.record.seed
 
 

@@ -1,4 +1,4 @@
-"""The argument that names an exercise, and the option that names where the learner works."""
+"""The argument EXERCISE and the option --dir (the learner's folder) of the `lab` commands."""
 
 from pathlib import Path
 
@@ -8,7 +8,7 @@ from .runner.manifest import Exercise, UnknownExerciseError, find_exercise
 
 
 class ExerciseId(click.ParamType[Exercise]):
-    """An id of the manifest, as in 02-1."""
+    """The type of the argument EXERCISE: an exercise's id in the manifest, such as 02-1."""
 
     name = "exercise"
 

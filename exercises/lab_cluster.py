@@ -1,4 +1,4 @@
-"""The cluster of an exercise of the kind *operate*: it is started, filled, looked at, and ended."""
+"""The cluster of an exercise of the kind *operate*: start it, fill it, check it, and end it."""
 
 import json
 import shutil
@@ -25,35 +25,38 @@ from kafka_edu.supervisor.cluster_folder import ClusterFolder
 from kafka_edu.supervisor.cluster_spec import Wish
 
 CLIENT_PATIENCE_MS: Final = 30_000
-"""For what does not depend on the trouble. The machine may be busy."""
+"""The longest wait of a client, in ms, for work that the trouble does not hinder.
+
+It is long because the machine may be busy.
+"""
 READ_LIMIT_S: Final = 60.0
 OTHERS_LIMIT_S: Final = 300.0
-"""For what brokers and clients do by themselves."""
+"""The longest wait, in seconds, for a change that brokers and clients make by themselves."""
 CAPTURE: Final = "edu.capture.clients"
-"""`kafka-edu wire capture` sets it."""
+"""The broker setting that `kafka-edu wire capture` sets. It is not compared."""
 BEFORE: Final = "before.json"
-"""In the learner's folder."""
+"""The file in the learner's folder with the state of the cluster before the trouble."""
 MOVE_ORDER: Final = "/admin/reassign_partitions"
-"""It is deleted when all moves that it orders have ended."""
+"""The znode that orders moves of partitions. It is deleted when all these moves are finished."""
 
 
 class TopicFacts(NamedTuple):
-    """What ZooKeeper has of a topic with one partition, and of all settings."""
+    """The facts in ZooKeeper about a topic with one partition, and all settings stored there."""
 
     created: int
     """The czxid of the topic's znode: the transaction that created it. 0 if there is none."""
     replicas: tuple[int, ...] = ()
     isr: tuple[int, ...] = ()
     adding: tuple[int, ...] = ()
-    """Of a move that has not ended, the replicas that come."""
+    """The replicas that a move is still adding."""
     removing: tuple[int, ...] = ()
-    """And those that go."""
+    """The replicas that a move is still going to remove."""
     settings: str = ""
-    """The configuration of the topic and of all brokers."""
+    """The settings in ZooKeeper of the topic and of all brokers, as one text."""
 
 
 class LabCluster:
-    """The cluster of one exercise, and its topic, which has one partition."""
+    """The cluster of one exercise, with its topic, which has one partition."""
 
     def __init__(self, exercise: str, topic: str) -> None:
         self.exercise = exercise
@@ -61,7 +64,7 @@ class LabCluster:
         self.topic = topic
 
     def start(self, wish: Wish, home: Path | None) -> Cluster:
-        """Start it. Raises ClusterError, also if it is up."""
+        """Start the cluster. Raises ClusterError if it is up already or does not start."""
         folder = ClusterFolder.of(self.name, home)
         if is_up(folder):
             raise ClusterError(
@@ -74,8 +77,10 @@ class LabCluster:
 
     @contextmanager
     def begun(self, wish: Wish, home: Path | None) -> Iterator[Cluster]:
-        """Start it, for what comes within: after that it outlives this process. If that fails,
-        nothing is left of it. Raises ClusterError, also if it is up.
+        """Start the cluster, so that the `with` block can prepare it. Then it stays up.
+
+        It also outlives this process. If the block fails, the cluster is removed. Raises
+        ClusterError if the cluster is up already or does not start.
         """
         cluster = self.start(wish, home)
         try:
@@ -87,11 +92,11 @@ class LabCluster:
             raise
 
     def is_running(self, home: Path | None = None) -> bool:
-        """Return whether it is up."""
+        """Return whether the cluster is up."""
         return is_up(ClusterFolder.of(self.name, home))
 
     def attach(self, home: Path | None) -> Cluster:
-        """Return the cluster. Raises ClusterError if it is not up."""
+        """Return the running cluster. Raises ClusterError if it is not up."""
         if not self.is_running(home):
             raise ClusterError(
                 f"cluster '{self.name}' is not up:"
@@ -101,7 +106,7 @@ class LabCluster:
         return attach(self.name, home)
 
     def end(self, home: Path | None = None) -> bool:
-        """End it and remove it. Returns False if there was none. Raises ClusterError."""
+        """Stop the cluster and remove it. Return whether it was up. Raises ClusterError."""
         folder = ClusterFolder.of(self.name, home)
         was_up = is_up(folder)
         if was_up:
@@ -116,7 +121,7 @@ class LabCluster:
     def create_topic(
         self, cluster: Cluster, replicas: Sequence[int], settings: Mapping[str, str]
     ) -> None:
-        """Create the topic on these brokers. The first one leads."""
+        """Create the topic with its replicas on these brokers. The first broker leads."""
         with closing(KafkaAdminClient(bootstrap_servers=cluster.bootstrap_servers)) as admin:
             admin.create_topics(
                 [
@@ -133,7 +138,7 @@ class LabCluster:
     def create_again(
         self, cluster: Cluster, replicas: Sequence[int], settings: Mapping[str, str]
     ) -> None:
-        """Delete the topic, and create it when it is gone."""
+        """Delete the topic, wait until it is gone, and create it again."""
         before = self.in_zookeeper(cluster).created
         with closing(KafkaAdminClient(bootstrap_servers=cluster.bootstrap_servers)) as admin:
             admin.delete_topics([self.topic])
@@ -143,7 +148,9 @@ class LabCluster:
         self.create_topic(cluster, replicas, settings)
 
     def wait_for_move(self, cluster: Cluster) -> None:
-        """Return when no move of the topic is running. Raises ClusterError if one does not end."""
+        """Wait until no move of the topic runs any more. Raises ClusterError if a move does not
+        end.
+        """
         end_s = time.monotonic() + READ_LIMIT_S
         while (now := self.in_zookeeper(cluster)).adding or now.removing:
             if time.monotonic() > end_s:
@@ -151,7 +158,7 @@ class LabCluster:
             time.sleep(0.1)
 
     def write_orders(self, cluster: Cluster, count: int, first: int = 0) -> None:
-        """Write that many records, each acknowledged by all, with numbers from `first` on."""
+        """Write `count` records, numbered from `first` on. Each is acknowledged with acks=all."""
         with closing(
             KafkaProducer(bootstrap_servers=cluster.bootstrap_servers, acks="all", linger_ms=0)
         ) as producer:
@@ -165,8 +172,9 @@ class LabCluster:
     def send_one(
         self, cluster: Cluster, timeout_ms: int, acks: Literal["all", 1] = "all"
     ) -> tuple[int | None, str]:
-        """Send one record. Returns after how many ms it was acknowledged, or None and why it was
-        not.
+        """Send one record. Return the time until its acknowledgement in ms, and an empty text.
+
+        If it is not acknowledged, return None and the reason.
         """
         servers = answering(cluster)
         if not servers:
@@ -192,7 +200,7 @@ class LabCluster:
             return None, f"{type(error).__name__} after {timeout_ms:,} ms"
 
     def read_all(self, cluster: Cluster) -> tuple[str, ...]:
-        """Return all values that a consumer sees, from the first."""
+        """Return the values of all records of the topic that a consumer can read, in order."""
         servers = answering(cluster)
         values: list[str] = []
         if not servers:
@@ -219,7 +227,7 @@ class LabCluster:
         return tuple(values)
 
     def in_zookeeper(self, cluster: Cluster) -> TopicFacts:
-        """Return what ZooKeeper has of the topic."""
+        """Return the facts in ZooKeeper about the topic."""
         from kazoo.exceptions import NoNodeError  # type: ignore[import-untyped]  # no types
 
         with zookeeper_of(cluster) as zookeeper:
@@ -260,31 +268,31 @@ class LabCluster:
 
 
 def keep_before(folder: Path, seed: int, facts: Any) -> None:
-    """Keep the state before the trouble, a NamedTuple, in the learner's folder."""
+    """Write the state before the trouble to the learner's folder. `facts` is a NamedTuple."""
     text = json.dumps({"seed": seed, "facts": facts._asdict()}, indent=1)
     (folder / BEFORE).write_text(text + "\n", encoding="utf-8")
 
 
 def read_before(folder: Path) -> tuple[int, dict[str, Any]]:
-    """Return the seed, and the state that `keep_before` kept."""
+    """Return the seed and the state that `keep_before` has written."""
     document = json.loads((folder / BEFORE).read_text(encoding="utf-8"))
     return int(document["seed"]), document["facts"]
 
 
 def topic_facts(kept: Sequence[Any]) -> TopicFacts:
-    """Return facts of a topic that were kept as JSON."""
+    """Return the facts about a topic from their JSON form."""
     return TopicFacts(*_tuples(kept))
 
 
 def _tuples(values: Sequence[Any]) -> Iterator[Any]:
-    """Yield values, with each list as a tuple: JSON has no tuples."""
+    """Yield the values, with each list turned into a tuple: JSON has no tuples."""
     for value in values:
         yield tuple(value) if isinstance(value, list) else value
 
 
 @contextmanager
 def zookeeper_of(cluster: Cluster) -> Iterator[Any]:
-    """A kazoo client of the cluster's ZooKeeper."""
+    """Yield a connected kazoo client of the cluster's ZooKeeper, and close it in the end."""
     from kazoo.client import KazooClient  # type: ignore[import-untyped]  # kazoo has no types
 
     zookeeper = KazooClient(cluster.zookeeper_connect, timeout=6.0)
@@ -297,7 +305,7 @@ def zookeeper_of(cluster: Cluster) -> Iterator[Any]:
 
 
 def order_move(cluster: Cluster, topic: str, target: Sequence[int]) -> None:
-    """Order that partition 0 of a topic moves to these brokers, by a znode, as old tools do."""
+    """Order a move of a topic's partition 0 to these brokers, by a znode, as old tools do."""
     entry = {"topic": topic, "partition": 0, "replicas": list(target)}
     document = json.dumps({"version": 1, "partitions": [entry]}).encode()
     with zookeeper_of(cluster) as zookeeper:
@@ -305,7 +313,7 @@ def order_move(cluster: Cluster, topic: str, target: Sequence[int]) -> None:
 
 
 def answering(cluster: Cluster) -> list[str]:
-    """Return the addresses of the brokers that run: a paused one would keep a client waiting."""
+    """Return the addresses of the running brokers: a paused broker would keep a client waiting."""
     return [f"127.0.0.1:{cluster.port(number)}" for number in cluster.status().running_brokers]
 
 
@@ -316,14 +324,14 @@ def restart(cluster: Cluster, broker: int) -> None:
 
 
 def properties_of(cluster: Cluster, broker: int) -> dict[str, str]:
-    """Return what stands in a broker's server.properties."""
+    """Return the settings in a broker's file server.properties."""
     lines = cluster.folder.broker_properties(broker).read_text(encoding="utf-8").splitlines()
     pairs = [line.partition("=") for line in lines if line.strip() and not line.startswith("#")]
     return {key.strip(): value.strip() for key, _, value in pairs}
 
 
 def set_property(cluster: Cluster, broker: int, key: str, value: str) -> None:
-    """Write a setting into a broker's server.properties, as an operator would by an editor."""
+    """Write a setting to a broker's server.properties, as an operator does with an editor."""
     path = cluster.folder.broker_properties(broker)
     lines = path.read_text(encoding="utf-8").splitlines()
     kept = [line for line in lines if line.partition("=")[0].strip() != key]
@@ -331,7 +339,9 @@ def set_property(cluster: Cluster, broker: int, key: str, value: str) -> None:
 
 
 def wait_until(is_so: Callable[[], bool], what: str) -> None:
-    """Wait for what others do. Raises ClusterError if it does not come."""
+    """Wait until a change that others make has come. Raises ClusterError if it does not come in
+    time.
+    """
     end_s = time.monotonic() + OTHERS_LIMIT_S
     while not is_so():
         if time.monotonic() > end_s:
@@ -342,13 +352,19 @@ def wait_until(is_so: Callable[[], bool], what: str) -> None:
 def slow_link(
     cluster: Cluster, one: int, other: int, delay_ms: int, *, hidden: bool = False
 ) -> None:
-    """Delay what passes between two brokers, in each direction."""
+    """Delay all data between two brokers, in both directions, by `delay_ms`.
+
+    A hidden fault is not shown to the learner.
+    """
     fields = {"broker": one, "other": other, "delay_ms": delay_ms}
     cluster.perform("slow-link", fields, hidden=hidden)
 
 
 def faults_of_links(cluster: Cluster) -> tuple[str, ...]:
-    """Return the links with a fault, the hidden ones too: `0-1 slow by 40 ms`."""
+    """Return the links between brokers that have a fault, the hidden faults too.
+
+    An entry reads `0-1 slow by 40 ms`.
+    """
     return tuple(
         f"{min(one.broker, one.other)}-{max(one.broker, one.other)} {one.state}"
         for one in cluster.status(hidden=True).links

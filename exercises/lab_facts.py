@@ -1,5 +1,5 @@
-"""What is asked of every operator, and of every cluster that was in trouble: a report, nothing
-lost, and nothing touched that was well. No cluster is needed here.
+"""Checks that all *operate* exercises share: the report is written, no record is lost, and nothing
+healthy was changed. They need no cluster.
 """
 
 from collections.abc import Collection, Iterable, Sequence
@@ -10,7 +10,7 @@ from .runner.verdict import Step
 
 
 def said(learner: Learner, name: str) -> object:
-    """Return what the report has under a name. Raises AssertionError if it has nothing."""
+    """Return the learner's entry `name` of the report. Raises AssertionError if it is None."""
     came = learner.make().call("get", name)
     if came is None:
         raise AssertionError(f'the report is not written yet: it returns None for "{name}"')
@@ -18,12 +18,12 @@ def said(learner: Learner, name: str) -> object:
 
 
 def listed(numbers: Iterable[int]) -> str:
-    """Return numbers in ascending order, to read."""
+    """Return the numbers in ascending order, as text with commas."""
     return ", ".join(map(str, sorted(numbers)))
 
 
 def all_run(count: str, states: Sequence[str]) -> Step:
-    """Every broker runs. `count` is their number in words."""
+    """Check that every broker runs. `count` is their number in words."""
     down = [
         f"broker {number} is {state}" for number, state in enumerate(states) if state != "running"
     ]
@@ -31,7 +31,7 @@ def all_run(count: str, states: Sequence[str]) -> Step:
 
 
 def none_lost(topic: str, before: Sequence[str], now: Sequence[str]) -> Step:
-    """The records of before are there, in their order."""
+    """Check that all records from before the trouble are still there, in the same order."""
     missing = len(before) - sum(a == b for a, b in zip(before, now, strict=False))
     return Step(
         "no record was lost",
@@ -43,7 +43,7 @@ def none_lost(topic: str, before: Sequence[str], now: Sequence[str]) -> Step:
 
 
 def settings_kept(before: str, now: str) -> Step:
-    """The configuration is that of before."""
+    """Check that the settings are the same as before the trouble."""
     settled = now == before
     return Step(
         "no setting was changed",
@@ -56,7 +56,7 @@ def settings_kept(before: str, now: str) -> Step:
 
 
 def left_alone(healthy: Collection[int], before: Sequence[int], now: Sequence[int]) -> Step:
-    """The healthy brokers have the processes of before."""
+    """Check that the healthy brokers still have the same process ids: nobody has restarted them."""
     restarted = [number for number in sorted(healthy) if now[number] != before[number]]
     return Step(
         "the healthy brokers were left alone",
@@ -69,7 +69,7 @@ def left_alone(healthy: Collection[int], before: Sequence[int], now: Sequence[in
 
 
 def links_as(expected: str, links: Collection[str]) -> Step:
-    """Of all links only that of the other building has a fault, the one that it had before."""
+    """Check that no link has a fault except `expected`, the slow link to the other building."""
     says = "the links are as they should be"
     faults = [link for link in links if link != expected]
     if faults:
@@ -85,7 +85,7 @@ def links_as(expected: str, links: Collection[str]) -> Step:
 
 
 def isr_whole(replicas: Iterable[int], isr: Collection[int]) -> Step:
-    """Every replica is in the ISR."""
+    """Check that every replica is in the ISR."""
     out = set(replicas) - set(isr)
     return Step(
         "the ISR is whole",

@@ -1,5 +1,7 @@
-"""The cluster of a live part: the learner's code serves in broker 2 of three, or in all, under an
-unmodified client. Broker 2 leads the one partition of the topic, and events are collected.
+"""The cluster of a live part: three brokers, of which some run the learner's code.
+
+Usually that is broker 2 alone, in some exercises all three. The clients are unmodified. Broker 2
+leads the topic's only partition. The events of these brokers are collected.
 """
 
 import threading
@@ -30,11 +32,11 @@ from .runner.verdict import Step
 
 BROKER: Final = 2
 PAUSED: Final = 0
-"""The follower that a live part pauses."""
+"""The number of the broker that a live part pauses. It is a follower."""
 SHORT_TIMEOUT_MS: Final = 1_500
-"""The time-out of produces that are to expire."""
+"""The request time-out, in ms, of the produces that are meant to expire."""
 PATIENT_ISR: Final = {"replica.lag.time.max.ms": "60000", "zookeeper.session.timeout.ms": "30000"}
-"""The leader waits for a paused follower: it must not leave the ISR meanwhile."""
+"""Broker settings that keep a paused follower in the ISR, so that the leader has to wait for it."""
 ALL: Final = (0, 1, 2)
 _LOOK_EVERY_S: Final = 0.05
 _TOTALS: Final = LearnerSampled | LearnerSnapshot | LearnerServed
@@ -44,7 +46,9 @@ class Listener:
     """Collects the events of one broker in a thread, until it is closed."""
 
     def __init__(self, address: EventsAddress, since_us: int | None = None) -> None:
-        """With `since_us=0` it hears the past too, as far as the broker remembers."""
+        """Begin to listen. With `since_us=0` it also receives the past events that the broker still
+        has.
+        """
         self._client = TraceClient(address, Level.ALL, gauges=True, since_us=since_us)
         self.envelopes: list[Envelope] = []
         self._thread = threading.Thread(target=self._listen, name="events", daemon=True)
@@ -61,7 +65,9 @@ class Listener:
         self._client.close()
 
     def wait_for(self, done: Callable[[], bool], patience_s: float) -> bool:
-        """Return whether `done` became true in time."""
+        """Wait until `done` returns True. Return False if it does not within `patience_s`
+        seconds.
+        """
         end = time.monotonic() + patience_s
         while not done():
             if time.monotonic() > end:
@@ -70,7 +76,7 @@ class Listener:
         return True
 
     def events(self) -> list[object]:
-        """Return what has come so far."""
+        """Return all events that have been received so far."""
         return [envelope.event for envelope in list(self.envelopes)]
 
     def count(self, kind: type) -> int:
@@ -78,7 +84,7 @@ class Listener:
 
 
 class LearnerBroker:
-    """Broker 2 and its topic."""
+    """The cluster of a live part, its topic, and the listeners to its brokers."""
 
     def __init__(
         self,
@@ -90,17 +96,18 @@ class LearnerBroker:
     ) -> None:
         self.cluster = cluster
         self.listeners = listeners
-        """Broker → what it tells; the learner's code serves in these."""
+        """The listener of each broker that runs the learner's code, by the broker's number."""
         self.listener = listeners[BROKER]
-        """Of the last life of broker 2."""
+        """The listener of broker 2. After a restart, `listen_again` makes a new one."""
         self._heard = list(listeners.values())
         self.topic = topic
         self.patience_s = patience_s
         self._stack = stack
 
     def producer(self, timeout_ms: int | None = None) -> KafkaProducer:
-        """Return a producer with acks=all that does not retry. It waits `timeout_ms` at most; None:
-        as long as the live part has patience.
+        """Return a producer with acks=all that does not retry.
+
+        Its requests time out after `timeout_ms`; with None, after the patience of the live part.
         """
         wait_ms = round(self.patience_s * 1000) if timeout_ms is None else timeout_ms
         return self._stack.enter_context(
@@ -126,19 +133,21 @@ class LearnerBroker:
         return True
 
     def send_all(self, says: str, producer: KafkaProducer, records: int) -> Step:
-        """Send records one after the other. All must be acknowledged."""
+        """Send records one after the other. The step passes if all of them are acknowledged."""
         acked = sum([self.send(producer) for _ in range(records)])
         return Step(says, acked == records, f"{acked} of {records} acked", late=acked < records)
 
     def listen_again(self) -> None:
-        """Listen to the life that broker 2 has just begun, from its beginning."""
+        """Listen to broker 2 after it was restarted, from its first event on."""
         self.listener = Listener(self.cluster.events_address(BROKER), since_us=0)
         self._stack.callback(self.listener.close)
         self._heard.append(self.listener)
 
     def lead_again(self) -> bool:
-        """Ask for broker 2, the preferred leader, until it leads: before it is in sync nobody may.
-        Return whether it leads. The listener has to hear its present life.
+        """Request the election of broker 2, the preferred leader, again and again until it leads.
+
+        The request is refused while broker 2 is not in sync. Return whether broker 2 leads in the
+        end. The listener must be one of the broker's present process (`listen_again`).
         """
 
         def leads() -> bool:
@@ -152,8 +161,9 @@ class LearnerBroker:
         return self.listener.wait_for(leads, self.patience_s)
 
     def judge_calls(self, seen: str) -> Step:
-        """Return whether the learner's code was called, and each call succeeded. `seen` is the
-        result of these calls.
+        """Return a step: it passes if the learner's code was called, and no call failed.
+
+        The step shows `seen`, the result of the calls.
         """
         says = "your code did it, without an error"
         events = [each.event for one in self._heard for each in one.envelopes]
@@ -176,11 +186,13 @@ class LearnerBroker:
         return Step(says, True, f"asked {calls:,} times; {seen}")
 
     def create_topic(self) -> None:
-        """Create the topic with one partition on all brokers, led by broker 2. Return when broker 2
-        names itself as leader in its metadata. Raises ClusterError.
+        """Create the topic with one partition on all brokers, led by broker 2.
 
-        If broker 2 is the controller, the learner's wheel also holds the time-out of this request.
-        With a wrong wheel the response comes too early, but the topic is created all the same.
+        Wait until broker 2 has itself as the leader in its metadata. Raises ClusterError.
+
+        If broker 2 is the controller, the learner's timing wheel also holds the time-out of this
+        request. With a wrong wheel the response comes too early, but the topic is created all the
+        same.
         """
         topic = self.topic
         make_topic(self.cluster, topic, [BROKER, 0, 1])
@@ -210,8 +222,10 @@ def learner_broker(
     brokers: Sequence[int] = (BROKER,),
     props: Mapping[str, str] = PATIENT_ISR,
 ) -> Iterator[LearnerBroker]:
-    """Run three brokers for the length of a block, with the learner's `file` in these; None: all
-    with the shipped code. Raises ClusterError.
+    """Run three brokers for the length of a `with` block. Yield them with the created topic.
+
+    The brokers in `brokers` run the learner's `file`. If `file` is None, all of them run the
+    course's own code. Raises ClusterError.
     """
     where = f"broker {BROKER}" if len(brokers) == 1 else "all of them"
     say(f"starting three brokers, {'yours' if file is not None else 'ours'} in {where}")

@@ -1,5 +1,6 @@
-"""The live parts of the controller's exercises: the learner's code serves in all three brokers,
-because each may become the controller.
+"""The cluster for the live parts about the controller.
+
+The learner's code runs in all three brokers, because each of them may become the controller.
 """
 
 import json
@@ -31,15 +32,16 @@ def learner_controllers(
     say: Callable[[str], None],
     patience_s: float,
 ) -> Iterator[LearnerBroker]:
-    """Run three brokers for the length of a block, each with the learner's `file`; None: all with
-    the shipped code. Raises ClusterError.
+    """Run three brokers for the length of a `with` block, each with the learner's `file`.
+
+    If `file` is None, they run the course's own code. Raises ClusterError.
     """
     with learner_broker(exercise, file, topic, say, patience_s, brokers=ALL, props=PROPS) as broker:
         yield broker
 
 
 def told(broker: LearnerBroker, kind: type) -> list[Envelope]:
-    """Return what all brokers have told of this kind, in order of time."""
+    """Return the events of this type from all brokers, in order of time."""
     found = [
         envelope
         for listener in broker.listeners.values()
@@ -50,7 +52,7 @@ def told(broker: LearnerBroker, kind: type) -> list[Envelope]:
 
 
 def of_topic(broker: LearnerBroker, kind: type[E]) -> list[E]:
-    """Return the events of this kind about the lab's topic, in order of time."""
+    """Return the events of this type that are about the lab's topic, in order of time."""
     events = [envelope.event for envelope in told(broker, kind)]
     return [
         event
@@ -60,7 +62,7 @@ def of_topic(broker: LearnerBroker, kind: type[E]) -> list[E]:
 
 
 def controller(broker: LearnerBroker) -> int:
-    """Return the broker that was elected last."""
+    """Return the number of the broker that was elected controller last."""
     elected = [envelope.broker for envelope in told(broker, ControllerElected)]
     if elected and elected[-1] is not None:
         return elected[-1]
@@ -69,7 +71,11 @@ def controller(broker: LearnerBroker) -> int:
 
 
 def kill_and_wait(broker: LearnerBroker, dies: int) -> Step:
-    """Kill a broker that is controller and leader, or one of both. Another one must lead."""
+    """Kill the broker `dies`, which leads the partition. The step passes if another broker leads
+    then.
+
+    The broker may be the controller too.
+    """
     says = f"broker {dies} is killed, and another one leads its partition"
     before = len(of_topic(broker, LeaderElected))
     broker.cluster.kill(dies)
@@ -84,7 +90,10 @@ def kill_and_wait(broker: LearnerBroker, dies: int) -> Step:
 
 
 def send_to_all(broker: LearnerBroker, says: str, records: int) -> Step:
-    """Send records through a client that knows all brokers and tries again, as clients do."""
+    """Send records with a client that knows all brokers and retries, as clients usually do.
+
+    The step passes if all records are acknowledged.
+    """
     wait_ms = round(broker.patience_s * 1000)
     acked = 0
     with closing(

@@ -1,5 +1,7 @@
-"""The live parts of the metadata proxy's exercises: the learner's code serves in a proxy before a
-real cluster, under unmodified clients and under requests in any version.
+"""The cluster and the proxy for the live parts about the metadata proxy.
+
+The learner's code runs in a proxy in front of a real cluster. Unmodified clients use the proxy, and
+the live part sends it requests of any version.
 """
 
 import contextlib
@@ -36,14 +38,15 @@ from .runner.verdict import Step
 
 M = TypeVar("M", bound=Message)
 E = TypeVar("E")
-#: A proxy that asks often, and waits long for an answer: the machine may be busy.
+#: The proxy refreshes its metadata often (each 200 ms). It waits long for a broker's response (20
+#: s), because the machine may be busy.
 OPTIONS: Final = ("--refresh-ms", "200", "--timeout-ms", "20000")
 ANSWER_S: Final = 30.0
 _LOOK_EVERY_S: Final = 0.05
 
 
 class LearnerProxy:
-    """A proxy with the learner's code, and its cluster."""
+    """A proxy that runs the learner's code, and the cluster behind it."""
 
     def __init__(
         self, cluster: Cluster, proxy: RunningProxy, address: str, patience_s: float
@@ -51,15 +54,15 @@ class LearnerProxy:
         self.cluster = cluster
         self.proxy = proxy
         self.address = address
-        """Its host:port."""
+        """The proxy's address, as host:port."""
         self.patience_s = patience_s
 
     def told(self, kind: type[E]) -> list[E]:
-        """Return the proxy's events of this kind so far."""
+        """Return the events of this type that the proxy has emitted so far."""
         return [one.event for one in self.proxy.events() if isinstance(one.event, kind)]
 
     def wait_for(self, done: Callable[[], bool]) -> bool:
-        """Return whether `done` became true in time."""
+        """Wait until `done` returns True. Return False if it does not in time."""
         end = time.monotonic() + self.patience_s
         while not done():
             if time.monotonic() > end:
@@ -68,7 +71,9 @@ class LearnerProxy:
         return True
 
     def wait_for_brokers(self, brokers: Sequence[int], topic: str = "") -> bool:
-        """Return whether the proxy has, in time, a copy with these brokers, and with the topic."""
+        """Wait until the proxy's copy of the metadata has exactly these brokers, and has the topic
+        if one is given. Return False if this does not happen in time.
+        """
 
         def has_come() -> bool:
             copies = self.told(MetadataCopied)
@@ -86,7 +91,7 @@ class LearnerProxy:
         return all(not one.error_code for one in answer.topics)
 
     def judge_calls(self, seen: str) -> Step:
-        """Stop the proxy. Return whether the learner's code was asked, and each call succeeded."""
+        """Stop the proxy. The step passes if the learner's code was called and no call failed."""
         says = "your code did it, without an error"
         self.proxy.stop()
         failed = self.told(LearnerFailed)
@@ -111,8 +116,10 @@ def learner_proxy(
     props: Mapping[str, str] | None = None,
     options: Sequence[str] = (),
 ) -> Iterator[LearnerProxy]:
-    """Run a cluster and a proxy before it for the length of a block, with the learner's `file` in
-    the proxy; None: all with the shipped code. Raises ClusterError.
+    """Run a cluster, and a proxy in front of it, for the length of a `with` block.
+
+    The proxy runs the learner's `file`. If `file` is None, it runs the course's own code. Raises
+    ClusterError.
     """
     say(
         f"starting {plural(brokers, 'broker')}, and a proxy with"
@@ -129,7 +136,10 @@ def learner_proxy(
 def proxy_before(
     targets: Mapping[str, Cluster], exercise: Exercise, file: Path | None, options: Sequence[str]
 ) -> Iterator[tuple[RunningProxy, str]]:
-    """Run a proxy before these clusters, which have names if there are several."""
+    """Run a proxy in front of these clusters. Yield the running proxy and its address.
+
+    The keys of `targets` are the clusters' names. A single cluster may have the empty name.
+    """
     words = [*OPTIONS, *options]
     for name, cluster in targets.items():
         words += ["--target", f"{name}={cluster.bootstrap_servers}".removeprefix("=")]
@@ -143,8 +153,10 @@ def proxy_before(
 
 
 def ask(address: str, request: Message, version: int, kind: type[M], client: str = "lab") -> M:
-    """Send a request and return the answer. Raises OSError, also if the connection is closed in
-    place of an answer, and ProtocolError if it cannot be read.
+    """Send a request to `address`, and return the response.
+
+    Raises OSError if there is no connection or it is closed without a response. Raises
+    ProtocolError if the response cannot be decoded.
     """
     host, _, port = address.rpartition(":")
     frame = b"".join(map(part_bytes, encode_request(request, version, 1, client)))
@@ -171,7 +183,9 @@ def _exactly(connection: socket.socket, size: int) -> bytes:
 def metadata(
     address: str, topics: Sequence[str], version: int, client: str = "lab"
 ) -> MetadataResponse:
-    """Ask for the metadata of these topics. Raises OSError and ProtocolError."""
+    """Request the metadata of these topics, and return the response. Raises OSError and
+    ProtocolError.
+    """
     request = MetadataRequest(topics=[MetadataRequestTopic(name=name) for name in topics])
     if version >= 4:
         request.allow_auto_topic_creation = False
@@ -179,7 +193,10 @@ def metadata(
 
 
 def send_by_proxy(proxy: LearnerProxy, topic: str, records: int) -> Step:
-    """Let an unmodified client boot on the proxy and send records. All must be acknowledged."""
+    """Let an unmodified client find the brokers through the proxy, and send records to them.
+
+    The step passes if all records are acknowledged.
+    """
     says = "a client boots on the proxy, and the brokers acknowledge its records"
     make_topic(proxy.cluster, topic, proxy.cluster.broker_ids, 3)
     if not proxy.wait_for_brokers(proxy.cluster.broker_ids, topic):

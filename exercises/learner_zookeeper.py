@@ -1,4 +1,4 @@
-"""A ZooKeeper in which a learner's code serves: the embedded one, with the part of an exercise.
+"""The project's own ZooKeeper, with one of its parts replaced by the learner's code.
 
     python -m exercises.learner_zookeeper 05-2=/home/me/lab/05-2/session_tracker.py --port 0 …
 
@@ -21,8 +21,10 @@ from kafka_edu.trace.trace_client import EventsAddress
 
 @contextmanager
 def learner_zookeeper(exercise: str, file: Path | None) -> Iterator[tuple[str, EventsAddress]]:
-    """Run a ZooKeeper for the length of a block, with the learner's `file`; None: the shipped code.
-    Yield its address, and that of its events. Raises ClusterError.
+    """Run a ZooKeeper for the length of a `with` block, with the learner's `file`.
+
+    If `file` is None, it runs the course's own code. Yield the ZooKeeper's address, and the address
+    of its events. Raises ClusterError.
     """
     with tempfile.TemporaryDirectory(prefix="kafka-edu-", ignore_cleanup_errors=True) as folder:
         events = Path(folder) / "events"

@@ -1,14 +1,15 @@
-"""Mutants of a reference solution: each operator, condition and constant changed once.
+"""Make the mutants of a reference solution. A mutant has one operator, condition or constant
+changed.
 
-A mutant that passes the public tests shows either that the tests have a gap, or that the change
-makes no difference. `mutation_run` tries all of them.
+If a mutant passes the public tests, either the tests have a gap or the change makes no difference.
+`mutation_run` tries all mutants.
 """
 
 import ast
 from collections.abc import Callable, Iterator
 from typing import Final, NamedTuple
 
-#: Operators, and what stands in their place in a mutant.
+#: Each operator, and the operator that replaces it in a mutant.
 _OPERATORS: Final[dict[type[ast.operator], type[ast.operator]]] = {
     ast.Add: ast.Sub,
     ast.Sub: ast.Add,
@@ -23,7 +24,8 @@ _OPERATORS: Final[dict[type[ast.operator], type[ast.operator]]] = {
     ast.BitOr: ast.BitAnd,
     ast.BitXor: ast.BitOr,
 }
-#: A bound moves by one; a test for being the same, or for being in, is turned around.
+#: Each comparison, and its replacement. `<` and `<=` replace each other; `==`, `is` and `in` are
+#: negated.
 _COMPARISONS: Final[dict[type[ast.cmpop], type[ast.cmpop]]] = {
     ast.Lt: ast.LtE,
     ast.LtE: ast.Lt,
@@ -65,7 +67,7 @@ _SIGNS: Final[dict[type[ast.AST], str]] = {
 
 
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
-#: What the alias of a type consists of.
+#: The syntax nodes that a type alias, such as `Place = tuple[int, int]`, may consist of.
 _TYPE_PARTS: Final = (
     ast.Attribute,
     ast.BinOp,
@@ -80,23 +82,25 @@ _TYPE_PARTS: Final = (
 
 
 class Mutant(NamedTuple):
-    """A solution with one change."""
+    """A copy of a solution with exactly one change."""
 
     line: int
     code: str
-    """The line of the solution, without its indentation."""
+    """The line of the solution that is changed, without its indentation."""
     change: str
-    """The change, as in `< becomes <=`. Equal changes of one line are numbered."""
+    """The change, such as `< becomes <=`. If a line has the same change twice, it is numbered."""
     source: str
-    """The changed program. It has no comments."""
+    """The source of the changed program, without comments."""
     given: bool
-    """Whether the starter has the changed function, or the changed statement outside functions and
-    classes, too. Then it is not what the exercise asks for.
+    """Whether the starter already has this code, so that the exercise does not ask for it.
+
+    This is so if the starter has the same function around the change, or the same top-level
+    statement.
     """
 
 
 class _Site(NamedTuple):
-    """A place where a syntax tree can be changed."""
+    """A place in a syntax tree where one change can be made."""
 
     line: int
     column: int
@@ -129,8 +133,10 @@ def mutants(source: str, starter: str = "") -> list[Mutant]:
 
 
 def _given_lines(source: str, starter: str) -> set[int]:
-    """Return the numbers of the lines whose innermost function, or statement outside functions and
-    classes, is in the starter too.
+    """Return the numbers of the lines that the starter already has.
+
+    A line counts if the starter has the same innermost function around it. A line outside all
+    functions counts if the starter has the same top-level statement.
     """
     tree, given = ast.parse(source), ast.parse(starter)
     lines: set[int] = set()
@@ -153,13 +159,15 @@ def _lines_of(node: ast.stmt) -> set[int]:
 
 
 def _code(function: _Function) -> str:
-    """Return what a function does, as text: without its docstring."""
+    """Return the arguments and the body of a function as text, without the docstring."""
     body = function.body[1:] if ast.get_docstring(function) is not None else function.body
     return ast.dump(function.args) + "".join(ast.dump(statement) for statement in body)
 
 
 def _functions(node: ast.AST, prefix: str) -> Iterator[tuple[str, _Function]]:
-    """Yield the functions and methods below a node, the outer ones first, by their full names."""
+    """Yield all functions and methods below a node, with their full names. Outer functions come
+    first.
+    """
     for child in ast.iter_child_nodes(node):
         if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             name = f"{prefix}.{child.name}"
@@ -173,7 +181,7 @@ def _sites(tree: ast.Module) -> list[_Site]:
 
 
 def _found(node: ast.AST) -> Iterator[_Site]:
-    """Yield the places of a node and of all below it. Annotations say nothing that runs."""
+    """Yield all places to change in a node and below it. Type annotations are left out."""
     yield from _own(node)
     for name, value in ast.iter_fields(node):
         if name in ("annotation", "returns") or isinstance(node, ast.JoinedStr | ast.Raise):
@@ -254,7 +262,7 @@ def _own(node: ast.AST) -> Iterator[_Site]:
 
 
 def _has_operator(test: ast.expr) -> bool:
-    """Return whether a condition is changed by other mutants already."""
+    """Return whether a condition has an operator or constant that other mutants change already."""
     return isinstance(test, ast.Compare | ast.BoolOp | ast.Constant) or (
         isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not)
     )
@@ -268,5 +276,5 @@ def _setter(node: ast.AST, field: str, value: object) -> Callable[[], None]:
 
 
 def _twice(node: ast.UnaryOp) -> Callable[[], None]:
-    """`not x` becomes `not not x`, which is the truth of x."""
+    """Return a function that doubles the operator: `not x` becomes `not not x`, the truth of x."""
     return _setter(node, "operand", ast.UnaryOp(op=node.op, operand=node.operand))

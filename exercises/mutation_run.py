@@ -1,7 +1,6 @@
-"""`lab mutate`: try each mutant of a reference solution, and each wrong answer, with the public
-tests of its exercise.
+"""Run the public tests of an exercise on each mutant and each wrong answer (`lab mutate`).
 
-Results are kept as they come, in the state folder, so a run that was stopped can go on.
+Each result is stored at once in the state folder, so a stopped run can go on later.
 """
 
 import json
@@ -23,14 +22,19 @@ SURVIVED: Final = ""
 
 
 class Result(NamedTuple):
-    """The outcome of one mutant."""
+    """The result of one mutant."""
 
     killed_by: str
-    """The first test that failed, or why the file was not tried; SURVIVED if all passed."""
+    """The name of the first failed test, or why the file was not tried. SURVIVED if all tests
+    passed.
+    """
 
 
 class Memory:
-    """Results of earlier runs with the same solution and tests, in one file an exercise."""
+    """Stores the results of mutants, in one file for each exercise.
+
+    A result is used again only for the same solution and the same public tests.
+    """
 
     def __init__(self, folder: Path, exercise: Exercise, *, resume: bool) -> None:
         hashes = f"{hash_of_solution(exercise)}-{hash_of_tests(exercise)}"
@@ -48,11 +52,11 @@ class Memory:
                 self.results[key] = Result(killed_by)
 
     def result(self, mutant: Mutant) -> Result | None:
-        """Return what came of a mutant, or None if it was not tried."""
+        """Return the stored result of a mutant, or None if it was not tried yet."""
         return self.results.get(_key(mutant))
 
     def keep(self, mutant: Mutant, result: Result) -> None:
-        """Write a result down at once."""
+        """Store the result of a mutant, and write it to the file at once."""
         self.results[_key(mutant)] = result
         with self._path.open("a", encoding="utf-8") as file:
             file.write(json.dumps([_key(mutant), *result], ensure_ascii=False) + "\n")
@@ -63,7 +67,7 @@ def _key(mutant: Mutant) -> str:
 
 
 def try_mutant(exercise: Exercise, mutant: Mutant, folder: Path, limits: Limits = LIMITS) -> Result:
-    """Check one mutant as `lab check` does, within its limits, until the first failure."""
+    """Check one mutant as `lab check` does, up to the first failed test. Return the result."""
     file = folder / exercise.file
     file.write_text(mutant.source, encoding="utf-8")
     verdict = check_public(exercise, file, SEED, stop_at_failure=True, limits=limits)
@@ -76,9 +80,10 @@ def try_mutant(exercise: Exercise, mutant: Mutant, folder: Path, limits: Limits 
 
 
 def mutants_of(exercise: Exercise) -> list[Mutant]:
-    """Return the mutants of an exercise's reference solution: those that a rule makes, then its
-    wrong answers. Those that take a cluster, and those that public tests do not find, are left out.
-    Raises WrongAnswerError.
+    """Return all mutants of an exercise: the changed reference solutions, then the wrong answers.
+
+    Wrong answers that only a cluster or only the hidden tests can find are left out. Raises
+    WrongAnswerError.
     """
     solution = exercise.solution.read_text(encoding="utf-8")
     by_rule = mutants(solution, exercise.starter.read_text(encoding="utf-8"))
@@ -101,11 +106,12 @@ def _by_hand(solution: str, wrong: WrongAnswer) -> Mutant:
 def mutate(
     exercise: Exercise, memory: Memory, say: Callable[[int, int], None], jobs: int | None = None
 ) -> Row:
-    """Try all mutants of an exercise, and return its row, without reasons.
+    """Try all mutants of an exercise, and return its row of the table, without reasons.
 
-    The limits of all come from the reference solution, which runs first. They do not count the
-    time for which a mutant waits for a core, so many of them can run at once. `say` hears how many
-    mutants are done, of how many. Raises CheckError and WrongAnswerError.
+    The reference solution runs first, and the limits of all mutants depend on what it needs. The
+    time for which a mutant waits for a core does not count, so many mutants can run at once. `say`
+    is called with the number of finished mutants and the number of all. Raises CheckError and
+    WrongAnswerError.
     """
     everything = mutants_of(exercise)
     reference = check_public(exercise, exercise.solution, SEED, limits=references_limits(exercise))

@@ -1,7 +1,7 @@
-"""The committed results of the mutation runs: `mutation.toml`.
+"""The results of the mutation runs, in the committed file `mutation.toml`.
 
-A row belongs to one solution and one set of public tests, by their hashes. The reasons for the
-survivors are written by hand, and a new run keeps them.
+A row has hashes of the solution and of the public tests that it belongs to. The reasons for the
+surviving mutants are written by hand, and a new run keeps them.
 """
 
 import ast
@@ -17,12 +17,12 @@ from .runner.manifest import ROOT, Exercise
 
 TABLE: Final = ROOT / "mutation.toml"
 SEED: Final = 1
-"""The seed of what the public tests choose by chance."""
+"""The seed of the random numbers in the public tests."""
 WANTED_PERCENT: Final = 95
 EQUIVALENT: Final = "equivalent: "
 GIVEN: Final = "given: "
 UNCOUNTED: Final = (EQUIVALENT, GIVEN)
-"""How reasons begin for survivors that show no gap in the tests."""
+"""The first words of reasons by which a survivor shows no gap in the tests."""
 _HEAD: Final = """\
 # Which mutants of the reference solutions the public tests find, wrong answers included: written by
 # `lab mutate`. Only the lines `reason` are written by hand, and a new run keeps them:
@@ -40,11 +40,11 @@ class Survivor(NamedTuple):
     code: str
     change: str
     reason: str
-    """Why that is no gap in the tests. Empty if nobody has said so yet."""
+    """Why the survivor shows no gap in the tests. Empty if nobody has written a reason yet."""
 
 
 class Row(NamedTuple):
-    """The outcomes of the mutants of one solution."""
+    """The results of all mutants of one solution."""
 
     id: str
     solution: str
@@ -54,12 +54,14 @@ class Row(NamedTuple):
 
     @property
     def found(self) -> int:
-        """Return how many mutants the tests found."""
+        """Return the number of mutants that the tests found."""
         return self.mutants - len(self.survivors)
 
     @property
     def percent(self) -> float:
-        """Return how many of a hundred mutants the tests found, of those that count."""
+        """Return the percentage of the mutants that the tests found. Uncounted survivors are left
+        out.
+        """
         missed = sum(not survivor.reason.startswith(UNCOUNTED) for survivor in self.survivors)
         return 100 * self.found / (self.found + missed) if self.found + missed else 100.0
 
@@ -70,15 +72,16 @@ def hash_of_solution(exercise: Exercise) -> str:
 
 
 def hash_of_tests(exercise: Exercise) -> str:
-    """Return the hash of an exercise's public tests and of the exercises' modules they import.
+    """Return the hash of an exercise's public tests and of the modules in `exercises` that they
+    import.
 
-    The runner is left out: it decides how results are shown, not what is right.
+    The package `runner` is left out: it shows results, and does not decide what is right.
     """
     return _hash(sorted(_with_imports(exercise.public_tests)))
 
 
 def read_table(path: Path = TABLE) -> dict[str, Row]:
-    """Return id → row. Without a file there are none."""
+    """Return the rows of the table by exercise id. Without the file there are no rows."""
     if not path.is_file():
         return {}
     rows = tomllib.loads(path.read_text(encoding="utf-8")).get("exercise", [])
@@ -95,7 +98,7 @@ def read_table(path: Path = TABLE) -> dict[str, Row]:
 
 
 def write_table(rows: dict[str, Row], path: Path = TABLE) -> None:
-    """Write the table, sorted by exercise, either completely or not at all. Raises OSError."""
+    """Write the table, sorted by exercise. A failed write leaves the old file. Raises OSError."""
     text = [_HEAD]
     for row in sorted(rows.values()):
         text.append(
@@ -115,7 +118,10 @@ def write_table(rows: dict[str, Row], path: Path = TABLE) -> None:
 
 
 def with_reasons(row: Row, old: Row | None) -> Row:
-    """Return the row with the reasons that were written by hand for the same survivors."""
+    """Return the new row with the reasons that were written by hand in the old row.
+
+    A reason is kept if the code and the change of the survivor are the same.
+    """
     reasons = {
         (survivor.code, survivor.change): survivor.reason
         for survivor in (old.survivors if old is not None else ())
@@ -132,7 +138,9 @@ def with_reasons(row: Row, old: Row | None) -> Row:
 
 
 def objections(exercise: Exercise, row: Row) -> list[str]:
-    """Return what is wrong with the row of an exercise, one line each."""
+    """Return the objections to an exercise's row, one line each. An empty list means all is
+    well.
+    """
     found = []
     again = f"run {command_line(f'lab mutate {exercise.id}')}"
     if row.solution != hash_of_solution(exercise):
@@ -166,8 +174,9 @@ def _hash(files: list[Path]) -> str:
 
 
 def _without_docstrings(source: str) -> str:
-    """Return a module's source with empty lines in place of its docstrings: no mutant changes
-    those, so a better sentence needs no new run.
+    """Return a module's source with empty lines in place of its docstrings.
+
+    Mutants do not change docstrings, so a new docstring does not need a new mutation run.
     """
     lines = source.splitlines()
     for node in ast.walk(ast.parse(source)):
@@ -178,7 +187,9 @@ def _without_docstrings(source: str) -> str:
 
 
 def _with_imports(module: Path) -> set[Path]:
-    """Return a module and the modules of the exercises that it imports, and so on."""
+    """Return the module's file, and the files in `exercises` that it imports, directly or
+    indirectly.
+    """
     found: set[Path] = set()
     ahead = [module]
     while ahead:

@@ -1,7 +1,8 @@
-"""A cluster of one's own: everything that a learner has passed serves in all three brokers.
+"""The learner's own cluster: all parts that the learner has passed run in all three brokers.
 
-A part that cannot serve is ours, and the list says why: it is not passed yet, its file cannot be
-loaded any more, another of the learner's parts does its work, or it has no seam in a broker.
+In place of a part that cannot run there, the course's own part runs. The list of parts says why:
+the exercise is not passed yet, its file cannot be loaded any more, another of the learner's parts
+does the same work, or it is no part of a broker.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -19,7 +20,7 @@ NAME: Final = "my-broker"
 SEAMS: Final = seams_of(BROKER)
 BROKERS: Final = (0, 1, 2)
 HOT: Final = frozenset({"03-2", "03-3", "04-3"})
-"""Parts that are asked for topics of the labs only."""
+"""The exercises whose parts are called often. They run only for topics of the labs."""
 
 
 class Part(NamedTuple):
@@ -27,25 +28,27 @@ class Part(NamedTuple):
 
     exercise: Exercise
     file: Path | None
-    """The learner's file, if it serves."""
+    """The learner's file, if it runs; None: the course's own part runs."""
     why: str = ""
-    """Why ours serves; empty if the learner's does."""
+    """Why the course's own part runs; empty if the learner's part runs."""
 
     @property
     def mine(self) -> bool:
-        """Whether the learner's part serves."""
+        """Whether the learner's part runs."""
         return self.file is not None
 
     @property
     def note(self) -> str:
-        """A remark about it, in a few words; may be empty."""
+        """A short remark about this part; may be empty."""
         if not self.mine:
             return self.why
         return f"for topics that begin with {LAB_TOPICS}" if self.exercise.id in HOT else ""
 
 
 def my_parts(works: Iterable[Workplace], without: Collection[str] = ()) -> list[Part]:
-    """Return each part that has a seam, with the learner's file where that has passed."""
+    """Return all parts that a learner can write, with the learner's file if the exercise is
+    passed.
+    """
     files: dict[str, Path] = {}
     reasons: dict[str, str] = {}
     exercises = []
@@ -64,7 +67,7 @@ def my_parts(works: Iterable[Workplace], without: Collection[str] = ()) -> list[
 
 
 def reference_parts(exercises: Iterable[Exercise], without: Collection[str] = ()) -> list[Part]:
-    """Return each part that has a seam, with its reference solution."""
+    """Return all parts that a learner can write, each with its reference solution."""
     wanted = [exercise for exercise in exercises if exercise.id in SEAMS]
     files = {exercise.id: exercise.solution for exercise in wanted}
     return parts_of(wanted, files, {}, without)
@@ -76,7 +79,7 @@ def parts_of(
     reasons: Mapping[str, str],
     without: Collection[str],
 ) -> list[Part]:
-    """Return the parts. Where two exclude each other, the later exercise serves."""
+    """Return the parts. If two of them do the same work in the broker, the later exercise runs."""
     taken: dict[tuple[str, str], str] = {}
     parts: list[Part] = []
     for exercise in reversed(exercises):
@@ -98,7 +101,7 @@ def parts_of(
 
 
 def _cannot_load(seam: Seam, file: Path) -> str:
-    """Say why a file cannot serve; empty if it can."""
+    """Return why a file cannot be loaded; empty if it can."""
     try:
         LearnerCode(seam, file).close()
     except LearnerError as error:
@@ -108,11 +111,11 @@ def _cannot_load(seam: Seam, file: Path) -> str:
 
 
 def setting(parts: Iterable[Part]) -> str:
-    """Return the value of edu.learner for these parts."""
+    """Return the value of the broker setting edu.learner that makes these parts run."""
     return ";".join(f"{part.exercise.id}={part.file}" for part in parts if part.file is not None)
 
 
 def wish_of(parts: Iterable[Part]) -> Wish:
-    """Return the cluster in whose brokers these parts serve."""
+    """Return the description of a cluster in whose brokers these parts run."""
     serves = {"edu.learner": setting(parts)}
     return Wish(brokers=len(BROKERS), broker_props=dict.fromkeys(BROKERS, serves))

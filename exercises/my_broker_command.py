@@ -1,4 +1,7 @@
-"""`kafka-edu lab my-broker`: start a cluster in which all that the learner has passed serves."""
+"""The command `kafka-edu lab my-broker`.
+
+It starts a cluster in which all parts run that the learner has passed.
+"""
 
 import json
 import signal
@@ -51,10 +54,11 @@ def my_broker(
     solutions: bool,
     json_file: Path | None,
 ) -> None:
-    """Start a cluster of three brokers in which everything that you have passed serves.
+    """Start a cluster of three brokers in which everything that you have passed runs.
 
-    Use it with any client. It stays up until `cluster down --cluster my-broker`, and you may kill
-    its brokers like those of any other. It grows with each exercise that you pass.
+    You can use it with any client. It stays up until `cluster down --cluster my-broker`. You may
+    kill its brokers like those of any other cluster. With each exercise that you pass, more of it
+    is yours.
     """
     parts = chosen_parts(directory, solutions, without)
     show_parts(Console(), parts)
@@ -69,7 +73,9 @@ def my_broker(
 
 
 def chosen_parts(directory: Path | None, solutions: bool, without: tuple[str, ...]) -> list[Part]:
-    """Return the learner's parts, or the reference solutions. Raises click's exceptions."""
+    """Return the parts: the learner's files, or the reference solutions. Raises click's
+    exceptions.
+    """
     unknown = [word for word in without if word not in SEAMS]
     if unknown:
         raise click.UsageError(
@@ -85,7 +91,7 @@ def chosen_parts(directory: Path | None, solutions: bool, without: tuple[str, ..
 
 
 def require_one(parts: Sequence[Part]) -> None:
-    """Raise click's exception if nothing of the learner's would serve."""
+    """Raise click's exception if none of the learner's parts would run."""
     if not any(part.mine for part in parts):
         raise click.ClickException(
             "nothing in it would be yours: pass an exercise first, for example"
@@ -114,7 +120,7 @@ def _prove(parts: Sequence[Part], json_file: Path | None) -> bool:
 
 
 def show_parts(console: Console, parts: Sequence[Part]) -> None:
-    """Show which parts are the learner's, and why the others are not."""
+    """Show a table of the parts: which are the learner's, and why the others are not."""
     table = Table("exercise", "part", "whose", "")
     for part in parts:
         whose = "[green]mine[/]" if part.mine else "ours"

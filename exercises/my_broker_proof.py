@@ -1,5 +1,8 @@
-"""Prove a broker of one's own: an unmodified producer and consumer, a kill -9 of the controller, no
-record lost, an end in order; and what it costs next to ours alone (`lab my-broker --prove`).
+"""Prove the learner's own broker (`lab my-broker --prove`).
+
+An unmodified producer and consumer work while the controller is killed with kill -9. No record may
+be lost, and a broker has to stop in order. The speed is compared with that of the course's own
+broker.
 """
 
 import statistics
@@ -30,13 +33,13 @@ TOPIC: Final = f"{LAB_TOPICS}mine"
 MOVED: Final = f"{LAB_TOPICS}moved"
 PARTED: Final = f"{LAB_TOPICS}parted"
 LONELY: Final = 0
-"""The broker that leads it, and writes alone."""
+"""The broker that leads the topic PARTED, and that writes records which no follower gets."""
 FOLLOWERS: Final = (1, 2)
 PARTITIONS: Final = 3
 RATE: Final = 100
 BEFORE_S: Final = 4.0
 AFTER_S: Final = 12.0
-"""A ZooKeeper session of 6 s ends in this time."""
+"""The seconds after the kill. A ZooKeeper session of 6 s ends in this time."""
 ONE_BY_ONE: Final = 200
 MANY: Final = 100_000
 RECORD: Final = b"x" * 100
@@ -49,14 +52,14 @@ class Speed(NamedTuple):
     """The measured speed of one cluster."""
 
     median_ms: float
-    """From sending one record with acks=all to its acknowledgement."""
+    """The median time in ms from sending one record with acks=all to its acknowledgement."""
     p99_ms: float
     per_s: float
-    """Acknowledged records a second, many at once."""
+    """Acknowledged records per second, when many are sent at once."""
 
 
 def prove(parts: Sequence[Part], say: Callable[[str], None]) -> Report:
-    """Run both clusters, in turn. Raises ClusterError."""
+    """Measure both clusters in turn, then prove the learner's cluster. Raises ClusterError."""
     report = Report("my-broker")
     mine = [part.exercise.id for part in parts if part.mine]
     report.figure("parts of yours", ", ".join(mine))
@@ -139,7 +142,9 @@ def _ratio(found: dict[str, list[Speed]], field: int) -> float:
 
 
 def _move(cluster: Cluster) -> None:
-    """Let a partition move to other brokers, and return when it is there. Raises ClusterError."""
+    """Move a partition to other brokers, and wait until the move is finished. Raises
+    ClusterError.
+    """
     make_assigned(cluster, MOVED, [0, 1])
     order_move(cluster, MOVED, [1, 2])
     end = time.monotonic() + FLUSH_S
@@ -151,8 +156,11 @@ def _move(cluster: Cluster) -> None:
 
 
 def _part(cluster: Cluster) -> None:
-    """Let broker 0 write what its followers do not get, die, and follow another leader: its log has
-    to be cut. Raises ClusterError.
+    """Make the logs of two brokers differ, so that broker 0 has to cut its log. Raises
+    ClusterError.
+
+    Broker 0 writes a record that its followers do not get, and is killed. Another broker leads and
+    writes a record. Then broker 0 starts again as a follower.
     """
     make_assigned(cluster, PARTED, [LONELY, *FOLLOWERS])
     servers = {"bootstrap.servers": cluster.bootstrap_servers, "linger.ms": 0}
@@ -170,7 +178,7 @@ def _part(cluster: Cluster) -> None:
 
 
 def _write(producer: Producer) -> None:
-    """Write a record that has to be acknowledged. Raises ClusterError."""
+    """Write a record to the topic PARTED. Raises ClusterError if it is not acknowledged."""
     producer.produce(PARTED, RECORD, partition=0)
     if producer.flush(FLUSH_S):
         raise ClusterError(f"a record of {PARTED}-0 is not acknowledged")
@@ -203,7 +211,9 @@ def _run(load: Load, seconds: float) -> None:
 
 
 def _judge(report: Report, listeners: Sequence[Listener], mine: Sequence[str]) -> None:
-    """Count how often each part was asked, in all brokers together, and how often it failed."""
+    """Add to the report how often each of the learner's parts was called, and how often they
+    failed.
+    """
     failed = sum(listener.count(LearnerFailed) for listener in listeners)
     report.target("errors of your parts", failed, "==", 0)
     for exercise in mine:
@@ -223,8 +233,9 @@ def _judge(report: Report, listeners: Sequence[Listener], mine: Sequence[str]) -
 
 
 def _learner_memory(cluster: Cluster) -> int | None:
-    """Return the largest sum of the anonymous memory of the learner's processes of one broker, in
-    bytes; None where the system does not say.
+    """Return the anonymous memory, in bytes, of the learner's processes of one broker.
+
+    It is the largest sum of all brokers. None if the system does not show it.
     """
     sums: dict[int, int] = {cluster.pid(broker): 0 for broker in BROKERS}
     try:

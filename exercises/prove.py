@@ -1,4 +1,7 @@
-"""`lab check --all`: prove the checks themselves, by reference solutions and by wrong answers."""
+"""Prove the checks themselves (`lab check --solutions` and `--wrong`).
+
+The reference solutions have to pass, and the wrong answers have to fail.
+"""
 
 import runpy
 import tempfile
@@ -23,18 +26,18 @@ from .wrong_answers import WrongAnswer
 
 
 class Proof(NamedTuple):
-    """The outcome of checking one file whose result is known beforehand."""
+    """The result of checking one file for which it is known whether it should pass."""
 
     exercise: Exercise
     file: str
-    """The name of the solution, or the number and name of a wrong answer."""
+    """The name of the solution file, or the number and name of a wrong answer."""
     as_expected: bool
     seen: str
     seconds: float
 
 
 def prove_solutions(exercises: Iterable[Exercise], seed: int | None, live: bool) -> Iterator[Proof]:
-    """Check each reference solution: all of it must pass."""
+    """Check each reference solution: it must pass all tests. Yield the result of each."""
     for exercise in exercises:
         began = time.monotonic()
         try:
@@ -56,8 +59,8 @@ def prove_solutions(exercises: Iterable[Exercise], seed: int | None, live: bool)
 
 
 def _checked_solution(exercise: Exercise, seed: int | None, live: bool) -> Verdict:
-    """Check a reference solution, with the live part if the public tests pass. Raises CheckError
-    and NotJudgedError.
+    """Check a reference solution by the public tests. If they pass and `live` is set, run the live
+    part too. Raises CheckError and NotJudgedError.
     """
     verdict = check_public(exercise, exercise.solution, seed)
     if not (live and verdict.public_passed and exercise.beyond_public):
@@ -75,7 +78,7 @@ def prove_wrong(
 ) -> Iterator[Proof]:
     """Check each wrong answer: it must fail, in the stated test and for the stated reason.
 
-    Those that need a cluster are left out unless `live`. Raises WrongAnswerError.
+    Wrong answers that need a cluster are checked only with `live`. Raises WrongAnswerError.
     """
     with tempfile.TemporaryDirectory(prefix="kafka-edu-wrong-") as folder:
         for wrong in answers:
@@ -102,8 +105,10 @@ def prove_wrong(
 
 
 def operate(exercise: Exercise, file: Path) -> tuple[Step, ...]:
-    """Make the trouble of seed 0 in a cluster of its own, do the ACTS of a file, and return what
-    holds then. Raises ClusterError.
+    """Start a cluster with the trouble of seed 0, and do the ACTS (a list of actions) of a file in
+    it.
+
+    Return the steps of the check of the cluster's state after that. Raises ClusterError.
     """
     trouble = trouble_of(exercise)
     acts = runpy.run_path(str(file))["ACTS"]
@@ -118,7 +123,9 @@ def operate(exercise: Exercise, file: Path) -> tuple[Step, ...]:
 
 
 def fails_as_stated(verdict: Verdict, wrong: WrongAnswer) -> tuple[bool, str]:
-    """Return whether a wrong answer failed for its own reason, and how it failed."""
+    """Return whether a wrong answer failed in the stated test for the stated reason, and how it
+    failed.
+    """
     failed = {outcome.test: outcome.message for outcome in verdict.public if not outcome.passed}
     failed |= {step.says: step.seen for step in verdict.live or () if not step.passed}
     found = [one.test for one in verdict.public if one.part == PUBLIC and not one.passed]
@@ -134,8 +141,9 @@ def fails_as_stated(verdict: Verdict, wrong: WrongAnswer) -> tuple[bool, str]:
 
 
 def show_proofs(console: Console, proofs: Iterable[Proof], expected: str) -> bool:
-    """Show a table, and return whether all came out as expected. Until the table is whole, a
-    terminal shows how far the checks are.
+    """Show a table of the results. Return whether all of them were as expected.
+
+    Until the table is complete, a terminal shows how many files have been checked.
     """
     table = Table("exercise", "kind", "file", expected, "seen", "s")
     all_good = True

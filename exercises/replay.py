@@ -1,5 +1,7 @@
-"""`lab replay` and `lab explore`: a rule of the learner's in every order, and the shortest order in
-which it goes wrong as a recording, in the dashboard.
+"""Try a learner's rule in every order of events (`lab replay` and `lab explore`).
+
+The shortest order in which the rule goes wrong is written as a recording, and the dashboard plays
+it.
 """
 
 import sys
@@ -52,10 +54,11 @@ PLAIN = click.option(
 def replay(
     exercise: Exercise, file: Path | None, directory: Path | None, out: Path | None, plain: bool
 ) -> None:
-    """Try your EXERCISE, or a FILE, in every order of events of a small world. Show the shortest
-    order in which it goes wrong in the dashboard.
+    """Try your EXERCISE, or a FILE, in every order of events of a small world.
 
-    Exit code 0 if no order goes wrong, 1 if one does.
+    The dashboard shows the shortest order in which your code goes wrong.
+
+    The exit code is 0 if no order goes wrong, 1 if one does.
     """
     if not exercise.orders:
         able = ", ".join(one.id for one in load_manifest().values() if one.orders)
@@ -88,11 +91,12 @@ def replay(
 @OUT
 @PLAIN
 def explore_rule(file: Path, brokers: int, text: str, out: Path | None, plain: bool) -> None:
-    """Try a rule that elects leaders in every order of a small cluster's events.
+    """Try a rule that elects leaders, in every order of a small cluster's events.
 
     FILE defines elect(replicas, isr, live). It returns the broker that leads from now on, or None.
-    Show the shortest order in which an acknowledged record is lost, or nobody leads although
-    somebody could, in the dashboard. Exit code 0 if no order goes wrong, 1 if one does.
+    An order goes wrong if an acknowledged record is lost, or if no broker leads although one could.
+    The dashboard shows the shortest wrong order. The exit code is 0 if no order goes wrong, 1 if
+    one does.
     """
     try:
         events = parse_events(text, brokers)
@@ -122,8 +126,10 @@ def explore_rule(file: Path, brokers: int, text: str, out: Path | None, plain: b
 
 
 def _search(file: Path, wanted: str, search: Callable[[Learner], Searched], begin: str) -> Searched:
-    """Try a learner's file. Raises click's exception, which says what is wrong with it, and how
-    to `begin` if it is not there.
+    """Load a learner's file, and search all orders. Return what was found.
+
+    Raises click's exception if the file is missing or wrong. Its message contains `begin`, the way
+    to get such a file.
     """
     if not file.is_file():
         raise click.ClickException(f"there is no {file}: {begin}")
@@ -138,7 +144,7 @@ def _search(file: Path, wanted: str, search: Callable[[Learner], Searched], begi
 
 
 def _show(searched: Searched, recording: Path, screen: str, plain: bool) -> None:
-    """Say what was found, and play a wrong order in the dashboard."""
+    """Print what was found. If an order goes wrong, play it in the dashboard and exit with 1."""
     for line in (*searched.tried, *searched.order):
         click.echo(line)
     if not searched.order:

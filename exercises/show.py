@@ -1,4 +1,4 @@
-"""How the lab shows what a check found."""
+"""Show the results of a check on the terminal."""
 
 import shlex
 from collections.abc import Iterable
@@ -17,13 +17,13 @@ from .runner.public_tests import Outcome
 from .runner.verdict import Step
 
 PRINTED_LINES: Final = 12
-"""How many lines of what the learner's code printed are shown next to one test."""
+"""The most lines of the learner's own prints that are shown next to one test."""
 
 
 def show_public(console: Console, verdict: Verdict, options: str = "") -> None:
-    """Show every public test: the first that failed in full, the others in a line each.
+    """Show every public test: the first failed test in full, the others in one line each.
 
-    `options` are the words that the command to run a test again needs besides.
+    `options` are additional words for the shown command that runs a test again.
     """
     if verdict.objection:
         console.print(verdict.objection, highlight=False, markup=False)
@@ -58,20 +58,22 @@ def first_failure(verdict: Verdict) -> Outcome | None:
 
 
 def is_same_error(one: Outcome, other: Outcome) -> bool:
-    """Return whether two tests failed by the same exception at the same line."""
+    """Return whether two tests failed by the same exception in the same line."""
     return not other.passed and not one.expected and (one.why, one.line) == (other.why, other.line)
 
 
 def in_short(outcome: Outcome) -> str:
-    """Return why a test failed, in one line."""
+    """Return in one line why a test failed."""
     if outcome.expected:
         return f"{outcome.asked}: expected {outcome.expected}, came {outcome.came}"
     return outcome.message.partition("\n")[0]
 
 
 def show_failure(console: Console, verdict: Verdict, outcome: Outcome, options: str = "") -> None:
-    """Show all there is to say about a failed test: what was expected and what came, a picture, the
-    line of the learner's code, and the command that runs this test again.
+    """Show everything about a failed test.
+
+    This is the expected and the actual answer, a picture, the line of the learner's code, and the
+    command that runs this test again.
     """
     rows = Table.grid(padding=(0, 2))
     rows.add_column(no_wrap=True, style="dim")
@@ -102,7 +104,7 @@ def show_failure(console: Console, verdict: Verdict, outcome: Outcome, options: 
 
 
 def show_prints(console: Console, outcome: Outcome) -> None:
-    """Show what the learner's code printed in a test."""
+    """Show what the learner's code printed during a test."""
     lines = outcome.prints.splitlines()
     for line in lines[:PRINTED_LINES]:
         console.print(f"   printed │ {line}", highlight=False, markup=False, style="cyan")
@@ -120,7 +122,7 @@ def show_indented(console: Console, text: str) -> None:
 
 
 def show_steps(console: Console, steps: Iterable[Step]) -> None:
-    """Show steps of the live part: what each tried, whether it held, and what was seen."""
+    """Show the steps of the live part: the name of each, whether it passed, and what was seen."""
     for step in steps:
         show_row(console, step.says, step.passed)
         if step.seen:
@@ -129,7 +131,7 @@ def show_steps(console: Console, steps: Iterable[Step]) -> None:
 
 
 def show_verdict(console: Console, verdict: Verdict, live: bool) -> None:
-    """Show what follows from a check as a whole."""
+    """Show the result of the whole check, and what the learner can do next."""
     if verdict.passed:
         how = ": it has worked with a live cluster" if verdict.has_live else ""
         console.print(f"\n[bold green]{verdict.exercise} passed[/]{how}.", highlight=False)

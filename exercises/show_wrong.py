@@ -1,4 +1,7 @@
-"""`lab show-wrong`: what a wrong answer changes in the reference solution, and why it is wrong."""
+"""The command `lab show-wrong`.
+
+It shows what a wrong answer changes in the reference solution, and why that is wrong.
+"""
 
 import difflib
 from collections.abc import Iterator
@@ -25,10 +28,12 @@ _STYLES: Final = {"+": "green", "-": "red", "@": "cyan"}
 )
 @click.pass_context
 def show_wrong(context: click.Context, name: str, file: Path | None) -> None:
-    """Show how a wrong answer differs from the reference solution, and why it is wrong: 02-1/3 is
-    the third to exercise 02-1. Without a NUMBER, list those of an EXERCISE.
+    """Show how a wrong answer differs from the reference solution, and why it is wrong.
 
-    This gives parts of the solution away: it is for teachers.
+    02-1/3 is the third wrong answer to exercise 02-1. Without a NUMBER, list all wrong answers to
+    an EXERCISE.
+
+    The output gives parts of the solution away: it is for teachers.
     """
     exercise_id, slash, which = name.partition("/")
     exercise = ExerciseId().convert(exercise_id, None, context)
@@ -52,7 +57,9 @@ def show_wrong(context: click.Context, name: str, file: Path | None) -> None:
 
 
 def show(console: Console, answer: WrongAnswer) -> None:
-    """Show why an answer is wrong, how that shows, and the difference. Raises WrongAnswerError."""
+    """Show why an answer is wrong, which test it fails, and the changed lines. Raises
+    WrongAnswerError.
+    """
     where = f"“{answer.test}” in the live part" if answer.live else answer.test
     if answer.hidden:
         where = f"the hidden test {answer.test}"
@@ -64,8 +71,9 @@ def show(console: Console, answer: WrongAnswer) -> None:
 
 
 def difference(answer: WrongAnswer) -> Iterator[str]:
-    """Yield the lines of the difference from the reference solution to a wrong answer. Raises
-    WrongAnswerError.
+    """Yield the lines of a unified diff from the reference solution to a wrong answer.
+
+    Raises WrongAnswerError.
     """
     reference = answer.exercise.solution
     return difflib.unified_diff(

@@ -1,4 +1,4 @@
-"""`kafka-edu lab watch`: check again whenever the learner saves the file."""
+"""The command `kafka-edu lab watch`: check the learner's file again whenever it is saved."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -16,10 +16,10 @@ POLL_S: Final = 0.2
 
 
 def saves(file: Path, pause: Callable[[float], None] = time.sleep) -> Iterator[None]:
-    """Yield once for the file as it is, and then whenever it has changed. Never ends.
+    """Yield once at the beginning, and then each time the file has changed. It never ends.
 
-    Some editors save by removing the file and writing it again. While it is not there, nothing has
-    changed.
+    Some editors save by removing the file and writing it again. While the file is missing, nothing
+    is yielded.
     """
     seen: tuple[int, int] | None = None
     while True:
@@ -37,7 +37,9 @@ def saves(file: Path, pause: Callable[[float], None] = time.sleep) -> Iterator[N
 
 
 def show_round(console: Console, verdict: Verdict, options: str = "") -> None:
-    """Show one check of a watched file: the tests up to the first that failed, and that in full."""
+    """Show one check of a watched file: the tests up to the first failed one, and that one in
+    full.
+    """
     console.rule(f"[dim]{time.strftime('%H:%M:%S')}[/]", style="dim")
     if verdict.objection:
         console.print(verdict.objection, highlight=False, markup=False)

@@ -1,9 +1,10 @@
-"""Wrong answers, by which the tests are tested: each is a few edits of a reference solution.
+"""Wrong answers, which prove that the tests find mistakes.
 
-`exercises/wrong` has a file for each exercise. A row `[[wrong]]` says why the answer is wrong, and
-which public test fails with what message. With `hidden = true` it passes all public tests, and the
-test is a hidden one. Each `[[wrong.edit]]` replaces the text `old`, which is
-in the reference solution exactly once, by `new`.
+Each wrong answer is a few edits of a reference solution. `exercises/wrong` has a file for each
+exercise. A row `[[wrong]]` says why the answer is wrong, and which public test fails with which
+message. With `hidden = true` the answer passes all public tests, and a hidden test finds it. Each
+`[[wrong.edit]]` replaces the text `old` by `new`. The reference solution must have `old` exactly
+once.
 """
 
 import ast
@@ -23,44 +24,45 @@ class WrongAnswerError(Exception):
 
 
 class Edit(NamedTuple):
-    """One place of the reference solution, and what stands there in the wrong answer."""
+    """One edit: the text `old` of the reference solution is replaced by `new`."""
 
     old: str
     new: str
 
 
 class WrongAnswer(NamedTuple):
-    """A plausible wrong answer, and how it fails."""
+    """A wrong answer that a learner could give, and the way in which it fails."""
 
     exercise: Exercise
     number: int
-    """Its place in the file, from 1."""
+    """Its place in the file of wrong answers, from 1."""
     name: str
     why: str
-    """The mistake, in a sentence."""
+    """The mistake, in one sentence."""
     test: str
-    """A test that it fails: a public one, unless `live` or `hidden`."""
+    """The test that it must fail: a public test, unless `live` or `hidden` is set."""
     reason: str
-    """Part of what that test says."""
+    """A text that the failed test's message must contain."""
     edits: tuple[Edit, ...]
     live: bool
-    """Whether `test` is a step of the live part, so that it takes a cluster to see it fail."""
+    """Whether `test` is a step of the live part, which needs a cluster."""
     hidden: bool
-    """Whether only the hidden tests find it."""
+    """Whether only a hidden test finds the mistake."""
 
     @property
     def id(self) -> str:
-        """Return the short name: 02-1/3."""
+        """Return the short name, such as 02-1/3."""
         return f"{self.exercise.id}/{self.number}"
 
     @property
     def title(self) -> str:
-        """Return the short name and the name: 02-1/3 rounded_up."""
+        """Return the short name and the name, such as 02-1/3 rounded_up."""
         return f"{self.id} {self.name}"
 
     def edited(self) -> str:
-        """Return the reference solution with the edits. Raises WrongAnswerError if an edit does not
-        apply.
+        """Return the reference solution with the edits made.
+
+        Raises WrongAnswerError if an edit does not fit the solution.
         """
         reference = self.exercise.solution.read_text(encoding="utf-8")
         places = []
@@ -84,8 +86,9 @@ class WrongAnswer(NamedTuple):
         return "".join([*parts, reference[end:]])
 
     def source(self) -> str:
-        """Return the whole file. Its docstring says that it is wrong, and why. Raises
-        WrongAnswerError.
+        """Return the source of the whole wrong answer, with a docstring that says why it is wrong.
+
+        Raises WrongAnswerError.
         """
         edited = self.edited()
         lines = edited.splitlines(keepends=True)
@@ -94,7 +97,7 @@ class WrongAnswer(NamedTuple):
         return text + "".join(lines[docstring.end_lineno :])
 
     def write(self, folder: Path) -> Path:
-        """Write the whole file into a folder, and return it. Raises WrongAnswerError and
+        """Write the wrong answer into a folder, and return the file. Raises WrongAnswerError and
         OSError.
         """
         file = folder / f"{self.name}.py"
@@ -103,8 +106,9 @@ class WrongAnswer(NamedTuple):
 
 
 def wrong_answers(exercise: Exercise) -> tuple[WrongAnswer, ...]:
-    """Return the wrong answers to an exercise. A student's copy has none. Raises
-    WrongAnswerError.
+    """Return the wrong answers to an exercise, by number. A student's copy of the course has none.
+
+    Raises WrongAnswerError.
     """
     if not exercise.wrong.is_file():
         return ()
@@ -114,7 +118,7 @@ def wrong_answers(exercise: Exercise) -> tuple[WrongAnswer, ...]:
 
 
 def wrong_answer(exercise: Exercise, name: str) -> WrongAnswer:
-    """Return the wrong answer of this name or number. Raises WrongAnswerError."""
+    """Return the wrong answer that has this name or number. Raises WrongAnswerError."""
     answers = wrong_answers(exercise)
     for answer in answers:
         if name in (answer.name, str(answer.number)):

@@ -1,4 +1,4 @@
-"""The right batches of exercise 01-2, by the broker's own code, and what each byte is."""
+"""The right batches for exercise 01-2, from the broker's own code, and the names of their bytes."""
 
 from collections.abc import Sequence
 from typing import Final, NamedTuple
@@ -11,11 +11,11 @@ from .hexadecimal import first_difference, point
 
 NAMES: Final = BatchHeader._fields
 COMPUTED: Final = ("batch_length", "crc")
-"""These are wrong whenever another byte is, so they are looked at last."""
+"""The fields that are computed from the other bytes. They are compared last."""
 
 
 class Place(NamedTuple):
-    """A field and its bytes, from `begin` up to, but not including, `end`."""
+    """A named field of a batch. Its bytes begin at `begin` and end before `end`."""
 
     name: str
     begin: int
@@ -23,7 +23,7 @@ class Place(NamedTuple):
 
 
 class Settings(NamedTuple):
-    """The arguments of a BatchBuilder."""
+    """The arguments with which a BatchBuilder is made."""
 
     max_bytes: int = 1_000_000
     producer_id: int = -1
@@ -33,7 +33,7 @@ class Settings(NamedTuple):
 
 
 def right_batch(settings: Settings, records: Sequence[Record]) -> bytes:
-    """Return the batch of these records."""
+    """Return the bytes of the right batch with these records."""
     return build_batch(
         records,
         producer_id=settings.producer_id,
@@ -44,7 +44,7 @@ def right_batch(settings: Settings, records: Sequence[Record]) -> bytes:
 
 
 def fields_of(batch: bytes) -> list[Place]:
-    """Return the fields of the header, and a place for each record."""
+    """Return the places of all header fields, then one place for each whole record."""
     places = []
     begin = 0
     for name, code in zip(NAMES, HEADER.format[1:], strict=True):
@@ -62,7 +62,7 @@ def fields_of(batch: bytes) -> list[Place]:
 
 
 def parts_of_record(batch: bytes, record: Place) -> list[Place]:
-    """Return the parts of one record."""
+    """Return the places of all parts of one record, such as its key and the key's length."""
     places: list[Place] = []
     begin = record.begin
 
@@ -94,9 +94,9 @@ def parts_of_record(batch: bytes, record: Place) -> list[Place]:
 
 
 def first_wrong(batch: bytes, came: bytes) -> Place:
-    """Return the field of the right batch in which a batch begins to be wrong.
+    """Return the first field of the right batch `batch` that is different in `came`.
 
-    Length and checksum follow from the other bytes, so they count only if these are right.
+    The length and the checksum depend on all other bytes, so they are compared last.
     """
     header, records = fields_of(batch)[: len(NAMES)], fields_of(batch)[len(NAMES) :]
     plain = [place for place in header if place.name not in COMPUTED]
@@ -113,7 +113,7 @@ def first_wrong(batch: bytes, came: bytes) -> Place:
 
 
 def draw_both(expected: bytes, came: bytes, at: int, note: str) -> tuple[str, ...]:
-    """Return the rows of two batches around the byte `at`, with a caret there and a note."""
+    """Return lines that show both batches around the byte `at`, with a caret and a note."""
     ruler, right, caret = point(expected, at, note)
     _, wrong, _ = point(came, at, note)
     return (

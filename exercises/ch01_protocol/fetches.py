@@ -1,4 +1,4 @@
-"""The rules of exercise 01-6, step by step, and what both sides know, as a table."""
+"""The right client for exercise 01-6, and a table that shows what client and broker know."""
 
 from collections.abc import Sequence
 from typing import Final, NamedTuple
@@ -25,7 +25,7 @@ class Fetch(NamedTuple):
 
 
 class Course:
-    """The right client: which fetch comes next, and why (KIP-227)."""
+    """A right client of a fetch session: it returns the next fetch, and says why (KIP-227)."""
 
     def __init__(self, max_epoch: int) -> None:
         self._max_epoch = max_epoch
@@ -36,7 +36,7 @@ class Course:
 
     @property
     def listed(self) -> dict[str, int]:
-        """The partitions in the broker's list, before the next fetch."""
+        """The partitions and offsets in the broker's list, before the next fetch."""
         return {} if self._epoch == FULL else dict(self._listed)
 
     def next_fetch(self, wanted: Sequence[Row]) -> Fetch:
@@ -46,7 +46,7 @@ class Course:
         return Fetch(self._session_id, self._epoch, named, forgotten)
 
     def on_response(self, error_code: int, session_id: int, partitions: Sequence[str]) -> bool:
-        """Return whether the records may be used; `why` says what follows for the next fetch."""
+        """Return whether the records may be used. `why` then explains what the next fetch is."""
         strange = sorted(set(partitions) - self._listed.keys())
         missing = sorted(self._listed.keys() - set(partitions))
         if error_code:
@@ -90,7 +90,7 @@ class Course:
 
 
 def draw(listed: dict[str, int], wanted: Sequence[Row], came: object) -> tuple[str, ...]:
-    """Return a table of what the broker has, what the client wants, and what is sent."""
+    """Return a table: what the broker has, what the client wants, and what the learner sends."""
     now = dict(wanted)
     named, forgotten = _sent(came)
     lines = [f"{'partition':<12}{'broker has':>12}{'wanted':>10}  {'right':<8}yours"]
@@ -108,7 +108,7 @@ def draw(listed: dict[str, int], wanted: Sequence[Row], came: object) -> tuple[s
 
 
 def _sent(came: object) -> tuple[set[str], set[str]]:
-    """Return the partitions that an answer names and forgets, if it has that form."""
+    """Return the partitions that a learner's fetch names and forgets. Empty if malformed."""
     match came:
         case (_, _, tuple(named), tuple(forgotten)):
             names = {str(row[0]) for row in named if isinstance(row, tuple) and row}

@@ -1,21 +1,21 @@
-"""Bytes as pictures: rows of 16, with a caret under the first wrong one."""
+"""Show bytes as rows of 16 in hexadecimal, with a caret under the first wrong byte."""
 
 from typing import Final
 
 ROW: Final = 16
 INDENT: Final = 10
-"""The width of the words on the left."""
+"""The number of columns for the words on the left of the bytes."""
 
 
 def first_difference(expected: bytes, came: bytes) -> int:
-    """Return where two byte strings begin to differ; the shorter length if one begins the other."""
+    """Return the index of the first different byte, or the shorter length if there is none."""
     pairs = zip(expected, came, strict=False)
     shorter = min(len(expected), len(came))
     return next((at for at, (one, other) in enumerate(pairs) if one != other), shorter)
 
 
 def compare(expected: bytes, came: bytes, note: str = "") -> tuple[str, ...]:
-    """Return both, row by row around the first difference, with a caret there and a note."""
+    """Return lines that show both around the first difference, with a caret and a note below it."""
     at = first_difference(expected, came)
     begin = at - at % ROW
     rows = [_ruler(begin, max(len(expected), len(came)))]
@@ -24,7 +24,7 @@ def compare(expected: bytes, came: bytes, note: str = "") -> tuple[str, ...]:
 
 
 def point(data: bytes, at: int, note: str) -> tuple[str, ...]:
-    """Return the row of `data` around the byte `at`, with a caret there and a note."""
+    """Return lines that show `data` around the byte `at`, with a caret and a note below it."""
     begin = at - at % ROW
     return (_ruler(begin, len(data)), _row("bytes", data, begin), _caret(at, begin, note))
 

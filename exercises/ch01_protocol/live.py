@@ -1,5 +1,5 @@
-"""The live part of 01-2: batches that the learner's code made are sent to a real cluster, and a
-client that nobody changed reads them back.
+"""The live part of exercise 01-2. Batches from the learner's code are sent to a real cluster, and
+an unmodified client reads the records.
 """
 
 import socket
@@ -46,7 +46,7 @@ BATCHES: Final[tuple[tuple[Record, ...], ...]] = (
 def check_live(
     exercise: Exercise, file: Path | None, say: Callable[[str], None], patience_s: float
 ) -> Iterator[Step]:
-    """Send the batches of the learner's `file`, and yield what came of it."""
+    """Send the batches of the learner's `file` to a broker, and yield the result of each step."""
     if file is None:
         return  # no shipped code does the same
     says = "your code makes three batches"
@@ -84,7 +84,7 @@ def check_live(
 
 
 def make_batch(learner: Learner, records: Sequence[Record]) -> bytes:
-    """Return the batch that the learner's code makes. Raises LearnerFailure."""
+    """Return the batch that the learner's code makes of these records. Raises LearnerFailure."""
     builder = learner.make(*Settings())
     for record in records:
         builder.call("append", record.timestamp, record.key, record.value, list(record.headers))
@@ -96,9 +96,9 @@ def make_batch(learner: Learner, records: Sequence[Record]) -> bytes:
 
 
 def send(cluster: Cluster, batch: bytes, patience_s: float, partition: int = 0) -> Errors:
-    """Send a batch in a Produce request of its own, and return the partition's error code.
+    """Send a batch in a Produce request of its own. Return the partition's error code.
 
-    A new topic may have no leader yet, so these errors are waited for. Raises TimeoutError.
+    If the partition has no leader yet, try again for `patience_s`. Raises TimeoutError.
     """
     end = time.monotonic() + patience_s
     while True:
@@ -112,7 +112,7 @@ def send(cluster: Cluster, batch: bytes, patience_s: float, partition: int = 0) 
 
 
 def produce(cluster: Cluster, batch: bytes, partition: int, patience_s: float) -> Errors:
-    """Send one Produce request with this batch on a connection of its own."""
+    """Send one Produce request with this batch on a new connection. Return its error code."""
     data = PartitionProduceData(index=partition, records=batch)
     topic = TopicProduceData(name=TOPIC, partition_data=[data])
     request = ProduceRequest(acks=-1, timeout_ms=10_000, topic_data=[topic])
@@ -127,7 +127,7 @@ def produce(cluster: Cluster, batch: bytes, partition: int, patience_s: float) -
 
 
 def read_all(cluster: Cluster, patience_s: float) -> list[Record]:
-    """Return the records of the topic, as kafka-python's consumer reads them in this time."""
+    """Return the records of the topic that kafka-python's consumer reads within `patience_s`."""
     consumer = KafkaConsumer(bootstrap_servers=cluster.bootstrap_servers, check_crcs=True)
     wanted = sum(map(len, BATCHES))
     records: list[Record] = []
@@ -146,7 +146,7 @@ def read_all(cluster: Cluster, patience_s: float) -> list[Record]:
 
 
 def compare_records(sent: Sequence[Record], read: Sequence[Record]) -> Step:
-    """Each record comes back as it was, with the offset that the leader gave it."""
+    """Check that each record is read as it was sent, with the offset that the leader gave it."""
     says = "an unmodified consumer reads every record"
     for offset, record in enumerate(sent):
         wanted = record._replace(offset=offset)

@@ -1,5 +1,5 @@
-"""The live part of 01-6: the learner's session fetches from a real broker, which is then started
-again, so that it has lost the session.
+"""The live part of exercise 01-6. The learner's session fetches from a real broker, also after a
+restart, by which the broker has lost the session.
 """
 
 import socket
@@ -39,37 +39,37 @@ RECORD: Final = Record(0, 1_600_000_000_000, None, b"a record of the lab")
 
 
 class WrongError(Exception):
-    """The learner's session answered something else than it should; the message says what."""
+    """The learner's session returned a wrong answer. The message says which."""
 
 
 class Round(NamedTuple):
-    """A fetch that the broker has answered."""
+    """A fetch, and the broker's response to it."""
 
     request_bytes: int
     named: tuple[str, ...]
     response: FetchResponse
     moved: tuple[str, ...]
-    """The partitions that had records."""
+    """The partitions for which the response had records."""
 
 
 class Follower:
-    """Fetches from a broker what the learner's session says, next to the right session."""
+    """Sends the fetches that the learner's session wants. A right session runs beside it."""
 
     def __init__(self, session: LearnerObject, port: int, patience_s: float) -> None:
         self._session = session
         self._course = Course(MAX_EPOCH)
         self._port = port
         self.patience_s = patience_s
-        """The time that the broker may take for an answer."""
+        """The longest time, in seconds, that the broker may take for a response."""
         self._connection = self._connect()
         self.offsets = {f"{TOPIC}-{partition}": 0 for partition in range(PARTITIONS)}
 
     def close(self) -> None:
-        """End the connection."""
+        """Close the connection."""
         self._connection.close()
 
     def connect_again(self) -> None:
-        """Take another connection, in place of one that was lost."""
+        """Open a new connection in place of a lost one, and inform both sessions of the loss."""
         self.close()
         self._session.call("on_disconnect")
         self._course.on_disconnect()
@@ -79,7 +79,7 @@ class Follower:
         return socket.create_connection(("127.0.0.1", self._port), self.patience_s)
 
     def fetch(self) -> Round:
-        """Fetch once, and take over the offsets. Raises WrongError and LearnerFailure."""
+        """Fetch once, and store the new offsets. Raises WrongError and LearnerFailure."""
         wanted = list(self.offsets.items())
         expected = self._course.next_fetch(wanted)
         came = self._session.call("next_fetch", wanted)
@@ -142,14 +142,14 @@ class Follower:
 
 
 def number_of(name: str) -> int:
-    """Return the number of a partition of the topic."""
+    """Return the partition number from a name such as lab-01-7."""
     return int(name.rpartition("-")[2])
 
 
 def check_live(
     exercise: Exercise, file: Path | None, say: Callable[[str], None], patience_s: float
 ) -> Iterator[Step]:
-    """Let the learner's `file` lead a session with a broker, and yield what came of it."""
+    """Run a fetch session of the learner's `file` with a broker, and yield each step's result."""
     if file is None:
         return  # no shipped code does the same
     says = "a session of your code"
@@ -182,7 +182,7 @@ def check_live(
 
 
 def give_records(cluster: Cluster, partitions: Sequence[int], patience_s: float) -> None:
-    """Append a record to each of these partitions. Raises RuntimeError if the broker refuses."""
+    """Append one record to each of these partitions. Raises RuntimeError if the broker refuses."""
     for partition in partitions:
         error = send(cluster, right_batch(Settings(), [RECORD]), patience_s, partition)
         if error is not Errors.NONE:
@@ -190,7 +190,7 @@ def give_records(cluster: Cluster, partitions: Sequence[int], patience_s: float)
 
 
 def open_session(_: Cluster, follower: Follower) -> tuple[bool, str]:
-    """Send the first fetch."""
+    """Send the first fetch. Return whether the broker has opened a session, and a description."""
     first = follower.fetch()
     session_id = first.response.session_id
     return session_id != 0, (
@@ -200,7 +200,7 @@ def open_session(_: Cluster, follower: Follower) -> tuple[bool, str]:
 
 
 def change_nothing(_: Cluster, follower: Follower) -> tuple[bool, str]:
-    """Fetch until the offset of the first record is told, then with nothing to tell."""
+    """Fetch without changes. Return whether no partition was named, and a description."""
     follower.fetch()
     rounds = [follower.fetch() for _ in range(3)]
     named = [name for one in rounds for name in one.named]
@@ -208,7 +208,7 @@ def change_nothing(_: Cluster, follower: Follower) -> tuple[bool, str]:
 
 
 def move(cluster: Cluster, follower: Follower) -> tuple[bool, str]:
-    """Let two partitions have news."""
+    """Append to two partitions. Return whether later fetches named exactly these two."""
     give_records(cluster, MOVED, follower.patience_s)
     wanted = {f"{TOPIC}-{partition}" for partition in MOVED}
     moved: set[str] = set()
@@ -223,7 +223,7 @@ def move(cluster: Cluster, follower: Follower) -> tuple[bool, str]:
 
 
 def forget(cluster: Cluster, follower: Follower) -> tuple[bool, str]:
-    """Forget ten partitions, and append to one of them."""
+    """Forget ten partitions. Return whether a record for one of them did not come."""
     for partition in FORGOTTEN:
         del follower.offsets[f"{TOPIC}-{partition}"]
     one = follower.fetch()
@@ -236,7 +236,7 @@ def forget(cluster: Cluster, follower: Follower) -> tuple[bool, str]:
 
 
 def start_again(cluster: Cluster, follower: Follower) -> tuple[bool, str]:
-    """Start the broker again: its sessions were in its memory."""
+    """Restart the broker, which loses its sessions. Return whether a new session was opened."""
     cluster.stop(0)
     cluster.start(0)
     follower.connect_again()

@@ -1,5 +1,5 @@
-"""The live part of 01-5: the learner's negotiator speaks with two brokers, one of which serves the
-versions of Kafka 2.0, the other those of 2.8.
+"""The live part of exercise 01-5. The learner's Negotiator talks with two brokers: one serves the
+versions of Kafka 2.0, the other those of Kafka 2.8.
 """
 
 import socket
@@ -21,7 +21,7 @@ from ..runner.verdict import Step
 from .versions import KAFKA_20, KAFKA_28, Broker, Known, highest_common, right_course
 
 LEVELS: Final = {0: ("2.0", KAFKA_20), 1: ("2.8", KAFKA_28)}
-"""Broker → its level, and what it serves."""
+"""The Kafka release whose versions each broker serves, and these versions, by broker."""
 TODAY: Final[Known] = {
     int(ApiKey.PRODUCE): range(8),
     int(ApiKey.FETCH): range(4, 12),
@@ -29,14 +29,14 @@ TODAY: Final[Known] = {
     int(ApiKey.API_VERSIONS): range(4),
 }
 FUTURE: Final[Known] = {**TODAY, int(ApiKey.API_VERSIONS): (0, 1, 2, 3, 7)}
-"""A client that knows a version of ApiVersions that no broker knows yet."""
+"""The versions of a client that knows an ApiVersions version which no broker serves."""
 MOST_QUESTIONS: Final = 5
 
 
 def check_live(
     exercise: Exercise, file: Path | None, say: Callable[[str], None], patience_s: float
 ) -> Iterator[Step]:
-    """Let the learner's `file` negotiate with both brokers, and yield what came of it."""
+    """Let the learner's `file` negotiate with both brokers, and yield each step's result."""
     if file is None:
         return  # no shipped code does the same
     say("starting two brokers, one with the versions of Kafka 2.0")
@@ -63,8 +63,8 @@ def check_live(
 def speak(
     client: LearnerObject, port: int, known: Known, broker: Broker, patience_s: float
 ) -> tuple[bool, str]:
-    """Return whether the client and the broker agree, and what was said. Raises LearnerFailure, and
-    TimeoutError if the broker does not answer.
+    """Negotiate with a broker. Return whether the client did it right, and a description. Raises
+    LearnerFailure, and TimeoutError if the broker does not respond.
     """
     course, _ = right_course(known, broker)
     asked: list[object] = []
@@ -95,9 +95,9 @@ def speak(
 
 
 def ask_versions(connection: socket.socket, version: int) -> bytes:
-    """Return the body of the broker's response to ApiVersions of this version.
+    """Send an ApiVersions request of this version, and return the body of the response.
 
-    The body of a request of a version to come is that of 3, as KIP-511 has it.
+    A version above the highest known one is sent with the body of version 3 (KIP-511).
     """
     request = ApiVersionsRequest(client_software_name="lab", client_software_version="1")
     frame = bytearray(frame_of(request, min(version, request.VALID.highest)))
@@ -107,12 +107,12 @@ def ask_versions(connection: socket.socket, version: int) -> bytes:
 
 
 def frame_of(request: Message, version: int) -> bytes:
-    """Return a request as it goes over the wire."""
+    """Return the bytes of a request on the wire."""
     return b"".join(map(part_bytes, encode_request(request, version, 1, "lab")))
 
 
 def read_frame(connection: socket.socket) -> bytes:
-    """Return the next response without its size."""
+    """Read the next response, and return it without its size."""
     with connection.makefile("rb") as answers:
         size = int.from_bytes(answers.read(4), "big")
         return answers.read(size)

@@ -1,26 +1,26 @@
-"""The rules of exercise 01-1, and why an answer breaks them."""
+"""The rules of exercise 01-1, and explanations for wrong answers."""
 
 from typing import Final, NamedTuple
 
 from kafka_edu.protocol.types import unsigned_varint, varint, varlong
 
 Answer = tuple[str, object, int] | tuple[str, int]
-"""("value", value, next), ("more", how many bytes), or ("wrong", where)."""
+"""("value", value, next), ("more", missing bytes), or ("wrong", place): the answer of `read`."""
 
 
 class Rules(NamedTuple):
-    """Varints of 32 or of 64 bits."""
+    """The right answers for varints of 32 or 64 bits."""
 
     bits: int
 
     @property
     def most_bytes(self) -> int:
-        """How many bytes the longest number takes."""
+        """The number of bytes of the longest number."""
         return -(-self.bits // 7)
 
     @property
     def last_byte_limit(self) -> int:
-        """The last of so many bytes is below this: more bits would not fit."""
+        """The last byte of the longest number must be below this limit."""
         return 1 << self.bits - 7 * (self.most_bytes - 1)
 
     def write(self, number: int) -> bytes:
@@ -28,7 +28,7 @@ class Rules(NamedTuple):
         return varint(number) if self.bits == 32 else varlong(number)
 
     def read(self, data: bytes, at: int) -> Answer:
-        """Return the right answer to `read`."""
+        """Return the right answer of `read`."""
         raw = 0
         for index in range(self.most_bytes):
             if at + index >= len(data):
@@ -42,7 +42,7 @@ class Rules(NamedTuple):
         raise AssertionError("the last byte has no highest bit")
 
     def read_bytes(self, data: bytes, at: int) -> Answer:
-        """Return the right answer to `read_bytes`."""
+        """Return the right answer of `read_bytes`."""
         match self.read(data, at):
             case ("value", -1, int(begin)):
                 return "value", None, begin
@@ -56,7 +56,7 @@ class Rules(NamedTuple):
                 return answer
 
     def why_written(self, number: int, came: object) -> str:
-        """Return why `write` should have answered otherwise."""
+        """Return an explanation why the answer `came` of `write` is wrong."""
         two_complement = number & ((1 << self.bits) - 1)
         zigzag = 2 * number if number >= 0 else -2 * number - 1
         if came == unsigned_varint(two_complement):
@@ -70,7 +70,7 @@ class Rules(NamedTuple):
         )
 
     def why_read(self, data: bytes, at: int) -> str:
-        """Return why `read` should answer what it should."""
+        """Return an explanation of the right answer of `read`."""
         match self.read(data, at):
             case ("more", _):
                 return (
@@ -91,7 +91,7 @@ class Rules(NamedTuple):
         raise AssertionError("there are three answers")
 
     def why_read_bytes(self, data: bytes, at: int) -> str:
-        """Return why `read_bytes` should answer what it should."""
+        """Return an explanation of the right answer of `read_bytes`."""
         match self.read(data, at), self.read_bytes(data, at):
             case ("value", int(length), int()), ("wrong", _):
                 return f"the length is {length}. -1 is null, and nothing else is below 0"
@@ -111,7 +111,7 @@ class Rules(NamedTuple):
 
 
 def _high_first(zigzag: int) -> set[str]:
-    """Return what one writes who begins with the highest 7 bits."""
+    """Return the bytes (in hexadecimal) of two wrong answers that put the highest 7 bits first."""
     groups = [byte & 0x7F for byte in unsigned_varint(zigzag)][::-1]
     marked = [group | 0x80 for group in groups[:-1]] + groups[-1:]
     return {bytes(groups).hex(), bytes(marked).hex()} if len(groups) > 1 else set()

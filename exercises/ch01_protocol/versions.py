@@ -1,4 +1,4 @@
-"""The brokers of exercise 01-5: what they answer to ApiVersions, and what a client may then use."""
+"""The simulated brokers of exercise 01-5, and the versions that a client may use with them."""
 
 from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
@@ -12,12 +12,12 @@ from kafka_edu.protocol.messages.api_versions import ApiVersion, ApiVersionsResp
 NONE: Final = 0
 UNSUPPORTED_VERSION: Final = 35
 HEADER_BYTES: Final = 8
-"""Size and correlation id, which stand before the body of the response."""
+"""The number of bytes of size and correlation id, which stand before a response's body."""
 
 Known = Mapping[int, Sequence[int]]
-"""api key → the versions that a client knows."""
+"""The versions that a client knows, by api key."""
 Served = Mapping[int, tuple[int, int]]
-"""api key → the lowest and the highest version that a broker serves."""
+"""The lowest and the highest version that a broker serves, by api key."""
 
 KAFKA_20: Final[Served] = {
     key: (0, old) for key, (old, _) in MAX_VERSIONS.items() if old is not None
@@ -26,16 +26,16 @@ KAFKA_28: Final[Served] = {key: (0, new) for key, (_, new) in MAX_VERSIONS.items
 
 
 class Broker(NamedTuple):
-    """A broker that answers ApiVersions."""
+    """A simulated broker that answers ApiVersions requests."""
 
     served: Served
     tells: bool = True
-    """Whether its error names the versions of ApiVersions itself (KIP-511, since Kafka 2.4)."""
+    """Whether its error response names the versions of ApiVersions (KIP-511, since Kafka 2.4)."""
     refuses: bool = False
-    """Whether it answers every version with UNSUPPORTED_VERSION, against the protocol."""
+    """Whether it refuses every version with UNSUPPORTED_VERSION, against the protocol."""
 
     def answer(self, version: int) -> bytes:
-        """Return the body of the response to ApiVersions of this version."""
+        """Return the body of the response to an ApiVersions request of this version."""
         low, high = self.served[ApiKey.API_VERSIONS]
         if low <= version <= high and not self.refuses:
             return body_of(version, NONE, self.served)
@@ -44,7 +44,7 @@ class Broker(NamedTuple):
 
 
 def body_of(version: int, error_code: int, served: Served) -> bytes:
-    """Return the body of a response, as the broker's own codec writes it."""
+    """Return the body of an ApiVersions response, as the broker's own codec writes it."""
     rows = [
         ApiVersion(api_key=key, min_version=low, max_version=high)
         for key, (low, high) in sorted(served.items())
@@ -63,7 +63,7 @@ def highest_common(known: Known, served: Served, api_key: int) -> int | None:
 
 
 def right_course(known: Known, broker: Broker) -> tuple[list[int], bool]:
-    """Return the versions of ApiVersions that a client asks with, and whether it gets a table."""
+    """Return the ApiVersions versions that a right client sends, and whether it gets a table."""
     first = max(known[ApiKey.API_VERSIONS])
     low, high = broker.served[ApiKey.API_VERSIONS]
     if broker.refuses or not low <= first <= high:
@@ -81,7 +81,7 @@ def right_course(known: Known, broker: Broker) -> tuple[list[int], bool]:
 
 
 def draw(known: Known, served: Served, api_key: int, came: object) -> tuple[str, ...]:
-    """Return the versions of both sides as lines, with a caret under the answer."""
+    """Return lines with the versions of both sides, and a caret under the learner's answer."""
     low, high = served.get(api_key, (1, 0))
     client = known.get(api_key, ())
     last = max([high, *client, 1])

@@ -1,11 +1,11 @@
-"""The live part of this chapter's exercises: the learner's code times the delayed operations of
-broker 2 of three, under an unmodified client.
+"""The live part of this chapter's exercises: the learner's wheel times the delayed operations of
+broker 2, which serves an unmodified client.
 
-Three loads, on a topic whose partition broker 2 leads. Produces with acks=all wait for the
-followers and are woken by them: their time-outs are put into the wheel and cancelled. Fetches that
-ask for more than there is wait 450 ms, the book's figure, and time out. Produces while a follower
-is paused time out after 1,500 ms. The events of broker 2 are judged, and the
-learner's code has no hand in these.
+There are three loads, on a topic that broker 2 leads. Produces with acks=all wait until the
+followers have the records: their time-outs go into the wheel and are cancelled. Fetches that ask
+for too many bytes wait 450 ms (the book's number) and time out. Produces time out after 1,500 ms
+while a follower is paused. The events of broker 2 are judged. The learner's code cannot change
+these events.
 """
 
 import time
@@ -31,16 +31,16 @@ FETCH_WAIT_MS: Final = 450
 FETCHES: Final = 6
 TIMED_OUT: Final = 3
 LATE_LIMIT_MS: Final = 1_000
-"""So much later than its deadline may a task run: the machine may be busy. Early it may never
-run.
+"""The ms by which a task may run after its deadline, because the machine may be busy. No task may
+run early.
 """
 
 
 def check_live(
     exercise: Exercise, file: Path | None, say: Callable[[str], None], patience_s: float
 ) -> Iterator[Step]:
-    """Run the learner's `file` in broker 2, or the shipped code if there is none, and yield what
-    came of it.
+    """Run the learner's `file` in broker 2, and yield the result of each step. If `file` is None,
+    run the course's own code.
     """
     with learner_broker(exercise, file, TOPIC, say, patience_s) as broker:
         yield from moment(broker, say)
@@ -54,9 +54,9 @@ def check_live(
 
 
 def moment(broker: LearnerBroker, say: Callable[[str], None]) -> Iterator[Step]:
-    """Let it happen, and yield what came of it.
+    """Put load on broker 2, and yield the result of each step.
 
-    Fetches and produces that time out, each at its deadline.
+    Fetches and produces have to time out at their deadlines.
     """
     listener = broker.listener
     say(
@@ -82,7 +82,7 @@ def moment(broker: LearnerBroker, say: Callable[[str], None]) -> Iterator[Step]:
 
 
 def expired(listener: Listener, timer: str) -> list[TimerTaskExpired]:
-    """Return the time-outs of one timer."""
+    """Return the events of tasks that have timed out in the timer of this name."""
     return [
         envelope.event
         for envelope in listener.envelopes
@@ -91,8 +91,8 @@ def expired(listener: Listener, timer: str) -> list[TimerTaskExpired]:
 
 
 def fetch_nothing(broker: LearnerBroker, enough: Callable[[], bool]) -> None:
-    """Wait for records that do not come: fetches that ask for 1 MB and wait 450 ms each, until
-    there were enough of them, or patience is at its end.
+    """Fetch 1 MB from a topic without new records, so that each fetch times out after 450 ms.
+    Repeat this until `enough` returns True, or the patience is over.
     """
     consumer = KafkaConsumer(
         bootstrap_servers=broker.cluster.bootstrap_servers,
@@ -110,8 +110,8 @@ def fetch_nothing(broker: LearnerBroker, enough: Callable[[], bool]) -> None:
 
 
 def judge_times(says: str, expired: list[TimerTaskExpired], wanted: int) -> Step:
-    """Each at its deadline: never before, and not much after, unless it lay in the right bucket and
-    the machine was too busy to look.
+    """Check that no task ran before its deadline, or much later. If the task was in the right
+    bucket, being late counts as the busy machine's fault.
     """
     if len(expired) < wanted:
         return Step(
@@ -151,7 +151,7 @@ def judge_times(says: str, expired: list[TimerTaskExpired], wanted: int) -> Step
 
 
 def in_right_bucket(event: TimerTaskExpired) -> bool:
-    """Whether the bucket that it came out of begins with the tick of its deadline."""
+    """Return whether the task was in the bucket that belongs to its deadline."""
     if event.level < 1:
         return False
     slots = (WHEEL_SIZE, *SLOTS_ABOVE, *repeat(SLOTS_ABOVE[-1], event.level))

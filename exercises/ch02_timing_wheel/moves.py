@@ -1,4 +1,4 @@
-"""The moves of each task of a timer as its clock goes on, and a picture of them."""
+"""Compute the right moves of each task as a timer's clock goes on, and show moves as text."""
 
 from collections.abc import Iterable, Sequence
 from heapq import heappop, heappush
@@ -8,27 +8,27 @@ from .places import Wheels
 Place = tuple[int, int]
 """A level from 1 and a slot from 0."""
 Move = tuple[int, int, Place | None]
-"""When, which task, and where to; None for a task that runs."""
+"""The time in ms, the task, and the place it goes to. The place is None if the task runs."""
 
 
 class Course:
-    """The right timer, told without buckets: each task's next move is known when it is placed.
+    """The right timer, without buckets: it computes a task's next move when the task is placed.
 
-    Of several moves at the same time, those from a higher level come first. Those from one bucket
-    come in the order in which the tasks were put into it.
+    If several moves have the same time, those from a higher level come first. Tasks from one bucket
+    move in the order in which they were put into it.
     """
 
     def __init__(self, tick_ms: int, slots: tuple[int, ...], start_ms: int) -> None:
         self.wheels = Wheels(tick_ms, slots, start_ms)
         self._waiting: list[tuple[int, int, int, int, int]] = []
-        """A heap of (due, -level, order, task, deadline)."""
+        """A heap of the next moves: (due_ms, -level, order of adding, task, deadline_ms)."""
         self._order = 0
         self._order_of: dict[int, int] = {}
         self.places: dict[int, Place] = {}
-        """Where each task waits."""
+        """The level and slot where each task waits."""
 
     def add(self, task: int, deadline_ms: int) -> Place | None:
-        """Put a task into its bucket, and return which that is; None if it is due."""
+        """Put a task into its bucket. Return this place, or None if the task is due already."""
         place = self.wheels.place(deadline_ms)
         if place is None:
             self.places.pop(task, None)
@@ -42,16 +42,16 @@ class Course:
         return self.places[task]
 
     def cancel(self, task: int) -> Place | None:
-        """Take a task out, and return where it was; None if it does not wait."""
+        """Remove a task. Return the place where it was, or None if it does not wait."""
         self._order_of.pop(task, None)
         return self.places.pop(task, None)
 
     def tasks_in(self, place: Place) -> list[int]:
-        """Return the tasks of a bucket, in the order in which they were put in."""
+        """Return the tasks of a bucket, in the order in which they were put into it."""
         return [task for task, where in self.places.items() if where == place]
 
     def advance_clock(self, time_ms: int) -> list[Move]:
-        """Return all moves up to `time_ms`, in their order."""
+        """Let the clock go on to `time_ms`, and return all moves in their order."""
         moves: list[Move] = []
         while self._waiting and self._waiting[0][0] <= time_ms:
             due_ms, _, order, task, deadline_ms = heappop(self._waiting)
@@ -63,7 +63,7 @@ class Course:
 
 
 def shown(move: object) -> str:
-    """Return a move in words."""
+    """Return a move as a text."""
     match move:
         case (int(time_ms), int(task), None):
             return f"{time_ms:,} ms: task {task} runs"
@@ -73,7 +73,7 @@ def shown(move: object) -> str:
 
 
 def side_by_side(expected: Sequence[Move], came: Iterable[object]) -> tuple[str, ...]:
-    """Draw two lists of moves next to each other, from shortly before the first difference."""
+    """Return lines that show two lists of moves side by side, near the first difference."""
     left, right = [shown(move) for move in expected], [shown(move) for move in came]
     same = next(
         (index for index, pair in enumerate(zip(left, right, strict=False)) if pair[0] != pair[1]),

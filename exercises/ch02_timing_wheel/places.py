@@ -1,6 +1,6 @@
-"""Where a task goes in wheels on top of each other, why, and a picture of it.
+"""Compute the right bucket for a task in the wheels of a timer, with an explanation and a picture.
 
-The exercises of this chapter judge by it, and draw what a learner's code did.
+The checks of this chapter compare a learner's answers with it.
 """
 
 from itertools import count
@@ -10,7 +10,7 @@ SLOTS_A_ROW: Final = 20
 
 
 class Place(NamedTuple):
-    """The answer of exercise 02-1's `add`."""
+    """A bucket for a task, as `add` of exercise 02-1 returns it."""
 
     level: int
     slot: int
@@ -18,48 +18,48 @@ class Place(NamedTuple):
 
 
 class Wheels(NamedTuple):
-    """The wheels of one timer at one moment, by numbers alone."""
+    """The numbers that describe the wheels of one timer at one moment."""
 
     tick_ms: int
     """The tick of level 1."""
     slots: tuple[int, ...]
-    """The number of slots of each level from 1; the last is that of all levels above."""
+    """The number of slots of each level from 1. The last number counts for all higher levels."""
     now_ms: int
 
     def size(self, level: int) -> int:
-        """Return how many slots the wheel of `level` has."""
+        """Return the number of slots of the wheel on this level."""
         return self.slots[min(level, len(self.slots)) - 1]
 
     def tick(self, level: int) -> int:
-        """Return how many ms one bucket of `level` covers."""
+        """Return the time that one bucket of this level covers, in ms."""
         tick_ms = self.tick_ms
         for below in range(1, level):
             tick_ms *= self.size(below)
         return tick_ms
 
     def hand(self, level: int) -> int:
-        """Return where the hand of `level` is: the present time, rounded down to its tick."""
+        """Return the hand's position on this level: the present time, rounded down to its tick."""
         return self.now_ms - self.now_ms % self.tick(level)
 
     def reach(self, level: int) -> tuple[int, int]:
-        """Return the first deadline that `level` takes, and the first after it that it does not."""
+        """Return this level's first deadline, and the first later deadline that does not fit."""
         hand, tick_ms = self.hand(level), self.tick(level)
         return hand + tick_ms, hand + tick_ms * self.size(level)
 
     def on_level(self, level: int, deadline_ms: int) -> Place:
-        """Return the bucket of `level` that covers `deadline_ms`."""
+        """Return the bucket of this level that covers `deadline_ms`."""
         tick_ms = self.tick(level)
         return Place(level, deadline_ms // tick_ms % self.size(level), deadline_ms % tick_ms)
 
     def place(self, deadline_ms: int) -> Place | None:
-        """Return where a task goes; None if it is due."""
+        """Return the right bucket for a task; None if the task is due already."""
         if deadline_ms < self.reach(1)[0]:
             return None
         level = next(level for level in count(1) if deadline_ms < self.reach(level)[1])
         return self.on_level(level, deadline_ms)
 
     def why(self, deadline_ms: int, came: object) -> tuple[str, str]:
-        """Return why `came` is not the answer for a task, and which part of `add` decides it."""
+        """Return why the answer `came` is wrong, and the part of `add` that decides this."""
         expected = self.place(deadline_ms)
         first = self.reach(1)[0]
         due_rule = "the first comparison in add, which finds the tasks that are due"
@@ -129,7 +129,7 @@ class Wheels(NamedTuple):
         )
 
     def draw(self, deadline_ms: int, came: object) -> tuple[str, ...]:
-        """Draw the wheels that are named by the right answer and by `came`, if that is a place."""
+        """Return a picture of the wheels of the right answer, and of `came` if it is a place."""
         expected = self.place(deadline_ms)
         wrong = None
         match came:

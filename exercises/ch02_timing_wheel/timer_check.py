@@ -1,4 +1,4 @@
-"""A learner's timer next to the right one, which the exercises 02-2 to 02-4 compare."""
+"""Compare a learner's timer with the right one, for the exercises 02-2 to 02-4."""
 
 from collections.abc import Callable
 from random import Random
@@ -14,7 +14,7 @@ STEPS: Final = 25
 
 
 class CheckedTimer:
-    """A timer of the learner's class. Each answer is compared with the right one."""
+    """A timer of the learner's class, beside the right timer. Each answer is compared."""
 
     def __init__(
         self,
@@ -25,7 +25,7 @@ class CheckedTimer:
         *,
         judge_cancel: bool = False,
     ) -> None:
-        """Without `judge_cancel`, the answer of `cancel` is nobody's concern."""
+        """Make both timers. Only with `judge_cancel` the answers of `cancel` are compared."""
         self.made = learner.make(tick_ms, slots, start_ms)
         self.right = Course(tick_ms, slots, start_ms)
         self._numbers = f"Timer({tick_ms}, {list(slots)}, {start_ms})"
@@ -40,7 +40,7 @@ class CheckedTimer:
         return f"{call} at {self.now_ms} ms, {self._numbers}"
 
     def add(self, task: int, deadline_ms: int) -> None:
-        """Add a task to both. Raises Mismatch."""
+        """Add a task to both timers. Raises Mismatch if their answers differ."""
         asked = self._asked(f"add({task}, {deadline_ms})")
         expected = self.right.add(task, deadline_ms)
         came = self.made.call("add", task, deadline_ms)
@@ -57,7 +57,7 @@ class CheckedTimer:
             )
 
     def cancel(self, task: int) -> None:
-        """Cancel a task in both. Raises Mismatch."""
+        """Cancel a task in both timers. Raises Mismatch if their answers differ."""
         asked = self._asked(f"cancel({task})")
         was_known = task in self._deadlines
         expected = self.right.cancel(task)
@@ -74,7 +74,7 @@ class CheckedTimer:
             raise Mismatch(asked, expected, came, why, read="cancel")
 
     def sees_bucket(self, level: int, slot: int) -> None:
-        """Compare what is in a bucket, seen from both ends. Raises Mismatch."""
+        """Compare the tasks in a bucket, forward and backward. Raises Mismatch if they differ."""
         tasks = self.right.tasks_in((level, slot))
         expected = len(tasks), tuple(tasks), tuple(reversed(tasks))
         came = self.made.call("bucket", level, slot)
@@ -93,7 +93,7 @@ class CheckedTimer:
         raise Mismatch(self._asked(f"bucket({level}, {slot})"), expected, came, why, read=read)
 
     def advance(self, time_ms: int) -> None:
-        """Let time pass in both. Raises Mismatch."""
+        """Advance the clock of both timers. Raises Mismatch if their moves differ."""
         asked = self._asked(f"advance_clock({time_ms})")
         expected = self.right.advance_clock(time_ms)
         came = self.made.call("advance_clock", time_ms)
@@ -109,7 +109,7 @@ class CheckedTimer:
             )
 
     def _why(self, expected: list[Move], came: list[object]) -> str:
-        """Return why the first move that differs is wrong."""
+        """Return an explanation of the first wrong move."""
         index = next(
             (i for i, (one, other) in enumerate(zip(expected, came, strict=False)) if one != other),
             min(len(expected), len(came)),
@@ -158,7 +158,7 @@ class CheckedTimer:
 
 
 def try_many(make: Callable[..., CheckedTimer], seed: int) -> None:
-    """Add, cancel and let time pass, at times and in wheels that the seed chooses."""
+    """Add and cancel random tasks, and advance the clock, in random wheels."""
     random = Random(seed)
     for _ in range(ROUNDS):
         slots = tuple(random.randint(2, 25) for _ in range(random.randint(1, 3)))

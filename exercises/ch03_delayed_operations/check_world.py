@@ -1,4 +1,4 @@
-"""The shared state of exercise 03-1: one operation, its watch lists and its time-out."""
+"""The simulated state of exercise 03-1: one operation, its watch lists and its time-out."""
 
 from typing import Final, NamedTuple, Self
 
@@ -11,27 +11,27 @@ STEPS: Final = '"try", "look", ("watch", key), "arm" and "disarm"'
 
 
 class CheckWorld(NamedTuple):
-    """One operation that waits for all of `keys`."""
+    """The state of one operation. Its condition holds when all of `keys` are ready."""
 
     keys: tuple[str, ...]
     ready: frozenset[str] = frozenset()
-    """The keys whose condition holds by now."""
+    """The keys that are ready."""
     watched: tuple[str, ...] = ()
-    """The lists that hold the operation."""
+    """The keys in whose watch lists the operation stands."""
     completed: bool = False
     by_learner: bool = False
     armed: bool = False
     tries: int = 0
     late_watches: int = 0
-    """How often the learner's thread put it into a list after it was completed."""
+    """The number of watch lists into which the learner's thread put a completed operation."""
     after_news: Step = None
-    """The steps of the learner's thread after it knew that the operation was completed."""
+    """The first step of the learner's thread after it knew that the operation was completed."""
     knows: bool = False
-    """Whether the learner's thread has been answered that the operation is completed."""
+    """Whether an answer has informed the learner's thread that the operation is completed."""
     returned: object = None
 
     def do(self, thread: int, step: Step) -> tuple[Self, object]:
-        """Return the world after a step, and its answer. Raises ValueError."""
+        """Return the state after a thread's step, and the step's answer. Raises ValueError."""
         if thread == LEARNER:
             return self._learners(step)
         match step:
@@ -42,12 +42,12 @@ class CheckWorld(NamedTuple):
         raise AssertionError(step)
 
     def end(self, thread: int, returned: object) -> Self:
-        """Return the world after a thread has returned."""
+        """Return the state after a thread has returned a value."""
         return self._replace(returned=returned) if thread == LEARNER else self
 
     @property
     def holds(self) -> bool:
-        """Whether the condition of the operation holds."""
+        """Whether the operation's condition holds: all of its keys are ready."""
         return self.ready.issuperset(self.keys)
 
     def _check(self, key: str) -> tuple[Self, object]:
@@ -90,14 +90,14 @@ class CheckWorld(NamedTuple):
 
 
 def lost_wake_up(world: CheckWorld) -> str:
-    """Return what is wrong if nobody completed the operation."""
+    """Return a fault if the operation is ready and nobody has completed it; else an empty text."""
     if world.holds and not world.completed:
         return "it is ready, it waits, and no event will come again"
     return ""
 
 
 def time_out_left(world: CheckWorld) -> str:
-    """Return what is wrong with the time-out."""
+    """Return a fault if the time-out runs wrongly at the end; else an empty text."""
     if world.completed and world.armed:
         return "it is completed, and its time-out still runs in the timer"
     if not world.completed and not world.armed:
@@ -106,7 +106,7 @@ def time_out_left(world: CheckWorld) -> str:
 
 
 def wrong_result(world: CheckWorld) -> str:
-    """Return what is wrong with what the learner's thread returned."""
+    """Return a fault if the learner's thread returned a wrong value; else an empty text."""
     right = "mine" if world.by_learner else "theirs" if world.knows else "waits"
     if world.returned != right:
         return f"it returned {world.returned!r}, and {right!r} is right"
@@ -114,21 +114,21 @@ def wrong_result(world: CheckWorld) -> str:
 
 
 def too_many_tries(world: CheckWorld) -> str:
-    """Return what is wrong if the operation was tried too often."""
+    """Return a fault if the operation was tried more than twice; else an empty text."""
     if world.tries > 2:
         return f"{world.tries} tries for {len(world.keys)} keys"
     return ""
 
 
 def dead_entries(world: CheckWorld) -> str:
-    """Return what is wrong if a completed operation was put into several lists."""
+    """Return a fault if a completed operation was put into several lists; else an empty text."""
     if world.late_watches > 1:
         return f"completed, it was put into {world.late_watches} more lists"
     return ""
 
 
 def goes_on(world: CheckWorld) -> str:
-    """Return what is wrong if the learner's thread went on with a completed operation."""
+    """Return a fault if the learner's thread did more steps after it knew of the completion."""
     if world.after_news is not None:
         return f"your thread knew that it was completed, and then did {world.after_news!r}"
     return ""

@@ -1,4 +1,4 @@
-"""When a fetch that waits is answered, why, and a picture of it (exercise 03-3)."""
+"""The rules of exercise 03-3: when and why a waiting fetch is answered. It also draws the log."""
 
 from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
@@ -7,20 +7,20 @@ BOX: Final = 26
 
 
 class Place(NamedTuple):
-    """A place in a log."""
+    """A place in a log: offset, segment, and byte in the segment."""
 
     offset: int
     segment: int
-    """The base offset of its segment."""
+    """The base offset of the segment."""
     position: int
-    """The byte in that segment."""
+    """The position in the segment, in bytes."""
 
     def says(self) -> str:
         return f"offset {self.offset}, segment {self.segment}, byte {self.position:,}"
 
 
 class Wanted(NamedTuple):
-    """One partition of the fetch."""
+    """One partition of the fetch: its name, the reader's place, and its limits."""
 
     name: str
     place: Place
@@ -29,7 +29,7 @@ class Wanted(NamedTuple):
 
 
 class State(NamedTuple):
-    """The broker's knowledge of a partition at one moment."""
+    """What the broker knows about a partition at one moment."""
 
     end: Place
     leader_epoch: int = 3
@@ -41,7 +41,7 @@ class State(NamedTuple):
 
 
 class End(NamedTuple):
-    """How one partition stands: a case that ends the wait, or how many bytes it has; and why."""
+    """The result for one partition: a case that ends the wait, or the bytes it has; and why."""
 
     case: str
     size: int
@@ -49,7 +49,7 @@ class End(NamedTuple):
 
 
 def end_of(wanted: Wanted, state: State | None) -> End:
-    """Return how one partition stands."""
+    """Return the result for one partition."""
     name, place, max_bytes, epoch = wanted
     if state is None:
         return End("C", 0, f"the broker does not know {name} any more: it was deleted")
@@ -106,7 +106,7 @@ def end_of(wanted: Wanted, state: State | None) -> End:
 def right_answer(
     min_bytes: int, wanted: Sequence[Wanted], states: Mapping[str, State]
 ) -> tuple[str, str | int]:
-    """Return what `look` should return."""
+    """Return the right answer of `look`."""
     size = 0
     for one in wanted:
         end = end_of(one, states.get(one.name))
@@ -119,7 +119,7 @@ def right_answer(
 def why(
     min_bytes: int, wanted: Sequence[Wanted], states: Mapping[str, State]
 ) -> tuple[str, Wanted | None]:
-    """Return why that is the right answer, and the partition that decides it, if one does."""
+    """Return why this answer is right, and the partition that decides it; None if all do."""
     ends = [(one, end_of(one, states.get(one.name))) for one in wanted]
     for one, end in ends:
         if end.case:
@@ -130,7 +130,7 @@ def why(
 
 
 def draw(wanted: Wanted, state: State | None) -> tuple[str, ...]:
-    """Draw the log of a partition as segments, with the reader ▼ and the end ▲."""
+    """Draw the segments of a partition's log. The reader is marked ▼, and the end is marked ▲."""
     lines = [f"{wanted.name}: the reader ▼ is at {wanted.place.says()}"]
     if state is None:
         return (*lines, "  unknown to this broker")

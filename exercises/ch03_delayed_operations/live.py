@@ -1,9 +1,9 @@
-"""The live part of 03-2: the learner's condition decides when broker 2 answers produces with
-acks=all, under an unmodified client.
+"""The live part of exercise 03-2: the learner's condition decides when broker 2 answers produces
+with acks=all from an unmodified client.
 
-While the followers fetch, each produce is acknowledged. While one of them is paused none may be: it
-is in the ISR, and does not have the records. When it goes on they are acknowledged again, and a
-consumer finds all that was. The learner's code has no hand in what producer and consumer see.
+While all followers fetch, each produce has to be acknowledged. While a follower is paused, none may
+be: it is in the ISR and lacks the records. When it runs again, produces have to be acknowledged,
+and a consumer has to find all records. Only producer and consumer are judged.
 """
 
 from collections.abc import Callable, Iterator
@@ -30,8 +30,8 @@ READ_MS: Final = 1_000
 def check_live(
     exercise: Exercise, file: Path | None, say: Callable[[str], None], patience_s: float
 ) -> Iterator[Step]:
-    """Run the learner's `file` in broker 2, or the shipped code if there is none, and yield what
-    came of it.
+    """Run the learner's `file` in broker 2, and yield the result of each step. If `file` is None,
+    run the course's own code.
     """
     with learner_broker(exercise, file, TOPIC, say, patience_s) as broker:
         yield from moment(broker, say)
@@ -41,9 +41,9 @@ def check_live(
 
 
 def moment(broker: LearnerBroker, say: Callable[[str], None]) -> Iterator[Step]:
-    """Let it happen, and yield what came of it.
+    """Put load on broker 2, and yield the result of each step.
 
-    Produces that wait for a follower which stands still.
+    The produces have to wait for a follower that is paused.
     """
     producer = broker.producer()
     say(f"{RECORDS} records with acks=all: each waits for two followers")
@@ -63,7 +63,7 @@ def moment(broker: LearnerBroker, say: Callable[[str], None]) -> Iterator[Step]:
 
 
 def _none_early(early: int, *, out_of_isr: bool) -> Step:
-    """If the machine was so busy that the follower left the ISR, an acknowledgement is right."""
+    """Check that no produce was acknowledged early. If the ISR has shrunk, the step is late."""
     return Step(
         "no record is acked that a replica of the ISR lacks",
         not early,
@@ -76,7 +76,7 @@ def _none_early(early: int, *, out_of_isr: bool) -> Step:
 
 
 def _all_readable(broker: LearnerBroker, wanted: int) -> Step:
-    """A consumer finds all records that were acknowledged."""
+    """Check that a consumer finds all acknowledged records."""
     with closing(
         KafkaConsumer(
             bootstrap_servers=f"127.0.0.1:{broker.cluster.port(BROKER)}",

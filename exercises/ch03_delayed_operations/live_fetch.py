@@ -1,10 +1,10 @@
-"""The live part of 03-3: the learner's condition decides when broker 2 answers the fetches of an
-unmodified consumer.
+"""The live part of exercise 03-3: the learner's condition decides when broker 2 answers the fetches
+of an unmodified consumer.
 
-A reader that is content with one byte gets each record when it is there, and long before its time
-is up. A reader that wants 10,000 bytes gets nothing of less until its time is up, and no later than
-that when there is enough. The events of broker 2 are judged: the learner's code has no hand in
-these.
+A reader that wants one byte has to get each record soon, long before its fetch times out. A reader
+that wants 10,000 bytes has to wait until its time is up if there are fewer. If there are enough, it
+has to get them earlier. The events of broker 2 are judged. The learner's code cannot change these
+events.
 """
 
 import time
@@ -24,13 +24,13 @@ from ..runner.verdict import Step
 TOPIC: Final = "lab-033"
 RECORDS: Final = 15
 PATIENT_MS: Final = 20_000
-"""So long the first reader's fetches may wait: nobody takes that for a fetch that was woken."""
+"""The longest wait of the first reader's fetches: so long that no woken fetch takes this time."""
 MUCH: Final = 10_000
 MUCH_WAIT_MS: Final = 1_000
 TIMED_OUT: Final = 3
 FEW: Final = 5
 MANY: Final = 300
-"""Together these records have more than MUCH bytes."""
+"""The number of records that together have more than MUCH bytes."""
 SHORT_MS: Final = 100
 ONE, ALL = "lab-one-byte", "lab-many-bytes"
 
@@ -38,8 +38,8 @@ ONE, ALL = "lab-one-byte", "lab-many-bytes"
 def check_live(
     exercise: Exercise, file: Path | None, say: Callable[[str], None], patience_s: float
 ) -> Iterator[Step]:
-    """Run the learner's `file` in broker 2, or the shipped code if there is none, and yield what
-    came of it.
+    """Run the learner's `file` in broker 2, and yield the result of each step. If `file` is None,
+    run the course's own code.
     """
     with learner_broker(exercise, file, TOPIC, say, patience_s) as broker:
         yield from moment(broker, say)
@@ -49,9 +49,9 @@ def check_live(
 
 
 def moment(broker: LearnerBroker, say: Callable[[str], None]) -> Iterator[Step]:
-    """Let it happen, and yield what came of it.
+    """Put load on broker 2, and yield the result of each step.
 
-    Readers that want one byte, and many.
+    One reader wants one byte, another wants 10,000 bytes.
     """
     say(f"{RECORDS} records, one by one, for a reader that is content with one byte")
     with _reader(broker, ONE, 1, PATIENT_MS) as reader:
@@ -98,7 +98,7 @@ _Closing = closing[KafkaConsumer]
 
 
 def _one_by_one(broker: LearnerBroker, reader: KafkaConsumer) -> int:
-    """Send each record when the one before it was read. Return how many were read."""
+    """Send each record after the one before was read. Return the number of read records."""
     producer = broker.producer()
     for number in range(1, RECORDS + 1):
         reader.poll(timeout_ms=SHORT_MS)  # its next fetch goes out, and waits
@@ -115,8 +115,8 @@ def _one_by_one(broker: LearnerBroker, reader: KafkaConsumer) -> int:
 def _poll(
     broker: LearnerBroker, reader: KafkaConsumer, done: Callable[[], bool], wanted: int = 0
 ) -> int:
-    """Read until something is so and enough was read, or patience is at its end. Return how many
-    records were read.
+    """Read until `done` returns True and `wanted` records were read, or the patience is over.
+    Return the number of read records.
     """
     found = 0
     end = time.monotonic() + broker.patience_s
@@ -126,7 +126,7 @@ def _poll(
 
 
 def _ends(broker: LearnerBroker, client: str, by: str) -> list[OperationCompleted]:
-    """Return the fetches of a client that ended in this way."""
+    """Return the completed fetches of a client that `by` ended, such as time-out or event."""
     return [
         event
         for envelope in list(broker.listener.envelopes)

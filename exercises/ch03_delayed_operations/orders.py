@@ -1,7 +1,7 @@
-"""Every order in which the steps of several threads can happen, and a picture of one of them.
+"""Try every order in which the steps of several threads can happen, and draw one of the orders.
 
-A thread of the learner's is a generator: it yields a step, and gets the step's answer. Its next
-step depends on the answers so far and on nothing else, so each history is asked for once.
+A learner's thread is a generator: it yields a step, and gets the step's answer. Its next step
+depends only on the answers so far, so each history of answers is tried only once.
 """
 
 import math
@@ -12,50 +12,50 @@ from kafka_edu.learner.learner import LearnerObject
 from kafka_edu.sim.all_orders import Limits, explore
 
 STEPS_LIMIT: Final = 60
-"""A thread that is not at its end after so many steps never will be."""
+"""The most steps of a thread. A thread with more steps is regarded as endless."""
 NO_LIMITS: Final = Limits(10**9, math.inf)
 COLUMN: Final = 38
 COLUMNS_LIMIT: Final = 4
-"""More threads than that are drawn in one column."""
+"""The most threads that are drawn in a column each. More threads share one column."""
 
 Step = object
 History = tuple[object, ...]
 
 
 class NextStep(NamedTuple):
-    """The next step of a thread after the answers so far."""
+    """The next step of a thread, after the answers that it got so far."""
 
     step: Step
-    """For a thread that is at its end, what it returned."""
+    """The step; for a thread that has ended, the value that it returned."""
     line: int = 0
-    """The line of the learner's file; 0 if this is not the learner's code."""
+    """The line number in the learner's file; 0 if the step is not the learner's."""
     ended: bool = False
 
 
 class Thread(Protocol):
-    """One of the threads whose steps are put into every order."""
+    """A thread whose steps are put into every order with those of other threads."""
 
     @property
     def title(self) -> str:
-        """Return the head of its column in a picture."""
+        """Return the title of the thread's column in a picture."""
         ...
 
     def next_step(self, history: History) -> NextStep:
-        """Return the step after these answers."""
+        """Return the step that follows these answers."""
         ...
 
 
 class World(Protocol):
-    """The state that all threads share at one moment. It never changes: a step makes a new one."""
+    """The state that all threads share. A step does not change it, but returns a new state."""
 
     def do(self, thread: int, step: Step) -> tuple[Self, object]:
-        """Return the world after a step, and the step's answer. Raises ValueError, which says what
-        is wrong with the step.
+        """Return the state after a thread's step, and the step's answer. Raises ValueError, whose
+        message says what is wrong with the step.
         """
         ...
 
     def end(self, thread: int, returned: object) -> Self:
-        """Return the world after a thread has returned."""
+        """Return the state after a thread has returned a value."""
         ...
 
 
@@ -63,7 +63,7 @@ WorldT = TypeVar("WorldT", bound=World)
 
 
 class ScriptedThread(NamedTuple):
-    """A thread whose steps are known. It does not look at the answers."""
+    """A thread with a fixed list of steps, which do not depend on the answers."""
 
     title: str
     steps: tuple[Step, ...]
@@ -76,7 +76,7 @@ class ScriptedThread(NamedTuple):
 
 
 class LearnersThread:
-    """A thread that does some known steps, and then those of the learner's generator."""
+    """A thread that does some fixed steps, and then the steps of the learner's generator."""
 
     def __init__(
         self,
@@ -85,8 +85,8 @@ class LearnersThread:
         arguments: Sequence[object] = (),
         first: Sequence[Step] = (),
     ) -> None:
-        """`made` has a method `play(*arguments, answers)` that returns a tuple: "step" or "end",
-        the step or what the generator returned, and the line.
+        """`made` has a method `play(*arguments, answers)`. It returns a tuple: "step" or "end", the
+        step or the returned value, and the line number.
         """
         self.title = title
         self._made = made
@@ -95,7 +95,7 @@ class LearnersThread:
         self._known: dict[History, NextStep] = {}
 
     def next_step(self, history: History) -> NextStep:
-        """Return the step after these answers. Raises LearnerFailure."""
+        """Return the step that follows these answers. Raises LearnerFailure."""
         if len(history) < len(self._first):
             return NextStep(self._first[len(history)])
         answers = history[len(self._first) :]
@@ -122,7 +122,7 @@ class LearnersThread:
 
 
 class Row(NamedTuple):
-    """One step of an order."""
+    """One step in an order of steps."""
 
     thread: int
     step: Step
@@ -132,7 +132,7 @@ class Row(NamedTuple):
 
 
 class Order(NamedTuple, Generic[WorldT]):
-    """One order of all steps: what was done, and the world at the end."""
+    """One order of all steps: its steps, the state at the end, and the fault."""
 
     rows: tuple[Row, ...]
     world: WorldT
@@ -145,17 +145,17 @@ class Found(NamedTuple, Generic[WorldT]):
     orders: int
     faulty: int
     first: Order[WorldT] | None
-    """A shortest faulty order. Among those of its length the first thread runs ahead in it."""
+    """A shortest wrong order. Among those, it is one in which the first thread is ahead."""
     left_out: str = ""
-    """What there was no time for, in words."""
+    """A sentence about what was not searched because of a limit; empty if all was."""
 
 
 class EndlessThreadError(AssertionError):
-    """The learner's generator goes on and on."""
+    """The learner's generator has more steps than allowed, so it seems to be endless."""
 
 
 class BadStepError(Exception):
-    """The learner's generator yielded something that is not a step."""
+    """The learner's generator yielded a value that is not a valid step."""
 
     def __init__(self, step: Step, line: int, why: str) -> None:
         super().__init__(why)
@@ -164,8 +164,8 @@ class BadStepError(Exception):
 
 
 class _Moment(NamedTuple, Generic[WorldT]):
-    """A state between two steps. Orders that lead to the same world, with the same answers, go on
-    alike.
+    """The state between two steps. Two orders that reach the same state with the same answers have
+    the same continuations.
     """
 
     world: WorldT
@@ -174,8 +174,8 @@ class _Moment(NamedTuple, Generic[WorldT]):
 
 
 class _Interleavings(Generic[WorldT]):
-    """All orders of the steps of threads (implements `all_orders.Space`). A move is the number of
-    the thread that does its next step.
+    """The search space of all orders of the threads' steps (implements `all_orders.Space`). A move
+    is the number of the thread that does the next step.
     """
 
     def __init__(self, threads: Sequence[Thread], fault_of: Callable[[WorldT], str]) -> None:
@@ -204,11 +204,11 @@ def try_all_orders(
     limits: Limits = NO_LIMITS,
     counts_all: bool = True,
 ) -> Found[WorldT]:
-    """Do the steps of `threads` in every order. `fault_of` says what is wrong with the world at the
-    end; empty if nothing is. Without `counts_all` the search ends at the first faulty order.
+    """Try every order of the threads' steps. `fault_of` returns the fault of a final state, or an
+    empty text. If `counts_all` is False, the search ends at the first wrong order.
 
-    Orders that lead to the same world, with the same answers, go on alike and are looked at once.
-    Raises BadStepError and LearnerFailure.
+    Orders that reach the same state with the same answers are searched further only once. Raises
+    BadStepError and LearnerFailure.
     """
     begin = _Moment(world, ((),) * len(threads), frozenset())
     space = _Interleavings(threads, fault_of)
@@ -226,7 +226,7 @@ def one_order(
     choose: Callable[[Sequence[int]], int],
     fault_of: Callable[[WorldT], str],
 ) -> Order[WorldT]:
-    """Do the steps in the one order that `choose` makes: it is given the threads that can go on."""
+    """Do the steps in one order. `choose` gets the threads that can go on, and picks the next."""
     histories: tuple[History, ...] = ((),) * len(threads)
     rows: list[Row] = []
     left = list(range(len(threads)))
@@ -242,7 +242,7 @@ def one_order(
 def _do(
     world: WorldT, number: int, thread: Thread, histories: tuple[History, ...]
 ) -> tuple[Row, WorldT, tuple[History, ...]]:
-    """Do one step of a thread, and return it, the world after it, and the histories after it."""
+    """Do one step of a thread. Return the step, the state after it, and all histories after it."""
     step, line, ended = thread.next_step(histories[number])
     if ended:
         return Row(number, step, None, line, True), world.end(number, step), histories
@@ -261,11 +261,11 @@ def _do(
 def draw(
     order: Order[WorldT], threads: Sequence[Thread], words: Mapping[str, str] | None = None
 ) -> tuple[str, ...]:
-    """Draw the threads next to each other, a line a step, with the fault at the end.
+    """Draw the threads side by side, with one line for each step and the fault at the end.
 
-    No line is longer than 80 columns if keys have at most six characters.
+    No line has more than 80 columns if keys have at most six characters.
 
-    `words` has another text for some steps of threads that are not the learner's.
+    `words` has other texts for some steps of threads that are not the learner's.
     """
     width = COLUMN * 2 // max(len(threads), 2)
     in_columns = len(threads) <= COLUMNS_LIMIT
@@ -284,7 +284,7 @@ def draw(
 
 
 def shown(row: Row, words: Mapping[str, str]) -> str:
-    """Return a step, its answer and its line in words."""
+    """Return a step, its answer and its line number as text."""
     if row.ended:
         return f"returns {row.step!r}"
     step = (

@@ -1,4 +1,4 @@
-"""When a produce with acks=all has its answer, why, and a picture of it (exercise 03-2)."""
+"""The rules of exercise 03-2: when a produce with acks=all is answered and why, and a picture."""
 
 from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
@@ -11,7 +11,7 @@ DRAWN_OFFSETS: Final = 8
 
 
 class Appended(NamedTuple):
-    """How the append of one partition ended."""
+    """The result of appending the records of one partition."""
 
     name: str
     error: str
@@ -20,7 +20,7 @@ class Appended(NamedTuple):
 
 
 class State(NamedTuple):
-    """The broker's knowledge of a partition at one moment."""
+    """What the broker knows about a partition at one moment."""
 
     online: bool = True
     leader: bool = True
@@ -30,7 +30,7 @@ class State(NamedTuple):
     min_isr: int = 2
 
     def says(self) -> str:
-        """Return it in words."""
+        """Return the state as text."""
         if not self.online:
             return "its log dir has failed"
         role = "leader" if self.leader else "not the leader"
@@ -41,14 +41,14 @@ class State(NamedTuple):
 
 
 class End(NamedTuple):
-    """How a partition stands: an error's name, or how many offsets are missing; and why."""
+    """The result for one partition: an error's name, or the number of missing offsets; and why."""
 
     answer: str | int
     why: str
 
 
 def end_of(appended: Appended, state: State | None) -> End:
-    """Return how a partition that waits stands now."""
+    """Return the result for one waiting partition."""
     name, error, required, epoch = appended
     if error != NONE:
         return End(error, f"the append to {name} failed, so there is nothing to wait for")
@@ -86,14 +86,14 @@ def end_of(appended: Appended, state: State | None) -> End:
 
 
 class RightProduce:
-    """The right answers of one produce."""
+    """A right DelayedProduce. It returns the right answers for one request."""
 
     def __init__(self, appended: Sequence[Appended]) -> None:
         self.appended = tuple(appended)
         self.settled: dict[str, str] = {}
 
     def look(self, states: Mapping[str, State]) -> tuple[dict[str, End], dict[str, End]]:
-        """Return what this look settles, and what still waits, in the order of the request."""
+        """Return the settled and the waiting partitions of this look, in the request's order."""
         settled: dict[str, End] = {}
         missing: dict[str, End] = {}
         for one in self.appended:
@@ -107,7 +107,7 @@ class RightProduce:
         return settled, missing
 
     def expire(self) -> list[tuple[str, str]]:
-        """Return what the time-out settles."""
+        """Settle all waiting partitions at the time-out, and return them."""
         left = [one for one in self.appended if one.name not in self.settled]
         ends = [(one.name, TIMED_OUT if one.error == NONE else one.error) for one in left]
         self.settled.update(ends)
@@ -115,7 +115,7 @@ class RightProduce:
 
 
 def draw(appended: Appended, state: State | None, expected: str, came: str) -> tuple[str, ...]:
-    """Draw the leader's log of a partition with its HW, and both answers."""
+    """Return a picture of the leader's log with its HW, and of both answers."""
     name, error, required, epoch = appended
     lines = [f"{name}: needs HW {required}, written in epoch {epoch}"]
     if error != NONE:

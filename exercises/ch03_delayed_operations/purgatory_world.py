@@ -1,4 +1,4 @@
-"""The shared state of exercise 03-4: operations with locks and flags, and their watch lists."""
+"""The simulated state of exercise 03-4: operations with locks and flags, and watch lists."""
 
 from collections.abc import Mapping
 from typing import Final, NamedTuple, Self
@@ -12,28 +12,28 @@ STEPS: Final = (
 
 
 class PurgatoryWorld(NamedTuple):
-    """Operations, each of which waits for all of its keys."""
+    """The state of several operations. An operation is ready when all of its keys are ready."""
 
     keys: tuple[tuple[int, tuple[str, ...]], ...]
-    """For each operation the keys that it waits for."""
+    """Each operation, and the keys that it waits for."""
     ready: frozenset[str] = frozenset()
     lists: tuple[tuple[str, int], ...] = ()
-    """Which list holds which operation, in the order in which they were put in."""
+    """A pair (key, operation) for each entry of a watch list, in the order of adding."""
     completed: frozenset[int] = frozenset()
     locks: tuple[tuple[int, int], ...] = ()
-    """Which operation is locked by which thread, sorted."""
+    """A pair (operation, thread) for each lock that a thread holds, sorted."""
     flags: frozenset[int] = frozenset()
     armed: frozenset[int] = frozenset()
     tries: int = 0
     claimed: int = 0
-    """How many completions the threads have returned as their own."""
+    """The number of completions that all threads have returned as their own."""
 
     def holds(self, operation: int) -> bool:
-        """Return whether the condition of an operation holds."""
+        """Return whether all keys of an operation are ready."""
         return self.ready.issuperset(dict(self.keys)[operation])
 
     def do(self, thread: int, step: Step) -> tuple[Self, object]:
-        """Return the world after a step, and its answer. Raises ValueError."""
+        """Return the state after a thread's step, and the step's answer. Raises ValueError."""
         match step:
             case ("ready", str(key)):
                 return self._replace(ready=self.ready | {key}), None
@@ -48,8 +48,8 @@ class PurgatoryWorld(NamedTuple):
         raise ValueError(f"{step!r} is not a step. The steps are {STEPS}")
 
     def end(self, thread: int, returned: object) -> Self:
-        """Return the world after a thread has returned how many operations it completed, or whether
-        it completed its own. A lock that it holds stays locked.
+        """Return the state after a thread has returned. It returns the number of operations that it
+        completed, or whether it completed its own. Its locks stay locked.
         """
         own = int(returned) if isinstance(returned, int) else 0
         return self._replace(claimed=self.claimed + own)
@@ -99,7 +99,7 @@ class PurgatoryWorld(NamedTuple):
 
 
 def lost_wake_up(world: PurgatoryWorld) -> str:
-    """Return what is wrong if an operation that is ready was completed by nobody."""
+    """Return a fault if an operation is ready and nobody has completed it; else an empty text."""
     for operation, _ in world.keys:
         if world.holds(operation) and operation not in world.completed:
             return f"operation {operation} is ready, it waits, and no event will come again"
@@ -107,8 +107,8 @@ def lost_wake_up(world: PurgatoryWorld) -> str:
 
 
 def badly_left(world: PurgatoryWorld) -> str:
-    """Return what is wrong if a lock is held at the end, or if the threads have not returned who
-    completed what.
+    """Return a fault if a lock is still held at the end, or if the threads have not returned the
+    right number of completions. Otherwise return an empty text.
     """
     for operation, _ in world.locks:
         return f"the lock of operation {operation} is never given back"

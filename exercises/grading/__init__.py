@@ -1,1 +1,1 @@
-"""The teacher's side of the lab: grade a class, export the course, rehearse with made-up work."""
+"""The teacher's side of the lab: grade a class, export the course, and rehearse the grading."""

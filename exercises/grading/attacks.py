@@ -1,8 +1,9 @@
-"""Submissions that want points without work, or want to do harm. docs/grading.md has this table:
-`python -m exercises.grading.attacks docs/grading.md` writes it there.
+"""Hostile submissions: they try to get points without work, or to do harm.
 
-Each source runs as the first lines of a learner's file that answers wrongly. In the sources, COURSE
-is the folder of the course, OTHER the path of another submission, and PORT a port of this machine.
+`python -m exercises.grading.attacks docs/grading.md` writes the table of them into docs/grading.md.
+Each source is put before a learner's file that answers wrongly. In the sources, COURSE stands for
+the folder of the course, OTHER for the path of another submission, and PORT for a port of this
+machine.
 """
 
 import re
@@ -12,17 +13,18 @@ from typing import Final, NamedTuple
 
 
 class Attack(NamedTuple):
-    """One attack, and how it ends."""
+    """One attack, and the reason in the grade that stops it."""
 
     name: str
     wants: str
     source: str
     reason: str
-    """A regular expression for the reason in the grade."""
+    """A regular expression that the reason in the grade has to match."""
     stopped_by: str
 
 
-#: What an attack does when it got what it wanted: a grade that no test expects.
+#: The beginning of attacks that try to read a file. If an attack can read it, it exits with a text
+#: that no grade may contain.
 _READ: Final = """
 import ctypes
 libc = ctypes.CDLL(None, use_errno=True)
@@ -285,7 +287,7 @@ raise ValueError("\\ud800\\x00\\x1b[2J =cmd|' /C calc'!A0")
 
 
 def table() -> str:
-    """Return the attacks as the table of docs/grading.md."""
+    """Return the attacks as a table in Markdown, for docs/grading.md."""
     rows = [
         "| attack | wants | stopped by |",
         "| --- | --- | --- |",
@@ -295,7 +297,7 @@ def table() -> str:
 
 
 def write_table(page: Path) -> None:
-    """Put the table in the place of the one that the page has."""
+    """Replace the table in the page by the present one."""
     text = page.read_text(encoding="utf-8")
     new = re.sub(r"\| attack \| wants \|.*\n(?:\|.*\n)*", lambda _: table(), text)
     page.write_text(new, encoding="utf-8")

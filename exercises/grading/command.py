@@ -1,4 +1,4 @@
-"""The teacher's commands of `kafka-edu lab`."""
+"""The commands of `kafka-edu lab` for teachers: grade, export and rehearse."""
 
 import os
 import time
@@ -51,7 +51,7 @@ def grade(
 ) -> None:
     """Grade the submissions in FOLDER, each in a jail of its own. Needs root on Linux.
 
-    Exit code 0 if everybody has a grade, 1 if somebody was not graded.
+    The exit code is 0 if every student has a grade, 1 if a submission could not be graded.
     """
     console, began = Console(), time.monotonic()
     try:
@@ -116,7 +116,7 @@ def export(
     gradescope: tuple[Exercise, Path] | None,
     seed: int,
 ) -> None:
-    """Take the course out: for students, for a class without a network, or for Gradescope."""
+    """Export the course: for students, for a class without a network, or for Gradescope."""
     if sum(one is not None for one in (student, offline, gradescope)) != 1:
         raise click.UsageError("choose one of --student, --offline and --gradescope")
     try:
@@ -144,7 +144,7 @@ def export(
 @click.argument("folder", type=click.Path(path_type=Path))
 @click.option("--exercise", type=ExerciseId(), default="02-1", show_default=True)
 def rehearse(folder: Path, exercise: Exercise) -> None:
-    """Make up a class of 30 in FOLDER, right, wrong, empty, copied and hostile, to try `grade`."""
+    """Make 30 submissions in FOLDER (right, wrong, empty, copied and hostile), to try `grade`."""
     if exercise.material:
         raise click.ClickException(
             f"the numbers of {exercise.id} are made for each student, so nothing can be made up:"
@@ -169,7 +169,7 @@ def rehearse(folder: Path, exercise: Exercise) -> None:
 
 
 def show(console: Console, grades: list[Grade], seconds: float) -> None:
-    """Show a table of all, and a line of the whole."""
+    """Show a table of all grades, and a line with the number of each result."""
     table = Table("student", "result", "points", "s", "why, and what to look at")
     colours = {Result.PASSED: "green", Result.FAILED: "red"}
     for one in grades:

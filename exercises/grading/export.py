@@ -1,6 +1,6 @@
-"""Take the course out of a checkout: for students, for a class without a network, for Gradescope.
+"""Export the course from a checkout: for students, for a class without a network, for Gradescope.
 
-A copy holds what the checkout ships, and nothing else that lies about in it.
+An export has only the files of the course. Other files in the checkout's folder are left out.
 """
 
 import shutil
@@ -17,7 +17,7 @@ from kafka_edu.common.python_process import checkout
 from ..runner.manifest import Exercise
 from .grade import Grader, Kind, RefusedError
 
-#: What every copy has at its top.
+#: The files and folders that every export has.
 PROGRAM: Final = (
     "kafka-edu",
     "pyproject.toml",
@@ -27,7 +27,8 @@ PROGRAM: Final = (
     "exercises",
 )
 COURSE: Final = (*PROGRAM, "README.md", "docs", "chapters", "tui", "benchmarks")
-#: What no student gets. The tests of the checkout prove the graders, so they name the answers.
+#: The files and folders that no student gets. The folder `tests` is not exported either, because it
+#: contains answers.
 SECRET: Final = ("exercises/solutions", "exercises/wrong", "exercises/mutation.toml")
 HIDDEN: Final = "hidden_tests.py"
 WHEELS: Final = "wheels"
@@ -35,7 +36,7 @@ _IGNORED: Final = frozenset({"__pycache__", ".DS_Store", "site", "lab"})
 
 
 class ExportError(Exception):
-    """The course cannot be exported; the message says why, and what to do."""
+    """The course cannot be exported. The message says why, and what to do."""
 
 
 def _root() -> Path:
@@ -48,7 +49,10 @@ def _root() -> Path:
 
 
 def files_of(root: Path, tops: tuple[str, ...]) -> Iterator[PurePosixPath]:
-    """Return the files under these names, as paths from `root` on."""
+    """Yield the files with these names, and the files in folders with these names.
+
+    The paths are relative to `root`.
+    """
     for top in tops:
         path = root / top
         if path.is_file():
@@ -66,13 +70,14 @@ def files_of(root: Path, tops: tuple[str, ...]) -> Iterator[PurePosixPath]:
 
 
 def is_secret(path: PurePosixPath) -> bool:
-    """Return whether a file is not for students."""
+    """Return whether a file must not be given to students."""
     return path.name == HIDDEN or any(path.is_relative_to(folder) for folder in SECRET)
 
 
 def export_student(folder: Path) -> int:
-    """Copy the course into a new folder, without solutions, wrong answers and hidden tests. Return
-    the number of files. Raises ExportError and OSError.
+    """Copy the course into a new folder, without solutions, wrong answers and hidden tests.
+
+    Return the number of files. Raises ExportError and OSError.
     """
     root = _root()
     if folder.exists() and any(folder.iterdir()):
@@ -89,9 +94,11 @@ def export_student(folder: Path) -> int:
 
 
 def export_offline(folder: Path, pythons: tuple[str, ...]) -> int:
-    """Make a student's copy that needs no network: `wheels` has the packages of main.txt for these
-    Pythons (3.12 …) on this kind of machine. Return the bytes of the wheels. Raises ExportError
-    and OSError.
+    """Make a student's copy that can be installed without a network.
+
+    Its folder `wheels` has the packages of main.txt for these Python versions (such as 3.12) and
+    for this kind of machine. Return the total size of the wheels in bytes. Raises ExportError and
+    OSError.
     """
     export_student(folder)
     pip = pip_command()
@@ -116,7 +123,9 @@ def export_offline(folder: Path, pythons: tuple[str, ...]) -> int:
 
 
 def pip_command() -> list[str]:
-    """Return how to run a pip here. Raises ExportError."""
+    """Return the words of a command that runs pip on this system. Raises ExportError if there is
+    none.
+    """
     base = Path(sys.base_prefix, "bin", f"python3.{sys.version_info.minor}")
     debian = sorted(Path("/usr/share/python-wheels").glob("pip-*.whl"))
     for command in (
@@ -165,8 +174,9 @@ exec "${{KAFKA_EDU_VENV:-$top/source/.venv}}/bin/python" -m exercises.grading.gr
 
 
 def export_gradescope(exercise: Exercise, file: Path, seed: int) -> float:
-    """Write an autograder for Gradescope, and return the points of the assignment. Raises
-    ExportError and OSError.
+    """Write an autograder for Gradescope as a zip file, and return the points of the assignment.
+
+    Raises ExportError and OSError.
     """
     root = _root()
     if exercise.material:
@@ -192,7 +202,10 @@ def export_gradescope(exercise: Exercise, file: Path, seed: int) -> float:
 
 
 def _add(archive: zipfile.ZipFile, name: str, content: bytes, like: Path | None = None) -> None:
-    """Add a file. What has no model may be executed."""
+    """Add a file to the zip archive, executable if the file `like` is.
+
+    Without `like`, the added file is executable.
+    """
     entry = zipfile.ZipInfo(name, (2026, 1, 1, 0, 0, 0))
     mode = 0o755 if like is None or like.stat().st_mode & stat.S_IXUSR else 0o644
     entry.external_attr = (stat.S_IFREG | mode) << 16

@@ -1,7 +1,7 @@
-"""Grade submissions: each in a jail of its own, by public tests, other seeds and hidden tests.
+"""Grade submissions by public tests, the same tests with other seeds, and hidden tests.
 
-The tests and their judge are ours and run outside; only the learner's process is in the jail
-(`kafka_edu.learner.learner_jail`). Answers come out of it, and nothing else.
+The tests run outside the jail. Only the learner's process is in a jail of its own
+(`kafka_edu.learner.learner_jail`), and only its answers come out.
 """
 
 import hashlib
@@ -39,34 +39,35 @@ PARTS: Final = ("public", "seeds", "hidden")
 
 
 class Result(StrEnum):
-    """The outcome of one submission."""
+    """The result of one submission."""
 
     PASSED = "passed"
     FAILED = "failed"
     MISSING = "missing"
     NOT_GRADED = "not graded"
-    """The reference solution failed at that moment too, or there are no numbers to grade by. It
-    says nothing about the work.
+    """The reference solution failed at that moment too, or the student's own numbers are unknown.
+
+    This result says nothing about the student's work.
     """
 
 
 class Kind(StrEnum):
-    """How the learner's process is kept."""
+    """How the learner's process is kept away from the grader and from other submissions."""
 
     NAMESPACES = NAMESPACES
     USER = "user"
     TRUSTED = "trusted"
-    """Only the walls that `lab check` has."""
+    """No jail: only the same limits as in `lab check`."""
 
 
 class Row(NamedTuple):
-    """One test of one grade."""
+    """The result of one test in a grade."""
 
     part: str
     test: str
     says: str
     points: float
-    """The points it is worth."""
+    """The points that a passed test gives."""
     passed: bool
     message: str
 
@@ -83,10 +84,12 @@ class Grade(NamedTuple):
     result: Result
     rows: tuple[Row, ...]
     reason: str
-    """Why it is not the whole of the points, in one line."""
+    """Why points are missing, in one line."""
     seconds: float
     note: str = ""
-    """The points for a teacher to look at: the same work as another's, a name not in the roster."""
+    """A remark for the teacher, for example: the same work as another student, or not in the
+    roster.
+    """
 
     @property
     def earned(self) -> float:
@@ -102,11 +105,11 @@ class Grade(NamedTuple):
 
 
 class RefusedError(Exception):
-    """This system cannot grade as asked; the message says why, and what to do."""
+    """This system cannot grade in the wanted way. The message says why, and what to do."""
 
 
 def jail_of(number: int, kind: Kind) -> Jail | None:
-    """Return a jail whose user id nobody else has, or None for trusted work."""
+    """Return a jail with a user id that no other submission has, or None for trusted work."""
     if kind is Kind.TRUSTED:
         return None
     first, size = 1_000_000_000, 1_000_000_000
@@ -118,7 +121,7 @@ def jail_of(number: int, kind: Kind) -> Jail | None:
 
 
 def why_no_jail(kind: Kind) -> str:
-    """Return why this system has no jail of that kind; empty if it has."""
+    """Return why this system has no jail of that kind; empty if it has one."""
     if kind is Kind.TRUSTED:
         return ""
     if not sys.platform.startswith("linux"):
@@ -145,7 +148,9 @@ class Grader:
     """Grades submissions of one exercise."""
 
     def __init__(self, exercise: Exercise, seed: int, kind: Kind) -> None:
-        """`seed` chooses all random numbers, so that the same work has the same grade. Raises
+        """Run the reference solution, and set the limits of all submissions by it.
+
+        `seed` determines all random numbers, so the same work always gets the same grade. Raises
         RefusedError.
         """
         if exercise.engine == SPARK and kind is not Kind.TRUSTED:
@@ -169,11 +174,11 @@ class Grader:
 
     @property
     def possible(self) -> float:
-        """The points of all tests."""
+        """The points of all tests together."""
         return sum(row.points for row in self._all)
 
     def _reference(self) -> Run:
-        """Return a run of the reference solution, which must have all points. Raises RefusedError.
+        """Return a run of the reference solution, which must get all points. Raises RefusedError.
 
         What it needs sets the limits of all submissions.
         """
@@ -193,8 +198,9 @@ class Grader:
             ) from error
 
     def _run_reference(self) -> Run:
-        """Return a run of the reference solution now. Raises NotJudgedError if it fails, and what
-        the grader itself fails by.
+        """Run the tests on the reference solution. Raises NotJudgedError if it fails.
+
+        If the grader itself fails, it raises CheckError, JailError or OSError.
         """
         run = run_public_tests(
             self.exercise,
@@ -209,7 +215,9 @@ class Grader:
         return run
 
     def _rows(self, outcomes: Iterable[Outcome]) -> tuple[Row, ...]:
-        """Return a row for each test; a test with several seeds must pass with all of them."""
+        """Return a row for each test. A test that runs with several seeds must pass with all of
+        them.
+        """
         rows: dict[tuple[str, str], Row] = {}
         for outcome in outcomes:
             row = Row(
@@ -226,7 +234,9 @@ class Grader:
         return tuple(sorted(rows.values(), key=lambda row: PARTS.index(row.part)))
 
     def grade(self, submission: Submission, number: int) -> Grade:
-        """Return the grade of one submission. `number`, from 1, chooses its user id."""
+        """Return the grade of one submission. `number`, from 1, determines the user id of its
+        jail.
+        """
         began = time.monotonic()
 
         def made(result: Result, rows: Sequence[Row], reason: str) -> Grade:
@@ -255,15 +265,17 @@ class Grader:
             wrong = str(error).partition("\n")[0]
             return made(Result.NOT_GRADED, (), f"the grader itself failed twice: {wrong}")
         except CheckError as error:
-            # The reference solution has just passed, so it is this work that the grader fails by.
+            # The reference solution has just passed, so this submission is what makes the tests
+            # fail to run.
             wrong = f"the tests cannot run with this work: {error}".partition("\n")[0]
             return made(Result.FAILED, self._none_of_it(wrong), wrong)
         passed = all(row.passed for row in rows)
         return made(Result.PASSED if passed else Result.FAILED, rows, reason)
 
     def _limits_now(self) -> Limits:
-        """Return what the reference solution needs at this moment. Raises NotJudgedError if it
-        fails.
+        """Return the limits for submissions, from a new run of the reference solution.
+
+        Raises NotJudgedError if that run fails.
         """
         try:
             return self._run_reference().limits_of_others(usual_limits(self.exercise))
@@ -273,8 +285,10 @@ class Grader:
     def _try(
         self, content: bytes, material: int, number: int, limits: Limits | None = None
     ) -> tuple[tuple[Row, ...], str]:
-        """Return the rows and why points are missing. Raises NotJudgedError, and what the grader
-        itself fails by.
+        """Run the tests on a submission. Return the rows, and why points are missing.
+
+        Raises NotJudgedError. If the grader itself fails, it raises CheckError, JailError or
+        OSError.
         """
         with tempfile.TemporaryDirectory(prefix="kafka-edu-grade-") as folder:
             file = Path(folder) / self.exercise.file
@@ -317,7 +331,7 @@ class Grader:
         return tuple(row._replace(passed=False, message=reason) for row in self._all)
 
     def missing(self, student: str) -> Grade:
-        """Return the grade of somebody who handed in nothing."""
+        """Return the grade of a student who handed in nothing."""
         reason = "nothing was handed in"
         return Grade(student, "", Result.MISSING, self._none_of_it(reason), reason, 0.0)
 
@@ -330,7 +344,10 @@ def grade_class(
     jobs: int,
     told: Callable[[Grade], None] = lambda _: None,
 ) -> list[Grade]:
-    """Return the grades of a class by student, missing ones too. `told` gets each as it comes."""
+    """Return the grades of a class, sorted by student, with those who handed in nothing.
+
+    `told` is called with each grade as soon as it is known.
+    """
     work = [roster.named(one) if roster is not None else one for one in submissions]
     notes = list(_notes(grader.exercise, work, roster))
 
@@ -351,7 +368,9 @@ def grade_class(
 def _notes(
     exercise: Exercise, submissions: Sequence[Submission], roster: Roster | None
 ) -> Iterator[str]:
-    """Return what is odd about each submission: work, numbers or name."""
+    """Yield a remark for each submission about its work, its numbers and its name; empty if
+    none.
+    """
     reference = fingerprint(exercise.solution.read_bytes())
     starter = fingerprint(exercise.starter.read_bytes())
     known = {one.student for one in roster.students} if roster is not None else set()
@@ -380,7 +399,10 @@ def _notes(
 
 
 def fingerprint(content: bytes) -> str:
-    """Return a hash that comments, blank lines and indentation do not change; empty for nothing."""
+    """Return a hash of a file that comments, blank lines and white space do not change.
+
+    An empty file has the empty text as its hash.
+    """
     lines = [b"".join(line.partition(b"#")[0].split()) for line in content.splitlines()]
     joined = b"\n".join(filter(None, lines))
     return hashlib.sha256(joined).hexdigest() if joined else ""

@@ -1,10 +1,11 @@
-"""Grade one submission in Gradescope's container: `python -m exercises.grading.gradescope 02-1 SEED
-/autograder`.
+"""Grade one submission in Gradescope's container.
 
-The folder has `submission`, with the student's files, and `results`, where results.json goes. The
-container holds one submission only. Where it allows namespaces, the student's code gets all that
-`lab grade` gives. Where not, it gets a user id and limits of its own; the folders `source` and
-`results` are then root's alone.
+    python -m exercises.grading.gradescope 02-1 SEED /autograder
+
+The folder /autograder has `submission`, with the student's files, and `results`, for results.json.
+The container holds one submission only. If it allows namespaces, the student's code runs in the
+same jail as in `lab grade`. If not, it runs with a user id and limits of its own, and only root can
+open the folders `source` and `results`.
 """
 
 import json
@@ -17,7 +18,9 @@ from .submissions import find_one
 
 
 def results_of(grade: Grade) -> dict[str, object]:
-    """Return what Gradescope shows. The student sees the public tests only."""
+    """Return the content of results.json, which Gradescope shows. Students see the public tests
+    only.
+    """
     first = next((row for row in grade.rows if row.part == "public" and not row.passed), None)
     return {
         "output": first.message if first is not None else "",
@@ -41,7 +44,9 @@ def results_of(grade: Grade) -> dict[str, object]:
 
 
 def grade_in_container(exercise_id: str, seed: int, top: Path) -> str:
-    """Write results.json; return why there is none, empty if there is."""
+    """Grade the submission and write results.json. Return why this was not possible; empty if it
+    was.
+    """
     exercise = find_exercise(exercise_id)
     refusals = {kind: why_no_jail(kind) for kind in (Kind.NAMESPACES, Kind.USER)}
     kind = next((kind for kind, refusal in refusals.items() if not refusal), None)

@@ -1,4 +1,4 @@
-"""Write grades: CSV for a spreadsheet or an LMS, JSON with every test, JUnit."""
+"""Write grades to files: CSV for a spreadsheet or an LMS, JSON with every test, and JUnit XML."""
 
 import csv
 import json
@@ -17,19 +17,21 @@ _NOT_IN_XML: Final = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U
 
 
 def one_line(text: str) -> str:
-    """Return a text as one line that a terminal may show: it obeys no control characters."""
+    """Return a text as one line without control characters, so that a terminal can show it
+    safely.
+    """
     line = " ".join(text.split())
     return "".join(letter if letter.isprintable() else "�" for letter in line)
 
 
 def cell(text: str) -> str:
-    """Return a text as one harmless cell: a spreadsheet would run what begins like a formula."""
+    """Return a text as one cell of a CSV file that no spreadsheet takes for a formula."""
     line = one_line(text)[:REASON_CHARACTERS]
     return f"'{line}" if line.startswith(("=", "+", "-", "@")) else line
 
 
 def write_csv(file: Path, grades: Sequence[Grade]) -> None:
-    """Write a row for each student. Raises OSError."""
+    """Write a CSV file with a row for each student. Raises OSError."""
     with file.open("w", encoding="utf-8", newline="", errors="replace") as output:
         writer = csv.writer(output)
         writer.writerow(
@@ -52,7 +54,7 @@ def write_csv(file: Path, grades: Sequence[Grade]) -> None:
 
 
 def write_json(file: Path, exercise: Exercise, seed: int, grades: Sequence[Grade]) -> None:
-    """Write every test of each student. Raises OSError."""
+    """Write a JSON file with every test of each student. Raises OSError."""
     document = {
         "exercise": exercise.id,
         "seed": seed,
@@ -74,7 +76,7 @@ def write_json(file: Path, exercise: Exercise, seed: int, grades: Sequence[Grade
 
 
 def write_junit(file: Path, exercise: Exercise, grades: Sequence[Grade]) -> None:
-    """Write a test suite for each student. Raises OSError."""
+    """Write a JUnit file with a test suite for each student. Raises OSError."""
 
     def plain(text: str) -> str:
         return _NOT_IN_XML.sub("�", text)

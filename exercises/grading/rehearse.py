@@ -1,5 +1,7 @@
-"""Make up a class of 30, to rehearse `lab grade` before it counts: right, wrong, empty, copied and
-hostile submissions, named as four systems name them, and a roster of 32.
+"""Make up a class, so that a teacher can try `lab grade` before real submissions come.
+
+There are 30 submissions (right, wrong, empty, copied and hostile) and a roster of 32 students. The
+files are named as the students' computers, Moodle, Canvas and Blackboard name them.
 """
 
 import csv
@@ -27,10 +29,10 @@ HOSTILE: Final = (
 
 
 class MadeUp(NamedTuple):
-    """One made-up submission."""
+    """A made-up submission of one student."""
 
     kind: str
-    """right, wrong, empty, copied or hostile."""
+    """The kind of submission: right, wrong, empty, copied or hostile."""
     content: str
 
 
@@ -56,8 +58,10 @@ def made_up(exercise: Exercise) -> list[MadeUp]:
 
 
 def rehearse(folder: Path, exercise: Exercise) -> list[MadeUp]:
-    """Make up a class in `folder`, which must be new or empty, and return what each handed in, by
-    the roster's order. The last two of the roster hand in nothing. Raises OSError.
+    """Write a made-up class into `folder`, which must be new or empty.
+
+    Return the submissions, in the order of the roster. The last two students of the roster hand in
+    nothing. Raises OSError.
     """
     work = folder / "submissions"
     work.mkdir(parents=True)
@@ -75,13 +79,17 @@ def rehearse(folder: Path, exercise: Exercise) -> list[MadeUp]:
 
 
 def login(name: str) -> str:
-    """Return the login of a made-up student: aberg."""
+    """Return the login of a made-up student, such as aberg for Ada Berg."""
     first, _, last = name.casefold().partition(" ")
     return first[0] + last
 
 
 def _put(work: Path, index: int, content: bytes, exercise: Exercise) -> None:
-    """Write one submission under a name of its own kind: each system in turn."""
+    """Write one submission. The index determines how its file is named.
+
+    The ways of naming are those of plain files, folders, Moodle, Canvas, Blackboard and zip files,
+    in turn.
+    """
     name, file = NAMES[index], exercise.file
     first, _, last = name.partition(" ")
     match index % 6:

@@ -1,4 +1,4 @@
-"""Find the submissions of a class: plain files, folders by student, or what an LMS downloads.
+"""Find the submissions of a class: plain files, folders by student, or the download of an LMS.
 
 | where from | name | student |
 | --- | --- | --- |
@@ -8,9 +8,9 @@
 | Canvas | `berganna_LATE_1234_56789_timing_wheel-2.py`, with or without `LATE_` and `-2` | berganna |
 | Blackboard | `Lab 1_aberg_attempt_2026-11-23-10-15-20_timing_wheel.py` | aberg |
 
-Each of these may be a zip file, and so may the whole folder. Of several attempts the latest counts.
-A submission is somebody else's: links, pipes and files above 1 MB are not read, and of a zip file
-only what counts is unpacked.
+Each of these may be a zip file, and so may the whole folder. If a student has several attempts, the
+latest one counts. Submissions may be hostile: links, pipes and files above 1 MB are not read. From
+a zip file only the files that count are unpacked.
 """  # noqa: E501  # a table
 
 import csv
@@ -32,12 +32,12 @@ from ..runner.progress import parse
 
 MAX_FILE_BYTES: Final = 1 << 20
 MAX_ZIP_BYTES: Final = 4 << 20
-"""Of a student's zip file."""
+"""The largest size of a student's zip file, in bytes."""
 MAX_DOWNLOAD_BYTES: Final = 256 << 20
-"""Of the zip file of a whole class."""
+"""The largest size of a zip file with a whole class, in bytes."""
 MAX_ZIP_ENTRIES: Final = 20_000
 MAX_PATHS: Final = 5_000
-"""How many entries of one student's folder are looked at."""
+"""The largest number of files in one student's folder that are read."""
 
 _MOODLE: Final = re.compile(r"(?P<student>[^_]+)_(?P<id>\d+)_assignsubmission_file_?(?P<file>.*)")
 _CANVAS: Final = re.compile(
@@ -49,7 +49,8 @@ _BLACKBOARD: Final = re.compile(
 _IGNORED: Final = re.compile(r"\..*|__MACOSX|__pycache__|.*_assignsubmission_onlinetext_.*")
 
 
-#: How a zip file that is broken, locked or packed in an unknown way may fail.
+#: The exceptions that reading a zip file may raise: it may be broken, encrypted or of an unknown
+#: type.
 ZIP_FAULTS: Final = (
     *(zipfile.BadZipFile, ValueError, KeyError, RuntimeError, EOFError, OverflowError),
     *(zlib.error, lzma.LZMAError, struct.error),
@@ -57,7 +58,7 @@ ZIP_FAULTS: Final = (
 
 
 class SubmissionsError(Exception):
-    """The folder or the roster cannot be used; the message says why, and what to do."""
+    """The folder or the roster cannot be used. The message says why, and what to do."""
 
 
 class Submission(NamedTuple):
@@ -65,30 +66,32 @@ class Submission(NamedTuple):
 
     student: str
     path: str
-    """Where it was found, for people to read."""
+    """The path where the work was found, as it is shown to the teacher."""
     content: bytes | None
-    """The learner's file; None if there was none."""
+    """The content of the learner's file; None if there is no such file."""
     problem: str = ""
-    """Why there is no content."""
+    """Why `content` is None; empty if it is not."""
     material: int = 0
-    """The seed of the student's own numbers; 0 if unknown."""
+    """The seed from which this student's own numbers were made; 0 if unknown."""
     ids: tuple[str, ...] = ()
-    """Numbers that a learning system has for the same student. The roster may have others."""
+    """The ids that the learning system has for this student. The roster may have other ids."""
     attempt: str = ""
     note: str = ""
-    """A doubt about the owner: name and number belong to two students, say."""
+    """A doubt about who handed this in, for example: name and id belong to two students."""
 
 
 class _Source(NamedTuple):
-    """A file, or an entry of a zip file."""
+    """A file, or one entry of a zip file."""
 
     file: Path
     entry: str = ""
     limit: int = MAX_FILE_BYTES
-    """Of the file's bytes; an entry has MAX_FILE_BYTES at most."""
+    """The largest size of the file, in bytes. An entry may have MAX_FILE_BYTES at most."""
 
     def read(self) -> bytes:
-        """Return the content. Raises OSError, and ValueError, which says why it is not read."""
+        """Return the content. Raises OSError, or a ValueError whose message says why it was not
+        read.
+        """
         if self.entry:
             with zipfile.ZipFile(io.BytesIO(_read(self.file, self.limit))) as archive:
                 if archive.getinfo(self.entry).file_size > MAX_FILE_BYTES:
@@ -102,8 +105,9 @@ class _Source(NamedTuple):
 
 
 def _read(file: Path, limit: int) -> bytes:
-    """Return the content of a regular file. It may be a student's trap, so no link is followed and
-    no pipe waited for. Raises OSError and ValueError.
+    """Return the content of a regular file. Raises OSError and ValueError.
+
+    The file may be a trap, so links are not followed, and pipes are not waited for.
     """
     opened = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     with os.fdopen(opened, "rb") as content:
@@ -116,8 +120,9 @@ def _read(file: Path, limit: int) -> bytes:
 
 
 def find_submissions(folder: Path, exercise: Exercise) -> list[Submission]:
-    """Return the submissions in `folder`, or in a zip file, sorted by student. Raises
-    SubmissionsError.
+    """Return the submissions in a folder or a zip file, sorted by student.
+
+    Raises SubmissionsError.
     """
     if not folder.exists():
         raise SubmissionsError(f"there is no {folder}: name the folder that holds the submissions")
@@ -141,19 +146,24 @@ def find_submissions(folder: Path, exercise: Exercise) -> list[Submission]:
 
 
 def find_one(folder: Path, exercise: Exercise) -> Submission:
-    """Return the only submission, whose files are in `folder`."""
+    """Return the submission of the only student, whose files are in `folder`."""
     return _submission("submission", dict(_expand(folder)), exercise)
 
 
 def _order(one: Submission) -> tuple[bool, tuple[tuple[int, str], ...]]:
-    """Attempts with a file come after those without; then the later attempt, numbers as numbers."""
+    """Return a sort key for the attempts of a student: the largest key is the attempt that counts.
+
+    Attempts with a file come after those without. Then later attempts come after earlier ones.
+    """
     digits = re.findall(r"\d+", one.attempt)
     return one.content is not None, tuple((len(text.lstrip("0")), text) for text in digits)
 
 
 def _expand(folder: Path) -> Iterator[tuple[str, _Source]]:
-    """Return paths from `folder` on, into zip files too, and how to read them. The folder of an
-    empty submission counts as the path `name/`.
+    """Yield the path of each file in `folder`, relative to it, and a source to read it from.
+
+    Files in zip files are included. The folder of a student also counts as a path `name/`, so that
+    an empty submission is noticed.
     """
     if folder.is_file():
         yield from _entries(folder, "", MAX_DOWNLOAD_BYTES)
@@ -184,7 +194,7 @@ def _file_or_entries(file: Path, name: str) -> Iterator[tuple[str, _Source]]:
 
 
 def _entries(file: Path, prefix: str, limit: int) -> Iterator[tuple[str, _Source]]:
-    """Return the files in a zip file; none if it is no zip file."""
+    """Yield the files in a zip file. If the file is no zip file, yield nothing."""
     try:
         with zipfile.ZipFile(io.BytesIO(_read(file, limit))) as archive:
             names = [one.filename for one in archive.infolist()[:MAX_ZIP_ENTRIES]]
@@ -198,7 +208,7 @@ def _entries(file: Path, prefix: str, limit: int) -> Iterator[tuple[str, _Source
 
 
 def _submission(name: str, files: Mapping[str, _Source], exercise: Exercise) -> Submission:
-    """Return what lies under one name of the folder."""
+    """Return the submission that is found under one name in the class's folder."""
     student, ids, attempt, original = parse_name(name, exercise)
     is_file = files.keys() == {""} and bool(original)
     if is_file:
@@ -228,7 +238,7 @@ def _submission(name: str, files: Mapping[str, _Source], exercise: Exercise) -> 
 
 
 def parse_name(name: str, exercise: Exercise) -> tuple[str, tuple[str, ...], str, str]:
-    """Return what a name in the folder says: student, other ids, attempt, name of the file."""
+    """Return the parts of a name in the class's folder: student, ids, attempt, file name."""
     for pattern in (_BLACKBOARD, _MOODLE, _CANVAS):
         if match := pattern.fullmatch(name):
             found = match.groupdict()
@@ -254,7 +264,7 @@ def _resubmission(original: str) -> tuple[str, str, str]:
 
 
 def _wanted(paths: Sequence[str], exercise: Exercise) -> tuple[str, str]:
-    """Return which of a student's files counts, or why none does."""
+    """Return the path of the student's file that counts. If there is none, return why."""
     named = [path for path in paths if path.rpartition("/")[2] == exercise.file]
     here = [path for path in named if f"/{exercise.id}/" in f"/{path}"]
     if here or named:
@@ -283,24 +293,28 @@ def _material(files: Mapping[str, _Source], exercise: Exercise) -> int:
 
 
 class Student(NamedTuple):
-    """A row of the roster."""
+    """One student, from a row of the roster."""
 
     student: str
-    """The first cell."""
+    """The student's name in the results: the first cell of the row."""
     cells: frozenset[str]
-    """The names of the roster, folded."""
+    """The cells of the row, without case, blanks and punctuation, so that names can be compared."""
     names: frozenset[str]
-    """All names of a submission, folded: the cells, and how a learning system writes them."""
+    """All names under which a submission of this student may come, in the same form as the
+    cells.
+    """
     material: int
 
 
 class Roster:
-    """The list of a class: a CSV file with a header. Its first column names the student in the
-    results; any other column may hold another name, an id or an e-mail address.
+    """The list of a class: a CSV file with a line of headings.
+
+    The first column names the student in the results. The other columns may hold other names, ids
+    or e-mail addresses.
     """
 
     def __init__(self, file: Path) -> None:
-        """Read it. Raises SubmissionsError."""
+        """Read the roster from a file. Raises SubmissionsError."""
         try:
             text = file.read_text(encoding="utf-8-sig")
         except (OSError, UnicodeDecodeError) as error:
@@ -328,11 +342,11 @@ class Roster:
         )
 
     def find(self, submission: Submission) -> tuple[Student | None, str]:
-        """Return whose submission it is, and what is odd about that.
+        """Return the student whose submission this is, and a remark if there is a doubt.
 
-        Its name counts, if only one student has it: first as it stands in the roster, then as a
-        learning system may write it. Its number, which may be the learning system's own and
-        somebody else's in the roster, decides only where the name does not.
+        The name decides if only one student has it. Names in the roster come first, then the forms
+        in which a learning system writes names. The id decides only if the name does not: it may be
+        an id of the learning system that belongs to another student in the roster.
         """
         name = _fold(submission.student)
         named = [one for one in self.students if name in one.cells] or [
@@ -355,7 +369,7 @@ class Roster:
         return None, "; ".join(filter(None, [several, odd]))
 
     def named(self, submission: Submission) -> Submission:
-        """Return a submission with the name and the numbers that the roster has for it."""
+        """Return the submission with the student's name and material seed from the roster."""
         student, note = self.find(submission)
         if student is None:
             return submission._replace(note=note)
@@ -364,14 +378,16 @@ class Roster:
 
 
 def _exact(cell: str) -> Iterator[str]:
-    """Return a cell, and the part of an e-mail address that is often a login."""
+    """Yield a cell in the form for comparison. For an e-mail address, also yield the part before
+    the @.
+    """
     yield _fold(cell)
     if "@" in cell:
         yield _fold(cell.partition("@")[0])
 
 
 def _names(cell: str) -> Iterator[str]:
-    """Return the ways in which an LMS may write a name: `Anna Berg` is `berganna` in Canvas."""
+    """Yield the forms in which an LMS may write a name: `Anna Berg` is `berganna` in Canvas."""
     yield from _exact(cell)
     words = cell.replace(",", " ").split()
     for first in range(len(words)):

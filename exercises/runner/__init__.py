@@ -1,1 +1,3 @@
-"""The engine of the exercises: manifest, workplace and progress, the checks and their parts."""
+"""The runner of the exercises: it reads the manifest, keeps the learner's progress, and checks
+files.
+"""

@@ -1,5 +1,6 @@
-"""One check of one learner's file: first what can be said at once, then the public tests, then the
-live cluster.
+"""Check one file of a learner.
+
+First look for reasons not to run it, then run the public tests, then the live cluster.
 """
 
 import importlib
@@ -30,34 +31,35 @@ from .verdict import Step
 
 
 class LivePart(Protocol):
-    """The functions of the module named `live` in the manifest."""
+    """The functions that the module named `live` in the manifest must have."""
 
     def check_live(
         self, exercise: Exercise, file: Path | None, say: Callable[[str], None], patience_s: float
     ) -> Iterator[Step]:
-        """Yield each step. A step that waited in vain for `patience_s` is `late`.
+        """Yield each step. A step that waited `patience_s` seconds without success is `late`.
 
-        Without a file, the shipped code runs in its place; only a part whose steps can be late is
-        asked for that. Raises ClusterError and TimeoutError when the cluster itself fails.
+        If `file` is None, the course's own code runs in its place. Only a live part whose steps can
+        be late is called in this way. Raises ClusterError and TimeoutError when the cluster itself
+        fails.
         """
         ...
 
 
 class Verdict(NamedTuple):
-    """All of it. `live` is None where the live part was not run."""
+    """The result of a whole check. `live` is None if the live part was not run."""
 
     exercise: str
     file: str
     seed: int
-    """The seed of what the public tests chose by chance."""
+    """The seed of the random numbers in the public tests."""
     objection: str
-    """Why the file was not tried at all; empty if it was."""
+    """Why the file was not tested at all; empty if it was tested."""
     public: tuple[Outcome, ...]
     live: tuple[Step, ...] | None
     has_live: bool = True
-    """Whether there is more to do than these public tests before it counts."""
+    """Whether the exercise also has a live part or a cluster that must pass."""
     limits: Limits = LIMITS
-    """The limits of others, if this was the reference solution."""
+    """The limits for other files, computed from this check if it was of the reference solution."""
 
     @property
     def public_passed(self) -> bool:
@@ -69,7 +71,7 @@ class Verdict(NamedTuple):
 
     @property
     def passed(self) -> bool:
-        """Whether everything was run and held."""
+        """Whether all parts of the check were run and passed."""
         if not self.has_live:
             return self.public_passed
         return (
@@ -78,7 +80,7 @@ class Verdict(NamedTuple):
 
     @property
     def answered_wrongly(self) -> bool:
-        """Whether an answer was given and was wrong, so that the right one has been shown."""
+        """Whether a wrong answer was given. In this case the learner has seen the right one."""
         return any(outcome.expected for outcome in self.public)
 
     def write(self, path: Path) -> None:
@@ -97,8 +99,9 @@ class Verdict(NamedTuple):
 def cannot_load(
     exercise: Exercise, file: Path, jail: Jail | None = None, limits: Limits = LIMITS
 ) -> str:
-    """Return why the file cannot be loaded, with the line and a caret; empty if it can be. Raises
-    JailError, and TooSlowError if it does not come back.
+    """Return why the file cannot be loaded, with the line and a caret; empty if it can be.
+
+    Raises JailError, and TooSlowError if loading exceeds its limits.
     """
     runs = learner_class(exercise.engine)
     learner = runs(file, exercise.wanted, allowance=limits.call, jail=jail)
@@ -119,7 +122,9 @@ def cannot_load(
 
 
 def source_lines(file: Path, line: int, *, column: int = 0) -> list[str]:
-    """Return the source line with its number, and under it a caret if the line has that column."""
+    """Return the source line with its number, and a line with a caret if the line has that
+    column.
+    """
     lines = file.read_text(encoding="utf-8-sig", errors="replace").splitlines()
     if not 1 <= line <= len(lines):
         return []
@@ -131,19 +136,19 @@ def source_lines(file: Path, line: int, *, column: int = 0) -> list[str]:
 
 
 class Objection(NamedTuple):
-    """Why there is nothing to try in a file."""
+    """A reason not to run the tests on a file."""
 
     what: str
-    """The fault of the file."""
+    """What is wrong with the file."""
     advice: str
-    """The learner's next step. A grade has no use for it."""
+    """What the learner should do next. It is not shown in a grade."""
 
     def __str__(self) -> str:
         return self.what + self.advice
 
 
 def objection(exercise: Exercise, file: Path) -> Objection | None:
-    """Return why there is nothing to try, or None."""
+    """Return the reason not to run the tests on this file, or None if they can be run."""
     if not file.is_file():
         begin = command_line(f"lab start {exercise.id}")
         return Objection(f"there is no {file}", f": begin with `{begin}`")
@@ -160,13 +165,13 @@ def objection(exercise: Exercise, file: Path) -> Objection | None:
 
 
 class Attempt(NamedTuple):
-    """The outcome of trying a file within some limits."""
+    """The result of loading a file and running its tests within some limits."""
 
     against: str
-    """Why no test was run; empty if the tests were run."""
+    """Why no test was run; empty if tests were run."""
     run: Run | None = None
     timed_out: bool = False
-    """Whether a limit has ended it."""
+    """Whether the code was stopped because it exceeded a limit."""
 
 
 def attempt(
@@ -209,10 +214,12 @@ def attempt(
 def fair_attempt(
     try_within: Callable[[Limits], Attempt], limits: Limits, limits_now: Callable[[], Limits]
 ) -> Attempt:
-    """Return the attempt that counts: the first one, unless a limit has ended it and the reference
-    solution needs wider limits at this moment.
+    """Run the tests, a second time if needed, and return the attempt that counts.
 
-    `limits_now` runs the reference solution. It raises NotJudgedError if that fails as well.
+    If a limit has stopped the first attempt, measure how much the reference solution needs now. If
+    this gives wider limits, the second attempt with them counts.
+
+    `limits_now` runs the reference solution. It raises NotJudgedError if that fails too.
     """
     first = try_within(limits)
     if not first.timed_out:
@@ -233,10 +240,11 @@ def check_public(
     stop_at_failure: bool = False,
     limits: Limits | None = None,
 ) -> Verdict:
-    """Check without the live part. Raises CheckError when the tests cannot run, and NotJudgedError.
+    """Check a file without the live part. Raises CheckError if the tests cannot run, or
+    NotJudgedError.
 
-    With `limits`, these count, and the reference solution is not asked. With `grading`, the hidden
-    tests count too.
+    If `limits` are given, they decide, and the reference solution is not run. If `grading` is
+    given, the hidden tests are run too.
     """
     seed = new_seed() if seed is None else seed
     usual = usual_limits(exercise)

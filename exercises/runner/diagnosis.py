@@ -1,4 +1,4 @@
-"""The answer of a learner who has looked for something in the events of a run."""
+"""Judge the answer of a learner who had to find two numbers in the events of a run."""
 
 from collections.abc import Sequence
 
@@ -13,7 +13,7 @@ def two_numbers(
     learner: Learner, wanted: str, arguments: Sequence[object] = (0,)
 ) -> tuple[int, int]:
     """Return the two numbers that the learner's `diagnosis` returns. `wanted` describes them, and
-    `arguments` are those of the class. Raises Mismatch for anything else.
+    the class is made with `arguments`. Raises Mismatch if the answer is not two numbers.
     """
     came = learner.make(*arguments).call("diagnosis")
     match came:
@@ -23,5 +23,5 @@ def two_numbers(
 
 
 def wrong_numbers(wanted: str, came: tuple[int, int], why: str) -> Mismatch:
-    """Return the refusal of two numbers. `why` says what is wrong with one of them."""
+    """Return the Mismatch for two wrong numbers. `why` says what is wrong with one of them."""
     return Mismatch(ASKED, Words(wanted), came, why, read="events.txt")

@@ -1,10 +1,11 @@
-"""Judge the live part of an exercise on a machine that may be busy.
+"""Judge the live part of an exercise, also on a machine that is busy.
 
-A live part waits for events, and gives up after some patience. A step that fails because something
-did not come in time is `late`, and nobody is blamed for it at once: the live part runs again with
-the reference solution, or with the shipped code in a copy of the course that has no solutions. If
-that fails as well, nobody can be judged now. Otherwise twice the time of the reference is patience
-enough.
+A live part waits for events, and gives up after some time, its patience. A step is `late` if it
+fails because something did not come in time. A late step does not fail the learner at once. The
+live part first runs again with the reference solution. (In a copy of the course without solutions,
+it runs with the course's own code.) If this run fails too, the learner cannot be judged now.
+Otherwise the patience becomes twice the time that the reference needed. If that is longer than
+before, the learner's file runs again.
 """
 
 import time
@@ -29,8 +30,9 @@ def check_live(
     say: Callable[[str], None],
     clock: Callable[[], float] = time.monotonic,
 ) -> Iterator[Step]:
-    """Run the live part of an exercise with a learner's file, and yield each step. Raises
-    NotJudgedError, and ClusterError or TimeoutError when the cluster itself fails.
+    """Run the live part of an exercise with a learner's file, and yield each step.
+
+    Raises NotJudgedError, and ClusterError or TimeoutError when the cluster itself fails.
     """
     from kafka_edu.supervisor.cluster import ClusterError
 

@@ -13,18 +13,20 @@ PYTHON: Final = "python"
 
 
 class UnknownExerciseError(Exception):
-    """No exercise has that id; the message lists those there are."""
+    """There is no exercise with that id. The message lists all ids."""
 
 
 class Exercise(NamedTuple):
-    """One row. `folder`, `solution` and `wrong` are paths, `live`, `material`,
-    `trouble` and `orders` are names of modules of this package. Each may be empty.
+    """One row of the manifest, with the paths and modules of an exercise.
+
+    `folder`, `solution` and `wrong` are paths. `live`, `material`, `trouble` and `orders` are names
+    of modules in `exercises`, or empty.
     """
 
     id: str
     title: str
     kind: str
-    """build, debug, operate or predict."""
+    """The kind of exercise: build, debug, operate or predict."""
     chapter: str
     folder: Path
     file: str
@@ -32,26 +34,28 @@ class Exercise(NamedTuple):
     live: str
     solution: Path
     material: str
-    """The module that makes files for one learner; empty if there is none."""
+    """The module that makes a learner's own files; empty if there is none."""
     trouble: str
-    """The module that brings a cluster into trouble for one learner; empty if there is none."""
+    """The module that starts a cluster and makes its trouble; empty if there is none."""
     minutes: int
     wrong: Path
     """The file with the wrong answers (`exercises.wrong_answers`). It may be missing."""
     points: Mapping[str, float]
-    """Test → points, where it is not 1."""
+    """The points of each test whose points are not 1, by the name of the test."""
     orders: str = ""
-    """The module that tries every order of a small world's events; empty if there is none."""
+    """The module that tries every order of events in a small world; empty if there is none."""
     engine: str = PYTHON
-    """`spark` if the answer is a PySpark program (`spark_learner`)."""
+    """The program that runs the answer: `python`, or `spark` for PySpark (`spark_learner`)."""
 
     @property
     def hidden_tests(self) -> Path:
-        """Tests that only a grade runs. The file may be missing."""
+        """The file with the tests that only a grade runs. It may be missing."""
         return self.folder / "hidden_tests.py"
 
     def points_of(self, test: str) -> float:
-        """Return the points of a test. A row of `points` without a case is for all its cases."""
+        """Return the points of a test. If a test has several cases, its points count for
+        each of them.
+        """
         return self.points.get(test, self.points.get(test.partition("[")[0], 1.0))
 
     @property
@@ -60,11 +64,11 @@ class Exercise(NamedTuple):
 
     @property
     def beyond_public(self) -> bool:
-        """Whether the public tests are not all of it."""
+        """Whether the exercise has a live part or a cluster to check after the public tests."""
         return bool(self.live or self.trouble)
 
     def task(self) -> str:
-        """Return what README.md says, with commands and folders as they are here."""
+        """Return the text of README.md, with the commands and folders of this installation."""
         return _as_it_is_here(self.readme.read_text(encoding="utf-8"))
 
     @property
@@ -76,25 +80,23 @@ class Exercise(NamedTuple):
         return self.folder / "public_tests.py"
 
     def hints(self) -> list[str]:
-        """Return the hints, mildest first: the sections of hints.md."""
+        """Return the sections of hints.md. The first hints give away least."""
         text = _as_it_is_here((self.folder / "hints.md").read_text(encoding="utf-8"))
         return [section.partition("\n")[2].strip() for section in text.split("\n## ")[1:]]
 
 
 def _as_it_is_here(text: str) -> str:
-    """Return the text of a page, with the program's name and its folder of clusters as this
-    learner has them.
-    """
+    """Return a page's text with the program name and cluster folder of this installation."""
     return as_typed_here(text).replace(f"~/{DEFAULT_STATE}", _from_home(state_folder()))
 
 
 def _from_home(path: Path) -> str:
-    """Return the path as one types it."""
+    """Return the path as one types it, with ~ for the home folder."""
     return f"~/{path.relative_to(Path.home())}" if path.is_relative_to(Path.home()) else str(path)
 
 
 def load_manifest(root: Path = ROOT) -> dict[str, Exercise]:
-    """id → exercise, in the manifest's order."""
+    """Return all exercises by id, in the manifest's order."""
     with (root / "manifest.toml").open("rb") as file:
         rows = tomllib.load(file)["exercise"]
     return {

@@ -1,4 +1,6 @@
-"""Files made for one learner: a run whose numbers nobody else has."""
+"""The files that are made for one learner. Their seed is the learner's own, so numbers cannot be
+copied.
+"""
 
 import importlib
 from collections.abc import Mapping
@@ -9,20 +11,20 @@ from .manifest import Exercise
 
 
 class Material(Protocol):
-    """The functions of the module named `material` in the manifest."""
+    """The functions that the module named `material` in the manifest must have."""
 
     def make(self, seed: int) -> Mapping[str, str]:
-        """Return file names and contents. Seed 0 is that of the reference solution."""
+        """Return the content of each file, by file name. The reference solution uses seed 0."""
         ...
 
 
 def material_of(exercise: Exercise) -> Material:
-    """Return the module that makes an exercise's files."""
+    """Return the module that makes the learner's own files for an exercise."""
     package = __name__.rpartition(".")[0].rpartition(".")[0]
     module: Material = importlib.import_module(f"{package}.{exercise.material}")
     return module
 
 
 def new_seed() -> int:
-    """Return a seed that is short enough to be typed again, and not 0."""
+    """Return a random seed above 0 that is short enough to be typed."""
     return randrange(1, 1_000_000)

@@ -1,8 +1,8 @@
-"""The message of a check when the learner's code gave another answer than expected."""
+"""The error of a check when the learner's code returned another answer than expected."""
 
 
 class Words(str):
-    """An expected answer in words, where the answer itself would give the exercise away."""
+    """A description of the expected answer, used where the answer itself would be the solution."""
 
     __slots__ = ()
 
@@ -11,7 +11,9 @@ class Words(str):
 
 
 class Mismatch(AssertionError):
-    """The learner's code answered something else. The lab shows each part in a line of its own."""
+    """The learner's code returned a wrong answer. The lab shows each part of the message in a
+    line.
+    """
 
     def __init__(
         self,
@@ -23,8 +25,10 @@ class Mismatch(AssertionError):
         drawing: tuple[str, ...] = (),
         read: str = "",
     ) -> None:
-        """`why` says why the expected answer is right. `drawing` shows both answers as a picture,
-        line by line. `read` names the part of the learner's code that decides this.
+        """`asked` is the call, `expected` the right answer, and `came` the learner's answer.
+
+        `why` says why the expected answer is right. `drawing` shows both answers as a picture, line
+        by line. `read` names the part of the learner's code that makes the decision.
         """
         super().__init__(f"{asked}: expected {expected!r}, your code answered {came!r}: {why}")
         self.asked = asked

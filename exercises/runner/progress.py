@@ -1,4 +1,4 @@
-"""The one store of a learner's progress: `progress.json` in the folder that holds the exercises."""
+"""Store a learner's progress in `progress.json`, in the folder that holds all exercises."""
 
 import fcntl
 import json
@@ -17,32 +17,33 @@ FORMAT: Final = 1
 
 
 class Record(NamedTuple):
-    """How far a learner is with one exercise. The times are ISO 8601; empty means not yet."""
+    """The learner's progress in one exercise. Times are ISO 8601; an empty time means "not yet"."""
 
     started: str = ""
     checks: int = 0
     hints: int = 0
-    """How many hints were given."""
+    """The number of hints that were shown."""
     passed: str = ""
-    """The first time that a whole check passed. A later check that fails does not undo it."""
+    """The time of the first whole check that passed. A later failed check does not change it."""
     seed: int = 0
-    """The seed of the files that were made for this learner; 0 if none were."""
+    """The seed from which this learner's own files were made; 0 if there are none."""
     gave_up: str = ""
-    """When the learner asked for the solution before passing."""
+    """The time when the learner asked for the solution before passing; empty if never."""
 
     @property
     def state(self) -> str:
-        """Return one word or two for a table."""
+        """Return the state in one or two words, for a table."""
         if self.passed:
             return "passed after giving up" if self.gave_up else "passed"
         return "gave up" if self.gave_up else "started" if self.started else ""
 
 
 class Progress:
-    """Reads and changes the store.
+    """Reads and changes the file `progress.json`.
 
-    A change is written to a new file that then takes the place of the old one, under a lock: `lab
-    watch` and `lab check` may run at the same time, and the machine may stop at any moment.
+    A change is written to a new file, which then replaces the old one. A lock protects this,
+    because `lab watch` and `lab check` may run at the same time. The file stays
+    complete even if the machine stops at that moment.
     """
 
     def __init__(
@@ -50,16 +51,19 @@ class Progress:
         folder: Path,
         warn: Callable[[str], None] = lambda text: print(text, file=sys.stderr),
     ) -> None:
-        """`warn` gets a line for the reader when the store is damaged or cannot be written."""
+        """`folder` holds the file. `warn` is called with a line of text if the file is damaged.
+
+        It is also called if the file cannot be written.
+        """
         self.file = folder / FILE
         self._warn = warn
 
     def of(self, exercise_id: str) -> Record:
-        """Return the record of an exercise, an empty one if there is none."""
+        """Return the record of an exercise, or an empty record if there is none."""
         return self.read().get(exercise_id, Record())
 
     def read(self) -> dict[str, Record]:
-        """Return all records. A file that cannot be understood is put aside, and said so."""
+        """Return all records by exercise id. A damaged file is renamed, and a warning is shown."""
         try:
             return parse(self.file.read_bytes())
         except FileNotFoundError:
@@ -80,7 +84,7 @@ class Progress:
             return {}
 
     def change(self, exercise_id: str, change: Callable[[Record], Record]) -> None:
-        """Put what `change` makes of the record in its place."""
+        """Replace the record of an exercise by the one that `change` returns for it."""
         try:
             with self._lock():
                 records = self.read()
@@ -101,7 +105,7 @@ class Progress:
 
 
 def parse(content: bytes) -> dict[str, Record]:
-    """Return the records of a store. Raises ValueError, which says what is wrong with it."""
+    """Return the records from the content of progress.json. Raises ValueError with the reason."""
     document = json.loads(content)
     if not isinstance(document, dict) or not isinstance(document.get("exercises"), dict):
         raise ValueError("it has no table of exercises")
@@ -120,18 +124,18 @@ def parse(content: bytes) -> dict[str, Record]:
 
 
 def serialize(records: dict[str, Record]) -> bytes:
-    """Return the content of a store."""
+    """Return the content of progress.json for these records."""
     exercises = {exercise_id: record._asdict() for exercise_id, record in records.items()}
     return (json.dumps({"format": FORMAT, "exercises": exercises}, indent=1) + "\n").encode()
 
 
 def now() -> str:
-    """Return the present time for a record."""
+    """Return the present time as a text for a record."""
     return datetime.now().astimezone().isoformat(timespec="seconds")
 
 
 def with_time(path: Path) -> Path:
-    """Return a name next to `path` that has the present time in it and is not taken."""
+    """Return a path next to `path` whose name has the present time and does not exist yet."""
     stamp = datetime.now().strftime("%Y%m%d-%H%M%S")
     name = path.with_name(f"{path.stem}-{stamp}{path.suffix}")
     number = 1

@@ -1,9 +1,11 @@
-"""Runs an exercise's public tests: pytest in a process of its own, which in turn keeps the
-learner's code in another.
+"""Run an exercise's public tests with pytest, in a process of its own.
 
-No limit here is a time of the clock, because the machine may be busy. Each call has an allowance of
-processor time and idle time (`LIMITS.call`), and so has the whole run, with everything that it
-starts (`LIMITS.run`). `limits_now` widens both where the reference solution needs it.
+That process runs the learner's code in yet another process.
+
+The limits are not times of the clock alone, because the machine may be busy. Each call of the
+learner's code may use some processor time and some idle time (`LIMITS.call`), and so may the whole
+run with all its processes (`LIMITS.run`). If the reference solution needs more at this moment,
+`limits_now` returns wider limits.
 """
 
 import json
@@ -34,22 +36,22 @@ PYTEST_FOUND_NOTHING: Final = 4
 
 
 class CheckError(Exception):
-    """The check itself could not run."""
+    """The tests could not be run, for a reason that is not in the learner's code."""
 
 
 class TooSlowError(CheckError):
-    """The tests, with the code that they ask, have spent more than a run may."""
+    """The tests and the learner's code have used more time than a run may use."""
 
 
 class Limits(NamedTuple):
-    """The limits of a learner's code."""
+    """The limits of processor time, idle time and clock time for a learner's code."""
 
     call: Allowance
     run: Allowance
-    """All calls together, with the tests that make them."""
+    """The limits of the whole run: all calls together, and the tests that make them."""
 
     def wider_than(self, other: "Limits") -> bool:
-        """Return whether code that was stopped by the limits `other` may come through these."""
+        """Return whether code that exceeded the limits `other` could stay within these limits."""
         return any(
             mine > theirs
             for one, another in zip(self, other, strict=True)
@@ -58,19 +60,19 @@ class Limits(NamedTuple):
 
 
 LIMITS: Final = Limits(CALL, Allowance(processor_s=60.0, idle_s=30.0, clock_s=180.0))
-"""The limits where nobody knows yet what the reference solution needs."""
+"""The limits that are used before the needs of the reference solution are known."""
 REFERENCES_LIMITS: Final = Limits(
     CALL._replace(processor_s=20.0, clock_s=100.0),
     Allowance(processor_s=400.0, idle_s=30.0, clock_s=600.0),
 )
-"""The limits of the reference solution itself. A machine on which it exceeds them judges nobody."""
+"""The limits of the reference solution itself. If it exceeds them, no learner is judged."""
 
 
 SPARK_LIMITS: Final = Limits(
     Allowance(processor_s=90.0, idle_s=60.0, clock_s=400.0),
     Allowance(processor_s=400.0, idle_s=120.0, clock_s=1200.0),
 )
-"""The limits of a Spark job: its first call starts a JVM, which computes for 10 s."""
+"""The limits of a Spark job. Its first call starts a JVM, which takes 10 s of processor time."""
 SPARK_REFERENCES_LIMITS: Final = Limits(
     Allowance(processor_s=400.0, idle_s=120.0, clock_s=1600.0),
     Allowance(processor_s=1600.0, idle_s=240.0, clock_s=4800.0),
@@ -80,9 +82,10 @@ PUBLIC: Final = "public"
 
 
 class Outcome(NamedTuple):
-    """The outcome of one test: `says` is what it tests, `message` why it failed, in one line.
+    """The result of one test. `says` is what it tests; `message` is why it failed, in one line.
 
-    The other fields are the parts of that message, for whoever shows them apart; each may be empty.
+    The other fields are parts of that message, so that they can be shown separately. Each may be
+    empty.
     """
 
     test: str
@@ -90,47 +93,47 @@ class Outcome(NamedTuple):
     passed: bool
     message: str = ""
     asked: str = ""
-    """The call of the learner's code."""
+    """The call of the learner's code, as text."""
     expected: str = ""
     came: str = ""
     why: str = ""
     drawing: tuple[str, ...] = ()
     read: str = ""
-    """The part of the learner's code that decides this."""
+    """The name of the part of the learner's code that makes the decision."""
     line: int = 0
-    """The line of the learner's file; 0 means unknown."""
+    """The number of the line in the learner's file; 0 means unknown."""
     timed_out: bool = False
-    """The code did not come back. No test after this one was run."""
+    """Whether the code exceeded a limit. No test after this one was run."""
     prints: str = ""
-    """The output of the learner's code in this test."""
+    """What the learner's code printed during this test."""
     part: str = PUBLIC
-    """`public`; in a grade also `seeds`, the same test on another seed, and `hidden`."""
+    """`public`, or in a grade also `seeds` (the same test with another seed) or `hidden`."""
 
 
 class Grading(NamedTuple):
-    """The checks of a grade besides the public tests."""
+    """What a grade checks in addition to the public tests."""
 
     other_seeds: tuple[int, ...]
-    """With each of these, every test that uses `seed` runs again."""
+    """The additional seeds. Every test that uses `seed` runs again with each of them."""
     jail: Jail | None
 
 
 class Run(NamedTuple):
-    """The outcome of all tests."""
+    """The results of all tests in one run."""
 
     outcomes: tuple[Outcome, ...]
     used: Used
-    """The time that calls took."""
+    """The processor time and clock time that calls of the learner's code took."""
     spent: Spent
-    """The time that the whole run spent."""
+    """The processor time and clock time of the whole run."""
 
     @property
     def timed_out(self) -> bool:
-        """Whether the code did not come back once."""
+        """Whether a call of the learner's code exceeded its limits."""
         return any(outcome.timed_out for outcome in self.outcomes)
 
     def limits_of_others(self, usual: Limits) -> Limits:
-        """Return the limits of others, if this was the reference solution."""
+        """Return the limits for other files, if this was a run of the reference solution."""
         return Limits(
             usual.call.widened(self.used.processor_s, self.used.clock_s),
             usual.run.widened(self.spent.processor_s or 0.0, self.spent.clock_s),
@@ -138,7 +141,7 @@ class Run(NamedTuple):
 
 
 def usual_limits(exercise: Exercise) -> Limits:
-    """Return the limits where nobody knows yet what the reference solution needs."""
+    """Return the limits that are used before the needs of the reference solution are known."""
     return SPARK_LIMITS if exercise.engine == SPARK else LIMITS
 
 
@@ -148,10 +151,10 @@ def references_limits(exercise: Exercise) -> Limits:
 
 
 def limits_now(exercise: Exercise, seed: int, grading: Grading | None = None) -> Limits:
-    """Run the reference solution, and return what others may spend at this moment. Raises
-    NotJudgedError, CheckError, and JailError.
+    """Run the reference solution, and return the limits that other files have at this moment.
 
-    A copy of the course for students has no reference solution. Then the limits are the usual ones.
+    Raises NotJudgedError, CheckError and JailError. A student's copy of the course has no reference
+    solution, so it returns the usual limits.
     """
     if not exercise.solution.is_file():
         return usual_limits(exercise)
@@ -183,13 +186,12 @@ def run_public_tests(
     stop_at_failure: bool = False,
     limits: Limits = LIMITS,
 ) -> Run:
-    """Run all public tests, in their order, up to the first in which the code does not come back.
-    For a grade, run the hidden ones too.
+    """Run all public tests in their order, and for a grade the hidden tests too.
 
-    `material` is the seed of the files that were made for the learner. `only` is the name of the
-    one test to run. `terminal` is the device where `breakpoint()` stops; somebody who sits there is
-    not hurried. `stop_at_failure` leaves out what comes after the first failure. Raises CheckError
-    when pytest itself fails, and TooSlowError.
+    The run ends after the first test in which the code exceeds a limit. `material` is the seed of
+    the learner's own files. `only` is the name of the one test to run. `terminal` is the device
+    where `breakpoint()` stops; with a terminal there are no time limits. `stop_at_failure` ends the
+    run after the first failed test. Raises CheckError when pytest itself fails, and TooSlowError.
     """
     package = __name__.rpartition(".")[0]
     root = Path(__file__).resolve().parents[len(package.split("."))]
@@ -266,8 +268,9 @@ def wait_within(
     allowance: Allowance | None,
     meter_of: Callable[[int], Meter] = Meter,
 ) -> Spent:
-    """Wait for the end of a process, and return what it has spent. Raises TooSlowError when it
-    spends more than the allowance; the process goes on then.
+    """Wait until a process ends, and return the time that it has used.
+
+    Raises TooSlowError when it uses more than the allowance. The process is not stopped then.
     """
     meter = meter_of(process.pid)
     while True:

@@ -1,13 +1,14 @@
-"""The pytest plugin of public and hidden tests: gives them the learner's code as the fixture
-`learner`, and writes what came of each test.
+"""The pytest plugin for public and hidden tests.
 
-Environment: KAFKA_EDU_LEARNER_FILE, KAFKA_EDU_LEARNER_WANTED, KAFKA_EDU_LEARNER_ENGINE (`python`;
-with `spark` it is a `SparkLearner`), KAFKA_EDU_LEARNER_SEED,
-KAFKA_EDU_LEARNER_MATERIAL (the seed of the learner's own files), KAFKA_EDU_LEARNER_TERMINAL
-(where `breakpoint()` stops; empty if nowhere), KAFKA_EDU_LEARNER_RESULTS. For a grade also
-KAFKA_EDU_LEARNER_OTHER_SEEDS (numbers with blanks between: each test that uses `seed` runs again
-with each of them; hidden tests run with the first of them) and KAFKA_EDU_LEARNER_JAIL.
-KAFKA_EDU_LEARNER_ALLOWANCE has the three numbers of an `Allowance` for each call.
+It gives the tests the learner's code as the fixture `learner`, and writes the result of each test.
+
+Environment: KAFKA_EDU_LEARNER_FILE, KAFKA_EDU_LEARNER_WANTED, KAFKA_EDU_LEARNER_ENGINE (`python`,
+or `spark` for a `SparkLearner`), KAFKA_EDU_LEARNER_SEED, KAFKA_EDU_LEARNER_MATERIAL (the seed of
+the learner's own files), KAFKA_EDU_LEARNER_TERMINAL (where `breakpoint()` stops; empty if nowhere),
+KAFKA_EDU_LEARNER_RESULTS. For a grade there are also KAFKA_EDU_LEARNER_OTHER_SEEDS (numbers with
+blanks between them) and KAFKA_EDU_LEARNER_JAIL. Each test that uses `seed` runs again with each of
+the other seeds; hidden tests run with the first of them. KAFKA_EDU_LEARNER_ALLOWANCE has the three
+numbers of an `Allowance` for each call.
 """
 
 import json
@@ -28,18 +29,18 @@ from .spark_learner import learner_class
 
 Row = dict[str, str | int | bool | tuple[str, ...]]
 PRINTS_LIMIT: Final = 8_000
-"""The number of bytes kept of what the learner's code printed in one test."""
+"""The largest number of bytes of the learner's prints that are kept for one test."""
 
 
 class Prints:
-    """The output of the learner's code, one test after the other."""
+    """The file to which the learner's code prints. It can be read test by test."""
 
     def __init__(self) -> None:
         self.file: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115  # of the whole session
         self._read = 0
 
     def take(self) -> str:
-        """Return what was printed since the last call."""
+        """Return what the learner's code has printed since the last call of `take`."""
         begin, self._read = self._read, os.fstat(self.file.fileno()).st_size
         content = os.pread(self.file.fileno(), PRINTS_LIMIT, begin)
         more = "\n…" if self._read - begin > PRINTS_LIMIT else ""
@@ -56,7 +57,7 @@ _SEED_ID: Final = re.compile(r"seed#\d+-|-?seed#\d+")
 
 @pytest.fixture(scope="session")
 def learner(request: pytest.FixtureRequest) -> Iterator[Learner]:
-    """The learner's code, in a process of its own."""
+    """The learner's code, which runs in a process of its own."""
     stash = request.config.stash
     runs = learner_class(os.environ["KAFKA_EDU_LEARNER_ENGINE"])
     learner = stash[_LEARNER] = runs(
@@ -73,13 +74,13 @@ def learner(request: pytest.FixtureRequest) -> Iterator[Learner]:
 
 @pytest.fixture
 def seed() -> int:
-    """The seed of what a test chooses by chance; each check has another unless it is given."""
+    """The seed of the random numbers in a test. Each check has a new one unless it is given."""
     return int(os.environ["KAFKA_EDU_LEARNER_SEED"])
 
 
 @pytest.fixture
 def material() -> int:
-    """The seed of the files that were made for the learner; 0 for the reference solution."""
+    """The seed from which the learner's own files were made; 0 for the reference solution."""
     return int(os.environ["KAFKA_EDU_LEARNER_MATERIAL"])
 
 
@@ -89,7 +90,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Run a test that uses `seed` with the other seeds too."""
+    """If there are other seeds, run a test that uses `seed` with each of them too."""
     others = [int(seed) for seed in os.environ.get("KAFKA_EDU_LEARNER_OTHER_SEEDS", "").split()]
     if "seed" not in metafunc.fixturenames or not others:
         return
@@ -99,7 +100,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 def part_and_name(item: pytest.Item) -> tuple[str, str]:
-    """Return which part of a grade a test belongs to, and its name without the seed."""
+    """Return the part of the grade (public, seeds, hidden) and the test's name without the seed."""
     name = _SEED_ID.sub("", item.name).replace("[]", "")
     if item.path.name == HIDDEN_TESTS:
         return "hidden", name
@@ -136,7 +137,7 @@ def pytest_runtest_makereport(
 
 
 def says(item: pytest.Item, name: str) -> str:
-    """Return what a test tests: the first line of its docstring, and which case of it."""
+    """Return what a test checks: the first line of its docstring, and the name of its case."""
     if not isinstance(item, pytest.Function) or not item.obj.__doc__:
         return name
     case = name.partition("[")[2].rstrip("]")
@@ -145,8 +146,9 @@ def says(item: pytest.Item, name: str) -> str:
 
 
 def row_of(error: BaseException, answered_at: int) -> Row:
-    """Return what an exception of a test adds to its row. `answered_at` is the line that returned
-    the learner's last answer.
+    """Return the fields that an exception of a test adds to the test's row.
+
+    `answered_at` is the line of the learner's file that returned the last answer.
     """
     row: Row = {"message": str(error).partition("\nassert ")[0]}
     if isinstance(error, Mismatch):

@@ -1,4 +1,4 @@
-"""The result of trying a learner's rule in every order of a small world's events."""
+"""Search all orders of a small world's events for one in which a learner's rule is wrong."""
 
 import importlib
 from collections.abc import Sequence
@@ -11,30 +11,34 @@ from .manifest import Exercise
 
 
 class Searched(NamedTuple):
-    """What a search has found, in words, and the recording of the shortest wrong order."""
+    """The result of a search: what was tried, and the shortest wrong order with its recording."""
 
     tried: tuple[str, ...]
-    """What was tried, a line for each search, with what was left out."""
+    """One line for each search: what was tried and what was left out."""
     order: tuple[str, ...] = ()
-    """The shortest wrong order, a line for each step, and the fault. Empty: no order is wrong."""
+    """The lines of the shortest wrong order, with the fault at its end. Empty: no order is
+    wrong.
+    """
     events: Sequence[Envelope] = ()
-    """The same order as a recording."""
+    """The events of the shortest wrong order, as a recording."""
 
 
 class SearchError(Exception):
-    """The learner's code does not do what can be searched. The message says what it does."""
+    """The learner's code does something that cannot be searched. The message says what."""
 
 
 class EveryOrder(Protocol):
-    """The function of the module named `orders` in the manifest."""
+    """The functions that the module named `orders` in the manifest must have."""
 
     def search(self, learner: Learner, file: str) -> Searched:
-        """Try the learner's code in every order. Raises LearnerFailure and SearchError."""
+        """Try the learner's code in every order of events. Raises LearnerFailure and
+        SearchError.
+        """
         ...
 
 
 def every_order_of(exercise: Exercise) -> EveryOrder:
-    """Return the module that tries every order for an exercise."""
+    """Return the module that tries every order of events for an exercise."""
     package = __name__.rpartition(".")[0].rpartition(".")[0]
     module: EveryOrder = importlib.import_module(f"{package}.{exercise.orders}")
     return module

@@ -1,4 +1,4 @@
-"""Ask a learner's Spark job, which runs in a process of its own (`spark_process`)."""
+"""Send jobs to a learner's Spark program, which runs in a process of its own (`spark_process`)."""
 
 import os
 import signal
@@ -15,35 +15,42 @@ from .spark_process import JVM_ENDED
 
 Row = tuple[object, ...]
 DRIVER_S: Final = 10.0
-"""The processor time of the learner's own Python in one job, in s; Spark's is not in it."""
+"""The processor time in seconds that the learner's own Python code may use in one job.
+
+Spark's own time does not count.
+"""
 
 
 class Rows(NamedTuple):
-    """The answer of a job."""
+    """The result of a job: rows with their columns and types."""
 
     columns: tuple[str, ...]
     types: tuple[str, ...]
-    """Spark's names: string, int, bigint, timestamp."""
+    """Spark's name for the type of each column, such as string, int, bigint or timestamp."""
     batches: tuple[tuple[Row, ...], ...]
-    """The rows that each micro-batch wrote; of a batch job, one."""
+    """The rows of each micro-batch. A batch job has them all as one micro-batch."""
     plan: str
-    """The physical plan of a batch job."""
+    """The physical plan of a batch job; empty for a stream."""
     state_rows: tuple[int, ...]
-    """The rows in the state after each micro-batch, those without data included."""
+    """The number of rows in the state after each micro-batch, including micro-batches without
+    data.
+    """
 
     @property
     def rows(self) -> list[Row]:
-        """All rows, sorted as texts, because Spark promises no order."""
+        """All rows, sorted by their text, because Spark does not promise an order."""
         return sorted((row for batch in self.batches for row in batch), key=repr)
 
     def column(self, name: str) -> list[object]:
-        """Return the values of one column, in the order of `rows`. Raises ValueError."""
+        """Return the values of one column, in the same order as `rows`. Raises ValueError."""
         at = self.columns.index(name)
         return [row[at] for row in self.rows]
 
 
 class SparkLearner(Learner):
-    """Runs a learner's Spark job. The process keeps its JVM for all jobs of one check."""
+    """Runs a learner's Spark jobs in another process, which keeps its JVM for all jobs of a
+    check.
+    """
 
     max_answer_bytes = 32 << 20
 
@@ -58,7 +65,7 @@ class SparkLearner(Learner):
         ]
 
     def _environment(self) -> dict[str, str]:
-        # Those of the judge are not for the learner's code.
+        # The judge's own variables are kept from the learner's code.
         return {
             name: value
             for name, value in python_environment().items()
@@ -66,8 +73,10 @@ class SparkLearner(Learner):
         }
 
     def kill(self) -> None:
-        """Kill the process in the middle of its work, from another thread. Its JVM ends too,
-        because it reads a pipe of this process. Whoever waits for an answer gets a LearnerFailure.
+        """Kill the process in the middle of its work. Called from another thread.
+
+        The process's JVM ends too, because it reads a pipe of the process. A call that waits for an
+        answer raises LearnerFailure.
         """
         process = self._process
         if process is not None:
@@ -75,31 +84,39 @@ class SparkLearner(Learner):
                 os.killpg(process.pid, signal.SIGKILL)
 
     def batch(self, schema: str, rows: Sequence[Sequence[object]]) -> Rows:
-        """Run the job over rows of that schema (DDL). Raises LearnerFailure."""
+        """Run the job as a batch job over these rows. `schema` is DDL. Raises LearnerFailure."""
         shown = f"{self._wanted}(spark, records), of {len(rows):,} records"
         return self._job({"batch": rows, "schema": schema}, shown)
 
     def stream(self, schema: str, batches: Sequence[Sequence[Sequence[object]]]) -> Rows:
-        """Run the job as a stream over micro-batches, one after the other. Raises
-        LearnerFailure.
+        """Run the job as a stream over these micro-batches, one after the other.
+
+        Raises LearnerFailure.
         """
         shown = f"{self._wanted}(spark, records), a stream of {len(batches)} micro-batches"
         return self._job({"stream": batches, "schema": schema}, shown)
 
     def topic(self, servers: str, topic: str, *, streams: bool, parsed_s: int = 0) -> Rows:
-        """Run the job over a live topic. With `parsed_s`, its records are lines that were read, and
-        none of them is later than that. Raises LearnerFailure.
+        """Run the job over the records of a live topic. Raises LearnerFailure.
+
+        With `parsed_s`, the job gets parsed log lines in place of records. This number is the
+        latest time, in seconds, that a line may have.
         """
         question = {"topic": topic, "servers": servers, "streams": streams, "parsed": parsed_s}
         return self._job(question, f"{self._wanted}(spark, records of topic {topic})")
 
     def sink(self, schema: str, batches: Sequence[tuple[int, Sequence[Row]]], folder: str) -> None:
-        """Call the job as a sink: (batch id, rows), one after the other. Raises LearnerFailure."""
+        """Call the job as a sink for each (batch id, rows), one after the other. Raises
+        LearnerFailure.
+        """
         question = {"sink": batches, "schema": schema, "folder": folder}
         self._job(question, f"{self._wanted}(rows, batch_id, folder)")
 
     def query(self, servers: str, topic: str, folder: str, checkpoint: str) -> None:
-        """Let the job, as a sink, write a live topic to its end. Raises LearnerFailure."""
+        """Run the job as a sink that writes the records of a live topic, until all are written.
+
+        Raises LearnerFailure.
+        """
         question = {
             "query": folder,
             "checkpoint": checkpoint,
@@ -109,7 +126,7 @@ class SparkLearner(Learner):
         self._job(question, f"{self._wanted}(rows, batch_id, folder), in a stream")
 
     def read(self, folder: str) -> Rows:
-        """Return the Parquet of a folder. Raises LearnerFailure."""
+        """Return the rows of the Parquet files in a folder. Raises LearnerFailure."""
         return self._job({"read": folder}, "reading what was written")
 
     def _job(self, question: Mapping[str, object], shown: str) -> Rows:
@@ -128,7 +145,7 @@ SPARK: Final = "spark"
 
 
 def why_no_spark() -> str:
-    """Return why no Spark job can run here; empty if one can."""
+    """Return why no Spark job can run on this system; empty if one can."""
     from importlib.util import find_spec
 
     if find_spec("pyspark") is None:
@@ -137,5 +154,5 @@ def why_no_spark() -> str:
 
 
 def learner_class(engine: str) -> type[Learner]:
-    """Return what runs the file of an exercise."""
+    """Return the class that runs the learner's file for this engine."""
     return SparkLearner if engine == SPARK else Learner

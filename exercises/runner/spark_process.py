@@ -50,14 +50,19 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 MOST_ROWS: Final = 20_000
-"""A job of an exercise returns far fewer."""
+"""The largest number of rows that a job may return. The exercises' jobs return far fewer."""
 JVM_OPTIONS: Final = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-"""For jobs this short, the fast compiler costs a third less processor time."""
+"""Options for the JVM. For such short jobs, its fast compiler saves a third of the processor
+time.
+"""
 CONFIG: Final = {"spark.sql.shuffle.partitions": "2"}
 BATCH_LINES: Final = 2_000
-"""The records of a micro-batch, from a live topic."""
+"""The largest number of records of a live topic in one micro-batch."""
 _LINES: Final = (r'File "{file}", line (\d+)', r"was called from\s+{file}:(\d+)")
-"""The places where Spark names a line: of a function in a worker, and of an expression."""
+"""Patterns that find a line number of the learner's file in a Spark error.
+
+The first finds a line of a function that ran in a worker, the second the line of an expression.
+"""
 _STREAM_FAILED: Final = r"^\[STREAM_FAILED\] Query \[.*?\] terminated with exception: "
 _LOG_LEVEL: Final = "OFF"
 STOPPED: Final = "the job has stopped the SparkSession that it was given: leave `stop` out"
@@ -71,7 +76,9 @@ NO_SESSION: Final = "SESSION_OR_CONTEXT_NOT_EXISTS"
 
 
 def main() -> None:
-    """Keep the pipes for questions and answers away from the learner's `input` and `print`."""
+    """Read questions and write answers until the end, on pipes that the learner's code cannot
+    reach.
+    """
     questions, answers = (
         os.fdopen(os.dup(0), encoding="utf-8"),
         os.fdopen(os.dup(1), "w", encoding="utf-8"),
@@ -99,7 +106,8 @@ def main() -> None:
         except BaseException as error:  # whatever the learner's file raises is the learner's error
             say(said_of(error, file, limit_s))
             return
-        # A worker cannot import the learner's file, so its functions travel as they are.
+        # A worker process cannot import the learner's file, so the functions are sent to it by
+        # value.
         cloudpickle.register_pickle_by_value(sys.modules["learner"])
         say({"loaded": wanted_name, "used_s": time.process_time()})
         while True:
@@ -119,10 +127,10 @@ def main() -> None:
 
 
 def loaded(file: str, wanted: str, limit_s: float, sessions: "Sessions") -> Callable[..., object]:
-    """Return the function of the learner's file. Raises whatever the file raises.
+    """Load the learner's file, and return its function. Raises any exception that the file raises.
 
-    A file is loaded without Spark, so a syntax error is found at once. But `@udf("int")` asks the
-    JVM what an int is; then Spark starts first, as it does in a script.
+    The file is first loaded without Spark, so a syntax error is found quickly. If it needs the JVM
+    while it is loaded, as `@udf("int")` does, Spark is started first, as in a script.
     """
     limit_s = max(limit_s, LOADING_LIMIT_S)
     try:
@@ -138,7 +146,9 @@ def loaded(file: str, wanted: str, limit_s: float, sessions: "Sessions") -> Call
 
 
 class Sessions:
-    """Makes the Spark session of a job. A job that has stopped its session gets a new one."""
+    """Makes the Spark session for a job. If a job has stopped the session, the next job gets a new
+    one.
+    """
 
     def __init__(self) -> None:
         self._stack = ExitStack()
@@ -150,7 +160,7 @@ class Sessions:
         self._stack.close()
 
     def get(self) -> "SparkSession":
-        """Return a session that runs."""
+        """Return a running Spark session."""
         from pyspark import SparkContext
         from pyspark.sql import SparkSession
 
@@ -172,7 +182,9 @@ class Sessions:
 def run_job(
     spark: "SparkSession", wanted: Callable[..., object], question: Mapping[str, Any]
 ) -> dict[str, object]:
-    """Run one job, and return its answer. Raises whatever the learner's code or Spark raises."""
+    """Run one job, and return its answer. Raises any exception of the learner's code or of
+    Spark.
+    """
     with tempfile.TemporaryDirectory(prefix="kafka-edu-job-", ignore_cleanup_errors=True) as name:
         folder = Path(name)
         if "read" in question:
@@ -204,7 +216,7 @@ def run_job(
 
 
 def check_result(result: object, name: str, stream: bool) -> None:
-    """Raise TypeError unless a job returned what was asked for."""
+    """Raise TypeError if a job's result has the wrong type."""
     from pyspark.sql import DataFrame
 
     if not isinstance(result, DataFrame):
@@ -218,7 +230,7 @@ def check_result(result: object, name: str, stream: bool) -> None:
 
 
 def table(spark: "SparkSession", rows: Sequence[Sequence[Any]], schema: str) -> "DataFrame":
-    """Return rows of a question as a DataFrame of two partitions."""
+    """Return the rows of a question as a DataFrame with two partitions."""
     from pyspark.sql.types import StructType
 
     of = StructType.fromDDL(schema)
@@ -227,14 +239,14 @@ def table(spark: "SparkSession", rows: Sequence[Sequence[Any]], schema: str) -> 
 
 
 def from_question(value: Any, field: Any) -> Any:
-    """Return a value of a question as Spark wants it: a time comes as µs."""
+    """Return a value of a question in the form that Spark needs: times are sent in µs."""
     if value is not None and field.dataType.typeName() == "timestamp":
         return datetime.fromtimestamp(value / 1_000_000, UTC)
     return value
 
 
 def watched_folder(spark: "SparkSession", folder: Path, schema: str) -> "DataFrame":
-    """Return a folder of files as a stream; each file that comes is a micro-batch."""
+    """Return a stream over a folder of files. Each new file becomes a micro-batch."""
     folder.mkdir()
     return (
         spark.readStream.schema(schema)
@@ -245,7 +257,10 @@ def watched_folder(spark: "SparkSession", folder: Path, schema: str) -> "DataFra
 
 
 def topic_records(spark: "SparkSession", question: Mapping[str, Any]) -> "DataFrame":
-    """Return the records of a live topic, or its lines as `pipeline_lines.parse` reads them."""
+    """Return the records of a live topic as a DataFrame.
+
+    If the question has `parsed`, return the log lines that `pipeline_lines.parse` finds in them.
+    """
     from kafka_edu.spark.connectors import Connector, format_of
 
     options = {
@@ -274,10 +289,10 @@ def run_stream(
     schema: str,
     question: Mapping[str, Any],
 ) -> dict[str, object]:
-    """Run a query over the batches, one after the other, and return what each made it write.
+    """Run a stream over the batches, one after the other, and return the rows written for each.
 
-    Each batch is waited for, with the batch without data that follows it: a stream that is not
-    behind.
+    The next batch is put in only after Spark has finished the one before and the empty micro-batch
+    that follows. So the stream is never behind.
     """
     written: list[list[object]] = []
     rows_of: list[list[list[object]]] = []
@@ -314,7 +329,9 @@ def run_stream(
 def write_stream(
     spark: "SparkSession", wanted: Callable[..., object], question: Mapping[str, Any]
 ) -> dict[str, object]:
-    """Let the learner's sink write a topic, micro-batch by micro-batch, to its end."""
+    """Let the learner's sink write the records of a topic, micro-batch by micro-batch, to the
+    end.
+    """
     records = topic_records(spark, {**question, "streams": True}).select("partition", "offset")
     query = (
         records.writeStream.option("checkpointLocation", question["checkpoint"])
@@ -329,7 +346,7 @@ def write_stream(
 
 
 def read_parquet(spark: "SparkSession", folder: str) -> dict[str, object]:
-    """Return what is in a folder of Parquet; no rows if there is nothing."""
+    """Return the rows of the Parquet files in a folder; no rows if there are no files."""
     if not any(Path(folder).rglob("*.parquet")):
         return {"columns": [], "types": [], "batches": [[]]}
     frame = spark.read.parquet(folder)
@@ -337,7 +354,7 @@ def read_parquet(spark: "SparkSession", folder: str) -> dict[str, object]:
 
 
 def put_file(folder: Path, number: int, rows: Sequence[Sequence[Any]], schema: str) -> None:
-    """Put a file of rows into a watched folder, whole at once."""
+    """Put a file with these rows into a watched folder. It appears there complete."""
     from pyspark.sql.types import StructType
 
     fields = StructType.fromDDL(schema).fields
@@ -356,7 +373,7 @@ def put_file(folder: Path, number: int, rows: Sequence[Sequence[Any]], schema: s
 
 
 def shape(frame: "DataFrame") -> dict[str, object]:
-    """Return the columns of a DataFrame, and their types."""
+    """Return the names and types of a DataFrame's columns."""
     return {
         "columns": frame.columns,
         "types": [field.dataType.simpleString() for field in frame.schema.fields],
@@ -364,7 +381,7 @@ def shape(frame: "DataFrame") -> dict[str, object]:
 
 
 def collected(frame: "DataFrame") -> list[list[object]]:
-    """Return the rows as values of JSON. Raises ValueError if there are too many."""
+    """Return the rows of a DataFrame as JSON values. Raises ValueError if there are too many."""
     rows = frame.limit(MOST_ROWS + 1).collect()
     if len(rows) > MOST_ROWS:
         raise ValueError(f"the result has more than {MOST_ROWS:,} rows")
@@ -372,7 +389,7 @@ def collected(frame: "DataFrame") -> list[list[object]]:
 
 
 def sayable(value: object) -> object:
-    """Return a value of a row as JSON can say it."""
+    """Return a value of a row in a form that JSON has."""
     match value:
         case datetime():
             return value.replace(tzinfo=None).isoformat(" ")
@@ -386,11 +403,11 @@ def sayable(value: object) -> object:
 
 
 def has_ended_the_jvm(error: BaseException) -> bool:
-    """Return whether Spark's JVM has ended, or is about to.
+    """Return whether Spark's JVM has ended, or will end soon.
 
-    A full stack ends it. Until it is gone, anything may be said: the StackOverflowError, a null
-    pointer of its shutdown, or nothing. A Java error is asked for its text there, which may fail
-    too. So after an error that is not one of Spark's own, look for a while whether it goes.
+    A stack overflow ends the JVM. Until it is gone, Spark may report a StackOverflowError, a null
+    pointer error or nothing. The text of a Java error comes from the JVM, so that may fail too. So
+    after an error that is not one of Spark's own, wait for a while to see whether the JVM ends.
     """
     from pyspark import SparkContext
 
@@ -415,8 +432,9 @@ def has_ended_the_jvm(error: BaseException) -> bool:
 
 
 def said_of(error: BaseException, file: str, limit_s: float) -> dict[str, object]:
-    """Return the answer that reports an exception: one line, the learner's line number, and no
-    frames of Java.
+    """Return the answer that reports an exception: one line of text and the learner's line number.
+
+    Java's stack frames are left out.
     """
     said = error_of(error, file, limit_s)
     text = str(error)
@@ -432,7 +450,7 @@ def said_of(error: BaseException, file: str, limit_s: float) -> dict[str, object
 
 
 def words_of(text: str) -> str:
-    """Return the one line of Spark's message that says what was wrong."""
+    """Return the line of Spark's error message that says what was wrong."""
     raised = re.findall(r"^(\w+(?:Error|Exception)): (.*)$", text, re.MULTILINE)
     if raised and "Traceback (most recent call last)" in text:
         return f"a function of yours failed in a worker: {raised[-1][0]}: {raised[-1][1]}"
@@ -449,7 +467,9 @@ def words_of(text: str) -> str:
 
 
 def last_line(error: BaseException, file: str) -> int:
-    """Return the last line of the learner's file in an exception or in one that caused it."""
+    """Return the last line of the learner's file in the traceback of an exception or of its
+    causes.
+    """
     seen: BaseException | None = error
     while seen is not None:
         for frame in reversed(traceback.extract_tb(seen.__traceback__)):

@@ -1,4 +1,4 @@
-"""The topic of a live part, made also while the cluster has no controller for a moment."""
+"""Create the topic of a live part, even while the cluster has no controller for a moment."""
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
@@ -16,9 +16,9 @@ def make_topic(
     partitions: int = 1,
     configs: Mapping[str, str] = MappingProxyType({}),
 ) -> None:
-    """Create a topic with all its partitions on these brokers, the leader in front.
+    """Create a topic with all its partitions on these brokers. The first broker leads.
 
-    The leader may learn of it a moment later. Raises ClusterError.
+    The leader may become leader a moment after this returns. Raises ClusterError.
     """
     try:
         make_assigned_topic(

@@ -1,4 +1,4 @@
-"""Clusters in trouble, which an exercise of the kind *operate* is about."""
+"""The clusters in trouble that exercises of the kind *operate* are about."""
 
 import importlib
 from collections.abc import Callable, Iterator, Sequence
@@ -10,17 +10,18 @@ from .verdict import Step
 
 
 class Trouble(Protocol):
-    """The functions of the module named `trouble` in the manifest. All of them raise ClusterError.
+    """The functions that the module named `trouble` in the manifest must have.
 
-    `home` is the folder of all clusters, if it is not the usual one.
+    All of them raise ClusterError. `home` is the folder of all clusters, if it is not the usual
+    one.
     """
 
     def begin(
         self, seed: int, folder: Path, say: Callable[[str], None], home: Path | None = None
     ) -> None:
-        """Start the cluster and bring it into the trouble that the seed gives. It stays up.
+        """Start the cluster, and make the trouble that the seed determines. The cluster stays up.
 
-        `folder` is the learner's; the state before the trouble is kept there.
+        `folder` is the learner's folder. The state before the trouble is stored there.
         """
         ...
 
@@ -31,15 +32,15 @@ class Trouble(Protocol):
     def check_state(
         self, folder: Path, say: Callable[[str], None], home: Path | None = None
     ) -> Iterator[Step]:
-        """Yield what holds of the cluster now."""
+        """Check the cluster now. Yield a step for each condition."""
         ...
 
     def perform(self, acts: Sequence[Sequence[object]], home: Path | None = None) -> None:
-        """Do what a script says: a reference solution or a wrong answer."""
+        """Do the actions of a script, which is a reference solution or a wrong answer."""
         ...
 
     def end(self, home: Path | None = None) -> bool:
-        """End the cluster. Returns False if there was none."""
+        """Stop and remove the cluster. Return whether it was up."""
         ...
 
 

@@ -1,13 +1,13 @@
-"""The findings of a check, step by step."""
+"""The result of one step of a check."""
 
 from typing import NamedTuple
 
 
 class Step(NamedTuple):
-    """One thing that was tried: what it says, whether it held, and what was seen."""
+    """One step of a check: what was tried, whether it passed, and what was seen."""
 
     says: str
     passed: bool
     seen: str
     late: bool = False
-    """Whether it failed only because something did not come in time, or came late."""
+    """Whether the step failed only because something came too late or not at all."""

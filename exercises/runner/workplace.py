@@ -1,6 +1,4 @@
-"""Where a learner works: a folder `lab/<id>` with the learner's file, next to the store of progress
-of all exercises.
-"""
+"""The folder `lab/<id>` with a learner's file for one exercise, and the learner's progress."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -17,7 +15,7 @@ class Workplace:
     """The learner's folder for one exercise."""
 
     def __init__(self, exercise: Exercise, root: Path | None = None) -> None:
-        """`root` is the folder that holds one folder for each exercise; `lab` here if not given."""
+        """`root` is the folder that holds a folder for each exercise. By default it is ./lab."""
         self.exercise = exercise
         root = root if root is not None else Path.cwd() / FOLDER
         self.folder = root / exercise.id
@@ -33,17 +31,18 @@ class Workplace:
 
     @property
     def unedited(self) -> bool:
-        """Whether the file still is the starter, byte for byte."""
+        """Whether the learner's file is still identical to the starter."""
         return self.file.read_bytes() == self.exercise.starter.read_bytes()
 
     @property
     def record(self) -> Record:
-        """How far the learner is."""
+        """The learner's progress in this exercise."""
         return self.progress.of(self.exercise.id)
 
     def start(self) -> bool:
-        """Put the starter there; returns False, and changes nothing, if the learner has a file
-        already.
+        """Put the starter into the folder. Return True if that was done.
+
+        If the learner has a file already, change nothing and return False.
         """
         if self.started:
             return False
@@ -55,9 +54,7 @@ class Workplace:
         return True
 
     def make_material(self) -> list[Path]:
-        """Make the files that are this learner's own, with other numbers than before, and return
-        them.
-        """
+        """Make the learner's own files, with numbers from a new seed. Return the files."""
         if not self.exercise.material:
             return []
         seed = new_seed()
@@ -69,8 +66,9 @@ class Workplace:
         return made
 
     def reset(self) -> Path | None:
-        """Begin again from the starter. Returns the copy of the learner's file, which has the time
-        in its name, or None if there was nothing to keep.
+        """Put the starter in place of the learner's file. Return the copy of that file.
+
+        The copy has the time in its name. Return None if there was nothing to copy.
         """
         copy = None
         if self.started and not self.unedited:
@@ -80,7 +78,7 @@ class Workplace:
         return copy
 
     def next_hint(self) -> tuple[int, str] | None:
-        """Return the next hint and its number from 1, or None when all have been given."""
+        """Return the next hint and its number from 1, or None if all have been shown."""
         given = self.record.hints
         hints = self.exercise.hints()
         if given >= len(hints):
@@ -89,7 +87,7 @@ class Workplace:
         return given + 1, hints[given]
 
     def remember(self, passed: bool) -> None:
-        """Count a check, and keep the time of the first that passed as a whole."""
+        """Count a check. If it passed and none passed before, store the present time."""
         self._change(
             lambda record: record._replace(
                 checks=record.checks + 1, passed=record.passed or (now() if passed else "")
@@ -97,7 +95,7 @@ class Workplace:
         )
 
     def give_up(self) -> None:
-        """Record that the learner wants the solution before passing."""
+        """Record that the learner asked for the solution before passing."""
         self._change(lambda record: record._replace(gave_up=record.gave_up or now()))
 
     def _change(self, change: Callable[[Record], Record]) -> None:

@@ -1,4 +1,4 @@
-"""Hidden tests of exercise 01-1: only `kafka-edu lab grade 01-1` runs them."""
+"""Hidden tests of exercise 01-1: only a grade (`kafka-edu lab grade`) runs them."""
 
 from random import Random
 
@@ -9,13 +9,13 @@ from .public_tests import Checked
 
 
 def some_number(random: Random, bits: int) -> int:
-    """Return a number of any length that fits."""
+    """Return a random number that fits into `bits` bits, with a random length."""
     number = random.getrandbits(random.randint(1, bits - 1))
     return -number - 1 if random.random() < 0.5 else number
 
 
 def test_data_that_grows(learner: Learner, seed: int) -> None:
-    """the bytes of a connection come one by one, and one object reads them again and again"""
+    """the bytes of a connection come one by one, and the same object reads them again each time"""
     random = Random(f"grows/{seed}")
     for bits in BITS:
         one = Checked(learner.make(bits), bits)
@@ -26,7 +26,7 @@ def test_data_that_grows(learner: Learner, seed: int) -> None:
 
 
 def test_a_long_stream(learner: Learner, seed: int) -> None:
-    """three hundred numbers behind each other, each read where the last one ended"""
+    """three hundred numbers, one after the other, each read from where the last one ended"""
     random = Random(f"stream/{seed}")
     rules = Rules(64)
     numbers = [some_number(random, 64) for _ in range(300)]
@@ -39,7 +39,7 @@ def test_a_long_stream(learner: Learner, seed: int) -> None:
 
 
 def test_both_at_once(learner: Learner, seed: int) -> None:
-    """one object for 32 and one for 64 bits, by turns, on the same bytes"""
+    """an object for 32 bits and one for 64 bits, used in turns on the same bytes"""
     random = Random(f"both/{seed}")
     both = [Checked(learner.make(bits), bits) for bits in BITS]
     for _ in range(60):
@@ -51,7 +51,7 @@ def test_both_at_once(learner: Learner, seed: int) -> None:
 
 
 def test_bytes_of_all_kinds(learner: Learner, seed: int) -> None:
-    """lengths that are right, too long, null, and below null, with bytes of a random kind"""
+    """bytes with random lengths: right, too long, null, and below null"""
     random = Random(f"bytes/{seed}")
     one = Checked(learner.make(32), 32)
     for _ in range(60):

@@ -1,5 +1,5 @@
-"""Public tests of exercise 01-1. Run them by `kafka-edu lab check 01-1`: the learner's class lives
-in another process, and `learner` asks it.
+"""Public tests of exercise 01-1, run by `kafka-edu lab check 01-1`. The learner's class runs in
+another process, and the fixture `learner` sends it the calls.
 """
 
 from collections.abc import Callable
@@ -15,14 +15,14 @@ from ..varints import BITS, Rules
 
 
 class Checked:
-    """The learner's Varints next to the rules."""
+    """The learner's Varints. Each answer is compared with that of the rules."""
 
     def __init__(self, made: LearnerObject, bits: int) -> None:
         self._made = made
         self._rules = Rules(bits)
 
     def writes(self, number: int) -> bytes:
-        """Raise Mismatch unless `write` answers what it should, and return that."""
+        """Call `write`, and return the right bytes. Raises Mismatch if it returned others."""
         came, expected = self._made.call("write", number), self._rules.write(number)
         if came != expected:
             raise Mismatch(
@@ -35,12 +35,12 @@ class Checked:
         return expected
 
     def reads(self, data: bytes, at: int = 0) -> None:
-        """Raise Mismatch unless `read` answers what it should."""
+        """Call `read`. Raises Mismatch if the answer is not the right one."""
         why = self._rules.why_read(data, at)
         self._agrees("read", data, at, self._rules.read(data, at), why)
 
     def reads_bytes(self, data: bytes, at: int = 0) -> None:
-        """Raise Mismatch unless `read_bytes` answers what it should."""
+        """Call `read_bytes`. Raises Mismatch if the answer is not the right one."""
         why = self._rules.why_read_bytes(data, at)
         self._agrees("read_bytes", data, at, self._rules.read_bytes(data, at), why)
 
@@ -69,7 +69,7 @@ class Checked:
 
 
 class _Hexadecimal(str):
-    """Bytes as a message shows them."""
+    """A text with bytes in hexadecimal, as error messages show them."""
 
     __slots__ = ()
 
@@ -86,31 +86,31 @@ MakeVarints = Callable[[int], Checked]
 
 @pytest.fixture
 def varints(learner: Learner) -> MakeVarints:
-    """The learner's Varints: varints(bits)."""
+    """A function that makes the learner's Varints for 32 or 64 bits, with its answers compared."""
     return lambda bits: Checked(learner.make(bits), bits)
 
 
 def test_write(varints: MakeVarints) -> None:
-    """0, 1, 63, 64, 150 and 300 are written as the page says"""
+    """0, 1, 63, 64, 150 and 300 are written as README.md says"""
     for number in (0, 1, 63, 64, 150, 300):
         varints(32).writes(number)
 
 
 def test_write_negative(varints: MakeVarints) -> None:
-    """small negative numbers stay short"""
+    """small negative numbers take few bytes"""
     for number in (-1, -2, -64, -65, -300):
         varints(32).writes(number)
 
 
 def test_write_limits(varints: MakeVarints) -> None:
-    """the largest and the smallest number"""
+    """the largest and the smallest number are written rightly"""
     for bits in BITS:
         for number in (2 ** (bits - 1) - 1, -(2 ** (bits - 1))):
             varints(bits).writes(number)
 
 
 def test_read(varints: MakeVarints) -> None:
-    """what was written is read"""
+    """read returns the number that was written"""
     for number in (0, -1, 1, 63, 64, 150, -300):
         varints(32).reads(Rules(32).write(number))
     for bits in BITS:
@@ -119,7 +119,7 @@ def test_read(varints: MakeVarints) -> None:
 
 
 def test_read_in_the_middle(varints: MakeVarints) -> None:
-    """a number in the middle of the data"""
+    """read finds a number in the middle of the data"""
     data = bytes.fromhex("05 ac02 ac02 01")
     for at in (0, 1, 3, 5):
         varints(32).reads(data, at)
@@ -135,28 +135,28 @@ def test_cut(varints: MakeVarints) -> None:
 
 
 def test_longer_than_needed(varints: MakeVarints) -> None:
-    """a number that is written longer than it need be is right"""
+    """a number with more bytes than needed is right too"""
     for hexadecimal in ("80 00", "81 80 00", "ac 82 80 80 00"):
         varints(32).reads(bytes.fromhex(hexadecimal))
 
 
 @pytest.mark.parametrize("bits", BITS)
 def test_too_large(varints: MakeVarints, bits: int) -> None:
-    """a last byte with bits that no number has room for"""
+    """a last byte with more bits than the number has room for"""
     rules = Rules(bits)
     for last in (rules.last_byte_limit - 1, rules.last_byte_limit, 0x7F, 0x80, 0xFF):
         varints(bits).reads(bytes([9] + [0xFF] * (rules.most_bytes - 1) + [last, 1]), 1)
 
 
 def test_bytes(varints: MakeVarints) -> None:
-    """a length and its bytes, null, and none at all"""
+    """a length and its bytes, null, and no bytes"""
     data = bytes.fromhex("0a 68656c6c6f 01 00 02 6b")
     for at in (0, 6, 7, 8):
         varints(32).reads_bytes(data, at)
 
 
 def test_bytes_cut(varints: MakeVarints) -> None:
-    """so many bytes are still to come"""
+    """the data ends too early: the answer says how many bytes are missing"""
     data = bytes.fromhex("01 0a 68656c6c6f")
     for end in range(1, len(data) + 1):
         varints(32).reads_bytes(data[:end], 1)
@@ -165,13 +165,13 @@ def test_bytes_cut(varints: MakeVarints) -> None:
 
 
 def test_bytes_with_a_wrong_length(varints: MakeVarints) -> None:
-    """a length below -1, and a length that is no number"""
+    """a length below -1, and a length that is not a right number"""
     varints(32).reads_bytes(bytes.fromhex("02 6b 03 61 61 61"), 2)
     varints(32).reads_bytes(bytes.fromhex("01 ff ff ff ff 7f"), 1)
 
 
 def test_pieces(varints: MakeVarints, seed: int) -> None:
-    """numbers and bytes that arrive in pieces, as the seed chooses"""
+    """numbers and bytes that arrive in random pieces"""
     random = Random(seed)
     for bits in BITS:
         checked, rules = varints(bits), Rules(bits)
@@ -191,7 +191,7 @@ def test_pieces(varints: MakeVarints, seed: int) -> None:
 
 
 def test_any_bytes(varints: MakeVarints, seed: int) -> None:
-    """bytes that nobody wrote"""
+    """random bytes, which need not be right"""
     random = Random(seed)
     for bits in BITS:
         checked = varints(bits)

@@ -1,4 +1,4 @@
-"""Hidden tests of exercise 01-2: only `kafka-edu lab grade 01-2` runs them."""
+"""Hidden tests of exercise 01-2: only a grade (`kafka-edu lab grade`) runs them."""
 
 from kafka_edu.learner.learner import Learner
 
@@ -18,7 +18,7 @@ def test_two_builders(learner: Learner) -> None:
 
 
 def test_limits(learner: Learner) -> None:
-    """a batch that is exactly as long as it may be, and one byte longer"""
+    """a record that makes the batch exactly as long as allowed, and one that is a byte longer"""
     for limit in (79, 80, 81):
         one = Checked(learner, Settings(max_bytes=limit))
         one.append(NOW, None, b"v")
@@ -27,7 +27,7 @@ def test_limits(learner: Learner) -> None:
 
 
 def test_timestamps_of_all_times(learner: Learner) -> None:
-    """timestamps before 1970, and none at all"""
+    """records with timestamps before 1970, and with no timestamp (-1)"""
     one = Checked(learner, Settings())
     for timestamp in (-1, -86_400_000, NOW, 0):
         one.append(timestamp, None, b"v")

@@ -1,5 +1,5 @@
-"""Public tests of exercise 01-2. Run them by `kafka-edu lab check 01-2`: the learner's class lives
-in another process, and `learner` asks it.
+"""Public tests of exercise 01-2, run by `kafka-edu lab check 01-2`. The learner's class runs in
+another process, and the fixture `learner` sends it the calls.
 """
 
 from collections.abc import Callable, Sequence
@@ -47,7 +47,7 @@ WHY: Final = {
 
 
 class Checked:
-    """The learner's builder next to the right bytes."""
+    """The learner's BatchBuilder. Each answer is compared with the right batch."""
 
     def __init__(self, learner: Learner, settings: Settings) -> None:
         self._settings = settings
@@ -58,7 +58,7 @@ class Checked:
     def append(
         self, timestamp: int, key: Content, value: Content, headers: Headers = ()
     ) -> int | None:
-        """Raise Mismatch unless `append` answers what it should, and return that."""
+        """Call `append`, and return the right answer. Raises Mismatch if the answer is another."""
         came = self._made.call("append", timestamp, key, value, list(headers))
         record = Record(len(self._records), timestamp, key, value, tuple(headers))
         with_it = [*self._records, record]
@@ -93,7 +93,7 @@ class Checked:
         return expected
 
     def closes(self) -> None:
-        """Raise Mismatch unless `close` answers the right bytes."""
+        """Call `close`. Raises Mismatch if its bytes are not the right batch."""
         expected = right_batch(self._settings, self._records)
         batch, _ = self._close()
         if batch == expected:
@@ -110,7 +110,7 @@ class Checked:
         )
 
     def names_its_fields(self) -> None:
-        """Raise Mismatch unless `close` says where each field lies."""
+        """Call `close`. Raises Mismatch if it does not name the right place of each field."""
         expected = right_batch(self._settings, self._records)
         _, came = self._close()
         places = [tuple(place) for place in fields_of(expected)]
@@ -140,7 +140,7 @@ class Checked:
 
 
 class _Hexadecimal(str):
-    """Bytes, or words, as a message shows them."""
+    """A text, such as bytes in hexadecimal, that error messages show without quotes."""
 
     __slots__ = ()
 
@@ -149,7 +149,7 @@ class _Hexadecimal(str):
 
 
 def _parts(batch: bytes) -> tuple[str, ...]:
-    """Return the parts of the last record as lines."""
+    """Return lines that name the parts of the last record, with their bytes."""
     last = fields_of(batch)[-1]
     lines = []
     for name, begin, end in parts_of_record(batch, last):
@@ -167,12 +167,12 @@ MakeBuilder = Callable[..., Checked]
 
 @pytest.fixture
 def builder(learner: Learner) -> MakeBuilder:
-    """A builder of the learner's: builder(setting=…)."""
+    """A function that makes the learner's BatchBuilder: builder(setting=…)."""
     return lambda **settings: Checked(learner, Settings(**settings))
 
 
 def test_sizes(builder: MakeBuilder) -> None:
-    """append says how many bytes a record takes"""
+    """append returns the number of bytes that a record takes"""
     one = builder()
     one.append(NOW, b"k", b"hello")
     one.append(NOW + 5, None, b"hi")
@@ -187,7 +187,7 @@ def test_one_record(builder: MakeBuilder) -> None:
 
 
 def test_null(builder: MakeBuilder) -> None:
-    """null is not the same as no bytes"""
+    """null and empty are written differently"""
     for key, value in ((None, b""), (b"", None), (None, None), (b"", b"")):
         one = builder()
         one.append(NOW, key, value)
@@ -195,7 +195,7 @@ def test_null(builder: MakeBuilder) -> None:
 
 
 def test_deltas(builder: MakeBuilder) -> None:
-    """timestamps that rise, stay and fall"""
+    """records whose timestamps rise, stay the same and fall"""
     one = builder()
     for later in (0, 70, 70, 100_000, 5):
         one.append(NOW + later, None, b"v")
@@ -207,7 +207,7 @@ def test_deltas(builder: MakeBuilder) -> None:
 
 
 def test_headers(builder: MakeBuilder) -> None:
-    """headers: names in UTF-8, values or null"""
+    """headers with names in UTF-8, and with values or null"""
     one = builder()
     one.append(NOW, b"k", b"v", [("trace", b"\x00\x01"), ("名", None), ("", b"")])
     one.append(NOW, b"k", b"v")
@@ -223,7 +223,7 @@ def test_100_records(builder: MakeBuilder) -> None:
 
 
 def test_producer(builder: MakeBuilder) -> None:
-    """a producer's id, epoch and sequence, and a transaction"""
+    """a batch with a producer's id, epoch and sequence, in a transaction"""
     for transactional in (False, True):
         one = builder(
             producer_id=4_711, producer_epoch=3, base_sequence=12, transactional=transactional
@@ -234,7 +234,7 @@ def test_producer(builder: MakeBuilder) -> None:
 
 
 def test_max_bytes(builder: MakeBuilder) -> None:
-    """a record that does not fit changes nothing, and a shorter one may still fit"""
+    """a record that does not fit is not added, and a shorter record may still fit"""
     one = builder(max_bytes=61 + 13 + 10)
     one.append(NOW, b"k", b"hello")
     one.append(NOW + 1_000_000, b"k", b"hello")
@@ -244,7 +244,7 @@ def test_max_bytes(builder: MakeBuilder) -> None:
 
 
 def test_first_record(builder: MakeBuilder) -> None:
-    """the first record is always taken"""
+    """the first record is always added, even if it is too long"""
     one = builder(max_bytes=70)
     one.append(NOW, None, b"a long value")
     one.append(NOW, None, None)
@@ -252,7 +252,7 @@ def test_first_record(builder: MakeBuilder) -> None:
 
 
 def test_fields(builder: MakeBuilder) -> None:
-    """close says where each field lies"""
+    """close returns the place of each field"""
     one = builder()
     for number in range(3):
         one.append(NOW + number, b"k", b"x" * 30 * number)
@@ -260,7 +260,7 @@ def test_fields(builder: MakeBuilder) -> None:
 
 
 def test_any(builder: MakeBuilder, seed: int) -> None:
-    """batches of any records, as the seed chooses"""
+    """random batches"""
     random = Random(seed)
 
     def content() -> Content:

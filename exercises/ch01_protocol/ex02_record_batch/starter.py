@@ -1,5 +1,5 @@
-"""Exercise 01-2: write BatchBuilder. README.md says what is asked; `kafka-edu lab check 01-2` tries
-it, `kafka-edu lab hint 01-2` helps.
+"""Exercise 01-2: write the class BatchBuilder. README.md describes the task. Check your file with
+`kafka-edu lab check 01-2`. `kafka-edu lab hint 01-2` gives a hint.
 """
 
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ for _number in range(256):
 
 
 def crc32c(data: bytes) -> int:
-    """Return the checksum of some bytes (CRC-32C). This works; you need not change it."""
+    """Return the checksum (CRC-32C) of the bytes. This function works; do not change it."""
     crc = 0xFFFFFFFF
     for byte in data:
         crc = crc >> 8 ^ CRC_TABLE[(crc ^ byte) & 0xFF]
@@ -22,7 +22,7 @@ def crc32c(data: bytes) -> int:
 
 
 def varint(number: int) -> bytes:
-    """Return a number in zigzag, 7 bits a byte (exercise 01-1). This works."""
+    """Return a number in zigzag code, 7 bits per byte (exercise 01-1). This function works."""
     rest = 2 * number if number >= 0 else -2 * number - 1
     out = bytearray()
     while rest >= 0x80:
@@ -33,7 +33,7 @@ def varint(number: int) -> bytes:
 
 
 class BatchBuilder:
-    """Collects records, and makes one batch of them."""
+    """Collects records, and returns them as one batch."""
 
     def __init__(
         self,
@@ -56,15 +56,15 @@ class BatchBuilder:
         value: bytes | None,
         headers: Sequence[tuple[str, bytes | None]],
     ) -> int | None:
-        """Take a record, and return how many bytes it takes in the batch; or None, if the batch
-        would get too long with it.
+        """Add a record, and return how many bytes it takes in the batch. If the batch would become
+        too long, do not add the record, and return None.
         """
         raise NotImplementedError(
             "BatchBuilder.append is not written yet: it returns a number of bytes, or None"
         )
 
     def close(self) -> tuple[bytes, list[Field]]:
-        """Return the batch, and where each of its fields lies."""
+        """Return the bytes of the batch, and the place of each of its fields."""
         raise NotImplementedError(
             "BatchBuilder.close is not written yet: it returns (bytes, list of fields)"
         )

@@ -1,1 +1,1 @@
-"""Exercise 01-3: a decoder that is wrong from one version on."""
+"""Exercise 01-3: find the mistake in a decoder that fails in some versions."""

@@ -1,4 +1,4 @@
-"""The run of exercise 01-3: responses that a broker's codec made, as the starter reads them."""
+"""The files of exercise 01-3: Fetch responses, and what the wrong starter reads in their bytes."""
 
 from random import Random
 from typing import Final, NamedTuple
@@ -20,11 +20,11 @@ VERSIONS: Final = range(4, 12)
 SESSION_NOT_FOUND: Final = 70
 OUT_OF_RANGE: Final = 1
 NEW_SESSION, NO_SESSION = 0, -1
-"""Epochs of a request that names no session: it asks for one, or it wants none."""
+"""The epochs of a request without a session: one asks for a session, the other refuses one."""
 
 
 class Exchange(NamedTuple):
-    """A response, and the fetch that it answers. The session is the one that the client named."""
+    """A Fetch response, with the version, session id and epoch of the client's request."""
 
     version: int
     session_id: int
@@ -34,28 +34,28 @@ class Exchange(NamedTuple):
 
     @property
     def frame(self) -> bytes:
-        """The whole response on the wire."""
+        """The bytes of the whole response on the wire."""
         return frame_of(self.response, self.version, self.correlation_id)
 
 
 class Found(NamedTuple):
-    """The facts to be found in the run."""
+    """The right answers of the exercise."""
 
     number: int
-    """The number of the first response that is read wrongly, from 1."""
+    """The number of the first response that the starter reads wrongly, counted from 1."""
     version: int
     field: str
     session_id: int
 
 
 def frame_of(response: FetchResponse, version: int, correlation_id: int) -> bytes:
-    """Return a response as it goes over the wire, size first."""
+    """Return the bytes of a response on the wire. They begin with the size."""
     parts = encode_response(ApiKey.FETCH, version, correlation_id, response)
     return b"".join(map(part_bytes, parts))
 
 
 def make(seed: int) -> dict[str, str]:
-    """Return the file frames.txt."""
+    """Return the content of the learner's file frames.txt, by its name."""
     exchanges, _ = run(seed)
     lines = []
     for number, one in enumerate(exchanges, 1):
@@ -70,7 +70,7 @@ def make(seed: int) -> dict[str, str]:
 
 
 def asked(one: Exchange) -> str:
-    """Return what the client asked for, in words."""
+    """Return a sentence about the request that the client sent."""
     words = f"A client sends Fetch version {one.version}"
     if one.version < FIRST_WITH_SESSIONS:
         return words
@@ -82,7 +82,7 @@ def asked(one: Exchange) -> str:
 
 
 def read_by_starter(version: int, frame: bytes) -> list[str]:
-    """Return what the starter makes of a frame, as lines."""
+    """Return lines with the fields that the starter reads in a response."""
     found = FetchDecoder().decode(version, frame)
     head = ", ".join(f"{name} {value!r}" for name, value in found if "[" not in name)
     lines = [head]
@@ -101,11 +101,11 @@ def read_by_starter(version: int, frame: bytes) -> list[str]:
 
 
 def run(seed: int) -> tuple[list[Exchange], Found]:
-    """Return the exchanges, and what is to be found in them.
+    """Return random exchanges, and the right answers about them.
 
-    Old clients and clients without a session are read rightly, even in the versions that are wrong,
-    because there both fields are 0. The first that gets a session is one of a newer version than
-    the first wrong one, which comes later.
+    The starter reads responses without a session rightly even in the wrong versions, because both
+    exchanged fields are 0 there. The first response with a session has a newer version than the
+    lowest wrong version, which comes later.
     """
     random = Random(seed)
     plain = [(version, NO_SESSION) for version in (4, 5, 6, 7, random.randint(8, 11))]
@@ -142,7 +142,7 @@ def run(seed: int) -> tuple[list[Exchange], Found]:
 
 
 def response_of(random: Random, *, error: int = 0, partitions: int = 1) -> FetchResponse:
-    """Return a response with some partitions, the first of them with this error."""
+    """Return a random response. If `error` is given, its first partition has this error."""
     results = []
     for partition in range(partitions):
         high_watermark = random.randint(10, 90_000)
@@ -173,7 +173,7 @@ def response_of(random: Random, *, error: int = 0, partitions: int = 1) -> Fetch
 def right_reading(
     response: FetchResponse, version: int, correlation_id: int
 ) -> list[tuple[str, Value]]:
-    """Return what a right decoder reads, field by field, in the order of the frame."""
+    """Return the names and values that a right decoder reads, in the order of the bytes."""
     frame = frame_of(response, version, correlation_id)
     found: list[tuple[str, Value]] = [
         ("size", len(frame) - 4),

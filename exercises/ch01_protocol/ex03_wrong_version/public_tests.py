@@ -1,5 +1,5 @@
-"""Public tests of exercise 01-3. Run them by `kafka-edu lab check 01-3`: the learner's class lives
-in another process, and `learner` asks it.
+"""Public tests of exercise 01-3, run by `kafka-edu lab check 01-3`. The learner's class runs in
+another process, and the fixture `learner` sends it the calls.
 """
 
 from random import Random
@@ -27,7 +27,7 @@ SIZES = {"error_code": 2, "size": 4, "correlation_id": 4, "throttle_time_ms": 4,
 
 
 class Diagnosis:
-    """The learner's findings, next to what there is to find."""
+    """The learner's answer to the questions, and the right answer."""
 
     def __init__(self, learner: Learner, material: int) -> None:
         self.exchanges, self.right = run(material)
@@ -35,7 +35,7 @@ class Diagnosis:
 
     @property
     def found(self) -> Found:
-        """The learner's answer. Raises Mismatch if it has another form."""
+        """The learner's answer. Raises Mismatch if it does not have the right four types."""
         match self.came:
             case (int(number), int(version), str(name), int(session_id)):
                 return Found(number, version, name, session_id)
@@ -89,7 +89,7 @@ def test_version(diagnosis: Diagnosis) -> None:
 
 
 def test_field(diagnosis: Diagnosis) -> None:
-    """diagnosis names the field that lies where the reading begins to go wrong"""
+    """diagnosis names the field that the decoder is the first to read wrongly"""
     name = diagnosis.found.field
     if name == diagnosis.right.field:
         return
@@ -113,16 +113,16 @@ def test_session(diagnosis: Diagnosis) -> None:
 
 
 class Checked:
-    """The learner's decoder next to what the broker sent."""
+    """The learner's decoder. What it reads is compared with what the broker sent."""
 
     def __init__(self, learner: Learner, diagnosis: Diagnosis) -> None:
         self._made = learner.make()
         self._diagnosis = diagnosis
 
     def reads(self, response: FetchResponse, version: int, correlation_id: int = 7) -> None:
-        """Raise Mismatch unless a response is read as it was sent.
+        """Call `decode` on a response. Raises Mismatch if a value is not the sent one.
 
-        While the diagnosis is wrong, no field is named: that would give it away.
+        While the diagnosis is wrong, the message names no field: it would give the answer away.
         """
         frame = frame_of(response, version, correlation_id)
         came = self._made.call("decode", version, frame)
@@ -170,12 +170,12 @@ class Checked:
 
 @pytest.fixture
 def decoder(learner: Learner, diagnosis: Diagnosis) -> Checked:
-    """The learner's decoder."""
+    """The learner's decoder, with its readings compared."""
     return Checked(learner, diagnosis)
 
 
 def test_without_session(decoder: Checked) -> None:
-    """responses outside of a session, of every version"""
+    """responses of every version without a session are read rightly"""
     random = Random(1)
     for version in VERSIONS:
         decoder.reads(response_of(random, partitions=2), version)
@@ -183,7 +183,7 @@ def test_without_session(decoder: Checked) -> None:
 
 @pytest.mark.parametrize("version", [v for v in VERSIONS if v >= FIRST_WITH_SESSIONS])
 def test_in_session(decoder: Checked, version: int, seed: int) -> None:
-    """responses of newer versions"""
+    """responses of newer versions with a session are read rightly"""
     random = Random(seed)
     for session_id in (1, 70, 65_536, random.randint(1, 0x7FFF_FFFF)):
         response = response_of(random)
@@ -193,13 +193,13 @@ def test_in_session(decoder: Checked, version: int, seed: int) -> None:
 
 
 def test_errors(decoder: Checked) -> None:
-    """responses that are an error as a whole"""
+    """responses that have an error code and no topics"""
     for error in (70, 71, 58, -1):
         decoder.reads(FetchResponse(error_code=error), 11)
 
 
 def test_any(decoder: Checked, seed: int) -> None:
-    """any responses, as the seed chooses"""
+    """random responses"""
     random = Random(seed)
     for _ in range(40):
         version = random.choice(VERSIONS)

@@ -1,5 +1,5 @@
-"""Exercise 01-3: two lines of this decoder are wrong. README.md says what to do; `kafka-edu lab
-check 01-3` tries it, `kafka-edu lab hint 01-3` helps.
+"""Exercise 01-3: two lines of this decoder are wrong. README.md describes the task. Check your file
+with `kafka-edu lab check 01-3`. `kafka-edu lab hint 01-3` gives a hint.
 """
 
 import struct
@@ -39,11 +39,11 @@ NUMBERS = {"int16": ">h", "int32": ">i", "int64": ">q"}
 
 
 class FetchDecoder:
-    """Reads responses to Fetch, versions 4 to 11, by the tables above."""
+    """Reads Fetch responses of the versions 4 to 11, with the tables above."""
 
     def decode(self, version: int, frame: bytes) -> list[tuple[str, Value]]:
-        """Return each field with its value. A field of an array has its number in its name, such as
-        topics[0].partitions[1].error_code.
+        """Return the name and value of each field. The name of a field in an array has the
+        element's number, for example topics[0].partitions[1].error_code.
         """
         self.frame = frame
         self.at = 0
@@ -52,7 +52,7 @@ class FetchDecoder:
         return self.found
 
     def read_rows(self, version: int, rows: Sequence[Row], within: str) -> None:
-        """Read the fields of a table that this version has."""
+        """Read those fields of a table that exist in this version."""
         for name, kind, since in rows:
             if version < since:
                 continue
@@ -63,7 +63,7 @@ class FetchDecoder:
                 self.read_rows(version, kind, f"{within}{name}[{number}].")
 
     def read(self, kind: str) -> Value:
-        """Read one value."""
+        """Read one value of the type `kind`."""
         if kind in NUMBERS:
             return self.number(kind)
         length = self.number("int16" if kind == "string" else "int32")
@@ -74,15 +74,15 @@ class FetchDecoder:
         return data.decode() if kind == "string" else data
 
     def number(self, kind: str) -> int:
-        """Read a number."""
+        """Read one integer of the type `kind`."""
         (number,) = struct.unpack_from(NUMBERS[kind], self.frame, self.at)
         self.at += struct.calcsize(NUMBERS[kind])
         return int(number)
 
     def diagnosis(self) -> tuple[int, int, str, int]:
-        """Return what you found: the number of the first response in frames.txt that is read
-        wrongly, the lowest version that is read wrongly, the name of the field that really lies
-        where the reading begins to go wrong, and the session id that the broker really gave in
+        """Return your four findings: the number of the first response in frames.txt that is read
+        wrongly; the lowest version that is read wrongly; the name of the field that really stands
+        at the place where the reading goes wrong; the session id that the broker really sent in
         that response.
         """
         raise NotImplementedError(

@@ -1,4 +1,4 @@
-"""The batches and frames of exercise 01-4, with numbers that are one learner's own."""
+"""The questions of exercise 01-4 about sizes of batches and frames, with each learner's numbers."""
 
 from random import Random
 from typing import Final, NamedTuple
@@ -48,7 +48,7 @@ All answers are numbers of bytes on the wire. Nothing is left out.
 
 
 class Plan(NamedTuple):
-    """The numbers that a seed gives."""
+    """The numbers and names in the questions, which the seed determines."""
 
     client: str
     topic: str
@@ -61,14 +61,14 @@ class Plan(NamedTuple):
 
 
 class Part(NamedTuple):
-    """Some bytes of an answer, and what they are."""
+    """The size in bytes of one part of an answer, and the name of this part."""
 
     size: int
     what: str
 
 
 def plan(seed: int) -> Plan:
-    """Return the numbers that a seed gives."""
+    """Return the numbers and names that the seed determines."""
     random = Random(seed)
     return Plan(
         random.choice(("shop", "web", "orders", "billing")),
@@ -83,18 +83,18 @@ def plan(seed: int) -> Plan:
 
 
 def make(seed: int) -> dict[str, str]:
-    """Return the file questions.md."""
+    """Return the content of the learner's file questions.md, by its name."""
     numbers = plan(seed)
     return {"questions.md": QUESTIONS.format(**numbers._asdict(), last=numbers.partitions - 1)}
 
 
 def right_answers(seed: int) -> dict[str, int]:
-    """Return the lengths of what the broker's own code makes."""
+    """Return the right answers: the lengths of the bytes that the broker's own code makes."""
     return {name: len(made) for name, made in made_of(plan(seed)).items()}
 
 
 def made_of(numbers: Plan) -> dict[str, bytes]:
-    """Return the batches and frames that are asked for, made by the broker's own code."""
+    """Return the bytes for each question: batches and requests made by the broker's own code."""
     records = [
         Record(offset, NOW, None, b"v" * numbers.value_bytes) for offset in range(numbers.records)
     ]
@@ -142,7 +142,7 @@ def _fetch(numbers: Plan, wanted: range, forgotten: list[int], epoch: int) -> by
 
 
 def parts_of(numbers: Plan) -> dict[str, list[Part]]:
-    """Return how each answer is added up. A test holds the sums against the bytes."""
+    """Return the parts of each answer. A test compares their sums with the real lengths."""
     first = record_parts(numbers.value_bytes, 0)
     all_records = [
         sum(part.size for part in record_parts(numbers.value_bytes, offset))
@@ -201,7 +201,7 @@ def parts_of(numbers: Plan) -> dict[str, list[Part]]:
 
 
 def record_parts(value_bytes: int, offset: int) -> list[Part]:
-    """Return the parts of a record with this value, without a key and headers."""
+    """Return the parts of a record without key and headers, with a value of this length."""
     inner = [
         Part(1, "attributes"),
         Part(1, "timestamp delta: 0"),
@@ -216,7 +216,7 @@ def record_parts(value_bytes: int, offset: int) -> list[Part]:
 
 
 def zigzag_bytes(number: int) -> int:
-    """Return how many bytes a number of 0 or more takes as a varint."""
+    """Return the number of bytes of a varint. The number must not be negative."""
     return max(1, -(-(2 * number).bit_length() // 7))
 
 

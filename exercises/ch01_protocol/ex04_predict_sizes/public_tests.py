@@ -1,4 +1,4 @@
-"""Public tests of exercise 01-4. `kafka-edu lab check 01-4` makes the bytes and compares."""
+"""Public tests of exercise 01-4. They compare the learner's answers with real bytes."""
 
 import pytest
 
@@ -9,7 +9,7 @@ from .material import Plan, parts_of, plan, right_answers
 
 
 class Compared:
-    """The learner's answers next to the lengths of real bytes."""
+    """The learner's answers, compared with the lengths of real bytes."""
 
     def __init__(self, learner: Learner, material: int) -> None:
         self.plan: Plan = plan(material)
@@ -18,8 +18,8 @@ class Compared:
         self._answers = learner.make()
 
     def agrees(self, name: str, why: str, mistakes: dict[int, str]) -> None:
-        """Raise Mismatch unless the answer is the length of the real bytes. `mistakes` says for
-        some wrong answers what was forgotten.
+        """Raise Mismatch unless the answer is the length of the real bytes. `mistakes` maps some
+        wrong answers to a sentence about what was forgotten.
         """
         came = self._answers.call("get", name)
         if came is None:
@@ -43,7 +43,7 @@ def compared(learner: Learner, material: int) -> Compared:
 
 
 def test_batch_of_one(compared: Compared) -> None:
-    """a batch of one record"""
+    """the size of a batch of one record"""
     right, value_bytes = compared.right["batch_of_one"], compared.plan.value_bytes
     compared.agrees(
         "batch_of_one",
@@ -60,7 +60,7 @@ def test_batch_of_one(compared: Compared) -> None:
 
 
 def test_batch_of_all(compared: Compared) -> None:
-    """a batch of all records"""
+    """the size of a batch of all records"""
     right, records = compared.right["batch_of_all"], compared.plan.records
     one = compared.right["batch_of_one"]
     compared.agrees(
@@ -76,7 +76,7 @@ def test_batch_of_all(compared: Compared) -> None:
 
 
 def test_produce(compared: Compared) -> None:
-    """a Produce request with that batch"""
+    """the size of a Produce request with the batch of all records"""
     right = compared.right["produce"]
     compared.agrees(
         "produce",
@@ -92,7 +92,7 @@ def test_produce(compared: Compared) -> None:
 
 
 def test_fetch_full(compared: Compared) -> None:
-    """a full fetch"""
+    """the size of a full fetch"""
     right, partitions = compared.right["fetch_full"], compared.plan.partitions
     compared.agrees(
         "fetch_full",
@@ -108,7 +108,7 @@ def test_fetch_full(compared: Compared) -> None:
 
 
 def test_fetch_nothing(compared: Compared) -> None:
-    """a fetch when nothing has changed"""
+    """the size of a fetch when nothing has changed"""
     right = compared.right["fetch_nothing"]
     compared.agrees(
         "fetch_nothing",
@@ -122,7 +122,7 @@ def test_fetch_nothing(compared: Compared) -> None:
 
 
 def test_fetch_changes(compared: Compared) -> None:
-    """a fetch with partitions that have moved and others that are forgotten"""
+    """the size of a fetch with some partitions moved and others forgotten"""
     right, numbers = compared.right["fetch_changes"], compared.plan
     compared.agrees(
         "fetch_changes",

@@ -1,10 +1,10 @@
-"""Exercise 01-4: write your answers in place of None. questions.md has the questions;
-`kafka-edu lab check 01-4` compares, `kafka-edu lab hint 01-4` helps.
+"""Exercise 01-4: replace each None by your answer. The questions are in questions.md. Check with
+`kafka-edu lab check 01-4`. `kafka-edu lab hint 01-4` gives a hint.
 """
 
 
 def answers() -> dict[str, object]:
-    """Return a dict: the name of each question → your answer. All of them are numbers of bytes."""
+    """Return your answer to each question, by the question's name. All are numbers of bytes."""
     return {
         "batch_of_one": None,
         "batch_of_all": None,

@@ -1,4 +1,4 @@
-"""Hidden tests of exercise 01-5: only `kafka-edu lab grade 01-5` runs them."""
+"""Hidden tests of exercise 01-5: only a grade (`kafka-edu lab grade`) runs them."""
 
 from random import Random
 
@@ -8,13 +8,13 @@ from ..versions import KAFKA_20, KAFKA_28, Broker, Known
 from .public_tests import API_VERSIONS, BASIC, FETCH, Checked
 
 HIGHEST = 2**15 - 1
-"""The highest version: the field has 16 bits."""
+"""The highest possible version, because the field has 16 bits."""
 KEYS = 300
-"""More rows than a count of one byte can say in the flexible form."""
+"""The number of rows: more than one byte can count in the flexible format."""
 
 
 def test_two_connections(learner: Learner, seed: int) -> None:
-    """two connections at once, to brokers of different ages"""
+    """two connections at the same time, to an old and a new broker"""
     random = Random(f"two/{seed}")
     for _ in range(10):
         known: Known = {**BASIC, API_VERSIONS: random.choice(((0, 1, 2, 3), (0, 1, 2, 3, 7)))}
@@ -41,7 +41,7 @@ def test_far_versions(learner: Learner, seed: int) -> None:
 
 
 def test_a_long_table(learner: Learner, seed: int) -> None:
-    """a broker that serves three hundred kinds of requests"""
+    """a broker that serves 300 api keys"""
     random = Random(f"long/{seed}")
     for _ in range(6):
         served = {key: (0, random.randint(0, 15)) for key in range(KEYS)}

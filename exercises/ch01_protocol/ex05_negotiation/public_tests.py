@@ -1,5 +1,5 @@
-"""Public tests of exercise 01-5. Run them by `kafka-edu lab check 01-5`: the learner's class lives
-in another process, and `learner` asks it.
+"""Public tests of exercise 01-5, run by `kafka-edu lab check 01-5`. The learner's class runs in
+another process, and the fixture `learner` sends it the calls.
 """
 
 from collections.abc import Callable, Iterable
@@ -35,7 +35,7 @@ BASIC: Final[Known] = {
 
 
 class Checked:
-    """The learner's Negotiator on a connection to a broker."""
+    """The learner's Negotiator, connected to a simulated broker."""
 
     def __init__(self, learner: Learner, known: Known, broker: Broker) -> None:
         self._known = known
@@ -43,7 +43,7 @@ class Checked:
         self._made = learner.make([(key, list(versions)) for key, versions in known.items()])
 
     def negotiates(self) -> None:
-        """Raise Mismatch unless the client asks as it should, and ends when it should."""
+        """Negotiate. Raises Mismatch if the client asks with a wrong version or ends too early."""
         course, _ = right_course(self._known, self._broker)
         came = self._made.call("start")
         mine = list(self._known[API_VERSIONS])
@@ -86,7 +86,7 @@ class Checked:
         return why if expected is not None else f"{why}: they have nothing in common"
 
     def picks(self, keys: Iterable[int] = (PRODUCE, FETCH, METADATA)) -> None:
-        """Raise Mismatch unless `pick` answers the highest version that both sides know."""
+        """Call `pick`. Raises Mismatch unless it returns the highest version that both know."""
         _, agreed = right_course(self._known, self._broker)
         if not agreed:
             self._picks_nothing("the negotiation has failed, so there is no version for anything")
@@ -136,7 +136,7 @@ Connect = Callable[..., Checked]
 
 @pytest.fixture
 def connect(learner: Learner) -> Connect:
-    """A client on a connection: connect(known, broker)."""
+    """A function that connects the learner's client: connect(known, broker)."""
     return lambda known, broker: Checked(learner, known, broker)
 
 
@@ -147,7 +147,7 @@ def test_start(connect: Connect) -> None:
 
 
 def test_kafka_20_and_28(connect: Connect) -> None:
-    """with Kafka 2.0 Fetch 8, with Kafka 2.8 Fetch 11"""
+    """the client picks Fetch version 8 for Kafka 2.0, and version 11 for Kafka 2.8"""
     for served in (KAFKA_20, KAFKA_28):
         client = connect({**BASIC, API_VERSIONS: range(3)}, Broker(served))
         client.negotiates()
@@ -155,7 +155,7 @@ def test_kafka_20_and_28(connect: Connect) -> None:
 
 
 def test_nothing_in_common(connect: Connect) -> None:
-    """no version in common, or an api key that one side does not know"""
+    """no version in common, or an api key that only one side knows"""
     served = {**KAFKA_28, FETCH: (0, 3), METADATA: (10, 11)}
     client = connect({**BASIC, 99: range(3)}, Broker(served))
     client.negotiates()
@@ -163,21 +163,21 @@ def test_nothing_in_common(connect: Connect) -> None:
 
 
 def test_gaps(connect: Connect) -> None:
-    """versions with gaps, because this client does not trust some of them"""
+    """versions with gaps: this client leaves some of them out"""
     client = connect({**BASIC, FETCH: (4, 5, 6, 10), PRODUCE: (3, 7)}, Broker(KAFKA_20))
     client.negotiates()
     client.picks()
 
 
 def test_version_0_is_a_version(connect: Connect) -> None:
-    """version 0 is a version, not none"""
+    """version 0 is a version too"""
     client = connect({**BASIC, FETCH: (0, 12), PRODUCE: (0,)}, Broker({**KAFKA_20, FETCH: (0, 5)}))
     client.negotiates()
     client.picks()
 
 
 def test_a_client_of_the_future(connect: Connect) -> None:
-    """the broker refuses, and names the versions that it serves (KIP-511)"""
+    """the broker refuses, and names the versions of ApiVersions that it serves (KIP-511)"""
     for served in (KAFKA_28, KAFKA_20):
         client = connect({**BASIC, API_VERSIONS: (0, 1, 2, 3, 7)}, Broker(served))
         client.negotiates()
@@ -185,14 +185,14 @@ def test_a_client_of_the_future(connect: Connect) -> None:
 
 
 def test_an_old_broker(connect: Connect) -> None:
-    """the broker refuses, and names nothing (before Kafka 2.4)"""
+    """the broker refuses, and names no versions (before Kafka 2.4)"""
     client = connect(BASIC, Broker(KAFKA_20, tells=False))
     client.negotiates()
     client.picks()
 
 
 def test_giving_up(connect: Connect) -> None:
-    """nothing in common, or a broker that refuses everything"""
+    """the client gives up if no version is common, or the broker refuses all"""
     for known, broker in (
         ((2, 3), Broker({**KAFKA_20, API_VERSIONS: (0, 1)}, tells=False)),
         ((2, 3), Broker({**KAFKA_20, API_VERSIONS: (0, 1)})),
@@ -206,7 +206,7 @@ def test_giving_up(connect: Connect) -> None:
 
 
 def test_another_error(learner: Learner) -> None:
-    """another error ends it, even if a table comes with it"""
+    """any other error ends the negotiation, even if the response has a table"""
     for version in range(4):
         client = learner.make([(key, list(versions)) for key, versions in BASIC.items()])
         client.call("start")
@@ -225,7 +225,7 @@ def test_another_error(learner: Learner) -> None:
 
 
 def test_any(connect: Connect, seed: int) -> None:
-    """clients and brokers of any versions, as the seed chooses"""
+    """clients and brokers with random versions"""
     random = Random(seed)
     for _ in range(40):
         served = {}

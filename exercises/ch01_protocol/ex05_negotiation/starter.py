@@ -1,5 +1,5 @@
-"""Exercise 01-5: write Negotiator. README.md says what is asked; `kafka-edu lab check 01-5` tries
-it, `kafka-edu lab hint 01-5` helps.
+"""Exercise 01-5: write the class Negotiator. README.md describes the task. Check your file with
+`kafka-edu lab check 01-5`. `kafka-edu lab hint 01-5` gives a hint.
 """
 
 import struct
@@ -13,9 +13,9 @@ UNSUPPORTED_VERSION = 35
 
 
 def parse(version: int, body: bytes) -> tuple[int, list[Row]]:
-    """Return error code and rows of a response to ApiVersions that is written in `version`, 0 to 3.
+    """Return the error code and the rows of an ApiVersions response in the given version, 0 to 3.
 
-    This works; you need not change it. It raises an error for a body of another version.
+    This function works; do not change it. It raises an error if the body has another version.
     """
     (error_code,) = struct.unpack_from(">h", body, 0)
     rows = []
@@ -36,26 +36,26 @@ def parse(version: int, body: bytes) -> tuple[int, list[Row]]:
 
 
 class Negotiator:
-    """Finds out which versions one connection can speak."""
+    """Finds the versions that a client and a broker can use on one connection."""
 
     def __init__(self, known: Sequence[tuple[int, Sequence[int]]]) -> None:
         # api key → the versions that this client knows, lowest first; there may be gaps
         self.known = {api_key: list(versions) for api_key, versions in known}
 
     def start(self) -> int:
-        """Return the version of the first request, which is an ApiVersions."""
+        """Return the version of the first request on the connection, an ApiVersions request."""
         raise NotImplementedError("Negotiator.start is not written yet: it returns a version")
 
     def on_response(self, version: int, body: bytes) -> int | None:
-        """Take the response to the ApiVersions of this version. Return the version of the next
-        ApiVersions, or None if there is none to be sent.
+        """Handle the response to the ApiVersions request of this version. Return the version of the
+        next ApiVersions request, or None if no further request is needed.
         """
         raise NotImplementedError(
             "Negotiator.on_response is not written yet: it returns a version, or None"
         )
 
     def pick(self, api_key: int) -> int | None:
-        """Return the version to use for a request, or None if there is none."""
+        """Return the version to use for requests with this api key, or None if there is none."""
         raise NotImplementedError(
             "Negotiator.pick is not written yet: it returns a version, or None"
         )

@@ -1,4 +1,4 @@
-"""Hidden tests of exercise 01-6: only `kafka-edu lab grade 01-6` runs them."""
+"""Hidden tests of exercise 01-6: only a grade (`kafka-edu lab grade`) runs them."""
 
 from kafka_edu.learner.learner import Learner
 
@@ -17,7 +17,7 @@ def test_two_sessions(learner: Learner) -> None:
 
 
 def test_an_error_of_a_full_fetch(learner: Learner) -> None:
-    """a full fetch that is refused, before there is a session and after"""
+    """a full fetch that the broker refuses, before and after there was a session"""
     one = Checked(learner, 100)
     for error_code in (71, 70, 1):
         one.fetches(THREE)
@@ -32,7 +32,7 @@ def test_an_error_of_a_full_fetch(learner: Learner) -> None:
 
 
 def test_nothing_is_wanted(learner: Learner) -> None:
-    """a session whose partitions are all forgotten"""
+    """a session in which all partitions are forgotten"""
     one = Checked(learner, 100)
     one.fetches(THREE)
     one.gets(NAMES)

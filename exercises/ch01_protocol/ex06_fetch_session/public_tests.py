@@ -1,5 +1,5 @@
-"""Public tests of exercise 01-6. Run them by `kafka-edu lab check 01-6`: the learner's class lives
-in another process, and `learner` asks it.
+"""Public tests of exercise 01-6, run by `kafka-edu lab check 01-6`. The learner's class runs in
+another process, and the fixture `learner` sends it the calls.
 """
 
 from collections.abc import Callable, Sequence
@@ -17,14 +17,14 @@ NAMES = tuple(name for name, _ in THREE)
 
 
 class Checked:
-    """The learner's session next to the right one."""
+    """The learner's FetchSession. Each answer is compared with that of the right client."""
 
     def __init__(self, learner: Learner, max_epoch: int) -> None:
         self._made = learner.make(max_epoch)
         self._course = Course(max_epoch)
 
     def fetches(self, wanted: Sequence[Row]) -> None:
-        """Raise Mismatch unless the next fetch says what it should."""
+        """Call `next_fetch`. Raises Mismatch if the fetch is not the right one."""
         listed, why = self._course.listed, self._course.why
         expected = self._course.next_fetch(wanted)
         came = self._made.call("next_fetch", list(wanted))
@@ -60,7 +60,7 @@ class Checked:
     def gets(
         self, partitions: Sequence[str], *, session_id: int = 4711, error_code: int = 0
     ) -> None:
-        """Raise Mismatch unless the response is taken as it should be."""
+        """Call `on_response`. Raises Mismatch if the answer is not the right one."""
         expected = self._course.on_response(error_code, session_id, partitions)
         came = self._made.call("on_response", error_code, session_id, list(partitions))
         if came is not expected:
@@ -72,7 +72,7 @@ class Checked:
             )
 
     def loses_connection(self) -> None:
-        """The connection ends before the response comes."""
+        """Let the connection end before the response has come."""
         self._course.on_disconnect()
         self._made.call("on_disconnect")
 
@@ -82,7 +82,7 @@ Open = Callable[..., Checked]
 
 @pytest.fixture
 def session(learner: Learner) -> Open:
-    """A session of the learner's: session(max_epoch)."""
+    """A function that makes the learner's FetchSession: session(max_epoch)."""
     return lambda max_epoch=2**31 - 1: Checked(learner, max_epoch)
 
 
@@ -92,7 +92,7 @@ def test_full(session: Open) -> None:
 
 
 def test_nothing_has_changed(session: Open) -> None:
-    """in a session, a fetch names nothing when nothing has changed"""
+    """in a session, a fetch names no partition when nothing has changed"""
     one = session()
     one.fetches(THREE)
     one.gets(NAMES)
@@ -102,7 +102,7 @@ def test_nothing_has_changed(session: Open) -> None:
 
 
 def test_moved(session: Open) -> None:
-    """a partition whose offset has moved is named, and so is a new one"""
+    """a partition with a new offset is named, and so is a new partition"""
     one = session()
     one.fetches(THREE)
     one.gets(NAMES)
@@ -113,7 +113,7 @@ def test_moved(session: Open) -> None:
 
 
 def test_order(session: Open) -> None:
-    """the rows are in the order of wanted, which need not be that of the names"""
+    """the rows have the order of `wanted`, which need not be alphabetical"""
     one = session()
     one.fetches(THREE[::-1])
     one.gets(NAMES)
@@ -121,7 +121,7 @@ def test_order(session: Open) -> None:
 
 
 def test_there_and_back(session: Open) -> None:
-    """what counts is the broker's list, not how often something has changed"""
+    """an offset that has changed back is not named: only the broker's list counts"""
     one = session()
     one.fetches(THREE)
     one.gets(NAMES)
@@ -133,7 +133,7 @@ def test_there_and_back(session: Open) -> None:
 
 
 def test_forgotten(session: Open) -> None:
-    """a partition that is not wanted any more is forgotten, once"""
+    """a partition that is no longer wanted is forgotten, and only once"""
     one = session()
     one.fetches(THREE)
     one.gets(NAMES)
@@ -143,7 +143,7 @@ def test_forgotten(session: Open) -> None:
 
 
 def test_no_session(session: Open) -> None:
-    """a broker without room for a session answers 0, and the next fetch is full"""
+    """the broker has no room for a session and sends id 0: the next fetch is full"""
     one = session()
     for _ in range(2):
         one.fetches(THREE)
@@ -156,7 +156,7 @@ def test_no_session(session: Open) -> None:
 
 
 def test_lost(session: Open) -> None:
-    """error 70: the broker does not know the session, so it begins again"""
+    """error 70: the broker does not know the session, so a new one is needed"""
     one = session()
     one.fetches(THREE)
     one.gets(NAMES)
@@ -180,7 +180,7 @@ def test_wrong_epoch(session: Open) -> None:
 
 
 def test_disconnect(session: Open) -> None:
-    """a lost connection: what the broker knows is not certain any more"""
+    """after a lost connection the next fetch is full, because the broker's list is unknown"""
     one = session()
     one.loses_connection()
     one.fetches(THREE)
@@ -191,7 +191,7 @@ def test_disconnect(session: Open) -> None:
 
 
 def test_strange_partitions(session: Open) -> None:
-    """a response that does not fit its fetch is not used"""
+    """a response with the wrong partitions is not used"""
     one = session()
     one.fetches(THREE)
     one.gets(NAMES[:2])
@@ -205,7 +205,7 @@ def test_strange_partitions(session: Open) -> None:
 
 
 def test_epochs_go_round(session: Open) -> None:
-    """after the highest epoch comes 1, because 0 means full"""
+    """after the highest epoch comes epoch 1, because 0 means a full fetch"""
     one = session(3)
     for number in range(9):
         one.fetches(THREE)
@@ -213,7 +213,7 @@ def test_epochs_go_round(session: Open) -> None:
 
 
 def test_any(session: Open, seed: int) -> None:
-    """long lives of sessions, as the seed chooses"""
+    """random sessions with many fetches"""
     random = Random(seed)
     for _ in range(4):
         one = session(random.choice((2, 5, 1_000)))

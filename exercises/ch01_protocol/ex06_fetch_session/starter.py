@@ -1,5 +1,5 @@
-"""Exercise 01-6: write FetchSession. README.md says what is asked; `kafka-edu lab check 01-6` tries
-it, `kafka-edu lab hint 01-6` helps.
+"""Exercise 01-6: write the class FetchSession. README.md describes the task. Check your file with
+`kafka-edu lab check 01-6`. `kafka-edu lab hint 01-6` gives a hint.
 """
 
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ FULL = 0  # the epoch of a full fetch
 
 
 class FetchSession:
-    """Decides what a fetch names. The broker keeps the list of partitions, too."""
+    """Decides which partitions a fetch names. The broker keeps the list of them too."""
 
     def __init__(self, max_epoch: int) -> None:
         self.max_epoch = max_epoch  # after this epoch comes 1; Kafka's is 2,147,483,647
@@ -27,13 +27,13 @@ class FetchSession:
         )
 
     def on_response(self, error_code: int, session_id: int, partitions: Sequence[str]) -> bool:
-        """Take the response to the last fetch. Return whether its records may be used."""
+        """Handle the response to the last fetch. Return whether its records may be used."""
         raise NotImplementedError(
             "FetchSession.on_response is not written yet: it returns True or False"
         )
 
     def on_disconnect(self) -> None:
-        """The connection was lost, and the last fetch has no response."""
+        """Handle a lost connection: the last fetch will get no response."""
         raise NotImplementedError(
             "FetchSession.on_disconnect is not written yet: it returns nothing, and the next fetch"
             " is full"

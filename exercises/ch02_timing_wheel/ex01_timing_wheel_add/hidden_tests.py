@@ -1,4 +1,4 @@
-"""Hidden tests of exercise 02-1: only `kafka-edu lab grade 02-1` runs them."""
+"""Hidden tests of exercise 02-1: only a grade (`kafka-edu lab grade`) runs them."""
 
 from random import Random
 
@@ -9,12 +9,12 @@ from .public_tests import Wheel
 
 
 def wheel(learner: Learner, tick_ms: int, slots: tuple[int, ...], start_ms: int) -> Wheel:
-    """Return a wheel of the learner's class."""
+    """Make a wheel of the learner's class, with its answers compared."""
     return Wheel(learner.make(tick_ms, slots, start_ms), Wheels(tick_ms, slots, start_ms))
 
 
 def test_two_timers(learner: Learner) -> None:
-    """two timers do not share their wheels above"""
+    """two timers do not share the wheels of their higher levels"""
     one = wheel(learner, 1, (20,), 0)
     other = wheel(learner, 5, (7, 3), 1_000_000)
     for distance_ms in (30, 450, 9_000):
@@ -26,7 +26,7 @@ def test_two_timers(learner: Learner) -> None:
 
 
 def test_wall_clock(learner: Learner) -> None:
-    """times of today's clock, in ms since 1970"""
+    """times like those of a real clock, in ms since 1970"""
     now_ms = 1_795_000_000_123
     today = wheel(learner, 1, (20,), now_ms)
     for distance_ms in (0, 1, 19, 20, 399, 400, 30_000, 86_400_000, 31_536_000_000):
@@ -34,7 +34,7 @@ def test_wall_clock(learner: Learner) -> None:
 
 
 def test_asked_again(learner: Learner) -> None:
-    """the same task again has the same place"""
+    """add returns the same place if it is called again for the same task"""
     again = wheel(learner, 1, (20, 4), 3)
     for _ in range(3):
         for expiration_ms in (3, 4, 23, 24, 90, 450):
@@ -42,7 +42,7 @@ def test_asked_again(learner: Learner) -> None:
 
 
 def test_long_pause(learner: Learner) -> None:
-    """after a pause of many rounds, the hands of all levels stand right"""
+    """after a pause of many rounds, the hands of all levels are right"""
     idle = wheel(learner, 2, (5,), 0)
     idle.goes_right(900)
     idle.advance(123_457)
@@ -51,7 +51,7 @@ def test_long_pause(learner: Learner) -> None:
 
 
 def test_chosen(learner: Learner, seed: int) -> None:
-    """wheels and deadlines that the seed chooses"""
+    """random wheels and deadlines"""
     random = Random(seed)
     for _ in range(8):
         slots = (random.randint(2, 9), *(random.randint(2, 60) for _ in range(3)))

@@ -1,5 +1,5 @@
-"""Public tests of exercise 02-1. Run them by `kafka-edu lab check 02-1`: the learner's class lives
-in another process, and `learner` asks it.
+"""Public tests of exercise 02-1, run by `kafka-edu lab check 02-1`. The learner's class runs in
+another process, and the fixture `learner` sends it the calls.
 """
 
 from collections.abc import Callable
@@ -14,7 +14,7 @@ from ..places import Wheels
 
 
 class Wheel:
-    """The learner's wheel, and the numbers of the right one."""
+    """The learner's wheel. Its answers are compared with those of the right one."""
 
     def __init__(self, made: LearnerObject, wheels: Wheels) -> None:
         self.made = made
@@ -25,7 +25,7 @@ class Wheel:
         self.wheels = self.wheels._replace(now_ms=time_ms)
 
     def goes(self, expiration_ms: int, expected: tuple[int, int, int] | None) -> None:
-        """Raise Mismatch unless the task goes where it should."""
+        """Call `add`. Raises Mismatch if the answer is not `expected`."""
         came = self.made.call("add", expiration_ms)
         if came == expected and not isinstance(came, bool):
             return
@@ -41,7 +41,7 @@ class Wheel:
         )
 
     def goes_right(self, expiration_ms: int) -> None:
-        """Raise Mismatch unless the task goes where the rules say."""
+        """Call `add`. Raises Mismatch if the answer is not the place that the rules give."""
         self.goes(expiration_ms, self.wheels.place(expiration_ms))
 
 
@@ -50,7 +50,7 @@ MakeWheel = Callable[..., Wheel]
 
 @pytest.fixture
 def wheel(learner: Learner) -> MakeWheel:
-    """A wheel of the learner's class: wheel(tick_ms, slots, start_ms)."""
+    """A function that makes a wheel of the learner's class: wheel(tick_ms, slots, start_ms)."""
 
     def make(tick_ms: int = 1, slots: tuple[int, ...] = (20,), start_ms: int = 0) -> Wheel:
         return Wheel(learner.make(tick_ms, slots, start_ms), Wheels(tick_ms, slots, start_ms))
@@ -59,7 +59,7 @@ def wheel(learner: Learner) -> MakeWheel:
 
 
 def test_due(wheel: MakeWheel) -> None:
-    """what is due, or was, is not taken"""
+    """add returns None for a task that is due now or was due before"""
     at_100 = wheel(start_ms=100)
     at_100.goes(100, None)
     at_100.goes(99, None)
@@ -67,12 +67,12 @@ def test_due(wheel: MakeWheel) -> None:
 
 
 def test_2_ms(wheel: MakeWheel) -> None:
-    """2 ms go into slot 2 (图 6-7)"""
+    """a task due in 2 ms goes into slot 2 (图 6-7)"""
     wheel().goes(2, (1, 2, 0))
 
 
 def test_8_and_19_ms(wheel: MakeWheel) -> None:
-    """at 2 ms, 8 ms go into slot 10 and 19 ms into slot 1 (图 6-7)"""
+    """at 2 ms, a task due in 8 ms goes into slot 10, and one in 19 ms into slot 1 (图 6-7)"""
     at_2 = wheel()
     at_2.advance(2)
     at_2.goes(10, (1, 10, 0))
@@ -80,7 +80,7 @@ def test_8_and_19_ms(wheel: MakeWheel) -> None:
 
 
 def test_ends_of_level_1(wheel: MakeWheel) -> None:
-    """19 ms still fit into level 1, 20 ms do not"""
+    """a task due in 19 ms still fits into level 1, a task due in 20 ms does not"""
     at_0 = wheel()
     at_0.goes(19, (1, 19, 0))
     at_0.goes(20, (2, 1, 0))
@@ -92,14 +92,14 @@ def test_350_ms(wheel: MakeWheel) -> None:
 
 
 def test_450_ms(wheel: MakeWheel) -> None:
-    """450, 446, 455 and 473 ms go up to level 3, slot 1 (图 6-8)"""
+    """tasks due in 450, 446, 455 and 473 ms go to level 3, slot 1 (图 6-8)"""
     at_0 = wheel()
     for expiration_ms in (450, 446, 455, 473):
         at_0.goes(expiration_ms, (3, 1, expiration_ms - 400))
 
 
 def test_demotion(wheel: MakeWheel) -> None:
-    """450 ms come down at 400, at 440, and are due at 450 (降级)"""
+    """a task due at 450 ms comes down at 400 and at 440, and is due at 450 (降级)"""
     wheel_ = wheel()
     wheel_.goes(450, (3, 1, 50))
     for now_ms, expected in ((400, (2, 2, 10)), (440, (1, 10, 0)), (450, None)):
@@ -108,7 +108,7 @@ def test_demotion(wheel: MakeWheel) -> None:
 
 
 def test_other_ticks(wheel: MakeWheel) -> None:
-    """ticks of 1, 2 and 8 ms with 8 slots (图 3-75)"""
+    """wheels with 8 slots and ticks of 1, 2 and 8 ms (图 3-75)"""
     wheel(1, (8,), 100).goes(103, (1, 7, 0))
     wheel(2, (8,), 100).goes(103, (1, 3, 1))
     for expiration_ms in range(120, 128):
@@ -116,7 +116,7 @@ def test_other_ticks(wheel: MakeWheel) -> None:
 
 
 def test_a_clock(wheel: MakeWheel) -> None:
-    """a clock: 60 seconds, 60 minutes, 24 hours, and weeks of days on top"""
+    """a wheel like a clock: 60 seconds, 60 minutes, 24 hours, and weeks of 7 days"""
     at_0 = wheel(1000, (60, 60, 24, 7), 0)
     for seconds, expected in (
         (20, (1, 20, 0)),
@@ -132,14 +132,14 @@ def test_a_clock(wheel: MakeWheel) -> None:
 
 
 def test_a_late_first_overflow(wheel: MakeWheel) -> None:
-    """a wheel above that is made late starts at the present time"""
+    """a wheel of a higher level that is made later starts at the present time"""
     late = wheel(start_ms=1_000_007)
     late.goes(1_000_032, (2, 1, 12))
     late.goes(1_000_450, (3, 1, 50))
 
 
 def test_one_wheel_above(wheel: MakeWheel, learner: Learner) -> None:
-    """the wheel above is made once, when the first task needs it, and kept"""
+    """the wheel above is made when a task first needs it, and only once"""
     before = learner.made()
     wheel_ = wheel()
     wheel_.goes(5, (1, 5, 0))
@@ -169,7 +169,7 @@ def test_one_wheel_above(wheel: MakeWheel, learner: Learner) -> None:
 
 
 def test_many(wheel: MakeWheel, seed: int) -> None:
-    """hundreds of deadlines, in wheels and at times that the seed chooses"""
+    """hundreds of random deadlines, in random wheels at random times"""
     random = Random(seed)
     for _ in range(12):
         slots = tuple(random.randint(2, 30) for _ in range(random.randint(1, 3)))

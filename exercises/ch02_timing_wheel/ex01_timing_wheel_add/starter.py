@@ -1,14 +1,14 @@
-"""Exercise 02-1: write TimingWheel.add. README.md says what is asked; `kafka-edu lab check 02-1`
-tries it, `kafka-edu lab hint 02-1` helps.
+"""Exercise 02-1: write the method TimingWheel.add. README.md describes the task. Check your file
+with `kafka-edu lab check 02-1`. `kafka-edu lab hint 02-1` gives a hint.
 """
 
 from collections.abc import Sequence
 
 
 class TimingWheel:
-    """One wheel (时间轮) of `slots[0]` buckets of `tick_ms` each. `slots[1]` is the number of
-    buckets of the wheel above, and so on. The last number is that of all wheels above. The wheel
-    holds numbers only: the broker keeps the tasks in the buckets you name.
+    """A timing wheel (时间轮) with `slots[0]` buckets of `tick_ms` each. `slots[1]` is the number
+    of buckets of the wheel above, and so on. The last number counts for all higher wheels. This
+    wheel holds only numbers: the broker keeps the tasks in the buckets that you return.
     """
 
     def __init__(self, tick_ms: int, slots: Sequence[int], start_ms: int, level: int = 1) -> None:
@@ -22,15 +22,15 @@ class TimingWheel:
         self.overflow_wheel: TimingWheel | None = None  # the wheel above, when there is one
 
     def advance_clock(self, time_ms: int) -> None:
-        """Move the hand, and the hands of the wheels above. This works; you need not change it."""
+        """Move the hands of this wheel and of all wheels above. This works; do not change it."""
         if time_ms >= self.current_time_ms + self.tick_ms:
             self.current_time_ms = time_ms - time_ms % self.tick_ms
             if self.overflow_wheel is not None:
                 self.overflow_wheel.advance_clock(self.current_time_ms)
 
     def add(self, expiration_ms: int) -> tuple[int, int, int] | None:
-        """Return where a task that is due at `expiration_ms` goes: (level, slot, left_over_ms), or
-        None if it is due already.
+        """Return the place for a task that is due at `expiration_ms`: (level, slot, left_over_ms).
+        If the task is due already, return None.
         """
         raise NotImplementedError(
             "TimingWheel.add is not written yet: it returns (level, slot, left_over_ms), or None"

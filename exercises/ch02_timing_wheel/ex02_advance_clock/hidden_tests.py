@@ -1,4 +1,4 @@
-"""Hidden tests of exercise 02-2: only `kafka-edu lab grade 02-2` runs them."""
+"""Hidden tests of exercise 02-2: only a grade (`kafka-edu lab grade`) runs them."""
 
 from random import Random
 
@@ -10,7 +10,7 @@ NOW_MS = 1_795_000_000_123
 
 
 def test_a_very_late_call(learner: Learner, seed: int) -> None:
-    """hundreds of tasks, and one call that comes when all of them are over"""
+    """hundreds of tasks, and one late call after all of them are due"""
     random = Random(f"late/{seed}")
     timer = CheckedTimer(learner, 1, (20,), 0)
     for task in range(700):
@@ -19,7 +19,7 @@ def test_a_very_late_call(learner: Learner, seed: int) -> None:
 
 
 def test_wall_clock(learner: Learner, seed: int) -> None:
-    """times of today's clock, in ms since 1970"""
+    """times like those of a real clock, in ms since 1970"""
     random = Random(f"wall/{seed}")
     timer = CheckedTimer(learner, 1, (20,), NOW_MS)
     for task in range(40):
@@ -29,7 +29,7 @@ def test_wall_clock(learner: Learner, seed: int) -> None:
 
 
 def test_two_timers(learner: Learner, seed: int) -> None:
-    """two timers have the same tasks, and do not share their buckets"""
+    """two timers with the same task numbers do not share their buckets"""
     random = Random(f"two/{seed}")
     both = (CheckedTimer(learner, 1, (20,), 0), CheckedTimer(learner, 10, (3, 5), 70))
     for task in range(30):
@@ -44,7 +44,7 @@ def test_two_timers(learner: Learner, seed: int) -> None:
 
 
 def test_two_slots(learner: Learner, seed: int) -> None:
-    """wheels of two slots: a task comes down a dozen times"""
+    """wheels with two slots: a task comes down a dozen times"""
     random = Random(f"slots/{seed}")
     timer = CheckedTimer(learner, 1, (2,), random.randrange(1_000))
     for task in range(25):

@@ -1,4 +1,4 @@
-"""Hidden tests of exercise 02-3: only `kafka-edu lab grade 02-3` runs them."""
+"""Hidden tests of exercise 02-3: only a grade (`kafka-edu lab grade`) runs them."""
 
 from random import Random
 
@@ -10,12 +10,12 @@ NOW_MS = 1_795_000_000_123
 
 
 def checked(learner: Learner, tick_ms: int, slots: tuple[int, ...], start_ms: int) -> CheckedTimer:
-    """Return a timer of the learner's class whose cancel is judged."""
+    """Make a timer of the learner's class. The answers of `cancel` are compared too."""
     return CheckedTimer(learner, tick_ms, slots, start_ms, judge_cancel=True)
 
 
 def test_wall_clock(learner: Learner, seed: int) -> None:
-    """times of today's clock, in ms since 1970"""
+    """times like those of a real clock, in ms since 1970"""
     random = Random(f"wall/{seed}")
     timer = checked(learner, 1, (20,), NOW_MS)
     for task in range(60):
@@ -26,7 +26,7 @@ def test_wall_clock(learner: Learner, seed: int) -> None:
 
 
 def test_two_timers(learner: Learner, seed: int) -> None:
-    """two timers have the same tasks, and a cancel in one leaves the other alone"""
+    """two timers with the same task numbers: a cancel in one does not change the other"""
     random = Random(f"two/{seed}")
     both = (checked(learner, 1, (20,), 0), checked(learner, 5, (4,), 0))
     for task in range(40):
@@ -38,7 +38,7 @@ def test_two_timers(learner: Learner, seed: int) -> None:
 
 
 def test_most_are_cancelled(learner: Learner, seed: int) -> None:
-    """as in a broker: nearly every task is cancelled before it is due"""
+    """nearly every task is cancelled before it is due, as in a broker"""
     random = Random(f"most/{seed}")
     timer = checked(learner, 1, (20,), 0)
     for task in range(400):
@@ -51,7 +51,7 @@ def test_most_are_cancelled(learner: Learner, seed: int) -> None:
 
 
 def test_all_of_a_bucket(learner: Learner, seed: int) -> None:
-    """a bucket is filled and emptied in random orders, again and again, seen from both ends"""
+    """a bucket is filled and emptied many times in random order, and its list stays right"""
     random = Random(f"bucket/{seed}")
     timer = checked(learner, 1, (20,), 0)
     for round_ in range(6):

@@ -1,5 +1,5 @@
-"""Public tests of exercise 02-3. Run them by `kafka-edu lab check 02-3`: the learner's class lives
-in another process, and `learner` asks it.
+"""Public tests of exercise 02-3, run by `kafka-edu lab check 02-3`. The learner's class runs in
+another process, and the fixture `learner` sends it the calls.
 """
 
 from collections.abc import Callable
@@ -16,7 +16,7 @@ MANY: Final = 50_000
 
 @pytest.fixture
 def timer(learner: Learner) -> Callable[..., CheckedTimer]:
-    """A timer of the learner's class: timer(tick_ms, slots, start_ms)."""
+    """A function that makes a timer of the learner's class: timer(tick_ms, slots, start_ms)."""
 
     def make(tick_ms: int = 1, slots: tuple[int, ...] = (20,), start_ms: int = 0) -> CheckedTimer:
         return CheckedTimer(learner, tick_ms, slots, start_ms, judge_cancel=True)
@@ -46,14 +46,14 @@ def test_place(timer: MakeTimer) -> None:
 
 @pytest.mark.parametrize("task", [1, 2, 3], ids=["first", "middle", "last"])
 def test_links(timer: MakeTimer, task: int) -> None:
-    """the others stay in the list, seen from both ends"""
+    """after a cancel the other tasks are still in the list, forward and backward"""
     timer_ = three(timer)
     timer_.cancel(task)
     timer_.sees_bucket(3, 1)
 
 
 def test_emptied(timer: MakeTimer) -> None:
-    """a bucket whose tasks were all cancelled is empty, and takes tasks again"""
+    """a bucket is empty after all its tasks were cancelled, and takes new tasks"""
     timer_ = three(timer)
     for task in (2, 1, 3):
         timer_.cancel(task)
@@ -64,7 +64,7 @@ def test_emptied(timer: MakeTimer) -> None:
 
 
 def test_comes_down(timer: MakeTimer) -> None:
-    """a task that has come down is cancelled where it is now"""
+    """a task that came down is cancelled in its present bucket"""
     timer_ = three(timer)
     timer_.advance(400)
     timer_.cancel(3)
@@ -73,7 +73,7 @@ def test_comes_down(timer: MakeTimer) -> None:
 
 
 def test_where_it_is(timer: MakeTimer) -> None:
-    """the hand has moved, the task has not: cancel returns the bucket that it is in"""
+    """the hand has moved, but the task has not: cancel returns the task's bucket"""
     timer_ = timer()
     timer_.add(1, 40)
     timer_.advance(25)
@@ -81,7 +81,7 @@ def test_where_it_is(timer: MakeTimer) -> None:
 
 
 def test_not_waiting(timer: MakeTimer) -> None:
-    """None for a task that was never added, has run, or was cancelled before"""
+    """cancel returns None for a task that was never added, has run, or was cancelled"""
     timer_ = three(timer)
     timer_.cancel(9)
     timer_.cancel(2)
@@ -102,7 +102,7 @@ def test_again(timer: MakeTimer) -> None:
 
 
 def test_no_search(timer: MakeTimer) -> None:
-    """50,000 tasks of one bucket are cancelled without a search, the last one first"""
+    """50,000 tasks of one bucket are cancelled from the last to the first, without a search"""
     tasks = range(1, MANY + 1)
     calls: list[tuple[str, tuple[object, ...]]] = [("add", (task, 450)) for task in tasks]
     timer_ = timer()
@@ -112,5 +112,5 @@ def test_no_search(timer: MakeTimer) -> None:
 
 
 def test_many(timer: MakeTimer, seed: int) -> None:
-    """hundreds of tasks, in wheels and at times that the seed chooses"""
+    """hundreds of random tasks, in random wheels at random times"""
     try_many(timer, seed)

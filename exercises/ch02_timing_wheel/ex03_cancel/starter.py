@@ -1,5 +1,5 @@
-"""Exercise 02-3: write Bucket.remove and Timer.cancel. README.md says what is asked; `kafka-edu
-lab check 02-3` tries it, `kafka-edu lab hint 02-3` helps.
+"""Exercise 02-3: write Bucket.remove and Timer.cancel. README.md describes the task. Check your
+file with `kafka-edu lab check 02-3`. `kafka-edu lab hint 02-3` gives a hint.
 """
 
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ Move = tuple[int, int, Place | None]  # when, which task, and where to; None if 
 
 
 class Entry:
-    """One link of the list (环形双向链表): a task and its deadline."""
+    """An entry of the doubly linked list (环形双向链表): a task and its deadline."""
 
     def __init__(self, task: int, deadline_ms: int) -> None:
         self.task = task
@@ -20,7 +20,7 @@ class Entry:
 
 
 class Bucket:
-    """The tasks of one bucket: root ⇄ first ⇄ … ⇄ last ⇄ root."""
+    """The doubly linked list of a bucket's tasks: root ⇄ first ⇄ … ⇄ last ⇄ root."""
 
     def __init__(self, level: int, slot: int) -> None:
         self.level = level
@@ -29,14 +29,14 @@ class Bucket:
         self.root = Entry(0, 0)
 
     def append(self, entry: Entry) -> None:
-        """Put an entry, which is in no list, at the end. O(1)."""
+        """Put an entry at the end of this list. The entry must not be in any list. O(1)."""
         last = self.root.prev
         entry.prev, entry.next, entry.bucket = last, self.root, self
         last.next = self.root.prev = entry
         self.size += 1
 
     def take_all(self) -> list[Entry]:
-        """Take out all entries, and return them in their order."""
+        """Remove all entries, and return them in their order."""
         entries = []
         entry = self.root.next
         while entry is not self.root:
@@ -66,12 +66,12 @@ class Bucket:
         return tasks
 
     def remove(self, entry: Entry) -> None:
-        """Unlink an entry of this list. O(1)."""
+        """Remove an entry of this list from the list. O(1)."""
         raise NotImplementedError("Bucket.remove is not written yet: it returns nothing")
 
 
 class Timer:
-    """Wheels of buckets of tasks. A task is a number."""
+    """A timer: its wheels have buckets, and these hold tasks. A task is a number."""
 
     def __init__(self, tick_ms: int, slots: Sequence[int], start_ms: int) -> None:
         self.tick_ms = tick_ms
@@ -81,18 +81,18 @@ class Timer:
         self.entries: dict[int, Entry] = {}  # the tasks that wait
 
     def size(self, level: int) -> int:
-        """Return how many slots a level has."""
+        """Return the number of slots of a level."""
         return self.slots[min(level, len(self.slots)) - 1]
 
     def tick(self, level: int) -> int:
-        """Return how many ms a bucket of a level covers."""
+        """Return the time that one bucket of a level covers, in ms."""
         tick_ms = self.tick_ms
         for below in range(1, level):
             tick_ms *= self.size(below)
         return tick_ms
 
     def place(self, deadline_ms: int) -> Place | None:
-        """Return the bucket for a deadline, or None if it is due (exercise 02-1)."""
+        """Return the bucket for a deadline, or None if the task is due already (exercise 02-1)."""
         if deadline_ms < self.now_ms - self.now_ms % self.tick_ms + self.tick_ms:
             return None
         level = 1
@@ -103,13 +103,13 @@ class Timer:
             level += 1
 
     def due_ms(self, level: int, slot: int) -> int:
-        """Return when the time that a bucket covers begins."""
+        """Return when a bucket is due, in ms: at the beginning of the time that it covers."""
         tick_ms = self.tick(level)
         hand = self.now_ms // tick_ms
         return (hand + (slot - hand) % self.size(level)) * tick_ms
 
     def add(self, task: int, deadline_ms: int) -> Place | None:
-        """Put a task into its bucket, and return which that is, or None if the task is due."""
+        """Put a task into its bucket. Return this bucket, or None if the task is due already."""
         return self._add(Entry(task, deadline_ms))
 
     def _add(self, entry: Entry) -> Place | None:
@@ -124,7 +124,7 @@ class Timer:
         return place
 
     def advance_clock(self, time_ms: int) -> list[Move]:
-        """Empty every bucket that is due up to `time_ms`, and return what happened to its tasks
+        """Empty every bucket that is due up to `time_ms`, and return the moves of its tasks
         (exercise 02-2).
         """
         moves: list[Move] = []
@@ -140,12 +140,12 @@ class Timer:
         return moves
 
     def bucket(self, level: int, slot: int) -> tuple[int, list[int], list[int]]:
-        """Return the size of a bucket, and its tasks forward and backward."""
+        """Return the number of tasks in a bucket, its tasks forward, and its tasks backward."""
         bucket = self.buckets.get((level, slot), Bucket(level, slot))
         return bucket.size, bucket.tasks(), bucket.tasks_backward()
 
     def cancel(self, task: int) -> Place | None:
-        """Take a task out, and return the place where it was, or None if it does not wait. O(1)."""
+        """Remove a waiting task. Return its place, or None if it does not wait. O(1)."""
         raise NotImplementedError(
             "Timer.cancel is not written yet: it returns (level, slot), or None"
         )

@@ -1,1 +1,1 @@
-"""Exercise 02-4: find and mend an off-by-one at a level's edge."""
+"""Exercise 02-4: find and correct an off-by-one mistake at a level's edge."""

@@ -1,4 +1,4 @@
-"""The run of exercise 02-4: the starter's timer, with tasks that are one learner's own."""
+"""The events for exercise 02-4, from a run of the wrong starter. Each learner has other tasks."""
 
 from itertools import count
 from random import Random
@@ -12,7 +12,7 @@ TASKS: Final = 14
 
 
 class Line(NamedTuple):
-    """One event of the run. `move` is None for a task that was added."""
+    """One event of the run. `move` is None when a task is added."""
 
     time_ms: int
     task: int
@@ -22,15 +22,15 @@ class Line(NamedTuple):
 
 
 class Found(NamedTuple):
-    """The facts to be found in the run."""
+    """The right answers of the exercise."""
 
     number: int
-    """The number of the first wrong event, from 1."""
+    """The number of the first wrong event, counted from 1."""
     late_ms: int
 
 
 def make(seed: int) -> dict[str, str]:
-    """Return the file events.txt."""
+    """Return the content of the learner's file events.txt, by its name."""
     lines, _ = run(seed)
     shown = [
         f"{number:>3}  {line.time_ms:>5} ms  task {line.task:<2}  deadline"
@@ -41,10 +41,10 @@ def make(seed: int) -> dict[str, str]:
 
 
 def run(seed: int) -> tuple[list[Line], Found]:
-    """Return the events of the run, and what is to be found in them.
+    """Return the events of a random run, and the right answers about them.
 
-    Of the runs that the seed gives, it is the first in which the late task is exactly one round
-    late.
+    Random runs are tried until there is one in which the late task is exactly one round of the
+    wheel late.
     """
     for number in count():
         lines, found = run_once(Random(f"{seed}/{number}"))
@@ -54,7 +54,7 @@ def run(seed: int) -> tuple[list[Line], Found]:
 
 
 def run_once(random: Random) -> tuple[list[Line], Found]:
-    """Return the events of one run with these random numbers."""
+    """Run the starter once with random tasks. Return the events and the right answers."""
     timer, right = Timer(1, SLOTS, 0), Course(1, SLOTS, 0)
     # One task comes from level 2 and one from level 1, and both are due at the same edge.
     edge_ms = 20 * random.randint(9, 18)

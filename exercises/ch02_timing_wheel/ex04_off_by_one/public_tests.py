@@ -1,5 +1,5 @@
-"""Public tests of exercise 02-4. Run them by `kafka-edu lab check 02-4`: the learner's class lives
-in another process, and `learner` asks it.
+"""Public tests of exercise 02-4, run by `kafka-edu lab check 02-4`. The learner's class runs in
+another process, and the fixture `learner` sends it the calls.
 """
 
 from collections.abc import Callable
@@ -15,7 +15,7 @@ from .material import run
 
 @pytest.fixture
 def timer(learner: Learner) -> Callable[..., CheckedTimer]:
-    """A timer of the learner's class: timer(tick_ms, slots, start_ms)."""
+    """A function that makes a timer of the learner's class: timer(tick_ms, slots, start_ms)."""
 
     def make(tick_ms: int = 1, slots: tuple[int, ...] = (20,), start_ms: int = 0) -> CheckedTimer:
         return CheckedTimer(learner, tick_ms, slots, start_ms)
@@ -70,7 +70,7 @@ def test_method(learner: Learner) -> None:
 
 
 def test_edge(timer: MakeTimer) -> None:
-    """two tasks that are due at the edge of a level both run there"""
+    """two tasks that are due at the edge of a level both run at that time"""
     timer_ = timer()
     timer_.add(1, 40)
     timer_.advance(25)
@@ -80,7 +80,7 @@ def test_edge(timer: MakeTimer) -> None:
 
 
 def test_edge_of_level_3(timer: MakeTimer) -> None:
-    """three tasks on three levels that are due at the edge of level 3 run there"""
+    """three tasks from three levels, due at the edge of level 3, run at that time"""
     timer_ = timer()
     timer_.add(1, 800)
     timer_.advance(450)
@@ -92,7 +92,7 @@ def test_edge_of_level_3(timer: MakeTimer) -> None:
 
 
 def test_late_call(timer: MakeTimer) -> None:
-    """one late call makes all the moves that many calls would have made"""
+    """one late call makes the same moves as many calls would have made"""
     timer_ = timer()
     for task, deadline_ms in enumerate((450, 7, 455, 20, 8_000, 40)):
         timer_.add(task, deadline_ms)
@@ -100,7 +100,7 @@ def test_late_call(timer: MakeTimer) -> None:
 
 
 def test_not_early(timer: MakeTimer) -> None:
-    """tasks away from the edges run neither early nor late"""
+    """tasks that are not due at an edge run neither early nor late"""
     timer_ = timer()
     timer_.add(1, 13)
     timer_.add(2, 333)
@@ -109,5 +109,5 @@ def test_not_early(timer: MakeTimer) -> None:
 
 
 def test_many(timer: MakeTimer, seed: int) -> None:
-    """hundreds of tasks, in wheels and at times that the seed chooses"""
+    """hundreds of random tasks, in random wheels at random times"""
     try_many(timer, seed)

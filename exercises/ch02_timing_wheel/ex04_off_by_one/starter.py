@@ -1,5 +1,5 @@
-"""Exercise 02-4: one line of this timer is wrong. README.md says what to do; `kafka-edu lab check
-02-4` tries it, `kafka-edu lab hint 02-4` helps.
+"""Exercise 02-4: one line of this timer is wrong. README.md describes the task. Check your file
+with `kafka-edu lab check 02-4`. `kafka-edu lab hint 02-4` gives a hint.
 """
 
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ Move = tuple[int, int, Place | None]  # when, which task, and where to; None if 
 
 
 class Timer:
-    """Wheels of buckets of tasks. A task is a number."""
+    """A timer: its wheels have buckets, and these hold tasks. A task is a number."""
 
     def __init__(self, tick_ms: int, slots: Sequence[int], start_ms: int) -> None:
         self.tick_ms = tick_ms
@@ -18,18 +18,18 @@ class Timer:
         self.buckets: dict[Place, list[tuple[int, int]]] = {}
 
     def size(self, level: int) -> int:
-        """Return how many slots a level has."""
+        """Return the number of slots of a level."""
         return self.slots[min(level, len(self.slots)) - 1]
 
     def tick(self, level: int) -> int:
-        """Return how many ms a bucket of a level covers."""
+        """Return the time that one bucket of a level covers, in ms."""
         tick_ms = self.tick_ms
         for below in range(1, level):
             tick_ms *= self.size(below)
         return tick_ms
 
     def place(self, deadline_ms: int) -> Place | None:
-        """Return the bucket for a deadline, or None if it is due (exercise 02-1)."""
+        """Return the bucket for a deadline, or None if the task is due already (exercise 02-1)."""
         if deadline_ms < self.now_ms - self.now_ms % self.tick_ms + self.tick_ms:
             return None
         level = 1
@@ -40,14 +40,14 @@ class Timer:
             level += 1
 
     def due_ms(self, level: int, slot: int) -> int:
-        """Return when the time that a bucket covers begins."""
+        """Return when a bucket is due, in ms: at the beginning of the time that it covers."""
         tick_ms = self.tick(level)
         hand = self.now_ms // tick_ms
         ahead = (slot - hand - 1) % self.size(level) + 1
         return (hand + ahead) * tick_ms
 
     def add(self, task: int, deadline_ms: int) -> Place | None:
-        """Put a task into its bucket, and return which that is, or None if the task is due."""
+        """Put a task into its bucket. Return this bucket, or None if the task is due already."""
         place = self.place(deadline_ms)
         if place is not None:
             self.buckets.setdefault(place, []).append((task, deadline_ms))
@@ -61,7 +61,7 @@ class Timer:
                 del self.buckets[place]
 
     def advance_clock(self, time_ms: int) -> list[Move]:
-        """Empty every bucket that is due up to `time_ms`, and return what happened to its tasks."""
+        """Empty every bucket that is due up to `time_ms`. Return the moves of its tasks."""
         moves: list[Move] = []
         while self.buckets:
             next_one = min(self.buckets, key=lambda place: (self.due_ms(*place), -place[0]))
@@ -75,8 +75,8 @@ class Timer:
         return moves
 
     def diagnosis(self) -> tuple[int, int, str]:
-        """Return the number of the first wrong event in events.txt, by how many ms its task runs
-        late, and the name of the method that is wrong.
+        """Return your three findings: the number of the first wrong event in events.txt, the ms by
+        which its task runs late, and the name of the wrong method.
         """
         raise NotImplementedError(
             "Timer.diagnosis is not written yet: it returns (number of the event, ms late, method)"

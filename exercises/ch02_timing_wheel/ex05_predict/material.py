@@ -1,4 +1,4 @@
-"""The run of exercise 02-5: Kafka's timer, with three tasks that are one learner's own."""
+"""The questions of exercise 02-5 about a run of the broker's timer, with each learner's tasks."""
 
 from random import Random
 from typing import Final, NamedTuple
@@ -39,7 +39,7 @@ Whenever a bucket is due, the timer's owner calls `advance_clock` at once.
 
 
 class Plan(NamedTuple):
-    """The numbers of a run. All are points on the timer's clock, which begins at 0."""
+    """The numbers in the questions. Times are ms on the timer's clock, which begins at 0."""
 
     a_ms: int
     b_ms: int
@@ -47,14 +47,14 @@ class Plan(NamedTuple):
     c_ms: int
     c_cancelled_ms: int
     d_ms: int
-    """0 if there is no task D."""
+    """The deadline of task D; 0 if there is no task D."""
 
 
 def plan(seed: int) -> Plan:
-    """Return the numbers that a seed gives.
+    """Return the numbers that the seed determines.
 
-    A waits on level 3 until its bucket is due, and B is added before that. The hand then still
-    stands at 0, unless there is a task D, whose bucket moves it. C begins on level 4.
+    Task A waits on level 3. B is added before A's bucket is due. At that time the hand is still at
+    0, or at the bucket of task D if there is one. C begins on level 4.
     """
     random = Random(seed)
     left_ms = random.choice((random.randint(3, 19), random.randint(21, 399)))
@@ -68,7 +68,7 @@ def plan(seed: int) -> Plan:
 
 
 def make(seed: int) -> dict[str, str]:
-    """Return the file questions.md."""
+    """Return the content of the learner's file questions.md, by its name."""
     numbers = plan(seed)
     d_row = f"| 0 ms | task **D** is added, with the deadline {numbers.d_ms:,} ms |\n"
     fields = numbers._asdict() | {"d_row": d_row if numbers.d_ms else ""}
@@ -87,21 +87,21 @@ class _Task(TimerTask):
         return self._name
 
     def run(self) -> None:
-        """Do nothing: what counts is when."""
+        """Do nothing: only the time at which the task runs is of interest."""
 
 
 TaskEvent = TimerTaskAdded | TimerTaskDemoted | TimerTaskExpired | TimerTaskCancelled
 
 
 class Run:
-    """The events of one run of the shipped timer."""
+    """A run of the broker's own timer with a learner's tasks, and its events."""
 
     level = Level.ALL
 
     def __init__(self, numbers: Plan) -> None:
         self._time = MockTime(0)
         self.events: list[tuple[int, TaskEvent]] = []
-        """When, and what."""
+        """The time of each event in ms, and the event."""
         trace = Tracer(Source.of_broker(0), self._time)
         trace.add_sink(self)
         self._timer = SystemTimer("Produce", self._time.hi_res_clock_ms, trace)
@@ -112,13 +112,13 @@ class Run:
             self._timer.add(_Task("D", numbers.d_ms))
         self._go_to(numbers.b_added_ms)
         self.hand_at_b_ms = self._timer.wheel.current_time_ms
-        """Where the hand is when B is added."""
+        """The position of the hand, in ms, when B is added."""
         self._timer.add(_Task("B", numbers.b_ms - numbers.b_added_ms))
         self._go_to(numbers.c_cancelled_ms)
         last.cancel()
 
     def accept(self, envelope: Envelope) -> None:
-        """Keep an event of a task."""
+        """Store an event if it is about a task."""
         if isinstance(envelope.event, TaskEvent):
             self.events.append((self._time.hi_res_clock_ms(), envelope.event))
 
@@ -135,7 +135,7 @@ class Run:
         return [(time_ms, event) for time_ms, event in self.events if event.task == task]
 
     def shown(self, task: str) -> tuple[str, ...]:
-        """Return the events of one task as lines to read."""
+        """Return the events of one task as lines of text."""
         lines = []
         for time_ms, event in self.of(task):
             place = f"level {event.level}, slot {event.slot}"
@@ -145,7 +145,7 @@ class Run:
 
 
 def right_answers(seed: int) -> dict[str, object]:
-    """Return the answers, as the events of the run give them."""
+    """Return the right answers, which are taken from the events of the run."""
     run = Run(plan(seed))
     (_, a_added), (_, b_added) = run.of("A")[0], run.of("B")[0]
     a_end_ms, a_end = run.of("A")[-1]

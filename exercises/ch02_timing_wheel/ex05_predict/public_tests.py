@@ -1,4 +1,4 @@
-"""Public tests of exercise 02-5. `kafka-edu lab check 02-5` makes the run and compares."""
+"""Public tests of exercise 02-5. They compare the learner's answers with a real run."""
 
 import pytest
 
@@ -10,7 +10,7 @@ from .material import Plan, Run, plan, right_answers
 
 
 class Compared:
-    """The learner's answers next to those of the run."""
+    """The learner's answers, compared with those of the run."""
 
     def __init__(self, learner: Learner, material: int) -> None:
         self.plan: Plan = plan(material)
@@ -19,7 +19,7 @@ class Compared:
         self._answers = learner.make()
 
     def agrees(self, name: str, task: str, why: str) -> None:
-        """Raise Mismatch unless the answer is that of the run."""
+        """Raise Mismatch unless the learner's answer is the one that the run gave."""
         came = self._answers.call("get", name)
         if came is None:
             raise AssertionError(
@@ -52,7 +52,7 @@ def test_a_first(compared: Compared) -> None:
 
 
 def test_a_due(compared: Compared) -> None:
-    """when that bucket is due"""
+    """when the first bucket of A is due"""
     compared.agrees(
         "a_due_ms",
         "A",
@@ -71,7 +71,7 @@ def test_a_comes_down(compared: Compared) -> None:
 
 
 def test_a_last(compared: Compared) -> None:
-    """out of which bucket A runs"""
+    """in which bucket A is just before it runs"""
     compared.agrees(
         "a_last", "A", "the last bucket is the one in which A waited when its deadline came"
     )

@@ -1,10 +1,10 @@
-"""Exercise 02-5: write your answers in place of None. questions.md has the questions;
-`kafka-edu lab check 02-5` compares, `kafka-edu lab hint 02-5` helps.
+"""Exercise 02-5: replace each None by your answer. The questions are in questions.md. Check with
+`kafka-edu lab check 02-5`. `kafka-edu lab hint 02-5` gives a hint.
 """
 
 
 def answers() -> dict[str, object]:
-    """Return a dict: the name of each question → your answer."""
+    """Return your answer to each question, by the question's name."""
     return {
         "a_first": None,  # (level, slot)
         "a_due_ms": None,  # ms

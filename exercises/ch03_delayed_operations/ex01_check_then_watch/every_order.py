@@ -1,4 +1,4 @@
-"""`lab replay 03-1`: the shortest order in which the learner's thread goes wrong."""
+"""Find the shortest order in which the learner's thread goes wrong (`lab replay 03-1`)."""
 
 from collections.abc import Callable
 from typing import Final
@@ -35,7 +35,7 @@ from ..orders import (
     try_all_orders,
 )
 
-#: Keys of the operation. Each has an event. The smallest world comes first, for the shortest order.
+#: The keys in each simulated world. Each key has one event. The smallest world is searched first.
 WORLDS: Final = (("web-0",), ("web-0", "web-1"), ("web-0", "web-1", "web-2"))
 FAULTS: Final[tuple[Callable[[CheckWorld], str], ...]] = (
     rules.lost_wake_up,
@@ -52,8 +52,8 @@ OPERATION: Final = 1
 
 
 def search(learner: Learner, file: str) -> Searched:
-    """Try the learner's thread next to the events of one, two and three keys. Raises LearnerFailure
-    and SearchError.
+    """Try every order of the learner's steps and the events of one, two and three keys. Raises
+    LearnerFailure and SearchError.
     """
     tried: list[str] = []
     for keys in WORLDS:
@@ -82,12 +82,12 @@ def search(learner: Learner, file: str) -> Searched:
 
 
 def fault_of(world: CheckWorld) -> str:
-    """Return the first thing that is wrong at the end; empty if all is right."""
+    """Return the first fault of the final state; empty if there is none."""
     return next(filter(None, (fault(world) for fault in FAULTS)), "")
 
 
 class _Kept:
-    """Keeps all events."""
+    """A sink that stores all events."""
 
     level = Level.ALL
 
@@ -99,7 +99,7 @@ class _Kept:
 
 
 def recording(order: Order[CheckWorld], threads: tuple[Thread, ...], file: str) -> list[Envelope]:
-    """Return an order as the events that a broker would emit, half a second a step."""
+    """Return an order as events of a broker, with half a second between two steps."""
     time, kept = MockTime(), _Kept()
     trace = Tracer(Source.of_broker(0), time)
     trace.add_sink(kept)
@@ -130,7 +130,7 @@ def recording(order: Order[CheckWorld], threads: tuple[Thread, ...], file: str) 
 def _effects(
     before: CheckWorld, after: CheckWorld, thread: int, step: object, time: MockTime, began_ms: int
 ) -> list[Event]:
-    """Return the hops that a purgatory emits for a step."""
+    """Return the events that a purgatory emits for this step."""
     waited_ms = time.hi_res_clock_ms() - began_ms
     if after.completed and not before.completed:
         key = str(step[1]) if isinstance(step, tuple) else ""
@@ -167,7 +167,7 @@ def _why(world: CheckWorld) -> tuple[Requirement, ...]:
 
 
 def _samples(world: CheckWorld, began_ms: int, now_ms: int) -> list[Event]:
-    """Return what a sample of the purgatory says."""
+    """Return the samples that a purgatory emits for this state."""
     state = PurgatoryState(
         purgatory=PURGATORY,
         watched=len(world.watched),

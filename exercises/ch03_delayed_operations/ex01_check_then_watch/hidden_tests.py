@@ -1,4 +1,4 @@
-"""Hidden tests of exercise 03-1: only `kafka-edu lab grade 03-1` runs them."""
+"""Hidden tests of exercise 03-1: only a grade (`kafka-edu lab grade`) runs them."""
 
 from random import Random
 from typing import TYPE_CHECKING, TypeVar
@@ -35,8 +35,8 @@ FAULTS: tuple[tuple[Fault, str, str], ...] = (
 
 
 class Often(Random):
-    """Lets the first thread, the learner's, do a third of all steps: so the events come while it
-    still puts the operation into the lists.
+    """Random numbers that choose the learner's thread for a third of all steps. So events come
+    while it still puts the operation into the lists.
     """
 
     def choice(self, seq: "SupportsLenAndGetItem[T]") -> T:
@@ -44,14 +44,14 @@ class Often(Random):
 
 
 def all_hold(threads: Threads, random: Random, orders: int) -> None:
-    """Try some orders for each fault. Raises Mismatch."""
+    """Try random orders for each kind of fault. Raises Mismatch if one has the fault."""
     for fault_of, expected, why in FAULTS:
         for _ in range(orders):
             threads.hold_in(random, fault_of, expected, why, "the steps, in their order")
 
 
 def test_many_keys(learner: Learner, seed: int) -> None:
-    """a request for twelve partitions"""
+    """a request for twelve partitions, each with an event"""
     random = Often(f"many/{seed}")
     keys = [f"web-{number}" for number in range(12)]
     for _ in range(4):
@@ -60,7 +60,7 @@ def test_many_keys(learner: Learner, seed: int) -> None:
 
 
 def test_events_that_repeat(learner: Learner, seed: int) -> None:
-    """a busy partition: each key is ready again and again, and each time its list is checked"""
+    """each key becomes ready several times, and each time its list is checked"""
     random = Often(f"busy/{seed}")
     for count in (1, 2, 3):
         keys = [f"pay-{number}" for number in range(count)]
@@ -78,7 +78,7 @@ def test_a_key_that_never_comes(learner: Learner, seed: int) -> None:
 
 
 def test_two_requests(learner: Learner, seed: int) -> None:
-    """two requests at once: neither knows the steps of the other"""
+    """two requests, used in turns: they do not share their steps"""
     random = Often(f"two/{seed}")
     one = Threads(learner, ["log-0", "log-1"], ["log-0", "log-1"])
     other = Threads(learner, ["ads-0"], ["ads-0"])

@@ -1,5 +1,5 @@
-"""Public tests of exercise 03-1. Run them by `kafka-edu lab check 03-1`: the learner's class lives
-in another process, and `learner` asks it.
+"""Public tests of exercise 03-1, run by `kafka-edu lab check 03-1`. The learner's class runs in
+another process, and the fixture `learner` sends it the calls.
 """
 
 from collections.abc import Callable, Sequence
@@ -31,12 +31,12 @@ RANDOM_ORDERS = 400
 
 
 def event_of(key: str) -> ScriptedThread:
-    """Return the thread of the event of a key: it makes the key ready, and checks its list."""
+    """Return the thread of a key's event: it makes the key ready, then checks the key's list."""
     return ScriptedThread(f"event of {key}", (("ready", key), ("check", key)))
 
 
 class Threads:
-    """The learner's thread, and those of some events."""
+    """The learner's thread together with the threads of some events."""
 
     def __init__(self, learner: Learner, keys: Sequence[str], events: Sequence[str]) -> None:
         self.keys = tuple(keys)
@@ -46,7 +46,7 @@ class Threads:
         self._asked = f"CheckThenWatch({list(keys)}).steps()"
 
     def hold(self, fault_of: Fault, expected: str, why: str, read: str) -> None:
-        """Try all orders. Raises Mismatch with the first that has the fault."""
+        """Try all orders of the steps. Raises Mismatch if an order has the fault."""
         world = CheckWorld(self.keys)
         try:
             found = try_all_orders(world, self._threads, fault_of)
@@ -59,7 +59,7 @@ class Threads:
     def hold_in(
         self, random: Random, fault_of: Fault, expected: str, why: str, read: str
     ) -> Order[CheckWorld]:
-        """Try one order, which `random` makes. Raises Mismatch."""
+        """Try one order that `random` chooses. Raises Mismatch if it has the fault."""
         try:
             order = one_order(CheckWorld(self.keys), self._threads, random.choice, fault_of)
         except BadStepError as error:
@@ -69,7 +69,7 @@ class Threads:
         return order
 
     def alone(self, *, ready: bool) -> Order[CheckWorld]:
-        """Run the learner's thread while no other does anything."""
+        """Run only the learner's thread, with all keys ready or none. Return its order."""
         world = CheckWorld(self.keys, ready=frozenset(self.keys if ready else ()))
         try:
             return one_order(world, self._threads[:1], lambda left: left[0], lambda _: "")
@@ -102,7 +102,7 @@ class Threads:
 
 
 def until_return(order: Order[CheckWorld]) -> Order[CheckWorld]:
-    """Return the order without what other threads do after the learner's thread has returned."""
+    """Return the order up to the return of the learner's thread, without later steps of others."""
     ends = [number for number, row in enumerate(order.rows, 1) if row.ended and row.thread == 0]
     return order._replace(rows=order.rows[: ends[0]])
 
@@ -119,7 +119,7 @@ def list_of(order: Order[CheckWorld]) -> tuple[str, ...]:
 
 @pytest.fixture
 def threads(learner: Learner) -> Callable[[str, str], Threads]:
-    """The learner's thread with some keys, and events of some: threads("web-0 web-1", "web-0")."""
+    """A function: threads("web-0 web-1", "web-0") has two keys, and an event of the first."""
 
     def make(keys: str, events: str) -> Threads:
         return Threads(learner, keys.split(), events.split())
@@ -131,7 +131,7 @@ MakeThreads = Callable[[str, str], Threads]
 
 
 def test_ready_at_once(threads: MakeThreads) -> None:
-    """what is ready at once needs one try, no list and no timer"""
+    """an operation that is ready at once needs one try, no list and no time-out"""
     order = threads("web-0 web-1", "").alone(ready=True)
     came = [row.step for row in steps_of(order)]
     if came != ["try"]:
@@ -154,7 +154,7 @@ def test_ready_at_once(threads: MakeThreads) -> None:
 
 
 def test_waits(threads: MakeThreads) -> None:
-    """what is not ready stands in every list, has a time-out, and waits"""
+    """an operation that is not ready stands in all lists, has a time-out, and waits"""
     order = threads("web-0 web-1 web-2", "").alone(ready=False)
     world = order.world
     came = sorted(world.watched), world.armed, world.returned
@@ -172,7 +172,7 @@ def test_waits(threads: MakeThreads) -> None:
 
 
 def test_two_threads(threads: MakeThreads) -> None:
-    """no order of two threads loses the wake-up"""
+    """no order of two threads loses the wake-up: the operation is always completed"""
     threads("web-0", "web-0").hold(
         rules.lost_wake_up,
         "completed in every order",
@@ -182,7 +182,7 @@ def test_two_threads(threads: MakeThreads) -> None:
 
 
 def test_three_threads(threads: MakeThreads) -> None:
-    """no order of three threads loses the wake-up, with two keys"""
+    """no order of three threads and two keys loses the wake-up"""
     threads("web-0 web-1", "web-0 web-1").hold(
         rules.lost_wake_up,
         "completed in every order",
@@ -192,7 +192,7 @@ def test_three_threads(threads: MakeThreads) -> None:
 
 
 def test_time_out(threads: MakeThreads) -> None:
-    """a time-out runs exactly while the operation waits"""
+    """the time-out runs exactly as long as the operation waits"""
     for keys in ("web-0", "web-0 web-1"):
         threads(keys, keys).hold(
             rules.time_out_left,
@@ -203,7 +203,7 @@ def test_time_out(threads: MakeThreads) -> None:
 
 
 def test_result(threads: MakeThreads) -> None:
-    """steps returns who completed the operation, as far as its thread knows"""
+    """steps returns who completed the operation, as far as the thread knows"""
     for keys in ("web-0", "web-0 web-1"):
         threads(keys, keys).hold(
             rules.wrong_result,
@@ -215,7 +215,7 @@ def test_result(threads: MakeThreads) -> None:
 
 
 def test_tries(threads: MakeThreads) -> None:
-    """there are two tries at most, however many keys there are"""
+    """the thread tries the operation at most twice, with any number of keys"""
     threads("web-0 web-1 web-2 web-3", "web-2").hold(
         rules.too_many_tries,
         "2 tries at most",
@@ -225,7 +225,7 @@ def test_tries(threads: MakeThreads) -> None:
 
 
 def test_stops(threads: MakeThreads) -> None:
-    """a thread that knows that the operation is completed leaves it alone"""
+    """a thread that knows of the completion does nothing more with the operation"""
     threads("web-0 web-1", "web-0 web-1").hold(
         rules.goes_on,
         "nothing but a disarm",
@@ -235,7 +235,7 @@ def test_stops(threads: MakeThreads) -> None:
 
 
 def test_dead_entries(threads: MakeThreads) -> None:
-    """completed while it is put into the lists, it gets into one more at most"""
+    """an operation that is completed meanwhile is put into at most one more list"""
     threads("web-0 web-1 web-2", "web-0 web-1 web-2").hold(
         rules.dead_entries,
         "at most 1 entry after completion",
@@ -245,7 +245,7 @@ def test_dead_entries(threads: MakeThreads) -> None:
 
 
 def test_many(learner: Learner, seed: int) -> None:
-    """hundreds of orders, with keys and events that the seed chooses"""
+    """hundreds of random orders, with random keys and events"""
     random = Random(seed)
     for _ in range(8):
         topic, count = random.choice(TOPICS), random.randint(1, 5)

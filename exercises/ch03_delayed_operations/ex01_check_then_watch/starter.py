@@ -1,5 +1,5 @@
-"""Exercise 03-1: write the steps of tryCompleteElseWatch. README.md says what is asked; `kafka-edu
-lab check 03-1` tries it, `kafka-edu lab hint 03-1` helps.
+"""Exercise 03-1: write the steps of tryCompleteElseWatch. README.md describes the task. Check your
+file with `kafka-edu lab check 03-1`. `kafka-edu lab hint 03-1` gives a hint.
 """
 
 from collections.abc import Generator, Sequence
@@ -9,18 +9,18 @@ Step = str | tuple[str, str]
 
 
 class CheckThenWatch:
-    """The thread that has the request: it completes the operation, or leaves it in the watch lists
-    of `keys`.
+    """The thread of a new request. It completes the request's operation at once, or leaves the
+    operation in the watch lists of `keys`.
     """
 
     def __init__(self, keys: Sequence[str]) -> None:
         self.keys = keys
 
     def steps(self) -> Generator[Step, bool, str]:
-        """Yield one step after the other, and return "mine", "theirs" or "waits".
+        """Yield each step, and return "mine", "theirs" or "waits" in the end.
 
-        Each `yield` is a moment at which other threads may do something. Its value is the answer of
-        the step.
+        At each `yield`, other threads may do their steps. The value of the `yield` expression is
+        the answer to your step.
         """
         raise NotImplementedError(
             'CheckThenWatch.steps is not written yet: it returns "mine", "theirs" or "waits", and'
@@ -28,8 +28,8 @@ class CheckThenWatch:
         )
 
     def play(self, answers: Sequence[bool]) -> tuple[str, object, int]:
-        """Return the step that follows these answers, and its line. The tests call this; it works,
-        and you need not change it.
+        """Return the step that follows these answers, and its line number. The tests call this
+        method. It works; do not change it.
         """
         thread = self.steps()
         try:

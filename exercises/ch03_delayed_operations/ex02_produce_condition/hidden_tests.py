@@ -1,4 +1,4 @@
-"""Hidden tests of exercise 03-2: only `kafka-edu lab grade 03-2` runs them."""
+"""Hidden tests of exercise 03-2: only a grade (`kafka-edu lab grade`) runs them."""
 
 from random import Random
 
@@ -8,11 +8,11 @@ from ..produce_rules import NONE, Appended, State
 from .public_tests import CheckedProduce
 
 FAR = 2**33
-"""A log that has been written for years."""
+"""The first offset in a log that has been written for years."""
 
 
 def some_state(random: Random, one: Appended) -> State:
-    """Return a state in which most things are well."""
+    """Return a random state of a partition, mostly without a fault."""
     return State(
         random.random() > 0.04,
         random.random() > 0.04,
@@ -24,7 +24,7 @@ def some_state(random: Random, one: Appended) -> State:
 
 
 def test_a_log_of_years(learner: Learner, seed: int) -> None:
-    """offsets that need more than 32 bits"""
+    """offsets that need more than 32 bits, as in an old log"""
     random = Random(f"years/{seed}")
     for _ in range(15):
         one = Appended("web-0", NONE, FAR + random.randint(1, 50), random.randint(0, 9))
@@ -34,7 +34,7 @@ def test_a_log_of_years(learner: Learner, seed: int) -> None:
 
 
 def test_fifty_partitions(learner: Learner, seed: int) -> None:
-    """a request with fifty partitions, looked at until all are settled"""
+    """a request with fifty partitions: look is called until all of them are settled"""
     random = Random(f"fifty/{seed}")
     parts = [Appended(f"web-{number}", NONE, random.randint(1, 9), 1) for number in range(50)]
     made = CheckedProduce(learner, *parts)
@@ -44,7 +44,7 @@ def test_fifty_partitions(learner: Learner, seed: int) -> None:
 
 
 def test_many_requests_at_once(learner: Learner, seed: int) -> None:
-    """ten requests for the same partitions wait at once, and each has its own answers"""
+    """ten requests wait for the same partitions, and do not share their answers"""
     random = Random(f"many/{seed}")
     parts = [Appended(name, NONE, 20, 4) for name in ("web-0", "pay-0")]
     requests = [
@@ -60,7 +60,7 @@ def test_many_requests_at_once(learner: Learner, seed: int) -> None:
 
 
 def test_nothing_but_errors(learner: Learner, seed: int) -> None:
-    """every partition's append has failed, or fails at the first look"""
+    """every partition's append has failed, or the first look finds an error"""
     random = Random(f"errors/{seed}")
     for _ in range(10):
         parts = [

@@ -1,5 +1,5 @@
-"""Public tests of exercise 03-2. Run them by `kafka-edu lab check 03-2`: the learner's class lives
-in another process, and `learner` asks it.
+"""Public tests of exercise 03-2, run by `kafka-edu lab check 03-2`. The learner's class runs in
+another process, and the fixture `learner` sends it the calls.
 """
 
 from collections.abc import Callable, Mapping
@@ -18,7 +18,7 @@ FORM = (
 
 
 class CheckedProduce:
-    """A produce of the learner's class. Each answer is compared with the right one."""
+    """A DelayedProduce of the learner. Each answer is compared with the right one."""
 
     def __init__(self, learner: Learner, *appended: Appended) -> None:
         self.made = learner.make([list(one) for one in appended])
@@ -27,7 +27,7 @@ class CheckedProduce:
         self._was: dict[str, str] = {}
 
     def look(self, **named: State | None) -> None:
-        """Look at states, which are named as in web_0. Raises Mismatch."""
+        """Call `look` with states that are named web_0 for web-0, and so on. Raises Mismatch."""
         self.look_at(
             {
                 name.replace("_", "-"): state
@@ -37,7 +37,7 @@ class CheckedProduce:
         )
 
     def look_at(self, states: Mapping[str, State]) -> None:
-        """Compare a look. Raises Mismatch."""
+        """Call `look` with these states. Raises Mismatch if the answer is not the right one."""
         self.looks += 1
         before = dict(self.right.settled)
         settled, missing = self.right.look(states)
@@ -84,7 +84,7 @@ class CheckedProduce:
         )
 
     def expire(self) -> None:
-        """Compare what the time-out settles. Raises Mismatch."""
+        """Call `expire`. Raises Mismatch if it does not settle the right partitions."""
         expected = tuple(self.right.expire())
         came = self.made.call("expire")
         if came != expected:
@@ -116,7 +116,7 @@ def _has_bool(value: object) -> bool:
 
 @pytest.fixture
 def produce(learner: Learner) -> Callable[..., CheckedProduce]:
-    """A produce of the learner's class, with one Appended for each partition."""
+    """A function that makes the learner's DelayedProduce from one Appended per partition."""
 
     def make(*appended: Appended) -> CheckedProduce:
         return CheckedProduce(learner, *appended)
@@ -131,13 +131,13 @@ LOG = Appended("log-0", NONE, 2, 1)
 
 
 def test_waits(produce: MakeProduce) -> None:
-    """messages 3 and 4 are not everywhere yet (图 6-9)"""
+    """not all followers have messages 3 and 4 yet, so the produce waits (图 6-9)"""
     produce(WEB).look(web_0=State(hw=3))
     produce(WEB).look(web_0=State(hw=4))
 
 
 def test_reached(produce: MakeProduce) -> None:
-    """the HW reaches 5, or is beyond it (图 6-11)"""
+    """the HW has reached offset 5, or a later one (图 6-11)"""
     produce(WEB).look(web_0=State(hw=5))
     produce(WEB).look(web_0=State(hw=6))
 
@@ -148,25 +148,25 @@ def test_reached(produce: MakeProduce) -> None:
     ids=["deleted", "disk failed", "leader moved", "disk failed and leader moved"],
 )
 def test_errors(produce: MakeProduce, state: State | None) -> None:
-    """what waiting cannot cure ends the wait"""
+    """an error that more waiting cannot repair ends the wait"""
     produce(WEB).look(web_0=state)
 
 
 def test_too_few_replicas(produce: MakeProduce) -> None:
-    """the ISR has shrunk below min.insync.replicas"""
+    """the ISR has fewer members than min.insync.replicas"""
     produce(WEB).look(web_0=State(isr=(1,)))
     produce(WEB).look(web_0=State(isr=(1, 2)))
     produce(WEB).look(web_0=State(hw=4, isr=(1,)))
 
 
 def test_another_epoch(produce: MakeProduce) -> None:
-    """this broker lost the partition and leads it again"""
+    """this broker lost the leadership and then became leader again, with a new epoch"""
     produce(WEB).look(web_0=State(leader_epoch=5, hw=9))
     produce(WEB).look(web_0=State(leader_epoch=5, hw=1))
 
 
 def test_three_partitions(produce: MakeProduce) -> None:
-    """each partition is settled by itself, and told once"""
+    """each partition is settled separately, and reported only once"""
     made = produce(WEB, PAY, LOG)
     pay, log = State(leader_epoch=7, hw=38), State(leader_epoch=1, hw=1)
     made.look(web_0=State(hw=4), pay_0=pay, log_0=log)
@@ -176,7 +176,7 @@ def test_three_partitions(produce: MakeProduce) -> None:
 
 
 def test_final(produce: MakeProduce) -> None:
-    """an answer is final, whatever happens to the partition afterwards"""
+    """the answer for a partition never changes, whatever happens later"""
     made = produce(WEB, PAY)
     pay = State(leader_epoch=7, hw=38)
     made.look(web_0=State(), pay_0=pay)
@@ -185,14 +185,14 @@ def test_final(produce: MakeProduce) -> None:
 
 
 def test_failed_append(produce: MakeProduce) -> None:
-    """a partition whose append failed is settled by the first look, with its own error"""
+    """a failed append is settled by the first look, with its own error"""
     made = produce(Appended("web-0", "MESSAGE_TOO_LARGE", 0, 3), PAY)
     made.look(web_0=State(hw=3), pay_0=State(leader_epoch=7, hw=39))
     made.look(web_0=State(hw=3), pay_0=State(leader_epoch=7, hw=40))
 
 
 def test_time_out(produce: MakeProduce) -> None:
-    """the time-out settles what still waits, and nothing else (图 6-12)"""
+    """the time-out settles the partitions that still wait, and no others (图 6-12)"""
     made = produce(WEB, PAY)
     made.look(web_0=State(), pay_0=State(leader_epoch=7, hw=39))
     made.expire()
@@ -201,14 +201,14 @@ def test_time_out(produce: MakeProduce) -> None:
 
 
 def test_two_produces(produce: MakeProduce) -> None:
-    """two produces do not share what is settled"""
+    """two produces do not share their settled partitions"""
     one, other = produce(WEB), produce(WEB)
     one.look(web_0=State())
     other.look(web_0=State())
 
 
 def test_many(produce: MakeProduce, seed: int) -> None:
-    """hundreds of looks, at states that the seed chooses"""
+    """hundreds of looks at random states"""
     random = Random(seed)
     for _ in range(40):
         names = random.sample(["web-0", "web-1", "pay-0", "log-7", "geo-2"], random.randint(1, 4))

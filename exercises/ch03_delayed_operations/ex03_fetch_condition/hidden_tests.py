@@ -1,4 +1,4 @@
-"""Hidden tests of exercise 03-3: only `kafka-edu lab grade 03-3` runs them."""
+"""Hidden tests of exercise 03-3: only a grade (`kafka-edu lab grade`) runs them."""
 
 from random import Random
 
@@ -8,21 +8,21 @@ from ..fetch_rules import Place, State, Wanted
 from .public_tests import CheckedFetch
 
 FAR = 2**33
-"""A log that has been written for years."""
+"""The first offset in a log that has been written for years."""
 SEGMENT = 1_000
-"""Offsets in a segment."""
+"""The number of offsets in a segment."""
 BYTES = 40
-"""Bytes of a record."""
+"""The number of bytes of a record."""
 
 
 def place(offset: int, base: int = 0) -> Place:
-    """Return where an offset lies, in a log that begins at `base` and rolls every 1,000 offsets."""
+    """Return an offset's place in a log that begins at `base`, with 1,000 offsets a segment."""
     segment = base + (offset - base) // SEGMENT * SEGMENT
     return Place(offset, segment, (offset - segment) * BYTES)
 
 
 def test_one_fetch_looked_at_often(learner: Learner, seed: int) -> None:
-    """a fetch that waits is asked again at each record, and each answer is of that moment"""
+    """look is called after each new record, and each answer fits that moment"""
     random = Random(f"often/{seed}")
     for _ in range(6):
         wanted = [Wanted(f"web-{n}", place(random.randint(1, 300)), 5_000, 3) for n in range(3)]
@@ -48,7 +48,7 @@ def test_a_log_of_years(learner: Learner, seed: int) -> None:
 
 
 def test_many_segments(learner: Learner, seed: int) -> None:
-    """readers and ends that are several segments apart, throttled ones too"""
+    """the reader is several segments behind the end of the log; some readers are throttled"""
     random = Random(f"segments/{seed}")
     for _ in range(40):
         wanted = [
@@ -69,7 +69,7 @@ def test_many_segments(learner: Learner, seed: int) -> None:
 
 
 def test_two_hundred_partitions(learner: Learner, seed: int) -> None:
-    """a request with two hundred partitions, of which one is in trouble"""
+    """a request with two hundred partitions, and a fault in one of them"""
     random = Random(f"wide/{seed}")
     wanted = [Wanted(f"web-{n}", place(random.randint(1, 900)), 400, 3) for n in range(200)]
     made = CheckedFetch(learner, 2_000, wanted)

@@ -1,5 +1,5 @@
-"""Public tests of exercise 03-3. Run them by `kafka-edu lab check 03-3`: the learner's class lives
-in another process, and `learner` asks it.
+"""Public tests of exercise 03-3, run by `kafka-edu lab check 03-3`. The learner's class runs in
+another process, and the fixture `learner` sends it the calls.
 """
 
 from collections.abc import Callable, Mapping
@@ -20,7 +20,7 @@ FORM = (
 
 
 class CheckedFetch:
-    """A fetch that waits: each look of the learner's is compared with the right one."""
+    """A DelayedFetch of the learner. Each answer of `look` is compared with the right one."""
 
     def __init__(self, learner: Learner, min_bytes: int, wanted: list[Wanted]) -> None:
         self._min_bytes = min_bytes
@@ -28,7 +28,7 @@ class CheckedFetch:
         self._made = learner.make(min_bytes, [list(one) for one in wanted])
 
     def look_at(self, states: Mapping[str, State]) -> None:
-        """Compare one look. Raises Mismatch."""
+        """Call `look`. Raises Mismatch if the answer is not the right one."""
         min_bytes, wanted = self._min_bytes, self._wanted
         came = self._made.call("look", {name: state._asdict() for name, state in states.items()})
         expected = right_answer(min_bytes, wanted, states)
@@ -53,7 +53,7 @@ class CheckedFetch:
 
 @pytest.fixture
 def look(learner: Learner) -> Look:
-    """Compare one look: look(min_bytes, wanted, states). Raises Mismatch."""
+    """A function that makes a DelayedFetch and calls `look`: look(min_bytes, wanted, states)."""
 
     def check(min_bytes: int, wanted: list[Wanted], states: Mapping[str, State]) -> None:
         CheckedFetch(learner, min_bytes, wanted).look_at(states)
@@ -74,20 +74,20 @@ def test_nothing_new(look: Look) -> None:
 
 
 def test_min_bytes(look: Look) -> None:
-    """enough is min_bytes, exactly or more"""
+    """min_bytes are enough, and more than that too"""
     for min_bytes in (300, 299, 301):
         look(min_bytes, [WEB], {"web-0": State(END)})
 
 
 def test_all_partitions(look: Look) -> None:
-    """the bytes of all partitions count together"""
+    """the bytes of all partitions are added up"""
     states = {"web-0": State(END), "pay-0": State(PAY_END)}
     for min_bytes in (301, 700, 701):
         look(min_bytes, [WEB, PAY], states)
 
 
 def test_max_bytes(look: Look) -> None:
-    """of each partition only max_bytes count"""
+    """at most max_bytes count for each partition"""
     states = {"web-0": State(END), "pay-0": State(PAY_END)}
     look(700, [WEB._replace(max_bytes=200), PAY], states)
     look(600, [WEB._replace(max_bytes=200), PAY], states)
@@ -106,12 +106,12 @@ def test_max_bytes(look: Look) -> None:
     ids=["A", "B", "C", "D", "E", "H"],
 )
 def test_cases(look: Look, state: State | None) -> None:
-    """what waiting cannot cure ends the wait"""
+    """what more waiting cannot repair ends the wait"""
     look(5_000, [WEB], {"web-0": state} if state is not None else {})
 
 
 def test_far_behind(look: Look) -> None:
-    """a reader in an older segment is far behind"""
+    """a reader in an older segment is far behind, and gets its answer"""
     look(5_000, [WEB], {"web-0": State(Place(130, 100, 40))})
 
 
@@ -121,20 +121,20 @@ def test_truncated(look: Look) -> None:
 
 
 def test_truncated_in_the_segment(look: Look) -> None:
-    """a log that was truncated in the reader's segment has nothing for it"""
+    """a log that was truncated inside the reader's segment has no bytes for it"""
     look(1, [PAY], {"pay-0": State(Place(105, 100, 400))})
     states = {"web-0": State(END), "pay-0": State(Place(105, 100, 400))}
     look(300, [WEB, PAY], states)
 
 
 def test_just_rolled(look: Look) -> None:
-    """a reader at the end of a log that has just rolled is not behind"""
+    """a reader at the end of a log that has just begun a new segment is not far behind"""
     look(1, [Wanted("web-0", Place(100, 0, 9_000), 1_000, 3)], {"web-0": State(Place(100, 100, 0))})
     look(1, [Wanted("web-0", Place(100, 100, 0), 1_000, 3)], {"web-0": State(Place(100, 0, 9_000))})
 
 
 def test_throttled(look: Look) -> None:
-    """a throttled follower is not answered for its bytes, nor for being far behind"""
+    """a throttled follower gets no answer because of its bytes, or because it is far behind"""
     look(300, [WEB], {"web-0": State(END, throttled=True)})
     look(300, [WEB], {"web-0": State(Place(130, 100, 40), throttled=True)})
     states = {"web-0": State(END, throttled=True), "pay-0": State(PAY_END)}
@@ -143,25 +143,25 @@ def test_throttled(look: Look) -> None:
 
 
 def test_throttled_and_truncated(look: Look) -> None:
-    """a throttled follower is answered when the log was truncated"""
+    """a throttled follower gets an answer when the log was truncated"""
     look(300, [PAY], {"pay-0": State(Place(80, 0, 7_000), throttled=True)})
 
 
 def test_error_behind_enough(look: Look) -> None:
-    """an error of a later partition is seen, even when the first has enough"""
+    """an error in a later partition counts, even if the first partition has enough bytes"""
     states = {"web-0": State(END), "pay-0": State(PAY_END, leader=False)}
     look(100, [WEB, PAY], states)
 
 
 def test_first_of_two(look: Look) -> None:
-    """of two partitions that end the wait, the first of the request is named"""
+    """if two partitions end the wait, the first one in the request is returned"""
     states = {"web-0": State(END, online=False), "pay-0": State(PAY_END, leader=False)}
     look(100, [PAY, WEB], states)
     look(100, [WEB, PAY], states)
 
 
 def test_many(look: Look, seed: int) -> None:
-    """hundreds of looks, at states that the seed chooses"""
+    """hundreds of looks at random states"""
     random = Random(seed)
 
     def rarely() -> bool:

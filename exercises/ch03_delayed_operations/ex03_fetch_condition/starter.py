@@ -1,5 +1,5 @@
-"""Exercise 03-3: write the condition of a fetch that waits. README.md says what is asked;
-`kafka-edu lab check 03-3` tries it, `kafka-edu lab hint 03-3` helps.
+"""Exercise 03-3: write the condition of a fetch that waits. README.md describes the task. Check
+with `kafka-edu lab check 03-3`. `kafka-edu lab hint 03-3` gives a hint.
 """
 
 from collections.abc import Mapping, Sequence
@@ -10,7 +10,7 @@ Wanted = tuple[str, Place, int, int]  # (partition, where the reader stands, max
 
 
 class State(TypedDict):
-    """The broker's knowledge of a partition at this moment."""
+    """What the broker knows about a partition at this moment."""
 
     replica: bool  # False: the replica was moved away from this broker
     online: bool  # False: its log dir has failed
@@ -22,15 +22,15 @@ class State(TypedDict):
 
 
 class DelayedFetch:
-    """A fetch that found too little at its first read."""
+    """A fetch that waits, because its first read found too few bytes."""
 
     def __init__(self, min_bytes: int, wanted: Sequence[Wanted]) -> None:
         self.min_bytes = min_bytes
         self.wanted = wanted
 
     def look(self, states: Mapping[str, State]) -> tuple[str, str | int]:
-        """Return the case that ends the wait, and the partition or the number of bytes; or "wait",
-        and how many bytes are missing.
+        """Return the case that ends the wait, and the partition or the number of bytes. If nothing
+        ends the wait, return "wait" and the number of missing bytes.
         """
         raise NotImplementedError(
             'DelayedFetch.look is not written yet: it returns (case, partition), ("G", bytes) or'

@@ -1,1 +1,1 @@
-"""Exercise 03-4: find and mend a lost wake-up."""
+"""Exercise 03-4: find and correct a lost wake-up."""

@@ -1,4 +1,4 @@
-"""The run of exercise 03-4: the starter's purgatory under three threads, one learner's own."""
+"""The events for exercise 03-4: the wrong purgatory under three threads, other for each learner."""
 
 from itertools import count
 from random import Random
@@ -19,33 +19,33 @@ class Line(NamedTuple):
 
     time_ms: int
     handler: int
-    """From 1; 0 is the reaper, which ends what times out."""
+    """The number of the handler thread, from 1. 0 is the reaper, which ends expired operations."""
     operation: int
-    """0 if the event is of no single operation."""
+    """The number of the operation; 0 if the event is not about a single operation."""
     text: str
     busy: bool
-    """Whether a lock was wanted and another thread had it."""
+    """Whether a thread could not get a lock because another thread held it."""
 
 
 class Found(NamedTuple):
-    """The facts to be found in the run."""
+    """The right answers of the exercise."""
 
     operation: int
     event: int
-    """The number of the event, from 1."""
+    """The number of the event at which the wake-up was lost, counted from 1."""
 
 
 class Run(NamedTuple):
-    """All of one run."""
+    """One run: its events, the right answers, and its state."""
 
     lines: tuple[Line, ...]
     found: Found
     world: PurgatoryWorld
-    """As it was before the time-outs."""
+    """The state before the time-outs."""
 
 
 def make(seed: int) -> dict[str, str]:
-    """Return the file events.txt."""
+    """Return the content of the learner's file events.txt, by its name."""
     shown = []
     for number, line in enumerate(run(seed).lines, 1):
         who = f"handler-{line.handler}" if line.handler else "reaper"
@@ -54,8 +54,8 @@ def make(seed: int) -> dict[str, str]:
 
 
 def run(seed: int) -> Run:
-    """Return the run that a seed gives: the first in which exactly one wake-up is lost, another
-    lock was busy without harm, and another operation times out because it never was ready.
+    """Return the seed's first random run with one lost wake-up. In this run another lock is busy
+    too, without harm, and another operation times out because it never was ready.
     """
     for number in count():
         made = run_once(Random(f"{seed}/{number}"))
@@ -65,7 +65,7 @@ def run(seed: int) -> Run:
 
 
 def run_once(random: Random) -> Run | None:
-    """Return the run with these random numbers, or None if there is not one thing to find."""
+    """Return a run with these random numbers. Return None if it does not have one clear answer."""
     waits_for = tuple(
         (number, tuple(random.sample(KEYS, random.randint(1, 2))))
         for number in range(1, OPERATIONS + 1)
@@ -126,7 +126,7 @@ def run_once(random: Random) -> Run | None:
 
 
 def _tried(lines: list[Line], handler: int) -> bool:
-    """Return whether the last event of a handler is a try in vain."""
+    """Return whether the last event of this handler is a try without success."""
     last = next((line for line in reversed(lines) if line.handler == handler), None)
     return last is not None and last.text.endswith("not yet")
 
@@ -141,7 +141,7 @@ def _thread(about: int | str, waits_for: tuple[tuple[int, tuple[str, ...]], ...]
 def _line(
     now_ms: int, handler: int, step: tuple[object, ...], answer: object, holders: dict[int, int]
 ) -> Line:
-    """Return the event that tells of a step. `holders` is who held which lock before it."""
+    """Return the event of a step. `holders` maps operations to the threads with their locks."""
     verb, about = step[0], step[1]
     operation = about if isinstance(about, int) else 0
     named = f"operation {operation}"

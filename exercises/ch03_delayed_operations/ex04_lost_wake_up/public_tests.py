@@ -1,5 +1,5 @@
-"""Public tests of exercise 03-4. Run them by `kafka-edu lab check 03-4`: the learner's class lives
-in another process, and `learner` asks it.
+"""Public tests of exercise 03-4, run by `kafka-edu lab check 03-4`. The learner's class runs in
+another process, and the fixture `learner` sends it the calls.
 """
 
 from collections.abc import Callable, Sequence
@@ -32,12 +32,12 @@ RANDOM_ORDERS = 150
 
 
 class Threads:
-    """Threads that run the learner's methods, on operations that wait for some keys."""
+    """Threads that run the learner's methods on operations, each of which waits for some keys."""
 
     def __init__(
         self, learner: Learner, waits_for: Sequence[tuple[int, Sequence[str]]], watched: bool
     ) -> None:
-        """With `watched`, the operations are in the lists of their keys already."""
+        """With `watched`, all operations already stand in the watch lists of their keys."""
         self._learner = learner
         self._made = learner.make()
         self._threads: list[Thread] = []
@@ -46,7 +46,7 @@ class Threads:
         self._world = PurgatoryWorld(keys, lists=lists if watched else ())
 
     def request(self, operation: int) -> "Threads":
-        """Add the thread of a request."""
+        """Add a thread that handles the request of this operation. Return self."""
         keys = dict(self._world.keys)[operation]
         arguments = ["try_complete_else_watch", [operation, list(keys)]]
         self._threads.append(
@@ -55,14 +55,14 @@ class Threads:
         return self
 
     def event(self, key: str, *, ready: bool = True) -> "Threads":
-        """Add the thread of an event, which makes its key ready unless it is in vain."""
+        """Add a thread for an event of `key`. With `ready`, it makes the key ready first."""
         first = [("ready", key)] if ready else []
         arguments = ["check_and_complete", [key]]
         self._threads.append(LearnersThread(f"event of {key}", self._made, arguments, first))
         return self
 
     def hold(self) -> None:
-        """Try all orders. Raises Mismatch."""
+        """Try all orders of the steps. Raises Mismatch if an order goes wrong."""
         for fault_of, expected, why in (
             (lost_wake_up, "completed in every order", LOST),
             (
@@ -81,13 +81,13 @@ class Threads:
                 raise self._mismatch(found.first, expected, came, why)
 
     def hold_in(self, random: Random) -> None:
-        """Try one order that `random` makes. Raises Mismatch."""
+        """Try one order that `random` chooses. Raises Mismatch if it goes wrong."""
         order = self.one(random.choice)
         if order.fault:
             raise self._mismatch(order, "completed", "this order fails", LOST)
 
     def one(self, choose: Callable[[Sequence[int]], int]) -> Order[PurgatoryWorld]:
-        """Return one order. Raises Mismatch for a step that is none."""
+        """Return the order that `choose` makes. Raises Mismatch if a step is not a valid step."""
         try:
             return one_order(self._world, self._threads, choose, lost_wake_up)
         except (BadStepError, EndlessThreadError) as error:
@@ -131,7 +131,7 @@ MakeThreads = Callable[..., Threads]
 
 @pytest.fixture
 def threads(learner: Learner) -> MakeThreads:
-    """Threads of the learner's class: threads((1, ["web-0"]), watched=True)."""
+    """A function that makes Threads, such as threads((1, ["web-0"]), watched=True)."""
 
     def make(*waits_for: tuple[int, Sequence[str]], watched: bool) -> Threads:
         return Threads(learner, waits_for, watched)
@@ -198,7 +198,7 @@ def test_method(learner: Learner) -> None:
 
 
 def test_alone(threads: MakeThreads, learner: Learner) -> None:
-    """a thread that is alone tries once, and completes what is ready"""
+    """a thread that is alone tries once, and completes an operation that is ready"""
     order = threads((1, ["web-0"]), watched=True).event("web-0").one(lambda left: left[0])
     learner.answered_at = 0  # the line of `play` says nothing
     came = order.world.completed == {1}, order.world.tries
@@ -221,7 +221,7 @@ def test_alone(threads: MakeThreads, learner: Learner) -> None:
 
 
 def test_request_and_event(threads: MakeThreads) -> None:
-    """no order of a request and its event loses the wake-up"""
+    """no order of a request and an event loses the wake-up"""
     threads((1, ["web-0"]), watched=False).request(1).event("web-0").hold()
 
 
@@ -231,13 +231,13 @@ def test_two_events(threads: MakeThreads) -> None:
 
 
 def test_two_operations(threads: MakeThreads) -> None:
-    """no order of two events loses one of two operations"""
+    """no order of two events loses the wake-up of one of two operations"""
     made = threads((1, ["web-0", "pay-0"]), (2, ["pay-0"]), watched=True)
     made.event("web-0").event("pay-0").hold()
 
 
 def test_many(threads: MakeThreads, seed: int) -> None:
-    """hundreds of orders, with operations and threads that the seed chooses"""
+    """hundreds of random orders, with random operations and threads"""
     random = Random(seed)
     for _ in range(6):
         names = [f"web-{number}" for number in range(random.randint(1, 3))]

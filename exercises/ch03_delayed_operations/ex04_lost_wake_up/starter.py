@@ -1,5 +1,5 @@
-"""Exercise 03-4: this purgatory has a bug. README.md says what to do; `kafka-edu lab check 03-4`
-tries it, `kafka-edu lab hint 03-4` helps.
+"""Exercise 03-4: this purgatory has a bug. README.md describes the task. Check your file with
+`kafka-edu lab check 03-4`. `kafka-edu lab hint 03-4` gives a hint.
 """
 
 from collections.abc import Callable, Generator, Sequence
@@ -7,14 +7,14 @@ from types import GeneratorType
 from typing import Any
 
 Thread = Generator[tuple[object, ...], Any, object]
-"""The steps of a thread. Between two of them, other threads may do anything."""
+"""The steps of a thread. Between two steps, other threads may do their steps."""
 
 
 class Purgatory:
     """Operations are numbers. Each has a lock and a flag. README.md has a table of the steps."""
 
     def try_complete_else_watch(self, operation: int, keys: Sequence[str]) -> Thread:
-        """Complete a new operation now, or leave it in the lists of its keys, with a time-out."""
+        """Complete a new operation now, or watch all its keys and start its time-out."""
         if (yield from self.maybe_try_complete(operation)):
             return True
         for key in keys:
@@ -29,8 +29,8 @@ class Purgatory:
         return False
 
     def check_and_complete(self, key: str) -> Thread:
-        """Try every operation in the list of a key, after an event of that key. Return how many
-        were completed.
+        """After an event of `key`, try every operation in the list of this key. Return the number
+        of operations that were completed.
         """
         completed = 0
         for operation in (yield "list", key):
@@ -41,7 +41,7 @@ class Purgatory:
         return completed
 
     def maybe_try_complete(self, operation: int) -> Thread:
-        """Try an operation under its lock, and return whether this completed it. Never wait for the
+        """Lock an operation, try it, and return whether this try completed it. Never wait for the
         lock: two threads that wait for each other's locks would wait for ever.
         """
         if not (yield "lock", operation):
@@ -51,8 +51,8 @@ class Purgatory:
         return done
 
     def diagnosis(self) -> tuple[int, int, str]:
-        """Return the number of the operation that was not woken, the number of the event in
-        events.txt at which its wake-up was lost, and the name of the method that is wrong.
+        """Return your three findings: the number of the operation that was not woken, the number of
+        the event at which its wake-up was lost, and the name of the wrong method.
         """
         raise NotImplementedError(
             "Purgatory.diagnosis is not written yet: it returns (number of the operation, number of"
@@ -62,8 +62,8 @@ class Purgatory:
     def play(
         self, method: str, arguments: Sequence[Any], answers: Sequence[Any]
     ) -> tuple[str, object, int]:
-        """Return the step of a method that follows these answers, and its line. The tests call
-        this; it works, and you need not change it.
+        """Return the step of a method that follows these answers, and its line number. The tests
+        call this method. It works; do not change it.
         """
         methods: dict[str, Callable[..., Thread]] = {
             "try_complete_else_watch": self.try_complete_else_watch,

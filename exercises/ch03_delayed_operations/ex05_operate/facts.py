@@ -1,5 +1,5 @@
-"""The facts that count in the state of exercise 03-5's cluster, and their judge. No cluster is
-needed here.
+"""The facts about the cluster of exercise 03-5, and the judgement whether it is healed. No cluster
+is needed here.
 """
 
 from collections.abc import Iterator
@@ -10,45 +10,45 @@ from ...runner.verdict import Step
 from .material import FAR_MS, TOPIC, Plan
 
 ACK_LIMIT_MS = 3_000
-"""So long may a produce take when all is well. The far broker alone takes some 160 ms."""
+"""The ms that a produce may take in a healthy cluster. The far broker alone takes about 160 ms."""
 TIMES_ALONE = 20
-"""On a busy machine: so many times the time of a produce that waits for the leader alone."""
+"""On a busy machine, a produce with acks=all may take this many times the time of acks=1."""
 
 
 class Facts(NamedTuple):
-    """The state at one moment."""
+    """The facts about the cluster at one moment."""
 
     states: tuple[str, ...]
-    """Of each broker, as the supervisor has it: running, paused, stopped."""
+    """The state of each broker, as the supervisor reports it: running, paused or stopped."""
     pids: tuple[int, ...]
     links: tuple[str, ...]
-    """Links with a fault: `0-1 slow by 40 ms`."""
+    """The links that have a fault, such as `0-1 slow by 40 ms`."""
     topic: int
     """The czxid of the topic's znode: the transaction that created it. 0 if there is none."""
     replicas: tuple[int, ...]
     isr: tuple[int, ...]
     settings: str
-    """The configuration of the topic and of all brokers."""
+    """The settings in ZooKeeper of the topic and of all brokers, as one text."""
     records: tuple[str, ...] = ()
-    """The values in the log, from its beginning."""
+    """The values of all records in the log, in order."""
     acked_ms: int | None = None
-    """How long a produce with acks=all took now; None if it was not acknowledged."""
+    """The ms that a produce with acks=all took; None if it was not acknowledged."""
     error: str = ""
-    """Why it was not."""
+    """Why the produce with acks=all was not acknowledged; empty if it was."""
     leader_alone_ms: int = 0
-    """How long a produce with acks=1 took just before that. The trouble does not touch it, and a
-    busy machine does.
+    """The ms that a produce with acks=1 took just before the one with acks=all. The trouble does
+    not slow it down, but a busy machine does.
     """
 
 
 def far_link(plan: Plan) -> str:
-    """Return the link that is slow, and is to stay so."""
+    """Return the link to the other building as text. It is slow, and must stay so."""
     ends = sorted((plan.leader, plan.far))
     return f"{ends[0]}-{ends[1]} slow by {FAR_MS} ms"
 
 
 def judge(plan: Plan, before: Facts, now: Facts) -> Iterator[Step]:
-    """Yield what holds now. `before` is the state before the trouble began."""
+    """Yield a step for each condition that must hold now. `before` is before the trouble."""
     yield all_run("three", now.states)
     yield none_lost(TOPIC, before.records, now.records)
     says = f"the topic {TOPIC} is the one of before, on three brokers"
@@ -75,5 +75,5 @@ def judge(plan: Plan, before: Facts, now: Facts) -> Iterator[Step]:
 
 
 def ack_limit_ms(leader_alone_ms: int) -> int:
-    """Return how long a produce with acks=all may take, if one with acks=1 takes that long."""
+    """Return the ms that a produce with acks=all may take if one with acks=1 took this time."""
     return max(ACK_LIMIT_MS, TIMES_ALONE * leader_alone_ms)

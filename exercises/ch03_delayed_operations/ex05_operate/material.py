@@ -1,4 +1,4 @@
-"""The trouble of exercise 03-5: which broker, how, and what the ticket says."""
+"""The trouble of exercise 03-5: its broker, its cause, and the text of the ticket."""
 
 from random import Random
 from typing import Final, NamedTuple
@@ -29,27 +29,27 @@ Notes of the night shift:
 
 
 class Plan(NamedTuple):
-    """Who is who."""
+    """The roles of the brokers, and the cause of the trouble."""
 
     leader: int
     victim: int
-    """The follower in trouble."""
+    """The number of the follower that has the trouble."""
     far: int
-    """The follower whose link is a little slow, as it should be."""
+    """The number of the follower in the other building. Its link is always a little slow."""
     cause: str
     records: int
-    """How many records were acknowledged before the trouble began."""
+    """The number of records that were acknowledged before the trouble."""
 
 
 def plan(seed: int) -> Plan:
-    """Return the trouble that a seed gives."""
+    """Return the trouble that the seed determines."""
     random = Random(seed)
     leader, victim, far = random.sample(range(3), 3)
     return Plan(leader, victim, far, random.choice(CAUSES), random.randint(20, 60))
 
 
 def make(seed: int) -> dict[str, str]:
-    """Return the file ticket.md."""
+    """Return the content of the learner's file ticket.md, by its name."""
     made = plan(seed)
     ticket = TICKET.format(
         number=1_000 + seed % 9_000,

@@ -1,5 +1,5 @@
-"""Public tests of exercise 03-5: the learner's report. `kafka-edu lab check 03-5` then looks at the
-cluster.
+"""Public tests of exercise 03-5: they check the learner's report. After them,
+`kafka-edu lab check 03-5` checks the cluster.
 """
 
 import pytest
@@ -13,12 +13,12 @@ from .material import CAUSES, Plan, plan
 
 @pytest.fixture
 def truth(material: int) -> Plan:
-    """The trouble made in this learner's cluster."""
+    """The trouble that was made in this learner's cluster."""
     return plan(material)
 
 
 def test_broker(learner: Learner, truth: Plan) -> None:
-    """the report names the broker for which the produce waited"""
+    """the report names the broker that the produce waited for"""
     came = said(learner, "broker")
     if came == truth.victim and not isinstance(came, bool):
         return
@@ -38,7 +38,7 @@ def test_broker(learner: Learner, truth: Plan) -> None:
 
 
 def test_cause(learner: Learner, truth: Plan) -> None:
-    """the report names the cause"""
+    """the report names the cause of the trouble"""
     came = said(learner, "cause")
     if came == truth.cause:
         return

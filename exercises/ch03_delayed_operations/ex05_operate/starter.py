@@ -1,10 +1,10 @@
-"""Exercise 03-5: write down what you found, in place of None. ticket.md says what the trouble is;
-`kafka-edu lab check 03-5` looks at your cluster, `kafka-edu lab hint 03-5` helps.
+"""Exercise 03-5: replace each None by what you found. The trouble is described in ticket.md.
+`kafka-edu lab check 03-5` checks your cluster, `kafka-edu lab hint 03-5` helps.
 """
 
 
 def report() -> dict[str, object]:
-    """Return what you found."""
+    """Return your findings about the trouble."""
     return {
         "broker": None,  # the number of the broker for which the produce waited
         "cause": None,  # "cut" or "slow": how its link to the leader is

@@ -1,4 +1,4 @@
-"""The cluster of exercise 03-5: it is started, brought into trouble, looked at, and ended."""
+"""The cluster of exercise 03-5: start it, make its trouble, check it, and end it."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
@@ -22,7 +22,7 @@ from .facts import Facts, ack_limit_ms, judge
 from .material import FAR_MS, SLOW_MS, TIMEOUT_MS, TOPIC, Plan, plan
 
 PATIENCE_MS: Final = 5_000
-#: A follower that is behind stays in the ISR for an hour. Its session is not touched.
+#: A follower stays in the ISR for an hour after it falls behind. It keeps its ZooKeeper session.
 PATIENT_ISR: Final = {"replica.lag.time.max.ms": "3600000"}
 SETTINGS: Final = {"min.insync.replicas": "2"}
 LAB: Final = LabCluster("03-5", TOPIC)
@@ -31,10 +31,10 @@ end = LAB.end
 
 
 def begin(seed: int, folder: Path, say: Callable[[str], None], home: Path | None = None) -> None:
-    """Start the cluster, fill its topic, and bring it into the trouble that the seed gives. That
-    trouble is hidden: no event and no status names it. Raises ClusterError.
+    """Start the cluster, fill its topic, and make the trouble that the seed determines. No event
+    and no status shows this trouble. Raises ClusterError.
 
-    The state before the trouble is kept in `folder`. The cluster outlives this process.
+    The state before the trouble is stored in `folder`. The cluster outlives this process.
     """
     made = plan(seed)
     say("starting three brokers")
@@ -60,7 +60,7 @@ def begin(seed: int, folder: Path, say: Callable[[str], None], home: Path | None
 def check_state(
     folder: Path, say: Callable[[str], None], home: Path | None = None
 ) -> Iterator[Step]:
-    """Yield what holds of the cluster now. Raises ClusterError if it is not up."""
+    """Check the cluster. Yield a step for each condition. Raises ClusterError if it is not up."""
     with closing(LAB.attach(home)) as cluster:
         seed, before = read_before(folder)
         say("looking at brokers, links, ZooKeeper and records, and producing one record")
@@ -69,19 +69,19 @@ def check_state(
 
 
 def facts_of(fields: dict[str, object]) -> Facts:
-    """Return facts that were kept as JSON."""
+    """Return the facts from their JSON form."""
     return Facts(
         **{key: tuple(value) if isinstance(value, list) else value for key, value in fields.items()}  # type: ignore[arg-type]  # as written by begin
     )
 
 
 def create_topic(cluster: Cluster, made: Plan) -> None:
-    """Create the topic: broker `leader` leads its one partition."""
+    """Create the topic with one partition, which the broker `leader` leads."""
     LAB.create_topic(cluster, (made.leader, made.victim, made.far), SETTINGS)
 
 
 def look(cluster: Cluster, *, produce: bool) -> Facts:
-    """Return the state now. With `produce`, it also sends one record with acks=all."""
+    """Return the facts about the cluster now. With `produce`, send records to measure the time."""
     status = cluster.status(hidden=True)
     brokers = [status.broker(number) for number in cluster.broker_ids]
     topic = LAB.in_zookeeper(cluster)
@@ -109,7 +109,7 @@ def look(cluster: Cluster, *, produce: bool) -> Facts:
 
 
 def perform(acts: Sequence[Sequence[object]], home: Path | None = None) -> None:
-    """Do what a script says to the cluster: acts of `cluster act` with their values, and
+    """Do the actions of a script in the cluster: actions of `cluster act` with their values, and
     "topic-again". Raises ClusterError.
     """
     with closing(LAB.attach(home)) as cluster:

@@ -1,1 +1,1 @@
-"""Exercise 03-6: predict what ends a wait, and when."""
+"""Exercise 03-6: predict which event ends a wait, and when."""

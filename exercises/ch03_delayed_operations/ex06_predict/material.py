@@ -1,4 +1,4 @@
-"""The run of exercise 03-6: a fetch and a produce that wait, in the broker's own purgatories."""
+"""The runs of exercise 03-6: a fetch and a produce that wait in the broker's own purgatories."""
 
 from collections.abc import Callable
 from functools import partial
@@ -52,32 +52,32 @@ END_MS: Final = 3_000
 FIRST: Final = "x" * 12
 
 Act = tuple[int, str, Callable[[], None]]
-"""When, what it is, and the call that does it."""
+"""The time in ms, a description, and the call that does the action."""
 
 
 class Plan(NamedTuple):
-    """The numbers of a run. Times are ms from the moment at which the request arrives."""
+    """The numbers of both runs. Times are ms after the arrival of the waiting request."""
 
     min_bytes: int
     max_wait_ms: int
     produces: tuple[tuple[int, int], ...]
-    """When, and how many characters the one record has."""
+    """The time of each produce in ms, and the number of characters of its record."""
     hw: int
     records: int
     timeout_ms: int
     fetches: tuple[tuple[int, int], ...]
-    """When, and which follower."""
+    """The time of each fetch in ms, and the number of the fetching follower."""
 
 
 def batch_bytes(characters: int) -> int:
-    """Return the size of a batch with one record of so many characters."""
+    """Return the bytes of a batch that has one record with a value of this length."""
     return len(batch("x" * characters))
 
 
 def plan(seed: int) -> Plan:
-    """Return the numbers that a seed gives.
+    """Return the numbers that the seed determines.
 
-    No time-out is less than 20 ms from another event that could end the wait.
+    Each time-out is at least 20 ms away from other events that could end the wait.
     """
     random = Random(f"waits/{seed}")
     max_wait_ms = random.randrange(400, 900, 40) + 27
@@ -116,7 +116,7 @@ def plan(seed: int) -> Plan:
 
 
 def make(seed: int) -> dict[str, str]:
-    """Return the file questions.md."""
+    """Return the content of the learner's file questions.md, by its name."""
     made = plan(seed)
     fetch_rows = [
         f"| {time_ms} ms | a producer writes a batch of {batch_bytes(characters)} bytes, one"
@@ -141,14 +141,14 @@ def make(seed: int) -> dict[str, str]:
 
 
 class Seen(NamedTuple):
-    """A line of a run: when, and what happened."""
+    """A line of a run: the time, and what happened."""
 
     time_ms: int
     text: str
 
 
 class Timeline:
-    """The events of one broker's purgatory `purgatory`, and what the run does, in their order."""
+    """The events of one purgatory and the actions of the run, in order of time."""
 
     level = Level.ALL
 
@@ -158,7 +158,7 @@ class Timeline:
         self._began_ms = cluster.time.hi_res_clock_ms()
         self.lines: list[Seen] = []
         self.ends: list[tuple[int, OperationCompleted]] = []
-        """When an operation that had waited was completed, and the event that says so."""
+        """The time in ms at which a waiting operation was completed, and its event."""
         cluster.leader.trace.add_sink(self)
 
     @property
@@ -166,7 +166,7 @@ class Timeline:
         return self._cluster.time.hi_res_clock_ms() - self._began_ms
 
     def accept(self, envelope: Envelope) -> None:
-        """Keep an event of the purgatory."""
+        """Store an event if this purgatory emitted it."""
         match envelope.event:
             case OperationWatched(purgatory=self._purgatory):
                 self.note("OperationWatched")
@@ -176,11 +176,11 @@ class Timeline:
                 self.ends.append((self.now_ms, event))
 
     def note(self, text: str) -> None:
-        """Add a line at the present time."""
+        """Add a line with the present time."""
         self.lines.append(Seen(self.now_ms, text))
 
     def play(self, acts: list[Act]) -> None:
-        """Do each act at its time, and let the time pass between them."""
+        """Do each action at its time, and let the simulated time pass between them."""
         for when_ms, text, act in sorted(acts, key=lambda one: one[0]):
             while self.now_ms < when_ms:
                 self._cluster.step(1)
@@ -190,12 +190,12 @@ class Timeline:
             self._cluster.step(1)
 
     def shown(self) -> tuple[str, ...]:
-        """Return the lines, to read."""
+        """Return the lines of the run as text."""
         return tuple(f"{line.time_ms:>6,} ms  {line.text}" for line in self.lines)
 
 
 class FetchRun:
-    """The run of the consumer's fetch."""
+    """The run in which a consumer's fetch waits."""
 
     def __init__(self, made: Plan) -> None:
         cluster = SteppedCluster(1)
@@ -217,11 +217,11 @@ class FetchRun:
         [(self.ended_ms, self.end)] = self.timeline.ends
         [read] = answer
         self.records = sum(1 for _ in iter_headers(part_bytes(read.records)))
-        """How many the consumer got; each batch has one."""
+        """The number of records that the consumer got. Each batch has one record."""
 
 
 class ProduceRun:
-    """The run of the produce with acks=all."""
+    """The run in which a produce with acks=all waits."""
 
     def __init__(self, made: Plan) -> None:
         cluster = SteppedCluster(3)
@@ -258,13 +258,13 @@ class ProduceRun:
 
 
 def right_answers(seed: int) -> dict[str, object]:
-    """Return the answers, as the events of the runs give them."""
+    """Return the right answers, which are taken from the events of both runs."""
     fetch, produce = FetchRun(plan(seed)), ProduceRun(plan(seed))
     return answers_of(fetch, produce)
 
 
 def answers_of(fetch: FetchRun, produce: ProduceRun) -> dict[str, object]:
-    """Return the answers that two runs give."""
+    """Return the answers that these two runs give."""
     by = produce.end.cause.partition(": ")[2].removesuffix(" fetched")
     return {
         "fetch_ends_by": "time-out" if fetch.end.by == "time-out" else "bytes",

@@ -1,4 +1,4 @@
-"""Public tests of exercise 03-6. `kafka-edu lab check 03-6` makes the runs and compares."""
+"""Public tests of exercise 03-6. They compare the learner's answers with real runs."""
 
 from typing import Final
 
@@ -13,7 +13,7 @@ TOLERANCE_MS: Final = 20
 
 
 class Compared:
-    """The learner's answers next to those of the runs."""
+    """The learner's answers, compared with those of the runs."""
 
     def __init__(self, learner: Learner, material: int) -> None:
         self.plan = plan(material)
@@ -23,7 +23,7 @@ class Compared:
         self._answers = learner.make()
 
     def agrees(self, name: str, why: str) -> None:
-        """Raise Mismatch unless the answer is that of the run."""
+        """Raise Mismatch unless the learner's answer is the one that the run gave."""
         came = self._answers.call("get", name)
         if came is None:
             raise AssertionError(
@@ -49,7 +49,7 @@ def compared(learner: Learner, material: int) -> Compared:
 
 
 def test_fetch_ends_by(compared: Compared) -> None:
-    """what ends the fetch's wait"""
+    """what ends the wait of the fetch"""
     compared.agrees(
         "fetch_ends_by",
         f"{compared.plan.min_bytes} bytes are asked for, and what lies in the log from the offset"
@@ -59,7 +59,7 @@ def test_fetch_ends_by(compared: Compared) -> None:
 
 
 def test_fetch_ends_ms(compared: Compared) -> None:
-    """when the consumer is answered"""
+    """when the consumer gets its answer"""
     compared.agrees(
         "fetch_ends_ms",
         "a fetch is answered when enough bytes are there, or when fetch.max.wait.ms is over since"
@@ -77,7 +77,7 @@ def test_fetch_records(compared: Compared) -> None:
 
 
 def test_produce_ends_by(compared: Compared) -> None:
-    """what ends the produce's wait"""
+    """what ends the wait of the produce"""
     compared.agrees(
         "produce_ends_by",
         "the HW rises when the leader knows that all of the ISR have the records, not most of"
@@ -86,7 +86,7 @@ def test_produce_ends_by(compared: Compared) -> None:
 
 
 def test_produce_ends_ms(compared: Compared) -> None:
-    """when the producer is answered"""
+    """when the producer gets its answer"""
     compared.agrees(
         "produce_ends_ms",
         "the first fetch after the produce only takes the records along. By the next one the"
@@ -95,7 +95,7 @@ def test_produce_ends_ms(compared: Compared) -> None:
 
 
 def test_hw_at_answer(compared: Compared) -> None:
-    """where the HW is when the producer is answered"""
+    """which value the HW has when the producer gets its answer"""
     compared.agrees(
         "hw_at_answer",
         "the HW is the offset behind the last record that all have. A time-out does not move it",
@@ -103,7 +103,7 @@ def test_hw_at_answer(compared: Compared) -> None:
 
 
 def test_hw_at_end(compared: Compared) -> None:
-    """where the HW is in the end"""
+    """which value the HW has at the end"""
     compared.agrees(
         "hw_at_end",
         "the records stay in the leader's log, whatever the producer was told, and the followers go"

@@ -1,10 +1,10 @@
-"""Exercise 03-6: write your answers in place of None. questions.md has the questions;
-`kafka-edu lab check 03-6` compares, `kafka-edu lab hint 03-6` helps.
+"""Exercise 03-6: replace each None by your answer. The questions are in questions.md. Check with
+`kafka-edu lab check 03-6`. `kafka-edu lab hint 03-6` gives a hint.
 """
 
 
 def answers() -> dict[str, object]:
-    """Return a dict: the name of each question → your answer."""
+    """Return your answer to each question, by the question's name."""
     return {
         "fetch_ends_by": None,  # "bytes" or "time-out"
         "fetch_ends_ms": None,  # ms, 20 more or less
