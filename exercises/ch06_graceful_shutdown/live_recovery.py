@@ -35,8 +35,8 @@ PROPS: Final[Mapping[str, str]] = {
 def check_live(
     exercise: Exercise, file: Path | None, say: Callable[[str], None], patience_s: float
 ) -> Iterator[Step]:
-    """Run the learner's `file` in broker 2, or the shipped code if there is none, and yield what
-    came of it.
+    """Run the learner's `file` (the shipped code if it is None) in broker 2, and yield the result
+    of each check.
     """
     with learner_broker(exercise, file, TOPIC, say, patience_s, props=PROPS) as broker:
         cluster = broker.cluster

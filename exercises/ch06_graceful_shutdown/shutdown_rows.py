@@ -1,4 +1,4 @@
-"""The right answers of exercise 06-2, by the controller's own rule."""
+"""Compute the right answers of exercise 06-2 with the controller's own rule."""
 
 from collections.abc import Sequence
 from random import Random

@@ -1,4 +1,4 @@
-"""The right answers of exercise 07-1, by the controller's own strategies."""
+"""Compute the right answers of exercise 07-1 with the controller's own strategies."""
 
 from collections.abc import Sequence
 from typing import NamedTuple

@@ -1,4 +1,4 @@
-"""The right answers of exercise 07-2, by the leader's own rules."""
+"""Compute the right answers of exercise 07-2 with the leader's own rules."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple, cast

@@ -1,4 +1,4 @@
-"""The right answers of exercise 08-3, by the proxy's own rule."""
+"""Compute the right answers of exercise 08-3 with the proxy's own rule."""
 
 from collections.abc import Iterable
 

@@ -24,8 +24,8 @@ OPTIONS: Final = (
 def check_live(
     exercise: Exercise, file: Path | None, say: Callable[[str], None], patience_s: float
 ) -> Iterator[Step]:
-    """Run the learner's `file` in a proxy, or the shipped code if there is none, and yield what
-    came of it.
+    """Run the learner's `file` (the shipped code if it is None) in a proxy, and yield the result
+    of each check.
     """
     with learner_proxy(exercise, file, say, patience_s, brokers=1, options=OPTIONS) as proxy:
         yield _client(proxy, served=True)

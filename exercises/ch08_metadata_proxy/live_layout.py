@@ -24,8 +24,8 @@ OLD: Final = {"api.version.request": "false", "broker.version.fallback": "0.9.0"
 def check_live(
     exercise: Exercise, file: Path | None, say: Callable[[str], None], patience_s: float
 ) -> Iterator[Step]:
-    """Run the learner's `file` in a proxy, or the shipped code if there is none, and yield what
-    came of it.
+    """Run the learner's `file` (the shipped code if it is None) in a proxy, and yield the result
+    of each check.
     """
     with learner_proxy(exercise, file, say, patience_s, options=("--target-versions",)) as proxy:
         yield send_by_proxy(proxy, TOPIC, RECORDS)

@@ -1,4 +1,4 @@
-"""The right answers of exercise 08-1, by the proxy's own rule."""
+"""Compute the right answers of exercise 08-1 with the proxy's own rule."""
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple

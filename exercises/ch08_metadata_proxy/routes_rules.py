@@ -1,4 +1,4 @@
-"""The right answers of exercise 08-2, by the proxy's own rules."""
+"""Compute the right answers of exercise 08-2 with the proxy's own rules."""
 
 from collections.abc import Collection, Sequence
 

@@ -1,5 +1,5 @@
-"""Exercise 05-1: run for the controller's office. README.md says what is asked;
-`kafka-edu lab check 05-1` tries it, `kafka-edu lab hint 05-1` helps.
+"""Exercise 05-1: run for the controller's office. README.md describes the task.
+`kafka-edu lab check 05-1` tests your code. `kafka-edu lab hint 05-1` gives a hint.
 """
 
 Came = tuple[object, ...]  # what has come: ("fired",), ("epoch", 3, 3)

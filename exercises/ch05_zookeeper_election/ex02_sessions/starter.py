@@ -1,5 +1,5 @@
-"""Exercise 05-2: let sessions expire in buckets. README.md says what is asked;
-`kafka-edu lab check 05-2` tries it, `kafka-edu lab hint 05-2` helps.
+"""Exercise 05-2: let sessions expire in buckets. README.md describes the task.
+`kafka-edu lab check 05-2` tests your code. `kafka-edu lab hint 05-2` gives a hint.
 """
 
 Buckets = list[tuple[int, list[int]]]  # (bucket, its sessions)

@@ -1,5 +1,5 @@
-"""Exercise 05-3: fire watches once, and in the right order. README.md says what is asked;
-`kafka-edu lab check 05-3` tries it, `kafka-edu lab hint 05-3` helps.
+"""Exercise 05-3: fire watches once, and in the right order. README.md describes the task.
+`kafka-edu lab check 05-3` tests your code. `kafka-edu lab hint 05-3` gives a hint.
 """
 
 Message = tuple[int, str, str]  # (client, what, path)

@@ -122,7 +122,7 @@ def run(seed: int, name: str) -> Run:
 
 
 def make(seed: int) -> dict[str, str]:
-    """Return the file questions.md."""
+    """Return the learner's file questions.md, as a dict from its name to its text."""
     rows = []
     for name, made in plans(seed).items():
         came = run(seed, name)

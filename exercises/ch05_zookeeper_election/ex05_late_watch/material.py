@@ -43,7 +43,7 @@ class Given:
 
 
 def make(seed: int) -> dict[str, str]:
-    """Return the file events.txt."""
+    """Return the learner's file events.txt, as a dict from its name to its text."""
     made = run(seed)
     lines = [
         f"{number:>3}  {'by hand ' if event.broker < 0 else f'broker {event.broker}'}  {event.text}"

@@ -1,5 +1,5 @@
-"""Public tests of exercise 05-5. Run them by `kafka-edu lab check 05-5`: the learner's class lives
-in another process, and `learner` asks it.
+"""Public tests of exercise 05-5. `kafka-edu lab check 05-5` runs them. The learner's class runs in
+another process, and the fixture `learner` sends each call to it.
 """
 
 from random import Random

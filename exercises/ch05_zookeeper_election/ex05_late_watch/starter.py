@@ -1,5 +1,5 @@
-"""Exercise 05-5: this broker can sleep through an election. README.md says what to do;
-`kafka-edu lab check 05-5` tries it, `kafka-edu lab hint 05-5` helps.
+"""Exercise 05-5: this broker can sleep through an election. README.md describes the task.
+`kafka-edu lab check 05-5` tests your code. `kafka-edu lab hint 05-5` gives a hint.
 """
 
 

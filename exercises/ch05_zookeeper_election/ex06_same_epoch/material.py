@@ -33,7 +33,7 @@ class Given:
 
 
 def make(seed: int) -> dict[str, str]:
-    """Return the file events.txt."""
+    """Return the learner's file events.txt, as a dict from its name to its text."""
     lines = [line_of(number, event) for number, event in enumerate(run(seed).events, 1)]
     return {"events.txt": "\n".join((*lines, "", "At the end all brokers wait or lead.")) + "\n"}
 

@@ -1,5 +1,5 @@
-"""Exercise 05-6: two of these brokers can lead the same epoch. README.md says what to do;
-`kafka-edu lab check 05-6` tries it, `kafka-edu lab hint 05-6` helps.
+"""Exercise 05-6: two of these brokers can lead the same epoch. README.md describes the task.
+`kafka-edu lab check 05-6` tests your code. `kafka-edu lab hint 05-6` gives a hint.
 """
 
 Operation = tuple[object, ...]  # ("create",), ("set_epoch", 5, -1)

@@ -1,5 +1,5 @@
-"""The facts that count in the state of exercise 05-7's cluster, and their judge. No cluster is
-needed here.
+"""The facts about exercise 05-7's cluster that are graded, and the rules that grade them. This
+module needs no running cluster.
 """
 
 from collections.abc import Iterator, Mapping
@@ -15,7 +15,7 @@ class Facts(NamedTuple):
     """The state at one moment."""
 
     states: tuple[str, ...]
-    """Of each broker, as the supervisor has it: running, paused, stopped."""
+    """The state of each broker, as the supervisor reports it: running, paused or stopped."""
     pids: tuple[int, ...]
     stalls: tuple[str, ...]
     """The stalls of the machines, as the supervisor has them."""
@@ -23,7 +23,7 @@ class Facts(NamedTuple):
     properties: tuple[Mapping[str, str], ...]
     """The server.properties of each broker."""
     records: tuple[str, ...] = ()
-    """The values in the log, from its beginning."""
+    """The values of all records in the topic's log, in the order of their offsets."""
     lives: tuple[int, ...] = ()
     """The czxid of the znode of the broker in trouble, before and after some stalls. 0: there was
     none. Another number is another life."""
@@ -31,7 +31,7 @@ class Facts(NamedTuple):
 
 
 def judge(plan: Plan, before: Facts, now: Facts) -> Iterator[Step]:
-    """Yield what holds now. `before` is the state before the trouble began."""
+    """Check the state `now`, and yield each result. `before` is the state before the trouble."""
     yield all_run("three", now.states)
     yield none_lost(TOPIC, before.records, now.records)
     yield _same_topic(before.topic, now.topic)

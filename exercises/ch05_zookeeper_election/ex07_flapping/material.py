@@ -54,7 +54,7 @@ class Plan(NamedTuple):
 
 
 def plan(seed: int) -> Plan:
-    """Return the trouble that a seed gives."""
+    """Return the trouble made from this seed. One seed always gives the same trouble."""
     random = Random(f"flapping/{seed}")
     victim, cause, records = random.randrange(3), random.choice(CAUSES), random.randint(20, 60)
     stall_ms = random.randrange(7_200, 8_000, 100) if cause == "machine" else 2_000
@@ -62,7 +62,7 @@ def plan(seed: int) -> Plan:
 
 
 def make(seed: int) -> dict[str, str]:
-    """Return the file ticket.md."""
+    """Return the learner's file ticket.md, as a dict from its name to its text."""
     ticket = TICKET.format(
         number=1_000 + seed % 9_000,
         topic=TOPIC,

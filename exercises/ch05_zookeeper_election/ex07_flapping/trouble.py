@@ -1,4 +1,4 @@
-"""The cluster of exercise 05-7: it is started, brought into trouble, looked at, and ended."""
+"""Start the cluster of exercise 05-7, cause its trouble, check its state, and end it."""
 
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -36,7 +36,7 @@ def begin(seed: int, folder: Path, say: Callable[[str], None], home: Path | None
     """Start the cluster, fill its topic, and let machines stand still as the seed says. No event
     and no status names the stalls. Raises ClusterError.
 
-    The state before the trouble is kept in `folder`. The cluster outlives this process.
+    The state before the trouble is saved in `folder`. The cluster runs on when this process ends.
     """
     made = plan(seed)
     say("starting three brokers")
@@ -77,7 +77,7 @@ def life_of(cluster: Cluster, broker: int) -> int:
 def check_state(
     folder: Path, say: Callable[[str], None], home: Path | None = None
 ) -> Iterator[Step]:
-    """Yield what holds of the cluster now. Raises ClusterError if it is not up."""
+    """Check the cluster's present state. Yield each result. Raises ClusterError if it is not up."""
     with closing(LAB.attach(home)) as cluster:
         seed, before = read_before(folder)
         made = plan(seed)
@@ -109,7 +109,7 @@ def watch(cluster: Cluster, made: Plan) -> tuple[tuple[int, int], int]:
 
 
 def facts_of(fields: dict[str, Any]) -> Facts:
-    """Return facts that were kept as JSON."""
+    """Return the Facts that were stored as JSON. `fields` is the decoded JSON object."""
     states, pids, stalls, topic, properties, records, lives, watched = fields.values()
     return Facts(
         tuple(states),
@@ -139,7 +139,7 @@ def look(cluster: Cluster) -> Facts:
 
 
 def perform(acts: Sequence[Sequence[object]], home: Path | None = None) -> None:
-    """Do what a script says to the cluster. Raises ClusterError.
+    """Perform the acts of a script on the cluster. Raises ClusterError.
 
     "set" writes a key into a broker's server.properties; "restart" and "steady" are the acts of
     that name; "topic-again" deletes the topic and creates it.

@@ -1,5 +1,5 @@
-"""The facts that count in the state of exercise 05-8's cluster, and their judge. No cluster is
-needed here.
+"""The facts about exercise 05-8's cluster that are graded, and the rules that grade them. This
+module needs no running cluster.
 """
 
 from collections.abc import Iterator, Sequence
@@ -18,13 +18,13 @@ class Facts(NamedTuple):
     """Of each ZooKeeper server: leader or follower, or why it does not serve."""
     server_pids: tuple[int, ...]
     states: tuple[str, ...]
-    """Of each broker, as the supervisor has it: running, paused, stopped."""
+    """The state of each broker, as the supervisor reports it: running, paused or stopped."""
     pids: tuple[int, ...]
     cluster_id: int = 0
     """The czxid of /cluster/id: the transaction that created it. 0: there is none."""
     topic: TopicFacts = TopicFacts(0)
     records: tuple[str, ...] = ()
-    """The values in the log, from its beginning."""
+    """The values of all records in the topic's log, in the order of their offsets."""
 
 
 def serves(servers: Sequence[str]) -> bool:
@@ -33,7 +33,7 @@ def serves(servers: Sequence[str]) -> bool:
 
 
 def judge(plan: Plan, before: Facts, now: Facts) -> Iterator[Step]:
-    """Yield what holds now. `before` is the state before the trouble began."""
+    """Check the state `now`, and yield each result. `before` is the state before the trouble."""
     idle = [
         f"zookeeper-{number} {state}"
         for number, state in enumerate(now.servers, 1)

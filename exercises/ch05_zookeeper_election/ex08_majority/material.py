@@ -46,7 +46,7 @@ class Plan(NamedTuple):
 
 
 def plan(seed: int) -> Plan:
-    """Return the trouble that a seed gives."""
+    """Return the trouble made from this seed. One seed always gives the same trouble."""
     random = Random(f"majority/{seed}")
     survivor, stopped, damaged = random.sample(range(1, SERVERS + 1), SERVERS)
     file, leader = random.choice(FILES), random.randrange(3)
@@ -54,7 +54,7 @@ def plan(seed: int) -> Plan:
 
 
 def make(seed: int) -> dict[str, str]:
-    """Return the file ticket.md."""
+    """Return the learner's file ticket.md, as a dict from its name to its text."""
     made = plan(seed)
     ticket = TICKET.format(
         number=1_000 + seed % 9_000,

@@ -1,4 +1,4 @@
-"""The cluster of exercise 05-8: it is started, brought into trouble, looked at, and ended."""
+"""Start the cluster of exercise 05-8, cause its trouble, check its state, and end it."""
 
 import shutil
 import time
@@ -29,7 +29,7 @@ def begin(seed: int, folder: Path, say: Callable[[str], None], home: Path | None
     """Start the cluster, fill its topic, and let a rack lose its power. Raises ClusterError, also
     where there is no Java and none can be fetched.
 
-    The state before the trouble is kept in `folder`. The cluster outlives this process.
+    The state before the trouble is saved in `folder`. The cluster runs on when this process ends.
     """
     made = plan(seed)
     say("starting three servers of Apache ZooKeeper, and three brokers")
@@ -73,7 +73,7 @@ def damage(cluster: Cluster, server: int, file: str) -> None:
 def check_state(
     folder: Path, say: Callable[[str], None], home: Path | None = None
 ) -> Iterator[Step]:
-    """Yield what holds of the cluster now. Raises ClusterError if it is not up."""
+    """Check the cluster's present state. Yield each result. Raises ClusterError if it is not up."""
     with closing(LAB.attach(home)) as cluster:
         seed, before = read_before(folder)
         say("looking at ZooKeeper's servers, brokers and records")
@@ -82,7 +82,7 @@ def check_state(
 
 
 def facts_of(fields: dict[str, Any]) -> Facts:
-    """Return facts that were kept as JSON."""
+    """Return the Facts that were stored as JSON. `fields` is the decoded JSON object."""
     servers, server_pids, states, pids, cluster_id, topic, records = fields.values()
     return Facts(
         tuple(servers),
@@ -130,7 +130,7 @@ def _mode(state: str, mode: str) -> str:
 
 
 def perform(acts: Sequence[Sequence[object]], home: Path | None = None) -> None:
-    """Do what a script says to the cluster. Raises ClusterError.
+    """Perform the acts of a script on the cluster. Raises ClusterError.
 
     "wipe" removes the data of a ZooKeeper server; "start-server" and "stop-server" are the acts on
     one, "start" and "restart" those on a broker.

@@ -1,5 +1,5 @@
-"""Public tests of exercise 06-1. Run them by `kafka-edu lab check 06-1`: the learner's class lives
-in another process, and `learner` asks it.
+"""Public tests of exercise 06-1. `kafka-edu lab check 06-1` runs them. The learner's class runs in
+another process, and the fixture `learner` sends each call to it.
 """
 
 from random import Random

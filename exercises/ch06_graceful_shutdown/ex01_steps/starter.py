@@ -1,5 +1,5 @@
-"""Exercise 06-1: ask to be let go, and do not ask for ever. README.md says what is asked;
-`kafka-edu lab check 06-1` tries it, `kafka-edu lab hint 06-1` helps.
+"""Exercise 06-1: ask to be let go, and do not ask for ever. README.md describes the task.
+`kafka-edu lab check 06-1` tests your code. `kafka-edu lab hint 06-1` gives a hint.
 """
 
 Came = tuple[object, ...]  # what has come: ("begin",), ("answer", "NONE", [])

@@ -1,5 +1,5 @@
-"""Exercise 06-2: let a broker go. README.md says what is asked; `kafka-edu lab check 06-2` tries
-it, `kafka-edu lab hint 06-2` helps.
+"""Exercise 06-2: let a broker go. README.md describes the task. `kafka-edu lab check 06-2` tests
+your code. `kafka-edu lab hint 06-2` gives a hint.
 """
 
 from collections.abc import Sequence

@@ -1,5 +1,5 @@
-"""Exercise 06-3: where the recovery point is. README.md says what is asked; `kafka-edu lab check
-06-3` tries it, `kafka-edu lab hint 06-3` helps.
+"""Exercise 06-3: where the recovery point is. README.md describes the task. `kafka-edu lab check
+06-3` tests your code. `kafka-edu lab hint 06-3` gives a hint.
 """
 
 from collections.abc import Sequence

@@ -1,5 +1,5 @@
-"""Exercise 06-4: this broker can lose what it has acknowledged. README.md says what to do;
-`kafka-edu lab check 06-4` tries it, `kafka-edu lab hint 06-4` helps.
+"""Exercise 06-4: this broker can lose what it has acknowledged. README.md describes the task.
+`kafka-edu lab check 06-4` tests your code. `kafka-edu lab hint 06-4` gives a hint.
 """
 
 from collections.abc import Sequence

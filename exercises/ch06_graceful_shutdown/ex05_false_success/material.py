@@ -31,7 +31,7 @@ def given(broker: int, rows: Sequence[Row], live: Sequence[int]) -> Answer:
 
 
 def make(seed: int) -> dict[str, str]:
-    """Return the file events.txt."""
+    """Return the learner's file events.txt, as a dict from its name to its text."""
     made = run(seed)
     rows = [f"     {row.name}  replicas {', '.join(map(str, row.replicas))}" for row in made.rows]
     lines = [f"{number:>3}  {event.text}" for number, event in enumerate(made.events, 1)]

@@ -1,5 +1,5 @@
-"""Exercise 06-5: this handler says "success" too often. README.md says what to do;
-`kafka-edu lab check 06-5` tries it, `kafka-edu lab hint 06-5` helps.
+"""Exercise 06-5: this handler says "success" too often. README.md describes the task.
+`kafka-edu lab check 06-5` tests your code. `kafka-edu lab hint 06-5` gives a hint.
 """
 
 from collections.abc import Sequence

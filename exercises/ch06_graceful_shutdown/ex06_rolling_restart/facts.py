@@ -1,5 +1,5 @@
-"""The facts that count in the state of exercise 06-6's cluster, and their judge. No cluster is
-needed here.
+"""The facts about exercise 06-6's cluster that are graded, and the rules that grade them. This
+module needs no running cluster.
 """
 
 from collections.abc import Iterator, Mapping
@@ -18,7 +18,7 @@ class Facts(NamedTuple):
     """The state at one moment."""
 
     states: tuple[str, ...]
-    """Of each broker, as the supervisor has it: running, paused, stopped."""
+    """The state of each broker, as the supervisor reports it: running, paused or stopped."""
     topic: TopicFacts
     leader: int
     properties: tuple[Mapping[str, str], ...]
@@ -30,7 +30,7 @@ class Facts(NamedTuple):
     shop: Seen | None
     """None: it has written nothing."""
     orders: tuple[str, ...] = ()
-    """The values in the log, from its beginning."""
+    """The values of all records in the topic's log, in the order of their offsets."""
 
 
 def judge(plan: Plan, before: Facts, now: Facts) -> Iterator[Step]:

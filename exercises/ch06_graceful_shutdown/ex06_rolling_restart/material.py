@@ -46,7 +46,7 @@ def plan(seed: int) -> Plan:
 
 
 def make(seed: int) -> dict[str, str]:
-    """Return the file ticket.md."""
+    """Return the learner's file ticket.md, as a dict from its name to its text."""
     ticket = TICKET.format(
         number=1_000 + seed % 9_000,
         setting=SETTING,

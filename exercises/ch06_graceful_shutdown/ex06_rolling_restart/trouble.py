@@ -118,7 +118,7 @@ def check_state(
 
 
 def facts_of(fields: dict[str, Any]) -> Facts:
-    """Return facts that were kept as JSON."""
+    """Return the Facts that were stored as JSON. `fields` is the decoded JSON object."""
     states, topic, leader, properties, values, epoch, shop, orders = fields.values()
     return Facts(
         tuple(states),
@@ -176,7 +176,7 @@ def value_of(cluster: Cluster, broker: int) -> str:
 
 
 def perform(acts: Sequence[Sequence[object]], home: Path | None = None) -> None:
-    """Do what a script says to the cluster. Raises ClusterError.
+    """Perform the acts of a script on the cluster. Raises ClusterError.
 
     "set" writes the setting into the server.properties of all brokers, "start" and "kill" are the
     acts of that name. "restart" restarts one broker, "restart-others" those that run and are not

@@ -278,7 +278,7 @@ def waiting(seed: int) -> Waiting:
 
 
 def make(seed: int) -> dict[str, str]:
-    """Return the file questions.md."""
+    """Return the learner's file questions.md, as a dict from its name to its text."""
     made, came_d = plans(seed), waiting(seed)
     rows = []
     for name, plan in made.runs.items():

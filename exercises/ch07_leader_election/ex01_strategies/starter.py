@@ -1,5 +1,5 @@
-"""Exercise 07-1: elect leaders by four strategies. README.md says what is asked;
-`kafka-edu lab check 07-1` tries it, `kafka-edu lab hint 07-1` helps.
+"""Exercise 07-1: elect leaders by four strategies. README.md describes the task.
+`kafka-edu lab check 07-1` tests your code. `kafka-edu lab hint 07-1` gives a hint.
 """
 
 from collections.abc import Sequence

@@ -1,5 +1,5 @@
-"""Exercise 07-3: cut the log where the two part. README.md says what is asked; `kafka-edu lab check
-07-3` tries it, `kafka-edu lab hint 07-3` helps.
+"""Exercise 07-3: cut the log where the two part. README.md describes the task. `kafka-edu lab check
+07-3` tests your code. `kafka-edu lab hint 07-3` gives a hint.
 """
 
 from collections.abc import Sequence

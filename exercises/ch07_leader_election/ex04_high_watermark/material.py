@@ -22,7 +22,7 @@ class Run(NamedTuple):
 
 
 def make(seed: int) -> dict[str, str]:
-    """Return the file events.txt."""
+    """Return the learner's file events.txt, as a dict from its name to its text."""
     made = run(seed)
     lines = [f"{number:>3}  {event.text}" for number, event in enumerate(made.events, 1)]
     end = "At the end the leader lacks one record that was acknowledged."

@@ -1,5 +1,5 @@
-"""Exercise 07-4: this follower can cut off what was acknowledged. README.md says what to do;
-`kafka-edu lab check 07-4` tries it, `kafka-edu lab hint 07-4` helps.
+"""Exercise 07-4: this follower can cut off what was acknowledged. README.md describes the task.
+`kafka-edu lab check 07-4` tests your code. `kafka-edu lab hint 07-4` gives a hint.
 """
 
 from collections.abc import Sequence

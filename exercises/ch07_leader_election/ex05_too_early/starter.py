@@ -1,5 +1,5 @@
-"""Exercise 07-5: this leader lets followers into the ISR one record too early. README.md says what
-to do; `kafka-edu lab check 07-5` tries it, `kafka-edu lab hint 07-5` helps.
+"""Exercise 07-5: this leader lets followers into the ISR one record too early. README.md describes
+the task. `kafka-edu lab check 07-5` tests your code. `kafka-edu lab hint 07-5` gives a hint.
 """
 
 

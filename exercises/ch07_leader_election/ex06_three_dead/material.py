@@ -51,7 +51,7 @@ class Plan(NamedTuple):
 
 
 def plan(seed: int) -> Plan:
-    """Return the trouble that a seed gives."""
+    """Return the trouble made from this seed. One seed always gives the same trouble."""
     random = Random(f"three/{seed}")
     first, second, third = random.sample(range(3), 3)
     written = (random.randint(12, 30), random.randint(5, 15), random.randint(3, 9))
@@ -59,7 +59,7 @@ def plan(seed: int) -> Plan:
 
 
 def make(seed: int) -> dict[str, str]:
-    """Return the file ticket.md."""
+    """Return the learner's file ticket.md, as a dict from its name to its text."""
     ticket = TICKET.format(
         number=1_000 + seed % 9_000, topic=TOPIC, cluster=CLUSTER, acked=plan(seed).acked
     )

@@ -13,7 +13,7 @@ from .material import Plan, plan
 
 @pytest.fixture
 def truth(material: int) -> Plan:
-    """The trouble made in this learner's cluster."""
+    """The trouble that this learner's cluster has, for comparison with the report."""
     return plan(material)
 
 

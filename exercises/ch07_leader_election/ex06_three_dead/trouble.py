@@ -25,7 +25,7 @@ def begin(seed: int, folder: Path, say: Callable[[str], None], home: Path | None
     """Start the cluster, fill its topic, and let the brokers die as the seed says. Raises
     ClusterError.
 
-    The state before the trouble is kept in `folder`. The cluster outlives this process.
+    The state before the trouble is saved in `folder`. The cluster runs on when this process ends.
     """
     made = plan(seed)
     say("starting three brokers")
@@ -59,7 +59,7 @@ def _isr(cluster: Cluster) -> set[int]:
 def check_state(
     folder: Path, say: Callable[[str], None], home: Path | None = None
 ) -> Iterator[Step]:
-    """Yield what holds of the cluster now. Raises ClusterError if it is not up."""
+    """Check the cluster's present state. Yield each result. Raises ClusterError if it is not up."""
     with closing(LAB.attach(home)) as cluster:
         seed, before = read_before(folder)
         say("looking at brokers, ZooKeeper and records")
@@ -68,7 +68,7 @@ def check_state(
 
 
 def facts_of(fields: dict[str, Any]) -> Facts:
-    """Return facts that were kept as JSON."""
+    """Return the Facts that were stored as JSON. `fields` is the decoded JSON object."""
     states, topic, records = fields.values()
     return Facts(tuple(states), topic_facts(topic), tuple(records))
 
@@ -85,7 +85,7 @@ def look(cluster: Cluster) -> Facts:
 
 
 def perform(acts: Sequence[Sequence[object]], home: Path | None = None) -> None:
-    """Do what a script says to the cluster. Raises ClusterError.
+    """Perform the acts of a script on the cluster. Raises ClusterError.
 
     "start" starts a broker, "unclean" asks for an unclean election until it is held, "in-sync"
     waits until all brokers that run are in the ISR, and "topic-again" deletes the topic and makes

@@ -119,7 +119,7 @@ def waits(situation: Situation) -> bool:
 
 
 def make(seed: int) -> dict[str, str]:
-    """Return the file questions.md."""
+    """Return the learner's file questions.md, as a dict from its name to its text."""
     rows = [
         f"| {number} | {one.words} | {in_words(one.case.replicas)} | {in_words(one.case.isr)} |"
         f" {in_words(one.case.live)} | {one.besides} |"

@@ -1,5 +1,5 @@
-"""Exercise 07-7: write your answers in place of None. questions.md has the situations;
-`kafka-edu lab check 07-7` compares, `kafka-edu lab hint 07-7` helps.
+"""Exercise 07-7: replace each None by your answer. questions.md has the situations.
+`kafka-edu lab check 07-7` grades your answers. `kafka-edu lab hint 07-7` gives a hint.
 """
 
 

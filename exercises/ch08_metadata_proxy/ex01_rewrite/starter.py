@@ -1,5 +1,5 @@
-"""Exercise 08-1: answer Metadata from a copy. README.md says what is asked; `kafka-edu lab check
-08-1` tries it, `kafka-edu lab hint 08-1` helps.
+"""Exercise 08-1: answer Metadata from a copy. README.md describes the task. `kafka-edu lab check
+08-1` tests your code. `kafka-edu lab hint 08-1` gives a hint.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,5 +1,5 @@
-"""Exercise 08-2: which cluster does a client belong to? README.md says what is asked;
-`kafka-edu lab check 08-2` tries it, `kafka-edu lab hint 08-2` helps.
+"""Exercise 08-2: which cluster does a client belong to? README.md describes the task.
+`kafka-edu lab check 08-2` tests your code. `kafka-edu lab hint 08-2` gives a hint.
 """
 
 from collections.abc import Sequence

@@ -1,5 +1,5 @@
-"""Exercise 08-3: is a target up or down? README.md says what is asked; `kafka-edu lab check 08-3`
-tries it, `kafka-edu lab hint 08-3` helps.
+"""Exercise 08-3: is a target up or down? README.md describes the task. `kafka-edu lab check 08-3`
+tests your code. `kafka-edu lab hint 08-3` gives a hint.
 """
 
 

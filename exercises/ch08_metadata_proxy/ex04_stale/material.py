@@ -23,7 +23,7 @@ class Run(NamedTuple):
 
 
 def make(seed: int) -> dict[str, str]:
-    """Return the file events.txt."""
+    """Return the learner's file events.txt, as a dict from its name to its text."""
     lines = [f"{number:>3}  {event.text}" for number, event in enumerate(run(seed).events, 1)]
     end = "Some consumers hear NOT_COORDINATOR (16), ask again, and hear it again."
     return {"events.txt": "\n".join((*lines, "", end)) + "\n"}

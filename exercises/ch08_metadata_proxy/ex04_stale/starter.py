@@ -1,5 +1,5 @@
-"""Exercise 08-4: this proxy's coordinators are stale. README.md says what to do; `kafka-edu lab
-check 08-4` tries it, `kafka-edu lab hint 08-4` helps.
+"""Exercise 08-4: this proxy's coordinators are stale. README.md describes the task. `kafka-edu lab
+check 08-4` tests your code. `kafka-edu lab hint 08-4` gives a hint.
 """
 
 from collections.abc import Sequence

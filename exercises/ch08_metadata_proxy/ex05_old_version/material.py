@@ -49,7 +49,7 @@ def wrong(seed: int) -> tuple[int, int]:
 
 
 def make(seed: int) -> dict[str, str]:
-    """Return the file answers.txt."""
+    """Return the learner's file answers.txt, as a dict from its name to its text."""
     blocks = []
     for number, one in enumerate(answers(seed), 1):
         rows = [

@@ -44,14 +44,14 @@ class Plan(NamedTuple):
 
 
 def plan(seed: int) -> Plan:
-    """Return the trouble that a seed gives."""
+    """Return the trouble made from this seed. One seed always gives the same trouble."""
     random = Random(f"boots/{seed}")
     broker, other, _ = random.sample(range(3), 3)
     return Plan(broker, random.choice(KINDS), other)
 
 
 def make(seed: int) -> dict[str, str]:
-    """Return the file ticket.md."""
+    """Return the learner's file ticket.md, as a dict from its name to its text."""
     ticket = TICKET.format(
         number=2_000 + seed % 8_000, topic=TOPIC, cluster=CLUSTER, inside=INSIDE, outside=OUTSIDE
     )

@@ -21,7 +21,7 @@ WHY_NOT = {
 
 @pytest.fixture
 def truth(material: int) -> Plan:
-    """The trouble made in this learner's cluster."""
+    """The trouble that this learner's cluster has, for comparison with the report."""
     return plan(material)
 
 

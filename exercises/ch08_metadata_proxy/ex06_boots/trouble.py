@@ -46,7 +46,7 @@ def begin(seed: int, folder: Path, say: Callable[[str], None], home: Path | None
     """Start the cluster, give it a listener for clients, fill its topic, and let one broker
     advertise what the seed gives. Raises ClusterError.
 
-    The state before the trouble is kept in `folder`. The cluster outlives this process.
+    The state before the trouble is saved in `folder`. The cluster runs on when this process ends.
     """
     made = plan(seed)
     say("starting three brokers")
@@ -122,7 +122,7 @@ def _leader(cluster: Cluster) -> int:
 def check_state(
     folder: Path, say: Callable[[str], None], home: Path | None = None
 ) -> Iterator[Step]:
-    """Yield what holds of the cluster now. Raises ClusterError if it is not up."""
+    """Check the cluster's present state. Yield each result. Raises ClusterError if it is not up."""
     with closing(LAB.attach(home)) as cluster:
         seed, before = read_before(folder)
         say("looking at brokers, addresses, ZooKeeper and records, and sending an order")
@@ -132,7 +132,7 @@ def check_state(
 
 
 def facts_of(fields: dict[str, Any]) -> Facts:
-    """Return facts that were kept as JSON."""
+    """Return the Facts that were stored as JSON. `fields` is the decoded JSON object."""
     states, pids, topic, listeners, outside, told, acked, why, records = fields.values()
     return Facts(
         tuple(states),
@@ -214,7 +214,7 @@ def _send(outside: Sequence[str], told: Sequence[str]) -> tuple[bool, str]:
 
 
 def perform(acts: Sequence[Sequence[object]], home: Path | None = None) -> None:
-    """Do what a script says to the cluster. Raises ClusterError.
+    """Perform the acts of a script on the cluster. Raises ClusterError.
 
     "advertise" tells clients of a broker the address of a broker's door, "listen" lets it listen
     where it is looked for, "restart" restarts a broker, "set" writes a setting, and "in-sync" waits

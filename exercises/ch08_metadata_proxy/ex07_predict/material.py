@@ -199,7 +199,7 @@ def situations(seed: int) -> tuple[Situation, ...]:
 
 
 def make(seed: int) -> dict[str, str]:
-    """Return the file questions.md."""
+    """Return the learner's file questions.md, as a dict from its name to its text."""
     here = world(seed)
     partitions = "\n".join(
         f"| {number} | {leader} | {', '.join(map(str, replicas))} |"

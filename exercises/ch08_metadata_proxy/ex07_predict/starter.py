@@ -1,5 +1,5 @@
-"""Exercise 08-7: write your answers in place of None. questions.md has the situations;
-`kafka-edu lab check 08-7` compares, `kafka-edu lab hint 08-7` helps.
+"""Exercise 08-7: replace each None by your answer. questions.md has the situations.
+`kafka-edu lab check 08-7` grades your answers. `kafka-edu lab hint 08-7` gives a hint.
 """
 
 
