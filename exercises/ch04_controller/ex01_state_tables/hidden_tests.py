@@ -20,7 +20,7 @@ def test_two_machines(learner: Learner, seed: int) -> None:
 
 
 def test_many_names(learner: Learner, seed: int) -> None:
-    """a thousand partitions are created, deleted, and created again, each time by a single call"""
+    """a thousand partitions are created, deleted and created again, each change by one call"""
     random = Random(f"many/{seed}")
     one = Checked(learner, "partition")
     names = [f"topic-{number}" for number in range(1000)]

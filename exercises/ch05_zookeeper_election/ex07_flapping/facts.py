@@ -12,21 +12,21 @@ from .material import LONGEST_MS, SESSION_KEY, SESSION_MS, TOPIC, Plan
 
 
 class Facts(NamedTuple):
-    """The state at one moment."""
+    """The state of the cluster and of its topic at one moment."""
 
     states: tuple[str, ...]
     """The state of each broker, as the supervisor reports it: running, paused or stopped."""
     pids: tuple[int, ...]
     stalls: tuple[str, ...]
-    """The stalls of the machines, as the supervisor has them."""
+    """The repeated stalls of each broker's machine, as the supervisor describes them."""
     topic: TopicFacts
     properties: tuple[Mapping[str, str], ...]
-    """The server.properties of each broker."""
+    """The settings in each broker's server.properties."""
     records: tuple[str, ...] = ()
     """The values of all records in the topic's log, in the order of their offsets."""
     lives: tuple[int, ...] = ()
-    """The czxid of the znode of the broker in trouble, before and after some stalls. 0: there was
-    none. Another number is another life."""
+    """The czxid of the victim's znode in /brokers/ids, before and after some stalls. 0: no znode.
+    Two different numbers mean that its session ended, and that the broker registered again."""
     stalls_watched: int = 0
 
 
@@ -59,7 +59,7 @@ def _same_topic(before: TopicFacts, now: TopicFacts) -> Step:
 def _one_setting(
     plan: Plan, before: tuple[Mapping[str, str], ...], now: tuple[Mapping[str, str], ...]
 ) -> Step:
-    """No file of a broker changed, but for the one key that the trouble is about."""
+    """Check that only one key of the victim's server.properties was changed, SESSION_KEY."""
     changed = [
         f"{key} of broker {number}"
         for number, (old, new) in enumerate(zip(before, now, strict=True))

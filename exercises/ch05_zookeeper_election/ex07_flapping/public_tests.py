@@ -33,7 +33,7 @@ def test_broker(learner: Learner, truth: Plan) -> None:
 
 
 def test_stall(learner: Learner, truth: Plan) -> None:
-    """the report says for how long it stands still"""
+    """the report says how long the broker's machine stalls"""
     came = said(learner, "stands_still_ms")
     if not isinstance(came, int | float) or isinstance(came, bool):
         raise Mismatch("report()", Words("a number of ms"), came, "a number is asked for")
@@ -49,7 +49,7 @@ def test_stall(learner: Learner, truth: Plan) -> None:
 
 
 def test_cause(learner: Learner, truth: Plan) -> None:
-    """the report says what is different about it"""
+    """the report says whether the cause is the machine or a setting"""
     came = said(learner, "cause")
     if came == truth.cause:
         return

@@ -26,15 +26,15 @@ from .material import SESSION_KEY, SESSION_MS, SHORT_SESSION_MS, TOPIC, Plan, pl
 SETTINGS: Final = {"min.insync.replicas": "1"}
 STALLS_WATCHED: Final = 2
 LIMIT_S: Final = 300.0
-"""For what the stalls bring about. They come every few seconds; the machine may be busy."""
+"""The longest wait in s for the effects of stalls. A busy machine can delay them."""
 LAB: Final = LabCluster("05-7", TOPIC)
 is_running = LAB.is_running
 end = LAB.end
 
 
 def begin(seed: int, folder: Path, say: Callable[[str], None], home: Path | None = None) -> None:
-    """Start the cluster, fill its topic, and let machines stand still as the seed says. No event
-    and no status names the stalls. Raises ClusterError.
+    """Start the cluster, fill its topic, and let machines stall again and again. No event and no
+    status shows the stalls. Raises ClusterError.
 
     The state before the trouble is saved in `folder`. The cluster runs on when this process ends.
     """
@@ -62,13 +62,13 @@ def begin(seed: int, folder: Path, say: Callable[[str], None], home: Path | None
 
 
 def stall(cluster: Cluster, made: Plan, broker: int) -> None:
-    """Let the machine of a broker stand still again and again."""
+    """Let the machine of this broker stall again and again."""
     fields = {"broker": broker, "stall_ms": made.stall_ms, "every_ms": made.every_ms}
     cluster.perform("stall", fields, hidden=True)
 
 
 def life_of(cluster: Cluster, broker: int) -> int:
-    """Return the czxid of a broker's znode, or 0 if there is none."""
+    """Return the czxid of the broker's znode in /brokers/ids, or 0 if there is none."""
     with zookeeper_of(cluster) as zookeeper:
         stat = zookeeper.exists(f"/brokers/ids/{broker}")
         return stat.czxid if stat is not None else 0
@@ -89,7 +89,7 @@ def check_state(
 
 
 def watch(cluster: Cluster, made: Plan) -> tuple[tuple[int, int], int]:
-    """Return the life of the broker now, that after some stalls, and how many these were."""
+    """Watch the victim for some stalls. Return its `life_of` before and after, and their number."""
 
     def count() -> int | None:
         stalls = cluster.status(hidden=True).stalls
@@ -124,7 +124,7 @@ def facts_of(fields: dict[str, Any]) -> Facts:
 
 
 def look(cluster: Cluster) -> Facts:
-    """Return the state now."""
+    """Collect the facts about the cluster's present state."""
     status = cluster.status(hidden=True)
     brokers = [status.broker(number) for number in cluster.broker_ids]
     topic = LAB.in_zookeeper(cluster)
@@ -141,8 +141,8 @@ def look(cluster: Cluster) -> Facts:
 def perform(acts: Sequence[Sequence[object]], home: Path | None = None) -> None:
     """Perform the acts of a script on the cluster. Raises ClusterError.
 
-    "set" writes a key into a broker's server.properties; "restart" and "steady" are the acts of
-    that name; "topic-again" deletes the topic and creates it.
+    "set" writes a key into a broker's server.properties. "restart" restarts a broker. "steady" ends
+    its stalls. "topic-again" deletes the topic and creates it again.
     """
     with closing(LAB.attach(home)) as cluster:
         for name, *values in acts:

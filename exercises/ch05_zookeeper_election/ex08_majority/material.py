@@ -1,5 +1,5 @@
-"""The trouble of exercise 05-8: which servers are gone, which one is damaged, and what the ticket
-says.
+"""The trouble of exercise 05-8: two of three ZooKeeper servers are down, and one is damaged. And
+the ticket that describes this trouble.
 """
 
 from random import Random
@@ -29,20 +29,20 @@ Notes of the night shift:
 
 
 class Plan(NamedTuple):
-    """Who is who. The three servers are 1, 2 and 3 in some order."""
+    """The role of each server and broker. The ZooKeeper servers have the numbers 1, 2 and 3."""
 
     survivor: int
-    """The server that runs on, alone."""
+    """The ZooKeeper server that still runs, alone."""
     stopped: int
-    """It was killed, and its data are well."""
+    """The ZooKeeper server that was killed, but whose data are good."""
     damaged: int
-    """It was killed, and does not start."""
+    """The ZooKeeper server that was killed, and cannot start with its damaged data."""
     file: str
-    """The damage: "currentEpoch" is empty, or "snapshot" is gone."""
+    """The damaged data: "currentEpoch" (this file is empty), or "snapshot" (all are gone)."""
     leader: int
-    """The broker that was killed. It led the partition."""
+    """The broker that was killed. It led the partition before."""
     records: int
-    """How many records were acknowledged before the trouble began."""
+    """The number of records that were acknowledged before the trouble began."""
 
 
 def plan(seed: int) -> Plan:

@@ -32,7 +32,7 @@ def test_damaged(learner: Learner, truth: Plan) -> None:
 
 
 def test_file(learner: Learner, truth: Plan) -> None:
-    """the report says what is damaged"""
+    """the report says which file of that server is damaged"""
     came = said(learner, "file")
     if came == truth.file:
         return
@@ -46,7 +46,7 @@ def test_file(learner: Learner, truth: Plan) -> None:
 
 
 def test_enough(learner: Learner, truth: Plan) -> None:
-    """the report says which server alone gives ZooKeeper its majority again"""
+    """the report says which server's start is enough to give ZooKeeper its majority back"""
     came = said(learner, "enough")
     if came == truth.stopped and not isinstance(came, bool):
         return

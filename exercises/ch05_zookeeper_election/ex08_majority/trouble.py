@@ -19,15 +19,15 @@ from .material import SERVERS, TOPIC, plan
 SETTINGS: Final = {"min.insync.replicas": "1"}
 NO_LEADER_MS: Final = 5_000
 LIMIT_S: Final = 120.0
-"""For replicas to catch up after an election."""
+"""The longest wait in s until all replicas have caught up after an election."""
 LAB: Final = LabCluster("05-8", TOPIC)
 is_running = LAB.is_running
 end = LAB.end
 
 
 def begin(seed: int, folder: Path, say: Callable[[str], None], home: Path | None = None) -> None:
-    """Start the cluster, fill its topic, and let a rack lose its power. Raises ClusterError, also
-    where there is no Java and none can be fetched.
+    """Start the cluster, fill its topic, and kill the servers of one rack. Raises ClusterError, for
+    example if there is no Java and none can be downloaded.
 
     The state before the trouble is saved in `folder`. The cluster runs on when this process ends.
     """
@@ -56,12 +56,12 @@ def _server(number: int) -> Source:
 
 
 def data_of(cluster: Cluster, server: int) -> Path:
-    """Return the folder of a server's snapshots, logs and epochs."""
+    """Return the folder with a ZooKeeper server's snapshots, logs and epoch files."""
     return cluster.folder.zookeeper(f"zookeeper-{server}") / "data" / "version-2"
 
 
 def damage(cluster: Cluster, server: int, file: str) -> None:
-    """Leave a server's data as a disk may leave them: with an empty epoch, or without snapshots."""
+    """Damage a server's data as a disk might do: empty currentEpoch, or delete the snapshots."""
     data = data_of(cluster, server)
     if file == "currentEpoch":
         (data / file).write_text("", encoding="ascii")
@@ -96,7 +96,7 @@ def facts_of(fields: dict[str, Any]) -> Facts:
 
 
 def look(cluster: Cluster) -> Facts:
-    """Return the state now. Replicas that are just catching up are waited for."""
+    """Collect the facts about the present state, after replicas that lag have caught up."""
     status = cluster.status()
     servers = [one for one in status.processes if one.source.kind is SourceKind.ZOOKEEPER]
     brokers = [status.broker(number) for number in cluster.broker_ids]
@@ -132,8 +132,8 @@ def _mode(state: str, mode: str) -> str:
 def perform(acts: Sequence[Sequence[object]], home: Path | None = None) -> None:
     """Perform the acts of a script on the cluster. Raises ClusterError.
 
-    "wipe" removes the data of a ZooKeeper server; "start-server" and "stop-server" are the acts on
-    one, "start" and "restart" those on a broker.
+    "wipe" removes the data of a ZooKeeper server. "start-server" and "stop-server" start and stop a
+    ZooKeeper server. "start" and "restart" start and restart a broker.
     """
     with closing(LAB.attach(home)) as cluster:
         for name, *values in acts:
