@@ -1,5 +1,5 @@
-"""The live part of 08-2: the learner's routes lead clients to two clusters, of which one dies and
-comes back.
+"""The live part of 08-2: the learner's routes lead clients to two clusters. Meanwhile one of the
+clusters dies and comes back.
 """
 
 import contextlib
@@ -35,8 +35,8 @@ REFUSED: Final = "refused"
 def check_live(
     exercise: Exercise, file: Path | None, say: Callable[[str], None], patience_s: float
 ) -> Iterator[Step]:
-    """Run the learner's `file` in a proxy before two clusters, or the shipped code if there is
-    none, and yield what came of it.
+    """Run the learner's `file` (the shipped code if it is None) in a proxy before two clusters, and
+    yield the result of each check.
     """
     say(f"starting two clusters, and a proxy with {'yours' if file is not None else 'ours'}")
     options = ["--target-versions"]

@@ -5,7 +5,7 @@ your code. `kafka-edu lab hint 06-2` gives a hint.
 from collections.abc import Sequence
 
 Row = tuple[str, Sequence[int], int | None, bool]
-"""A partition: name, replicas, leader, and whether its topic is being deleted."""
+"""(name, replicas, leader, whether its topic is being deleted). Leader -1: none, None: not yet."""
 
 
 class ControlledShutdown:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 
 class LeaderElection:
-    """The rule by which the controller elects leaders."""
+    """The rules by which the controller elects the leader of a partition."""
 
     def elect(
         self,
@@ -17,7 +17,7 @@ class LeaderElection:
         going: Sequence[int],
         unclean: bool,
     ) -> tuple[int, list[int]] | None:
-        """Return the new leader and the new ISR, or None if nobody may lead."""
+        """Return the new leader and the new ISR, or None if no broker may lead."""
         raise NotImplementedError(
             "LeaderElection.elect is not written yet: it returns (leader, isr), or None"
         )

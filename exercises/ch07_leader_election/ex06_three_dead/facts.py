@@ -12,7 +12,7 @@ from .material import TOPIC, Plan
 
 
 class Facts(NamedTuple):
-    """The state at one moment."""
+    """The state of the cluster and of its topic at one moment."""
 
     states: tuple[str, ...]
     """The state of each broker, as the supervisor reports it: running, paused or stopped."""
@@ -22,7 +22,7 @@ class Facts(NamedTuple):
 
 
 def judge(plan: Plan, before: Facts, now: Facts) -> Iterator[Step]:
-    """Yield what holds now. `before` is the state before the first one died."""
+    """Check the state `now`, and yield each result. `before`: before the first broker died."""
     yield all_run("three", now.states)
     yield _saved(plan, now.records)
     same = (before.topic.created, before.topic.replicas) == (now.topic.created, now.topic.replicas)
@@ -36,7 +36,7 @@ def judge(plan: Plan, before: Facts, now: Facts) -> Iterator[Step]:
 
 
 def _saved(plan: Plan, records: tuple[str, ...]) -> Step:
-    """All orders are there that could be saved, in their order."""
+    """Check that all orders that could be saved are in the log, in their order."""
     says = "every order is there that could be saved"
     there = 0
     for number in range(plan.acked):

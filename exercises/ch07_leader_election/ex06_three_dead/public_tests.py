@@ -29,7 +29,7 @@ def test_led_last(learner: Learner, truth: Plan) -> None:
 
 
 def test_first(learner: Learner, truth: Plan) -> None:
-    """the report names the broker that has to lead first"""
+    """the report names the broker that must become the leader first"""
     came = said(learner, "first")
     if came == truth.first and not isinstance(came, bool):
         return

@@ -1,5 +1,5 @@
-"""Exercise 07-6: replace each None by what you found. ticket.md says what is known.
-`kafka-edu lab check 07-6` examines your cluster. `kafka-edu lab hint 07-6` gives a hint.
+"""Exercise 07-6: replace each None by what you found. ticket.md describes the trouble. `kafka-edu
+lab check 07-6` examines your cluster. `kafka-edu lab hint 07-6` gives a hint.
 """
 
 

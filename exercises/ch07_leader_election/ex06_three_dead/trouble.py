@@ -1,4 +1,4 @@
-"""The cluster of exercise 07-6: it is started, its brokers die, it is looked at, and ended."""
+"""Start the cluster of exercise 07-6, kill its brokers, check its state, and end it."""
 
 import shutil
 from collections.abc import Callable, Iterator, Sequence
@@ -22,8 +22,8 @@ end = LAB.end
 
 
 def begin(seed: int, folder: Path, say: Callable[[str], None], home: Path | None = None) -> None:
-    """Start the cluster, fill its topic, and let the brokers die as the seed says. Raises
-    ClusterError.
+    """Start the cluster, fill its topic, and kill the brokers in the order that the seed chooses.
+    Raises ClusterError.
 
     The state before the trouble is saved in `folder`. The cluster runs on when this process ends.
     """
@@ -74,7 +74,7 @@ def facts_of(fields: dict[str, Any]) -> Facts:
 
 
 def look(cluster: Cluster) -> Facts:
-    """Return the state now."""
+    """Collect the facts about the cluster's present state."""
     status = cluster.status()
     topic = LAB.in_zookeeper(cluster)
     return Facts(
@@ -87,9 +87,9 @@ def look(cluster: Cluster) -> Facts:
 def perform(acts: Sequence[Sequence[object]], home: Path | None = None) -> None:
     """Perform the acts of a script on the cluster. Raises ClusterError.
 
-    "start" starts a broker, "unclean" asks for an unclean election until it is held, "in-sync"
-    waits until all brokers that run are in the ISR, and "topic-again" deletes the topic and makes
-    it again.
+    "start" starts a broker. "unclean" orders an unclean election until it succeeds. "in-sync" waits
+    until all running brokers are in the ISR. "topic-again" deletes the topic and creates it again
+    with the same settings.
     """
     with closing(LAB.attach(home)) as cluster:
         for name, *values in acts:

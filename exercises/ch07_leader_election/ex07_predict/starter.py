@@ -4,8 +4,8 @@
 
 
 def answers() -> dict[str, object]:
-    """Return a dict: the name of each question → your answer, a broker's number or -1. -1 stands
-    for nobody, or for: nothing changes.
+    """Return a dict from the name of each question to your answer, the number of a broker. The
+    answer -1 means that nobody leads or that nothing changes.
     """
     return {
         "leader_1": None,

@@ -4,12 +4,12 @@ tests your code. `kafka-edu lab hint 08-3` gives a hint.
 
 
 class Health:
-    """The health of one target of a proxy."""
+    """Keeps the state of one target of a proxy: up or down."""
 
     def __init__(self, down_after: int, up_after: int) -> None:
         self.down_after = down_after
         self.up_after = up_after
 
     def saw(self, answered: bool) -> str:
-        """Note whether the target has answered now. Return "Up" or "Down"."""
+        """Note whether the target answered this check. Return its state now, "Up" or "Down"."""
         raise NotImplementedError("Health.saw is not written yet: it returns 'Up' or 'Down'")

@@ -38,7 +38,7 @@ def test_broker(learner: Learner, truth: Plan) -> None:
 
 
 def test_there(learner: Learner, truth: Plan) -> None:
-    """the report says who is at that address"""
+    """the report says what is at that address"""
     came = said(learner, "there")
     if came == truth.kind:
         return
@@ -50,7 +50,7 @@ def test_there(learner: Learner, truth: Plan) -> None:
 
 
 def test_answered(learner: Learner) -> None:
-    """the report names the last API to which the client got a good answer"""
+    """the report names the last API that answered the client well"""
     came = said(learner, "answered")
     if came == LAST:
         return

@@ -4,8 +4,8 @@
 
 
 def answers() -> dict[str, object]:
-    """Return a dict: the name of each question → your answer. It is a broker's number, "proxy",
-    -1 for nobody, or a number of bytes.
+    """Return a dict from the name of each question to your answer. An answer is the number of a
+    broker, "proxy", -1 for nobody, or a number of bytes.
     """
     return {
         "to_1": None,
