@@ -76,7 +76,7 @@ def _of_topic(broker: LearnerBroker, kind: type) -> list[tuple[float, IsrShrunk 
 
 
 def _leaves(broker: LearnerBroker, sleeper: int) -> Step:
-    """The follower leaves, alone, and not before its time. The check comes every half of that."""
+    """Check that only the paused follower leaves the ISR, and not before its lag is too large."""
     limit_ms = int(properties_of(broker.cluster, BROKER)["replica.lag.time.max.ms"])
     says = f"broker {sleeper} leaves the ISR, {limit_ms:,} ms after it had caught up, or later"
     began_ms = max(one.mono_us for one in list(broker.listener.envelopes)) / 1_000

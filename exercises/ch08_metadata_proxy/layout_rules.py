@@ -74,7 +74,7 @@ def right_body(answer: MetadataResponse, version: int) -> bytes:
 
 
 def first_flag(answer: MetadataResponse, version: int) -> int:
-    """Return the position of the first topic's is_internal: behind its error and its name."""
+    """Return the position of the first topic's is_internal, which follows error and name."""
     before = right_fields("answer", version)
     before = before[: before.index("topics")]
     head = encoded(

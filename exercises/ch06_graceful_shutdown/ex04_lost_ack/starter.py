@@ -22,7 +22,7 @@ class Stopping:
         ]
 
     def next(self, came: str) -> Operation:
-        """Return the next operation. `came` is "begin", or how the last one ended: "done" or"""
+        """Return the next operation. `came` is "begin", or later "done" or "disk_error"."""
         return self.plan.pop(0)
 
     def diagnosis(self) -> tuple[int, int]:

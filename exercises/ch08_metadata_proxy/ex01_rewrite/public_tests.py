@@ -182,7 +182,7 @@ def test_dead_in_the_isr(learner: Learner) -> None:
 
 
 def copied(random: Random, brokers: int = 5) -> Copied:
-    """Return the random copy of a cluster's metadata."""
+    """Return a random copy of a cluster's metadata."""
     topics: dict[str, tuple[int, bool, tuple[Partition, ...]]] = {}
     for name in random.sample(("web", "audit", OFFSETS, "orders", "a.b_c-d"), random.randint(1, 4)):
         partitions = []

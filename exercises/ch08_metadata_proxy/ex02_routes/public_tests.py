@@ -21,7 +21,7 @@ ALL: Final = ("east", "west")
 
 
 class Asked:
-    """The learner's Routes, made with these rules."""
+    """A Routes object of the learner's class. Each answer is compared with the right one."""
 
     def __init__(self, learner: Learner, rules: Sequence[Rule]) -> None:
         self._rules = rules

@@ -43,7 +43,7 @@ def answers(seed: int) -> tuple[Answer, ...]:
 
 
 def wrong(seed: int) -> tuple[int, int]:
-    """Return the number of the answer that is read wrongly, from 1, and the position."""
+    """Return the number of the wrongly read answer, from 1, and the byte position of the error."""
     found = [(number, one.flag) for number, one in enumerate(answers(seed), 1) if one.is_wrong]
     return found[0]
 
