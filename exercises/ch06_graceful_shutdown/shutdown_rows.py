@@ -11,7 +11,7 @@ _RULE = ShutdownRule()
 
 
 class Row(NamedTuple):
-    """A partition, in the form that the learner gets. Leader -1: none now; None: never any."""
+    """A partition, as the learner gets it. `leader`: -1 if there is none now, None if never one."""
 
     name: str
     replicas: tuple[int, ...]

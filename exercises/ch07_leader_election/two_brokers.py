@@ -82,7 +82,7 @@ class TwoBrokers:
     """The partition, its leader and its ISR. A test controls each step."""
 
     def __init__(self, make: Callable[[], Follows], may_join: MayJoin) -> None:
-        """`make` returns a new object each time when a broker begins to follow."""
+        """`make` is called each time a broker begins to follow, and returns a new object."""
         self._make = make
         self._may_join = may_join
         self.replicas = [Replica(broker) for broker in BROKERS]

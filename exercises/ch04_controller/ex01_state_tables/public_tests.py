@@ -71,7 +71,7 @@ def _items(value: object) -> tuple[object, ...]:
 
 
 def test_example(learner: Learner) -> None:
-    """the example of the task"""
+    """the example of README.md"""
     one = Checked(learner, "partition")
     one.handle(["web-0", "web-1"], "New")
     one.handle(["web-0", "pay-0"], "Online")
@@ -142,7 +142,7 @@ def test_forgotten(learner: Learner) -> None:
     ("machine", "wanted"), [("partition", "DeletionStarted"), ("replica", "Deleted")]
 )
 def test_no_such_state(learner: Learner, machine: str, wanted: str) -> None:
-    """a state that the machine does not have"""
+    """the wanted state does not exist in this machine: each name is refused"""
     one = Checked(learner, machine)
     one.handle(["a"], "New")
     one.handle(["a", "b"], wanted)

@@ -79,7 +79,7 @@ THREE = (0, 1, 2)
 
 
 def test_example(learner: Learner) -> None:
-    """the example of the task"""
+    """the example of README.md"""
     batch = Checked(learner, *THREE)
     batch.elected("web-0", 1, 5, 1, 3)
     batch.stop("web-0", 2, False)

@@ -85,7 +85,7 @@ class Checked:
 
 
 def test_example(learner: Learner) -> None:
-    """the example of the task"""
+    """the example of README.md"""
     one = Checked(learner, 0, 1)
     one.order(1, 2)
     one.next(0, (0, 1))

@@ -1,1 +1,1 @@
-"""Exercise 04-5: find and mend why a broker obeys a broker that is not the controller any more."""
+"""Exercise 04-5: find out why a broker obeys an old controller, and mend it."""

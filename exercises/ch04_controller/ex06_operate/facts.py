@@ -25,7 +25,7 @@ class Facts(NamedTuple):
 
 
 def far_link(plan: Plan) -> str:
-    """Return the text of the link that was slow from the start, and has to stay slow."""
+    """Return the text for the link that was slow from the start, and has to stay slow."""
     ends = sorted((plan.old, plan.far))
     return f"{ends[0]}-{ends[1]} slow by {FAR_MS} ms"
 

@@ -1,4 +1,4 @@
-"""The trouble of exercise 04-6: a move of a partition that is stopped, and the learner's ticket."""
+"""The trouble of exercise 04-6, and its ticket: a partition moves, and the move does not end."""
 
 from random import Random
 from typing import Final, NamedTuple

@@ -1,5 +1,5 @@
-"""Public tests of exercise 04-6: the learner's report. `kafka-edu lab check 04-6` then looks at the
-cluster.
+"""Public tests of exercise 04-6: they grade the learner's report. `kafka-edu lab check 04-6` runs
+them, and then examines the cluster.
 """
 
 import pytest

@@ -132,7 +132,7 @@ def test_begins_late(learner: Learner) -> None:
 
 
 def test_many(learner: Learner, seed: int) -> None:
-    """sessions with different time-outs send hundreds of messages; a poll at each tick"""
+    """sessions with different time-outs send hundreds of messages, with a poll at each tick"""
     random = Random(seed)
     one = Checked(learner, 500)
     play(one, random, ticks=60, step_ms=500)

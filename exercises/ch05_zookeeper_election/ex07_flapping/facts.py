@@ -59,7 +59,7 @@ def _same_topic(before: TopicFacts, now: TopicFacts) -> Step:
 def _one_setting(
     plan: Plan, before: tuple[Mapping[str, str], ...], now: tuple[Mapping[str, str], ...]
 ) -> Step:
-    """Check that only one key of the victim's server.properties was changed, SESSION_KEY."""
+    """Check that at most one setting has changed: SESSION_KEY in the victim's server.properties."""
     changed = [
         f"{key} of broker {number}"
         for number, (old, new) in enumerate(zip(before, now, strict=True))

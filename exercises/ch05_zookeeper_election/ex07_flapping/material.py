@@ -1,4 +1,4 @@
-"""The trouble of exercise 05-7: a broker loses its session again and again. And its ticket."""
+"""The trouble of exercise 05-7, and its ticket: a broker loses its session again and again."""
 
 from random import Random
 from typing import Final, NamedTuple

@@ -1,5 +1,5 @@
-"""Public tests of exercise 05-7: the learner's report. `kafka-edu lab check 05-7` then looks at the
-cluster.
+"""Public tests of exercise 05-7: they grade the learner's report. `kafka-edu lab check 05-7` runs
+them, and then examines the cluster.
 """
 
 import pytest

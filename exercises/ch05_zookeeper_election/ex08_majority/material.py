@@ -1,5 +1,5 @@
-"""The trouble of exercise 05-8: two of three ZooKeeper servers are down, and one is damaged. And
-the ticket that describes this trouble.
+"""The trouble of exercise 05-8, and its ticket: two of three ZooKeeper servers are down, and the
+data of one of them are damaged.
 """
 
 from random import Random

@@ -1,5 +1,5 @@
-"""Public tests of exercise 05-8: the learner's report. `kafka-edu lab check 05-8` then looks at the
-cluster.
+"""Public tests of exercise 05-8: they grade the learner's report. `kafka-edu lab check 05-8` runs
+them, and then examines the cluster.
 """
 
 import pytest

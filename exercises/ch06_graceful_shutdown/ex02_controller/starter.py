@@ -5,7 +5,7 @@ your code. `kafka-edu lab hint 06-2` gives a hint.
 from collections.abc import Sequence
 
 Row = tuple[str, Sequence[int], int | None, bool]
-"""(name, replicas, leader, whether its topic is being deleted). Leader -1: none, None: not yet."""
+"""(name, replicas, leader, deleting). The leader is -1 if there is none, None if never one."""
 
 
 class ControlledShutdown:

@@ -29,7 +29,7 @@ class Asked:
 
 
 class Stopped:
-    """A broker with the learner's code that is stopped. Its disks are checked after each event."""
+    """A broker with the learner's code that has to stop. After each event its disks are checked."""
 
     def __init__(self, learner: Learner, disks: Sequence[str], failing: Sequence[str] = ()) -> None:
         self._disks = tuple(disks)

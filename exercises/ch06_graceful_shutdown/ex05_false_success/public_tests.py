@@ -100,7 +100,7 @@ def _why_not(made: Run, answer: int) -> str:
 
 
 def test_all_well(learner: Learner) -> None:
-    """another broker can lead each partition"""
+    """each partition has another broker that can lead it"""
     made = learner.make()
     rows = [
         Row("a-0", (2, 0, 1), (2, 0, 1), 2),

@@ -1,5 +1,5 @@
-"""Public tests of exercise 06-6: the learner's report. `kafka-edu lab check 06-6` then looks at the
-cluster and at the shop.
+"""Public tests of exercise 06-6: they grade the learner's report. `kafka-edu lab check 06-6` runs
+them, and then examines the cluster and the shop.
 """
 
 import pytest

@@ -40,7 +40,7 @@ class Seen(NamedTuple):
     """The longest time in ms from an order to its acknowledgement."""
     fewest_in_sync: int
     settled: int
-    """Each order with a smaller number has been acknowledged or given up."""
+    """All orders with a number below this one have been acknowledged or given up."""
     refused: list[int]
     """The numbers of the orders that were given up."""
 

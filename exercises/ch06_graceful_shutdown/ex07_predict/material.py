@@ -53,7 +53,7 @@ WAYS: Final = (KILL, TERM, TERM_ALONE)
 TICKS: Final = (1_000, 1_500, 2_000, 2_500)
 AFTER_MS: Final = 45_000
 SAFE_MS: Final = 250
-"""In run d, no attempt begins within this time in ms of the election of a controller."""
+"""In run d, each attempt begins at least this many ms before or after a controller's election."""
 
 
 class Plan(NamedTuple):
@@ -63,7 +63,7 @@ class Plan(NamedTuple):
     tick_ms: int
     session_ms: int
     quiet_ms: int
-    """The time in ms from the start of the cluster until the victim is stopped or killed."""
+    """The time in ms for which the cluster runs before a broker is stopped or killed."""
     without_second: bool
     """Whether the second broker of AR is stopped before the victim."""
 

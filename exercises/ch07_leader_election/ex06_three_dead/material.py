@@ -1,4 +1,4 @@
-"""The trouble of exercise 07-6: all three brokers die, and a disk may be empty. And the ticket."""
+"""The trouble of exercise 07-6, and its ticket: all three brokers die, and a disk may be empty."""
 
 from random import Random
 from typing import Final, NamedTuple

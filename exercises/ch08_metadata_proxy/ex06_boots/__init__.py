@@ -1,1 +1,1 @@
-"""Exercise 08-6: find why a client of a real cluster starts well, but cannot produce."""
+"""Exercise 08-6: find out why a client of a real cluster starts, but cannot produce."""

@@ -1,4 +1,4 @@
-"""The trouble of exercise 08-6: a broker advertises a wrong address to clients. And the ticket."""
+"""The trouble of exercise 08-6, and its ticket: a broker advertises a wrong address to clients."""
 
 from random import Random
 from typing import Final, NamedTuple
