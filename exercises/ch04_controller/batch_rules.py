@@ -1,7 +1,7 @@
-"""The right answers of exercise 04-2, by the controller's own batch.
+"""Compute the right answers of exercise 04-2 with the controller's own request batch.
 
-The batch of the broker decides who gets which request. Its requests are turned into the rows of the
-exercise, so the exercise cannot say what the broker does not do.
+ControllerBrokersRequestBatch decides which broker gets which request. This module turns those
+requests into the rows of the exercise. So the right answers always agree with the real code.
 """
 
 from collections.abc import Sequence
@@ -30,7 +30,7 @@ def _tp(name: str) -> TopicPartition:
 
 
 class RightBatch:
-    """What the learner's RequestBatch has to do."""
+    """The reference for the learner's RequestBatch. It gives the right answers."""
 
     def __init__(self, live: Sequence[int]) -> None:
         self._live = sorted(live)

@@ -1,4 +1,4 @@
-"""The right answers of exercise 04-7, and what can happen to a cluster that deletes topics."""
+"""The right answers of exercise 04-7, and random events for a cluster that deletes topics."""
 
 from collections.abc import Sequence
 from random import Random
@@ -13,7 +13,7 @@ Sent = tuple[tuple[str, int], ...]
 
 
 class Call(NamedTuple):
-    """A call of the learner's class, and what it tells as a line to read."""
+    """A call of a method of the learner's class. `text` describes the call in one readable line."""
 
     method: str
     arguments: tuple[object, ...]
@@ -21,7 +21,7 @@ class Call(NamedTuple):
 
 
 class RightDeletion:
-    """What the learner's TopicDeletion has to do."""
+    """The reference for the learner's TopicDeletion. It gives the right answers."""
 
     def __init__(self, topics: Sequence[tuple[str, Sequence[int]]], live: Sequence[int]) -> None:
         self.live = set(live)
@@ -34,7 +34,7 @@ class RightDeletion:
         self.moving: set[str] = set()
 
     def do(self, call: Call) -> Sent:
-        """Do what a call says, and return the StopReplica that go out."""
+        """Handle one call. Return the StopReplica requests that it sends, as (topic, broker)."""
         match call.method, call.arguments:
             case "order", (str(topic),) if topic in self.replicas and topic not in self.ordered:
                 self.ordered.add(topic)
@@ -55,7 +55,7 @@ class RightDeletion:
         return self._resume()
 
     def states(self) -> tuple[tuple[str, int, str], ...]:
-        """Return (topic, broker, state) of each replica that there is, in order."""
+        """Return (topic, broker, state) of each existing replica, sorted by topic and broker."""
         return tuple(
             sorted(
                 (topic, broker, state)
@@ -65,7 +65,7 @@ class RightDeletion:
         )
 
     def awaited(self) -> list[tuple[str, int]]:
-        """Return the replicas of which an answer may still come."""
+        """Return (topic, broker) of each replica whose broker has not answered yet."""
         return [(topic, broker) for topic, broker, state in self.states() if state == STARTED]
 
     def _answered(self, topic: str, broker: int, ok: bool) -> None:
@@ -113,7 +113,7 @@ class RightDeletion:
 
 
 class Now(Protocol):
-    """What is known of a cluster that deletes topics."""
+    """The present state of a cluster that deletes topics, as `something` and `quiet` need it."""
 
     live: set[int]
     replicas: dict[str, dict[int, str]]
@@ -121,13 +121,13 @@ class Now(Protocol):
     moving: set[str]
 
     def awaited(self) -> list[tuple[str, int]]:
-        """Return the replicas of which an answer may still come."""
+        """Return (topic, broker) of each replica whose broker has not answered yet."""
         ...
 
 
 def something(random: Random, now: Now, brokers: Sequence[int], *, late: bool) -> Call:
-    """Return something that can happen now. With `late`, also what is of no use: an answer that
-    nobody awaits, an order that was given before.
+    """Return a random event that can happen now, as a call. With `late`, it can also be a useless
+    event: an answer that nobody waits for, or a second order to delete the same topic.
     """
     while True:
         topic, broker = random.choice(sorted(now.replicas) or ["none"]), random.choice(brokers)
@@ -152,19 +152,19 @@ def something(random: Random, now: Now, brokers: Sequence[int], *, late: bool) -
 
 
 def answer(topic: str, broker: int, *, ok: bool) -> Call:
-    """Return the answer of a broker."""
+    """Return the call for a broker's answer: it has (`ok`) or has not deleted its replica."""
     words = "has deleted" if ok else "cannot delete"
     return Call("answered", (topic, broker, ok), f"broker {broker} {words} {topic}")
 
 
 def started(broker: int) -> Call:
-    """Return that a broker comes."""
+    """Return the call that reports the start of a broker."""
     return Call("broker_started", (broker,), f"broker {broker} comes")
 
 
 def quiet(now: Now, brokers: Sequence[int]) -> Call | None:
-    """Return what is left to happen until all is quiet: moves end, brokers come and answer well.
-    None if all is quiet.
+    """Return the next event on the way to a quiet cluster, or None if all is quiet. Moves end, then
+    dead brokers start, and then every broker answers that it has deleted its replica.
     """
     for topic in sorted(now.moving):
         return Call("move_ended", (topic,), f"the move of {topic} has ended")

@@ -1,7 +1,7 @@
 """The live part of 04-3: the learner's code decides the moves of a partition, in all three brokers.
 
-The partition goes from three brokers to two of them, then on to another pair. Records are acked
-before, between and after. No old replica may be stopped before all of the target are in sync.
+The partition moves from three brokers to two of them, and then to another pair. Producers get acks
+before, between and after the moves. No old replica may stop before the whole target is in sync.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -28,8 +28,8 @@ TARGETS: Final = ((0, 1), (1, 2))
 def check_live(
     exercise: Exercise, file: Path | None, say: Callable[[str], None], patience_s: float
 ) -> Iterator[Step]:
-    """Run the learner's `file` in all brokers, or the shipped code if there is none, and yield what
-    came of it.
+    """Run the learner's `file` in all brokers (the shipped code if it is None), and yield the
+    result of each check.
     """
     with learner_controllers(exercise, file, TOPIC, say, patience_s) as broker:
         yield send_to_all(broker, "records are acked before the first move", RECORDS)
@@ -60,7 +60,7 @@ def _move(broker: LearnerBroker, target: Sequence[int]) -> Step:
 
 
 def _none_too_early(broker: LearnerBroker) -> Step:
-    """The controller tells when it saw the whole target in sync, whatever the learner says."""
+    """Check that no old replica was stopped before the controller saw the whole target in sync."""
     says = "no old replica was stopped before all of the target were in sync"
     caught_up = False
     early = 0

@@ -1,9 +1,9 @@
 """The live part of 04-1 and 04-2. The learner's tables decide which changes the controller makes,
-or the learner's batch decides which broker hears of them.
+or the learner's batch decides which broker gets which request.
 
-A partition gets its leader, loses it by kill -9 and gets another one; then the topic is deleted. A
-change that a table refuses wrongly leaves the partition where it is, and the event says so. A
-broker that is not told goes on as before.
+A partition gets its leader, loses it by kill -9 and gets another one. Then its topic is deleted.
+If a table wrongly refuses a change, the partition stays in its state and an event reports it. A
+broker that gets no request goes on as before.
 """
 
 from collections.abc import Callable, Iterator
@@ -32,8 +32,8 @@ RECORDS: Final = 20
 def check_live(
     exercise: Exercise, file: Path | None, say: Callable[[str], None], patience_s: float
 ) -> Iterator[Step]:
-    """Run the learner's `file` in all brokers, or the shipped code if there is none, and yield what
-    came of it.
+    """Run the learner's `file` in all brokers (the shipped code if it is None), and yield the
+    result of each check.
     """
     topic = f"lab-{exercise.id.replace('-', '')}"
     with learner_controllers(exercise, file, topic, say, patience_s) as broker:
@@ -44,9 +44,9 @@ def check_live(
 
 
 def moment(broker: LearnerBroker, say: Callable[[str], None]) -> Iterator[Step]:
-    """Let it happen, and yield what came of it.
+    """Run the scenario of this live part, and yield the result of each check.
 
-    A partition becomes Online, Offline, Online again, and is deleted.
+    A partition becomes Online, Offline, and Online again, and then it is deleted.
     """
     say(f"{RECORDS} records to a partition that has become Online by your code")
     yield send_to_all(broker, "the partition is Online: records are acked", RECORDS)
@@ -63,7 +63,7 @@ def moment(broker: LearnerBroker, say: Callable[[str], None]) -> Iterator[Step]:
 
 
 def _all_follow(broker: LearnerBroker) -> Step:
-    """A replica that was not told that it follows fetches nothing, and leaves the ISR."""
+    """Check that no replica has left the ISR, as one does that never got its LeaderAndIsr."""
     gone = of_topic(broker, IsrShrunk)
     says = "all replicas follow: none has left the ISR"
     if not gone:

@@ -1,5 +1,5 @@
-"""The right answers of exercise 04-5. `tests/unit/exercises/test_zombie_orders.py` holds them
-against a broker.
+"""Compute the right answers of exercise 04-5. `tests/unit/exercises/test_zombie_orders.py` compares
+them with those of a real broker.
 """
 
 from collections.abc import Mapping, Sequence
@@ -24,8 +24,8 @@ NAMES: Final[Mapping[ApiKey, str]] = {
 
 
 class State(NamedTuple):
-    """What an order says of one partition. A StopReplica only names it, and an UpdateMetadata has
-    no use for its leader epoch here.
+    """The part of a request that concerns one partition. StopReplica uses only the name of the
+    partition, and UpdateMetadata does not use the leader epoch.
     """
 
     partition: str
@@ -43,7 +43,7 @@ class Order(NamedTuple):
 
     @property
     def arguments(self) -> tuple[int, int, list[object]]:
-        """The arguments of the learner's method."""
+        """The arguments for the learner's method that handles this request."""
         match self.api:
             case ApiKey.LEADER_AND_ISR:
                 about: list[object] = [tuple(state) for state in self.states]
@@ -55,7 +55,7 @@ class Order(NamedTuple):
 
     @property
     def request(self) -> str:
-        """The request as a line to read, without its controller."""
+        """The request as one readable line, without the controller that sent it."""
         match self.api:
             case ApiKey.LEADER_AND_ISR:
                 about = [
@@ -70,7 +70,7 @@ class Order(NamedTuple):
 
     @property
     def text(self) -> str:
-        """The order as a line to read."""
+        """The request as one readable line, with the controller that sent it."""
         return f"controller {self.controller}, epoch {self.controller_epoch}: {self.request}"
 
 
@@ -79,7 +79,7 @@ Answer = str | tuple[str, PartitionErrors]
 
 
 class RightOrders:
-    """What the learner's ControllerOrders has to do."""
+    """The reference for the learner's ControllerOrders. It gives the right answers."""
 
     def __init__(self) -> None:
         self.controller_epoch = 0
@@ -87,7 +87,7 @@ class RightOrders:
         self.leaders: dict[str, int] = {}
 
     def do(self, order: Order) -> Answer:
-        """Obey or refuse an order, and return the answer."""
+        """Obey or refuse a request, and return the right answer to it."""
         if order.controller_epoch < self.controller_epoch:
             return STALE if order.api is ApiKey.UPDATE_METADATA else (STALE, ())
         self.controller_epoch = order.controller_epoch
@@ -108,6 +108,6 @@ class RightOrders:
         return NONE
 
     def state(self) -> tuple[Sequence[State], Sequence[tuple[str, int]]]:
-        """Return the replicas, and what clients are told, both by the names of the partitions."""
+        """Return the replicas, and the leaders that clients see. Both are sorted by partition."""
         replicas = tuple(sorted((name, *state) for name, state in self.replicas.items()))
         return replicas, tuple(sorted(self.leaders.items()))  # type: ignore[return-value]  # plain tuples, as a learner's answer has them

@@ -1,4 +1,4 @@
-"""The right answers of exercise 04-3, by the controller's own sets and its own election."""
+"""Compute the right answers of exercise 04-3, with the controller's own sets of replicas."""
 
 from collections.abc import Sequence
 
@@ -9,7 +9,7 @@ Brokers = tuple[int, ...]
 
 
 class RightReassignment:
-    """What the learner's Reassignment has to do."""
+    """The reference for the learner's Reassignment. It gives the right answers."""
 
     def __init__(self, replicas: Sequence[int]) -> None:
         self.assignment = ReplicaAssignment(tuple(replicas))

@@ -1,4 +1,4 @@
-"""The right answers of exercise 04-1, by the controller's own tables."""
+"""Compute the right answers of exercise 04-1 with the controller's own tables."""
 
 from collections.abc import Mapping, Sequence
 from typing import Final
@@ -24,7 +24,7 @@ Named = tuple[tuple[str, str], ...]
 
 
 class RightMachine:
-    """What the learner's StateMachine has to do."""
+    """The reference for the learner's StateMachine. It gives the right answers."""
 
     def __init__(self, machine: str) -> None:
         self.table = TABLES[machine]

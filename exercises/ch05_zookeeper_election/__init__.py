@@ -1,1 +1,1 @@
-"""Exercises of chapter 05: ZooKeeper elects."""
+"""The exercises of chapter 05: the brokers elect a controller through ZooKeeper."""

@@ -1,5 +1,5 @@
-"""The right answers of exercise 05-1, and a world to try them in: brokers that run for the office
-at the core of the embedded ZooKeeper.
+"""The right answers of exercise 05-1, and a small world to test candidates in: brokers that run for
+controller at an embedded ZooKeeper.
 """
 
 import json
@@ -41,12 +41,12 @@ EPOCH: Final = "/controller_epoch"
 EPHEMERAL: Final = 1
 PERSISTENT: Final = 0
 IDLE: Final = ("wait", "lead")
-"""After these, only an event comes."""
+"""The operations after which a broker does nothing until the next event comes."""
 SESSION_MS: Final = 6_000
 
 
 class RightCandidate:
-    """What the learner's Candidate has to do."""
+    """The reference for the learner's Candidate. It gives the right answers."""
 
     def __init__(self, broker: int) -> None:
         self.broker = broker
@@ -58,15 +58,15 @@ class RightCandidate:
         self._asked = ""
 
     def controller(self) -> int:
-        """Return the id last read or won; -1: none."""
+        """Return the id of the controller that this broker last read or became; -1: none."""
         return self._controller
 
     def epoch(self) -> int:
-        """Return the epoch that it leads; 0: it does not lead."""
+        """Return the controller epoch that this broker leads; 0: it is not the controller."""
         return self._epoch
 
     def next(self, came: Came) -> Operation:
-        """Return the next operation."""
+        """Return the next operation. `came` is an event, or the result of the last operation."""
         operation = self._next(came)
         self._asked = str(operation[0])
         return operation
@@ -112,13 +112,13 @@ class RightCandidate:
 
 
 class Candidate(Protocol):
-    """A broker that is asked for its next operation."""
+    """A broker of the world. The world asks it again and again for its next operation."""
 
     def next(self, came: Came) -> Operation: ...
 
 
 class Runner:
-    """One broker of the world: its candidate, its connection, and what has come for it."""
+    """One broker of the world: its candidate, its connection, and the events waiting for it."""
 
     def __init__(self, broker: int, candidate: Candidate) -> None:
         self.broker = broker
@@ -126,26 +126,26 @@ class Runner:
         self.cnxn = 0
         self.session = 0
         self.answer: Came | None = ("start",)
-        """The answer to its last operation; None: it is idle."""
+        """The result of its last operation. None: it waits for an event."""
         self.events: deque[Came] = deque()
 
     @property
     def has_work(self) -> bool:
-        """Whether anything has come."""
+        """Whether the broker has a result or an event that it has not handled yet."""
         return self.answer is not None or bool(self.events)
 
 
 class AtZooKeeper:
-    """The core of the embedded ZooKeeper, at which nothing takes time."""
+    """An embedded ZooKeeper in this process. Its clock stands still at 0 ms."""
 
     def __init__(self, notify: Callable[[int], None]) -> None:
-        """`notify` gets the connection whose watch has fired."""
+        """`notify` is called with the connection whose watch has fired."""
         self._notify = notify
         self._server = ZooKeeperServer(tick_time_ms=500, now_ms=0, wall_ms=0)
         self._server.start(0)
 
     def connect(self) -> tuple[int, int]:
-        """Return a new connection, and its session."""
+        """Open a connection with a new session. Return the ids of both."""
         cnxn = self._server.open_cnxn("world")
         request = ConnectRequest(0, 0, SESSION_MS, 0, bytes(16), None)
         effects = self._server.connect(cnxn, request, 0, 0)
@@ -153,39 +153,39 @@ class AtZooKeeper:
         return cnxn, reply.response.session_id
 
     def expire(self, session: int) -> None:
-        """Let a session expire."""
+        """Expire this session, as if its time-out had passed."""
         self._spread(self._server.expire_session(session, 0, 0))
 
     def do(self, cnxn: int, request: Request) -> tuple[ZkErrorCode, object]:
-        """Do a request. Return the error and the answer."""
+        """Send one request on this connection. Return the error code and the answer."""
         effects = self._server.request(cnxn, 1, request, 0, 0)
         self._spread(effects)
         [reply] = [each for each in effects if isinstance(each, Reply)]
         return reply.code, reply.body
 
     def multi(self, cnxn: int, *ops: MultiOp) -> set[ZkErrorCode]:
-        """Do all of it or nothing. Return the errors."""
+        """Execute all operations or none of them. Return the errors; none on success."""
         _, body = self.do(cnxn, MultiRequest(ops))
         results = body.results if isinstance(body, MultiResponse) else ()
         return {result.code for result in results if isinstance(result, ErrorResult)}
 
     def watch(self, cnxn: int) -> int | None:
-        """Watch /controller. Return the session that owns it; None: it is not there."""
+        """Watch /controller. Return the id of the session that owns it; None: there is no znode."""
         _, body = self.do(cnxn, ExistsRequest(OFFICE, True))
         return body.stat.ephemeral_owner if isinstance(body, StatResponse) else None
 
     def office(self, cnxn: int) -> int | None:
-        """Return the id in /controller; None: it is not there."""
+        """Return the broker id in /controller; None: there is no such znode."""
         _, body = self.do(cnxn, GetDataRequest(OFFICE, False))
         return _id_in(body) if isinstance(body, DataResponse) else None
 
     def create(self, cnxn: int, broker: int) -> bool:
-        """Create /controller. Return False if it is there already."""
+        """Create /controller with this broker's id. Return False if it exists already."""
         code, _ = self.do(cnxn, _creation(broker))
         return code is ZkErrorCode.OK
 
     def delete(self, cnxn: int) -> bool:
-        """Delete /controller. Return False if it is not there."""
+        """Delete /controller. Return False if it does not exist."""
         code, _ = self.do(cnxn, DeleteRequest(OFFICE, -1))
         return code is ZkErrorCode.OK
 
@@ -196,7 +196,7 @@ class AtZooKeeper:
 
 
 class ElectionWorld:
-    """ZooKeeper's core, and the brokers that run for the office. A script drives it."""
+    """An embedded ZooKeeper, and brokers that run for controller. A test controls each step."""
 
     def __init__(self, candidates: Sequence[Callable[[int], Candidate]]) -> None:
         self._zookeeper = AtZooKeeper(self._fired)
@@ -208,7 +208,7 @@ class ElectionWorld:
     # What a script does.
 
     def step(self, runner: Runner) -> None:
-        """Give a broker what has come for it, and do what it answers."""
+        """Let one broker handle what has come for it, and perform the operation that it returns."""
         if runner.answer is not None:
             came, runner.answer = runner.answer, None
         else:
@@ -218,8 +218,8 @@ class ElectionWorld:
             runner.answer = self._perform(runner, operation)
 
     def settle(self, random: Random, most: int = 400) -> None:
-        """Let the brokers go on in an order that `random` makes, until all are idle. Raises
-        AssertionError if they never are.
+        """Let the brokers work, in random order, until all of them wait. Raises AssertionError if
+        that takes more than `most` steps.
         """
         for _ in range(most):
             ready = [runner for runner in self.runners if runner.has_work]
@@ -229,14 +229,14 @@ class ElectionWorld:
         raise AssertionError(f"after {most} steps the brokers are still running for the office")
 
     def go_on(self, random: Random, steps: int) -> None:
-        """Let brokers that have work go on, in an order that `random` makes."""
+        """Let brokers that have work do this many steps, in random order."""
         for _ in range(steps):
             ready = [runner for runner in self.runners if runner.has_work]
             if ready:
                 self.step(random.choice(ready))
 
     def disturb(self, random: Random) -> None:
-        """Delete /controller, write an id into it, or let a session expire."""
+        """Delete /controller, write some id into it, or expire a broker's session, at random."""
         match random.choice("dwe"):
             case "d":
                 self.delete_by_hand()
@@ -246,15 +246,15 @@ class ElectionWorld:
                 self.expire(random.choice(self.runners))
 
     def delete_by_hand(self) -> None:
-        """Delete /controller, as somebody with a shell does."""
+        """Delete /controller, as an operator could do with a shell."""
         self._zookeeper.delete(self._hand)
 
     def write_by_hand(self, broker: int) -> None:
-        """Write a broker's id into /controller."""
+        """Write this broker's id into /controller, as an operator could do."""
         self._zookeeper.do(self._hand, SetDataRequest(OFFICE, _office(broker), -1))
 
     def expire(self, runner: Runner) -> None:
-        """Let a broker's session expire, though the broker is well."""
+        """Expire the session of a broker, though its process runs on."""
         self._zookeeper.expire(runner.session)
         runner.answer = None  # an answer on the way is lost with the connection
         runner.events.clear()
@@ -264,11 +264,11 @@ class ElectionWorld:
     # What there is to see.
 
     def office(self) -> int | None:
-        """Return the id in /controller; None: there is no such znode."""
+        """Return the broker id in /controller; None: there is no such znode."""
         return self._zookeeper.office(self._hand)
 
     def epoch(self) -> int:
-        """Return the epoch in /controller_epoch; 0 if there is none."""
+        """Return the epoch in /controller_epoch; 0: there is no such znode."""
         _, body = self._zookeeper.do(self._hand, GetDataRequest(EPOCH, False))
         return int(body.data or b"0") if isinstance(body, DataResponse) else 0
 

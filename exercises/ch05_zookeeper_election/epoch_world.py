@@ -1,5 +1,5 @@
-"""The world of exercise 05-6: brokers that take the office and its epoch in two steps, at the core
-of the embedded ZooKeeper.
+"""The world of exercise 05-6: brokers at an embedded ZooKeeper become controller in two steps. They
+create /controller, and then they raise the epoch in /controller_epoch.
 """
 
 from collections import deque
@@ -23,46 +23,46 @@ MOST_STEPS: Final = 600
 FIRST_EPOCH: Final = 1
 
 Answer = tuple[str, tuple[object, ...]]
-"""The next call of a broker: the method, and its arguments."""
+"""The call that a broker gets next: the name of its method, and the arguments."""
 
 
 class Successor(Protocol):
-    """A broker that is asked for its next operation by the name of what came."""
+    """A broker of the world. The world asks it again and again for its next operation."""
 
     def ask(self, what: str, *arguments: object) -> object:
-        """Return the next operation."""
+        """Call the broker's method named `what`. Return the operation that it answers."""
         ...
 
 
 class Event(NamedTuple):
-    """One event of a run."""
+    """One event of a run, as a line of text."""
 
     broker: int
-    """-1: somebody, by hand."""
+    """The broker that acted. -1: an operator, or ZooKeeper."""
     text: str
     writes: int = 0
-    """The epoch that this event wrote; 0: none."""
+    """The epoch that this event wrote; 0: it wrote none."""
 
 
 class Led(NamedTuple):
-    """An epoch that a broker began to lead."""
+    """The fact that a broker began to lead an epoch."""
 
     epoch: int
     broker: int
     event: int
-    """The number of the event that wrote the epoch, from 1; 0: it wrote none."""
+    """The number of the event that wrote the epoch, from 1. 0: this broker wrote none."""
 
 
 class BadOperationError(Exception):
-    """A broker answered something that is no operation, or cannot be done."""
+    """A broker returned something that is not one of the operations."""
 
 
 class RestlessError(Exception):
-    """The brokers never wait."""
+    """The brokers are still busy after the largest number of steps."""
 
 
 class Runner:
-    """A broker of the world: its code, its connection, and what has come for it."""
+    """A broker of the world: its code, its connection, and the events waiting for it."""
 
     def __init__(self, broker: int, code: Successor) -> None:
         self.broker = broker
@@ -72,18 +72,18 @@ class Runner:
         self.answer: Answer | None = ("begin", ())
         self.events: deque[str] = deque()
         self.leads = 0
-        """The epoch that it leads; 0: none."""
+        """The epoch that this broker leads; 0: it is not the controller."""
         self.wrote = 0
-        """The number of the event by which it last wrote an epoch."""
+        """The number of the event by which this broker last wrote an epoch; 0: none."""
 
     @property
     def has_work(self) -> bool:
-        """Whether anything has come."""
+        """Whether the broker has a result or an event that it has not handled yet."""
         return self.answer is not None or bool(self.events)
 
 
 class EpochWorld:
-    """ZooKeeper, and brokers that run for the office. A script drives it."""
+    """An embedded ZooKeeper, and brokers that run for controller. A test controls each step."""
 
     def __init__(self, make: Callable[[int], Successor], brokers: int) -> None:
         self._zookeeper = AtZooKeeper(lambda _: None)
@@ -95,12 +95,12 @@ class EpochWorld:
             runner.cnxn, runner.session = self._zookeeper.connect()
         self.events: list[Event] = []
         self.led: list[Led] = []
-        """Each epoch that was led, in order of time."""
+        """Each epoch that a broker began to lead, in the order of time."""
 
     # What a script does.
 
     def step(self, random: Random) -> bool:
-        """Let a broker that has work go on. Return False if there is none. Raises
+        """Let one broker that has work do one step. Return False if no broker has work. Raises
         BadOperationError.
         """
         ready = [runner for runner in self.runners if runner.has_work]
@@ -130,7 +130,7 @@ class EpochWorld:
         return True
 
     def settle(self, random: Random) -> None:
-        """Let all brokers go on until they wait or lead. Raises BadOperationError, and
+        """Let the brokers work until all of them wait or lead. Raises BadOperationError, and
         RestlessError.
         """
         for _ in range(MOST_STEPS):
@@ -139,14 +139,14 @@ class EpochWorld:
         raise RestlessError
 
     def delete_by_hand(self) -> None:
-        """Delete /controller."""
+        """Delete /controller, as an operator could do with a shell."""
         if self._zookeeper.delete(self._hand):
             self.events.append(Event(-1, f"{OFFICE} is deleted"))
             self._tell_gone()
 
     def expire(self, broker: int) -> None:
-        """Let a broker's session expire. What it does next, it does in a new session, and it hears
-        of that when it has nothing else to do.
+        """Expire the session of a broker. All its later operations use a new session. The broker
+        learns of the new session only when its last operation has been answered.
         """
         runner = self.runners[broker]
         held = self.holder() == broker
@@ -161,11 +161,11 @@ class EpochWorld:
     # What there is to see.
 
     def holder(self) -> int | None:
-        """Return who stands in /controller; None: nobody."""
+        """Return the id of the broker in /controller; None: there is no such znode."""
         return self._zookeeper.office(self._hand)
 
     def leaders(self) -> dict[int, int]:
-        """Return broker → the epoch that it leads now."""
+        """Return a dict from each broker that leads now to its epoch."""
         return {runner.broker: runner.leads for runner in self.runners if runner.leads}
 
     # Inside.

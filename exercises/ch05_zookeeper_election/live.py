@@ -1,7 +1,7 @@
-"""The live part of 05-1: the learner's candidates run for the office in all three brokers.
+"""The live part of 05-1: the learner's candidates run for controller in all three brokers.
 
-The office is taken, deleted by hand, overwritten by hand, and its holder is killed with -9. Each
-time one of them must win, with a higher epoch, and the cluster must go on serving.
+/controller is taken, deleted by hand, overwritten by hand, and the controller is killed with -9.
+Each time a broker must win with a higher epoch, and the cluster must go on serving.
 """
 
 import json
@@ -28,8 +28,8 @@ OFFICE: Final = "/controller"
 def check_live(
     exercise: Exercise, file: Path | None, say: Callable[[str], None], patience_s: float
 ) -> Iterator[Step]:
-    """Run the learner's `file` in all brokers, or the shipped code if there is none, and yield what
-    came of it.
+    """Run the learner's `file` in all brokers (the shipped code if it is None), and yield the
+    result of each check.
     """
     with learner_controllers(exercise, file, TOPIC, say, patience_s) as broker:
         yield from moment(broker, say)
@@ -38,9 +38,9 @@ def check_live(
 
 
 def moment(broker: LearnerBroker, say: Callable[[str], None]) -> Iterator[Step]:
-    """Let it happen, and yield what came of it.
+    """Run the scenario of this live part, and yield the result of each check.
 
-    The office is vacant, overwritten, and its holder is killed.
+    /controller is deleted, then overwritten, and then the controller is killed.
     """
     first = controller(broker)
     yield Step("one of your candidates is the controller", True, f"it is broker {first}")
@@ -63,7 +63,7 @@ def _delete(broker: LearnerBroker) -> None:
 
 
 def _overwrite(broker: LearnerBroker) -> None:
-    """Write the id of a broker that was not elected."""
+    """Write another broker's id into /controller, though that broker was not elected."""
     with zookeeper_of(broker.cluster) as zookeeper, suppress(NoNodeError):
         data = json.loads(zookeeper.get(OFFICE)[0])
         data["brokerid"] = (data["brokerid"] + 1) % 3
@@ -71,7 +71,7 @@ def _overwrite(broker: LearnerBroker) -> None:
 
 
 def _vacant(broker: LearnerBroker, says: str, act: Callable[[LearnerBroker], None]) -> Step:
-    """Do something to the office. A later epoch must be led, and the old holder must resign."""
+    """Change /controller by `act`. Check that the controller resigns and a later epoch begins."""
     before, resigned = _epochs(broker), len(told(broker, ControllerResigned))
     act(broker)
     came = broker.listener.wait_for(
@@ -100,7 +100,7 @@ def _epochs(broker: LearnerBroker) -> list[int]:
 
 
 def _killed(broker: LearnerBroker, dies: int) -> Step:
-    """Kill the controller; one of the others must win."""
+    """Kill the controller, and check that one of the other brokers becomes the controller."""
     before = len(_epochs(broker))
     broker.cluster.kill(dies)
     came = broker.listener.wait_for(lambda: len(_epochs(broker)) > before, broker.patience_s)

@@ -1,8 +1,8 @@
 """The live part of 05-2: the learner's buckets decide when the sessions of three real brokers end.
 
-While the brokers are well no session may end, however long one looks. A broker that is killed with
--9 must lose its session, not before its time-out and not much later than the tick after it. Then
-the others go on.
+While all brokers run, no session may end. When a broker is killed with -9, its session must end,
+neither before its time-out nor much later than the next tick. Then the other brokers must still
+have their sessions.
 """
 
 from collections.abc import Callable, Iterator
@@ -23,9 +23,9 @@ from ..runner.verdict import Step
 TOPIC: Final = "lab-052"
 SESSION_MS: Final = 4_000
 LONG_MS: Final = 10_000
-"""More than two sessions: nobody may expire meanwhile."""
+"""How long all brokers are watched, in ms. This is more than two time-outs of a session."""
 PING_MS: Final = SESSION_MS // 3
-"""A client of ZooKeeper is silent for no longer than this."""
+"""The longest time in ms for which a client of ZooKeeper is silent."""
 TICK_MS: Final = 500
 SLACK_MS: Final = 1_500
 DIES: Final = 2
@@ -34,8 +34,8 @@ DIES: Final = 2
 def check_live(
     exercise: Exercise, file: Path | None, say: Callable[[str], None], patience_s: float
 ) -> Iterator[Step]:
-    """Run the learner's `file` in ZooKeeper, or the shipped code if there is none, and yield what
-    came of it.
+    """Run the learner's `file` (the shipped code if it is None) in ZooKeeper, and yield the result
+    of each check.
     """
     whose = "your" if file is not None else "our"
     say(f"starting three brokers at a ZooKeeper with {whose} session tracker")
@@ -70,7 +70,7 @@ def _one_dies(cluster: Cluster, zookeeper: Listener, patience_s: float) -> Step:
     cluster.kill(DIES)
 
     def at_us(kind: type) -> list[int]:
-        """Return the times of these events since the kill."""
+        """Return the times in µs of all events of this kind since the broker was killed."""
         since = zookeeper.envelopes[seen_before:]
         return [envelope.mono_us for envelope in since if isinstance(envelope.event, kind)]
 

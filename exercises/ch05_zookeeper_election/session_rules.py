@@ -1,4 +1,4 @@
-"""The right answers of exercise 05-2, by the session tracker of the embedded ZooKeeper."""
+"""Compute the right answers of exercise 05-2 with the embedded ZooKeeper's session tracker."""
 
 from collections.abc import Iterable
 
@@ -6,7 +6,7 @@ from kafka_edu.zk.embedded.session_tracker import SessionTracker
 
 
 class RightTracker:
-    """What the learner's SessionTracker has to do."""
+    """The reference for the learner's SessionTracker. It gives the right answers."""
 
     def __init__(self, tick_ms: int, now_ms: int) -> None:
         self._tracker = SessionTracker(tick_ms, now_ms)
@@ -34,7 +34,7 @@ class RightTracker:
 
     @property
     def sessions(self) -> Iterable[int]:
-        """The live sessions."""
+        """The ids of the live sessions."""
         return self._tracker.sessions
 
     def _by_expiry(self) -> list[int]:

@@ -1,4 +1,4 @@
-"""The right answers of exercise 05-3, by the core of the embedded ZooKeeper."""
+"""Compute the right answers of exercise 05-3 with the core of the embedded ZooKeeper."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -30,7 +30,7 @@ SESSION_MS: Final = 6_000
 
 
 class RightZooKeeper:
-    """What the learner's ZooKeeper has to do."""
+    """The reference for the learner's ZooKeeper. It gives the right answers."""
 
     def __init__(self) -> None:
         self._server = ZooKeeperServer(tick_time_ms=500, now_ms=0, wall_ms=0)
@@ -55,7 +55,7 @@ class RightZooKeeper:
             self._server.lose_cnxn(self._cnxns.pop(client), "closed")
 
     def _cnxn(self, client: int) -> int:
-        """Return the connection of a client; a new one if it has none."""
+        """Return the connection of this client. Open one if it has none."""
         if client not in self._cnxns:
             cnxn = self._cnxns[client] = self._server.open_cnxn(str(client))
             self._server.connect(cnxn, ConnectRequest(0, 0, SESSION_MS, 0, bytes(16), None), 0, 0)

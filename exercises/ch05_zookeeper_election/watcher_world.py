@@ -1,4 +1,4 @@
-"""The world of exercise 05-5: brokers that watch /controller at the embedded ZooKeeper's core."""
+"""The world of exercise 05-5: brokers that watch /controller at an embedded ZooKeeper."""
 
 from collections.abc import Callable, Sequence
 from random import Random
@@ -11,33 +11,33 @@ MOST_STEPS: Final = 400
 
 
 class Watches(Protocol):
-    """A broker that is asked for its next operation by the name of what came."""
+    """A broker of the world. The world asks it again and again for its next operation."""
 
     def ask(self, what: str, *arguments: object) -> object:
-        """Return the next operation."""
+        """Call the broker's method named `what`. Return the operation that it answers."""
         ...
 
     def knows(self) -> object:
-        """Return who the controller is, as the broker believes."""
+        """Return the id of the broker that this broker believes to be the controller."""
         ...
 
 
 class Event(NamedTuple):
-    """One event of a run."""
+    """One event of a run, as a line of text."""
 
     broker: int
-    """-1: somebody, by hand."""
+    """The broker that acted. -1: an operator, by hand."""
     text: str
     changes: bool
-    """Whether /controller is another one after it."""
+    """Whether this event has created or deleted /controller."""
 
 
 class BadOperationError(Exception):
-    """A broker answered something that is no operation."""
+    """A broker returned something that is not one of the operations."""
 
 
 class RestlessError(Exception):
-    """The brokers never wait."""
+    """The brokers are still busy after the largest number of steps."""
 
 
 class _Runner:
@@ -54,7 +54,7 @@ class _Runner:
 
 
 class WatcherWorld:
-    """ZooKeeper, and brokers that watch one znode. A script drives it."""
+    """An embedded ZooKeeper, and brokers that watch /controller. A test controls each step."""
 
     def __init__(self, make: Callable[[int], Watches], brokers: int) -> None:
         self._zookeeper = AtZooKeeper(self._notify)
@@ -65,7 +65,7 @@ class WatcherWorld:
         self.events: list[Event] = []
 
     def step(self, random: Random) -> bool:
-        """Let a broker that has work go on. Return False if there is none. Raises
+        """Let one broker that has work do one step. Return False if no broker has work. Raises
         BadOperationError.
         """
         ready = [runner for runner in self._runners if runner.has_work]
@@ -86,25 +86,25 @@ class WatcherWorld:
         return True
 
     def settle(self, random: Random) -> None:
-        """Let all brokers go on until they wait. Raises BadOperationError, and RestlessError."""
+        """Let the brokers work until all wait. Raises BadOperationError, and RestlessError."""
         for _ in range(MOST_STEPS):
             if not self.step(random):
                 return
         raise RestlessError
 
     def delete_by_hand(self) -> None:
-        """Delete /controller."""
+        """Delete /controller, as an operator could do with a shell."""
         if self._zookeeper.delete(self._hand):
             self.events.append(Event(-1, f"{OFFICE} is deleted", True))
 
     @property
     def office(self) -> int:
-        """Who stands in /controller; -1: nobody."""
+        """The id of the broker in /controller; -1: there is no such znode."""
         found = self._zookeeper.office(self._hand)
         return -1 if found is None else found
 
     def beliefs(self) -> Sequence[object]:
-        """Return whom each broker takes for the controller."""
+        """Return, for each broker, the id of the broker that it believes to be the controller."""
         return [runner.code.knows() for runner in self._runners]
 
     def _notify(self, cnxn: int) -> None:

@@ -1,1 +1,1 @@
-"""Exercises of chapter 06: graceful shutdown."""
+"""The exercises of chapter 06: graceful shutdown."""

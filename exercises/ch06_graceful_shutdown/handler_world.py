@@ -1,5 +1,5 @@
-"""The world of exercise 06-5: brokers that are let go, switched off and started again, and what the
-answers of the handler say of it.
+"""The world of exercise 06-5: brokers ask for a controlled shutdown, stop, and start again. Events
+record which offline partitions the handler's answers do not name.
 """
 
 from collections.abc import Callable, Sequence
@@ -8,11 +8,11 @@ from typing import Final, NamedTuple
 
 TOPIC: Final = "web"
 Answer = tuple[tuple[tuple[str, int], ...], tuple[str, ...], tuple[str, ...]]
-"""Partitions: moved ones with their new leaders, remaining ones, and those to be offline."""
+"""(moved partitions with new leaders, remaining partitions, partitions that go offline)"""
 
 
 class Row(NamedTuple):
-    """A partition."""
+    """A partition with its replicas, its ISR and its leader. Leader -1: nobody leads it."""
 
     name: str
     replicas: tuple[int, ...]
@@ -20,7 +20,7 @@ class Row(NamedTuple):
     leader: int
 
     def argument(self) -> list[object]:
-        """Return it as an argument."""
+        """Return the partition as a list, in the form that the learner's method gets."""
         return [self.name, list(self.replicas), list(self.isr), self.leader]
 
 
@@ -28,15 +28,15 @@ LetGo = Callable[[int, Sequence[Row], Sequence[int]], Answer]
 
 
 class Event(NamedTuple):
-    """One event of a run."""
+    """One event of a run, as a line of text."""
 
     text: str
     hidden: tuple[str, ...] = ()
-    """Of an answer: the partitions that it does not name, and that went offline by it."""
+    """The partitions that went offline by this shutdown, but that the answer did not name."""
 
 
 def right(broker: int, rows: Sequence[Row], live: Sequence[int]) -> Answer:
-    """Return the true answer."""
+    """Return the right answer: the partitions that move, that remain, and that go offline."""
     moved, remaining, offline = [], [], []
     for row in rows:
         if row.leader != broker:
@@ -52,8 +52,8 @@ def right(broker: int, rows: Sequence[Row], live: Sequence[int]) -> Answer:
 
 
 class HandlerWorld:
-    """A cluster whose brokers go and come. Followers leave the ISR when their broker stops, and are
-    in it again some time after its start.
+    """A simulated cluster whose brokers stop and start. A broker that stops leaves each ISR that
+    has other members. Some time after its next start it joins again.
     """
 
     def __init__(self, random: Random, brokers: int, partitions: int) -> None:
@@ -68,7 +68,7 @@ class HandlerWorld:
         self.events: list[Event] = []
 
     def let_go(self, broker: int, ask: LetGo) -> None:
-        """Let a broker go, and switch it off."""
+        """Ask the handler for a controlled shutdown of the broker, and then stop the broker."""
         answer = ask(broker, tuple(self.rows), sorted(self.live))
         moved, remaining, offline = answer
         before = {row.name: row.leader for row in self.rows}
@@ -93,7 +93,7 @@ class HandlerWorld:
         self.events.append(Event(f"broker {broker} stops: {end}"))
 
     def start(self, broker: int) -> None:
-        """Start a broker. It leads again what nobody leads and it may lead."""
+        """Start a broker. It leads each partition that has no leader and has it in the ISR."""
         self.live.add(broker)
         self.rows = [
             row._replace(leader=broker) if row.leader == -1 and broker in row.isr else row
@@ -102,7 +102,7 @@ class HandlerWorld:
         self.events.append(Event(f"broker {broker} is started"))
 
     def catch_up(self) -> None:
-        """Let some followers come into the ISR again."""
+        """Let some replicas that are not in the ISR join it, at random."""
         rows = []
         for row in self.rows:
             if row.leader != -1:
@@ -114,7 +114,7 @@ class HandlerWorld:
         self.rows = rows
 
     def go_on(self, ask: LetGo) -> None:
-        """Do one thing by chance."""
+        """Do one random step: start a broker, or stop one. Then some replicas join the ISR."""
         dead = sorted(set(range(self._brokers)) - self.live)
         if dead and (len(self.live) < 2 or self._random.random() < 0.5):
             self.start(self._random.choice(dead))

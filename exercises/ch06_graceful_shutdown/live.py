@@ -1,5 +1,5 @@
-"""The live part of 06-1: the learner's steps let broker 2 go, first past a controller that is well,
-and then past one that stands still.
+"""The live part of 06-1: broker 2 stops twice by the learner's steps. First the controller answers,
+and then it is paused.
 """
 
 import itertools
@@ -33,8 +33,8 @@ PROPS: Final[Mapping[str, str]] = {
 def check_live(
     exercise: Exercise, file: Path | None, say: Callable[[str], None], patience_s: float
 ) -> Iterator[Step]:
-    """Run the learner's `file` in broker 2, or the shipped code if there is none, and yield what
-    came of it.
+    """Run the learner's `file` (the shipped code if it is None) in broker 2, and yield the result
+    of each check.
     """
     with learner_broker(exercise, file, TOPIC, say, patience_s, props=PROPS) as broker:
         yield from moment(broker, say)
@@ -43,9 +43,9 @@ def check_live(
 
 
 def moment(broker: LearnerBroker, say: Callable[[str], None]) -> Iterator[Step]:
-    """Let it happen, and yield what came of it.
+    """Run the scenario of this live part, and yield the result of each check.
 
-    Broker 2 stops in order, once while the controller stands still.
+    Broker 2 is stopped twice. The second time, the controller is paused.
     """
     cluster = broker.cluster
     yield send_to_all(broker, "records are acked by broker 2", RECORDS)
@@ -66,7 +66,7 @@ def moment(broker: LearnerBroker, say: Callable[[str], None]) -> Iterator[Step]:
 
 
 def _attempts(broker: LearnerBroker) -> list[tuple[float, ControlledShutdownAttempted]]:
-    """Return the attempts of broker 2's last life, each with its time in ms."""
+    """Return broker 2's attempts since its last start, each with its time in ms."""
     return [
         (envelope.mono_us / 1_000, envelope.event)
         for envelope in list(broker.listener.envelopes)
@@ -75,8 +75,8 @@ def _attempts(broker: LearnerBroker) -> list[tuple[float, ControlledShutdownAtte
 
 
 def _let_go(broker: LearnerBroker, says: str, least: int) -> Step:
-    """The last attempt succeeded, and there were so many at least. Of the first stop it must have
-    been the only one.
+    """Check that the last attempt succeeded, after at least `least` attempts. If `least` is 1,
+    there must be just one attempt.
     """
     broker.listener.wait_for(lambda: broker.listener.count(ServerStopped) > 0, broker.patience_s)
     attempts = [event for _, event in _attempts(broker)]
@@ -96,7 +96,7 @@ def _let_go(broker: LearnerBroker, says: str, least: int) -> Step:
 
 
 def _waits(broker: LearnerBroker) -> Step:
-    """Between two attempts at least the back-off passes."""
+    """Check that broker 2 waits at least BACKOFF_MS between two attempts."""
     times = [ms for ms, _ in _attempts(broker)]
     shortest = min((b - a for a, b in itertools.pairwise(times)), default=BACKOFF_MS)
     return Step(
@@ -107,7 +107,7 @@ def _waits(broker: LearnerBroker) -> Step:
 
 
 def _controller_is_another(broker: LearnerBroker) -> int:
-    """Return the controller, which is not broker 2: if it is, the office is given away."""
+    """Return the id of the controller. If it is broker 2, first let another broker be elected."""
     found = BROKER
 
     def is_another() -> bool:

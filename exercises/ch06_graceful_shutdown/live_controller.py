@@ -1,4 +1,4 @@
-"""The live part of 06-2: the learner's rule lets broker 2 go, whoever is the controller."""
+"""The live part of 06-2: the learner's rule handles the shutdown of broker 2 in the controller."""
 
 import asyncio
 from collections.abc import Callable, Iterator
@@ -30,8 +30,8 @@ RECORDS: Final = 20
 def check_live(
     exercise: Exercise, file: Path | None, say: Callable[[str], None], patience_s: float
 ) -> Iterator[Step]:
-    """Run the learner's `file` in all brokers, or the shipped code if there is none, and yield what
-    came of it.
+    """Run the learner's `file` in all brokers (the shipped code if it is None), and yield the
+    result of each check.
     """
     with learner_controllers(exercise, file, TOPIC, say, patience_s) as broker:
         cluster = broker.cluster
@@ -55,7 +55,7 @@ def check_live(
 
 
 def _processed(broker: LearnerBroker) -> Step:
-    """The controller moved one partition, stopped one, and none remained."""
+    """Check that the controller moved one partition and stopped one, and that none remained."""
     says = "the controller moves one, stops one, and none remains"
 
     def all_processed() -> list[ControlledShutdownProcessed]:
@@ -73,7 +73,7 @@ def _processed(broker: LearnerBroker) -> Step:
 
 
 def _let_go(broker: LearnerBroker) -> Step:
-    """Broker 2 heard at its first attempt that nothing remains."""
+    """Check that broker 2's first attempt succeeded, with no partition remaining."""
     broker.listener.wait_for(lambda: broker.listener.count(ServerStopped) > 0, broker.patience_s)
     attempts = [
         event
@@ -92,7 +92,7 @@ def _let_go(broker: LearnerBroker) -> Step:
 
 
 async def _ask(servers: str) -> str:
-    """Ask the controller to let broker 2 go, as anybody may. Return the error's name."""
+    """Send the controller a shutdown request for broker 2, and return the name of the error."""
     async with connect_brokers(servers, "lab-062") as brokers:
         answer = await brokers.ask_controller(
             ControlledShutdownRequest(broker_id=BROKER, broker_epoch=NOT_CHECKED),

@@ -1,5 +1,5 @@
-"""The live part of 06-3: broker 2 is killed and its log torn, and the learner's rule says what its
-next start reads again.
+"""The live part of 06-3: broker 2 is killed, and the end of its log is cut off. The learner's rule
+says which segments the next start reads again.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -35,8 +35,8 @@ PROPS: Final[Mapping[str, str]] = {
 def check_live(
     exercise: Exercise, file: Path | None, say: Callable[[str], None], patience_s: float
 ) -> Iterator[Step]:
-    """Run the learner's `file` in broker 2, or the shipped code if there is none, and yield what
-    came of it.
+    """Run the learner's `file` (the shipped code if it is None) in broker 2, and yield the result
+    of each check.
     """
     with learner_broker(exercise, file, TOPIC, say, patience_s, props=PROPS) as broker:
         cluster = broker.cluster
@@ -68,7 +68,7 @@ def _value(number: int) -> bytes:
 
 
 def _send(broker: LearnerBroker, says: str, first: int) -> Step:
-    """Send records with the numbers from `first` on, through a client that tries again."""
+    """Send the records `first`, `first + 1` and so on, with a producer that retries."""
     acked = 0
     with closing(
         KafkaProducer(
@@ -89,19 +89,19 @@ def _send(broker: LearnerBroker, says: str, first: int) -> Step:
 
 
 def _files(broker: LearnerBroker) -> list[Path]:
-    """Return the segments of the topic on broker 2, ascending."""
+    """Return the topic's segment files on broker 2, in the order of their offsets."""
     return sorted(broker.cluster.replica(BROKER, TOPIC, 0).glob("*.log"))
 
 
 def _point(broker: LearnerBroker) -> int:
-    """Return the recovery point that stands in broker 2's checkpoint."""
+    """Return the topic's recovery point from broker 2's checkpoint file."""
     [log_dir] = broker.cluster.log_dirs(BROKER)
     kept = OffsetCheckpointFile(str(log_dir / CHECKPOINT), OsFileSystem()).read()
     return kept.get(Partition(TOPIC, 0), 0)
 
 
 def _moves(broker: LearnerBroker) -> Step:
-    """When a segment is closed it is flushed, and the point moves to its end."""
+    """Check that closed segments are flushed, and that the recovery point moves to their end."""
     says = "the point moves to the beginning of the last segment, when the others are flushed"
     last = int(_files(broker)[-1].stem)
 
@@ -118,20 +118,20 @@ def _moves(broker: LearnerBroker) -> Step:
 
 
 def _to_read(broker: LearnerBroker) -> tuple[int, int]:
-    """Return how many segments the next start has to read, and how many there are."""
+    """Return how many segments the next start has to read, and how many there are in all."""
     bases = [int(file.stem) for file in _files(broker)]
     return len(RecoveryRule().to_read(bases, _point(broker), clean=False)), len(bases)
 
 
 def _tear(broker: LearnerBroker) -> None:
-    """Cut off the last bytes of the log, as a power failure may."""
+    """Cut off the last bytes of the log, as a power failure might do."""
     last = [file for file in _files(broker) if file.stat().st_size > TORN_BYTES][-1]
     with last.open("r+b") as file:
         file.truncate(last.stat().st_size - TORN_BYTES)
 
 
 def _of_topic(broker: LearnerBroker, kind: type[E]) -> list[E]:
-    """Return what broker 2's last life has told of its topic."""
+    """Return broker 2's events of this kind about the topic, since its last start."""
     events = broker.listener.events()
     return [event for event in events if isinstance(event, kind) and event.topic == TOPIC]
 
@@ -159,7 +159,7 @@ def _reads_nothing(broker: LearnerBroker) -> Step:
 
 
 def _all_there(broker: LearnerBroker) -> Step:
-    """A consumer reads all records from broker 2."""
+    """Check that a consumer reads all acknowledged records from broker 2, once and in order."""
     says = "every acked record is read from broker 2, once and in order"
     expected = [_value(number) for number in range(2 * RECORDS)]
     partition = TopicPartition(TOPIC, 0)

@@ -1,4 +1,4 @@
-"""The right answers of exercise 06-2, by the controller's own rule."""
+"""Compute the right answers of exercise 06-2 with the controller's own rule."""
 
 from collections.abc import Sequence
 from random import Random
@@ -11,7 +11,7 @@ _RULE = ShutdownRule()
 
 
 class Row(NamedTuple):
-    """A partition, as the learner gets it."""
+    """A partition, as the learner gets it. `leader`: -1 if there is none now, None if never one."""
 
     name: str
     replicas: tuple[int, ...]
@@ -19,11 +19,11 @@ class Row(NamedTuple):
     deleting: bool = False
 
     def argument(self) -> list[object]:
-        """Return it as an argument."""
+        """Return the partition as a list, in the form that the learner's methods get."""
         return [self.name, list(self.replicas), self.leader, self.deleting]
 
     def concerned(self) -> Concerned:
-        """Return it as the controller has it."""
+        """Return the partition in the form that the controller's ShutdownRule gets."""
         topic, _, number = self.name.rpartition("-")
         return Concerned(
             TopicPartition(topic, int(number)), self.replicas, self.leader, self.deleting
@@ -31,23 +31,23 @@ class Row(NamedTuple):
 
 
 def right_refusal(asked_epoch: int, live_epoch: int | None) -> str:
-    """Return the name of the error."""
+    """Return the name of the error that refuses the request, or "NONE"."""
     return _RULE.refusal(asked_epoch, live_epoch).name
 
 
 def right_sort(broker: int, rows: Sequence[Row]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the names to move, and the names to stop."""
+    """Return the names of the partitions that the broker leads, and of those that it follows."""
     led, followed = _RULE.sort(broker, [row.concerned() for row in rows])
     return tuple(map(str, led)), tuple(map(str, followed))
 
 
 def right_remaining(broker: int, rows: Sequence[Row]) -> tuple[str, ...]:
-    """Return the names that the broker still leads."""
+    """Return the names of the partitions that the broker still leads."""
     return tuple(map(str, _RULE.remaining(broker, [row.concerned() for row in rows])))
 
 
 def some_rows(random: Random, count: int, brokers: int = 4) -> list[Row]:
-    """Return partitions by chance, each led by one of its replicas, by nobody, or not yet."""
+    """Return random partitions. The leader is a replica, -1 (nobody), or None (never anybody)."""
     rows = []
     for number in range(count):
         replicas = tuple(random.sample(range(brokers), random.choice((1, 2, 3, 3))))

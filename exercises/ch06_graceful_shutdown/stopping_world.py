@@ -1,4 +1,4 @@
-"""The world of exercise 06-4: a broker that is being stopped, its clients, and its disks."""
+"""The world of exercise 06-4: a broker that stops, its clients, and its disks."""
 
 from collections.abc import Sequence
 from random import Random
@@ -9,45 +9,45 @@ NOTHING: Final = 0
 
 
 class Stopper(Protocol):
-    """A broker that is asked for its next operation."""
+    """A broker of the world. The world asks it again and again for its next operation."""
 
     def next(self, came: str) -> object:
-        """Return the next operation."""
+        """Return the next operation. `came` says how the last one ended."""
         ...
 
 
 class Event(NamedTuple):
-    """One event of a run."""
+    """One event of a run, as a line of text."""
 
     text: str
     acked: int = NOTHING
-    """The record that it acknowledged."""
+    """The number of the record that this event acknowledged; NOTHING: none."""
     flushed: str = ""
-    """The disk that it flushed."""
+    """The name of the disk that this event flushed; "": none."""
 
 
 class Written(NamedTuple):
-    """A record that was acknowledged."""
+    """A record that was written to a disk and acknowledged."""
 
     record: int
     disk: str
     event: int
-    """The number of the event that wrote it, from 1."""
+    """The number of the event that wrote the record. The first event is 1."""
 
 
 class BadOperationError(Exception):
-    """A broker answered something that is no operation."""
+    """A broker returned something that is not one of the operations."""
 
 
 class EndlessError(Exception):
-    """A broker never ends."""
+    """The broker has not ended after the largest number of operations."""
 
 
 class StoppingWorld:
-    """One broker, from SIGTERM to the end of its machine. A script drives it."""
+    """One broker, from SIGTERM until its machine is switched off. A test controls each step."""
 
     def __init__(self, broker: Stopper, disks: Sequence[str], failing: Sequence[str] = ()) -> None:
-        """The flush of the disks in `failing` fails."""
+        """`failing` names the disks whose flush fails."""
         self._broker = broker
         self._disks = tuple(disks)
         self._failing = frozenset(failing)
@@ -58,15 +58,15 @@ class StoppingWorld:
         self._unflushed: list[Written] = []
         self.events: list[Event] = []
         self.failed: set[str] = set()
-        """Disks whose flush has failed."""
+        """The names of the disks whose flush has failed."""
         self.marked: dict[str, int] = {}
-        """Disk → the number of the event that marked it."""
+        """The disks that were marked as clean: name → number of the event that marked it."""
         self.ended = False
 
     # What a script does.
 
     def run(self, random: Random) -> None:
-        """Let everything go on to the end. Raises BadOperationError, and EndlessError."""
+        """Let clients and broker work to the end. Raises BadOperationError, and EndlessError."""
         for _ in range(MOST_OPERATIONS):
             for _ in range(random.randint(0, 3)):
                 self.client(random)
@@ -76,7 +76,7 @@ class StoppingWorld:
         raise EndlessError
 
     def client(self, random: Random, *, answers: bool = True) -> None:
-        """Let a request come, or be answered. Without `answers` it can only come."""
+        """Let a client send a request, or let a request be answered, but only if `answers`."""
         if answers and self._waiting and random.random() < 0.6:
             self._answer(random.choice(self._waiting), random)
         elif self._doors_open:
@@ -85,7 +85,7 @@ class StoppingWorld:
             self._note(Event(f"takes the request with record {self._records}"))
 
     def operate(self) -> None:
-        """Let the broker do its next operation. Raises BadOperationError."""
+        """Perform the next operation of the broker. Raises BadOperationError."""
         operation = self._broker.next(self._came)
         self._came = "done"
         match operation:
@@ -111,21 +111,21 @@ class StoppingWorld:
     # What there is to see.
 
     def waiting(self) -> tuple[int, ...]:
-        """Return the records of requests that were taken and are not answered."""
+        """Return the numbers of the records whose requests have no answer yet."""
         return tuple(self._waiting)
 
     def has_done(self, what: str) -> bool:
-        """Return whether an event begins with these words."""
+        """Return whether the text of some event begins with these words."""
         return any(event.text.startswith(what) for event in self.events)
 
     def lost(self) -> tuple[Written, ...]:
-        """Return what would be gone without a sound if the machine were switched off now: records
-        that were acknowledged, on disks that are marked.
+        """Return the acknowledged records that would be lost unnoticed if the machine were switched
+        off now: they are not flushed, and their disk is marked as clean.
         """
         return tuple(one for one in self._unflushed if one.disk in self.marked)
 
     def last_flush(self, disk: str) -> int:
-        """Return the number of the event that flushed a disk last; 0: none."""
+        """Return the number of the last event that flushed this disk; 0: none."""
         return max((n for n, e in enumerate(self.events, 1) if e.flushed == disk), default=0)
 
     # Inside.

@@ -1,1 +1,1 @@
-"""Exercises of chapter 07: leader election."""
+"""The exercises of chapter 07: leader election."""

@@ -1,4 +1,4 @@
-"""The right answers of exercise 07-1, by the controller's own strategies."""
+"""Compute the right answers of exercise 07-1 with the controller's own strategies."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -10,7 +10,7 @@ Answer = tuple[int, tuple[int, ...]]
 
 
 class Case(NamedTuple):
-    """The sets of one election."""
+    """The input of one election: the strategy, and the lists of brokers."""
 
     strategy: str
     replicas: tuple[int, ...]
@@ -20,7 +20,7 @@ class Case(NamedTuple):
     unclean: bool = False
 
     def arguments(self) -> list[object]:
-        """Return the arguments of the learner's `elect`."""
+        """Return the case as the list of arguments for the learner's `elect`."""
         return [
             self.strategy,
             list(self.replicas),
@@ -32,7 +32,7 @@ class Case(NamedTuple):
 
 
 def right(case: Case) -> Answer | None:
-    """Return the leader and the new ISR, or None if nobody may lead."""
+    """Return the right leader and the right new ISR, or None if no broker may lead."""
     current = LeaderAndIsr(-1, 0, case.isr, 0)
     elected = elect(
         ElectionStrategy(case.strategy),
@@ -46,5 +46,5 @@ def right(case: Case) -> Answer | None:
 
 
 def in_words(brokers: Sequence[int]) -> str:
-    """Return brokers to read: `2, 0`."""
+    """Return the broker ids as readable text, such as `2, 0`."""
     return ", ".join(map(str, brokers)) or "nobody"

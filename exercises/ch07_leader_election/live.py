@@ -1,7 +1,7 @@
 """The live part of 07-1: the learner's rule elects leaders in all three brokers.
 
-The leader's broker is stopped, comes back, leads again as the preferred replica, and is killed.
-Every election of the topic is compared with what its sets ask for.
+Broker 2, the leader, stops. Then it starts, leads again as the preferred replica, and is killed.
+The result of each election is compared with the right one.
 """
 
 from collections.abc import Callable, Iterator
@@ -24,8 +24,8 @@ RECORDS: Final = 20
 def check_live(
     exercise: Exercise, file: Path | None, say: Callable[[str], None], patience_s: float
 ) -> Iterator[Step]:
-    """Run the learner's `file` in all brokers, or the shipped code if there is none, and yield what
-    came of it.
+    """Run the learner's `file` in all brokers (the shipped code if it is None), and yield the
+    result of each check.
     """
     with learner_controllers(exercise, file, TOPIC, say, patience_s) as broker:
         yield from moment(broker, say)
@@ -34,9 +34,9 @@ def check_live(
 
 
 def moment(broker: LearnerBroker, say: Callable[[str], None]) -> Iterator[Step]:
-    """Let it happen, and yield what came of it.
+    """Run the scenario of this live part, and yield the result of each check.
 
-    Leaders are elected by three strategies.
+    Three strategies elect a leader, one after another.
     """
     cluster = broker.cluster
     yield send_to_all(broker, "records are acked by broker 2", RECORDS)
@@ -56,7 +56,7 @@ def moment(broker: LearnerBroker, say: Callable[[str], None]) -> Iterator[Step]:
 
 
 def _elects(broker: LearnerBroker, says: str, strategy: str, act: Callable[[], object]) -> Step:
-    """Do something that makes an election of this kind, and wait for it."""
+    """Call `act`, and check that it causes an election by this strategy."""
     before = len(of_topic(broker, LeaderElected))
     act()
 
@@ -70,7 +70,7 @@ def _elects(broker: LearnerBroker, says: str, strategy: str, act: Callable[[], o
 
 
 def _prefer(broker: LearnerBroker) -> None:
-    """Ask for the preferred leader until it is in sync: before that nobody may be elected."""
+    """Order a preferred election again and again, until broker 2 is in sync and leads."""
 
     def in_sync() -> bool:
         try:
@@ -83,8 +83,8 @@ def _prefer(broker: LearnerBroker) -> None:
 
 
 def _as_asked(broker: LearnerBroker) -> Step:
-    """Every election of the topic is the one that its sets ask for. The first leader of a new
-    partition is none: there is no ISR yet.
+    """Check that each election of the topic had the right result. The first leader of the new
+    partition does not count, because it had no ISR yet.
     """
     elections = [event for event in of_topic(broker, LeaderElected) if event.isr_before]
     says = "each leader is the one whom the sets of that moment ask for"

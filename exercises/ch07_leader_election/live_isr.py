@@ -1,5 +1,5 @@
-"""The live part of 07-2: the learner's rules keep the ISR of broker 2, which leads, while a
-follower stands still and comes back.
+"""The live part of 07-2: the learner's rules keep the ISR of broker 2, which leads. Meanwhile a
+follower is paused and goes on again.
 """
 
 import json
@@ -30,8 +30,8 @@ _CAUGHT_UP: Final = re.compile(r"LEO (\d+), HW (\d+)")
 def check_live(
     exercise: Exercise, file: Path | None, say: Callable[[str], None], patience_s: float
 ) -> Iterator[Step]:
-    """Run the learner's `file` in broker 2, or the shipped code if there is none, and yield what
-    came of it.
+    """Run the learner's `file` (the shipped code if it is None) in broker 2, and yield the result
+    of each check.
     """
     with learner_broker(exercise, file, TOPIC, say, patience_s, props=PROPS) as broker:
         yield from moment(broker, say)
@@ -40,9 +40,9 @@ def check_live(
 
 
 def moment(broker: LearnerBroker, say: Callable[[str], None]) -> Iterator[Step]:
-    """Let it happen, and yield what came of it.
+    """Run the scenario of this live part, and yield the result of each check.
 
-    A follower stands still, and comes back.
+    A follower is paused, and later it goes on.
     """
     cluster = broker.cluster
     yield send_to_all(broker, "records are acked by all three", RECORDS)
@@ -58,14 +58,14 @@ def moment(broker: LearnerBroker, say: Callable[[str], None]) -> Iterator[Step]:
 
 
 def _follower(broker: LearnerBroker) -> int:
-    """Return a follower that is not the controller, which has to answer meanwhile."""
+    """Return the id of a follower that is not the controller, so that it can be paused."""
     with zookeeper_of(broker.cluster) as zookeeper:
         chief = int(json.loads(zookeeper.get("/controller")[0])["brokerid"])
     return next(one for one in broker.cluster.broker_ids if one not in (BROKER, chief))
 
 
 def _of_topic(broker: LearnerBroker, kind: type) -> list[tuple[float, IsrShrunk | IsrExpanded]]:
-    """Return the changes of the topic's ISR, each with its time in ms."""
+    """Return the topic's ISR changes of this kind, each with its time in ms."""
     return [
         (envelope.mono_us / 1_000, envelope.event)
         for envelope in list(broker.listener.envelopes)
@@ -76,7 +76,7 @@ def _of_topic(broker: LearnerBroker, kind: type) -> list[tuple[float, IsrShrunk 
 
 
 def _leaves(broker: LearnerBroker, sleeper: int) -> Step:
-    """The follower leaves, alone, and not before its time. The check comes every half of that."""
+    """Check that only the paused follower leaves the ISR, and not before its lag is too large."""
     limit_ms = int(properties_of(broker.cluster, BROKER)["replica.lag.time.max.ms"])
     says = f"broker {sleeper} leaves the ISR, {limit_ms:,} ms after it had caught up, or later"
     began_ms = max(one.mono_us for one in list(broker.listener.envelopes)) / 1_000
@@ -87,14 +87,14 @@ def _leaves(broker: LearnerBroker, sleeper: int) -> Step:
     left = {*shrunk.before} - {*shrunk.after}
     if left != {sleeper}:
         return Step(says, False, f"{', '.join(map(str, sorted(left)))} left")
-    # a paused follower had caught up within the last half second
+    # the follower had caught up at most half a second before it was paused
     lag_ms = at_ms - began_ms + 500
     return Step(says, lag_ms > limit_ms, f"{at_ms - began_ms:,.0f} ms after it stood still")
 
 
 def _send_many(broker: LearnerBroker) -> Step:
-    """Write many records while the follower stands still. The client knows broker 2 alone: it would
-    wait for the one that stands still.
+    """Write many records while the follower is paused. The producer only uses broker 2, so that it
+    does not wait for the paused broker.
     """
     producer = broker.producer()
     sent = [producer.send(broker.topic, b"x" * 2_000, partition=0) for _ in range(MANY)]
@@ -104,7 +104,7 @@ def _send_many(broker: LearnerBroker) -> Step:
 
 
 def _joins(broker: LearnerBroker) -> Step:
-    """The follower joins with all that is committed."""
+    """Check that the follower joins the ISR only when its log has reached the high watermark."""
     says = "the follower joins when it has all that is committed"
     came = broker.listener.wait_for(lambda: bool(_of_topic(broker, IsrExpanded)), broker.patience_s)
     if not came:

@@ -1,5 +1,5 @@
-"""The live part of 07-3: broker 2 has records that nobody else got, dies, and follows another
-leader: the learner's rule says where its log is cut.
+"""The live part of 07-3: broker 2 writes records that the other brokers do not get, and dies. Then
+it follows another leader, and the learner's rule says where its log is cut.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -32,8 +32,8 @@ PROPS: Final[Mapping[str, str]] = {
 def check_live(
     exercise: Exercise, file: Path | None, say: Callable[[str], None], patience_s: float
 ) -> Iterator[Step]:
-    """Run the learner's `file` in broker 2, or the shipped code if there is none, and yield what
-    came of it.
+    """Run the learner's `file` (the shipped code if it is None) in broker 2, and yield the result
+    of each check.
     """
     with learner_broker(exercise, file, TOPIC, say, patience_s, props=PROPS) as broker:
         yield from moment(broker, say)
@@ -42,9 +42,9 @@ def check_live(
 
 
 def moment(broker: LearnerBroker, say: Callable[[str], None]) -> Iterator[Step]:
-    """Let it happen, and yield what came of it.
+    """Run the scenario of this live part, and yield the result of each check.
 
-    Broker 2 has records that nobody else got, dies, and follows.
+    Broker 2 alone has some records, dies, and then follows another leader.
     """
     cluster = broker.cluster
     with closing(_producer(broker, f"127.0.0.1:{cluster.port(BROKER)}", 1)) as alone:
@@ -80,7 +80,7 @@ def _producer(broker: LearnerBroker, servers: str, acks: Literal["all", 1]) -> K
 
 
 def _send(broker: LearnerBroker, says: str, producer: KafkaProducer, name: str, count: int) -> Step:
-    """Send records, one after the other."""
+    """Send records one after another, and check that each is acknowledged."""
     acked = 0
     for number in range(count):
         try:
@@ -93,7 +93,7 @@ def _send(broker: LearnerBroker, says: str, producer: KafkaProducer, name: str, 
 
 
 def _all_have_them(broker: LearnerBroker) -> Step:
-    """All three have the records: the high watermark has come to their end."""
+    """Check that all three brokers have the records: the high watermark is at their end."""
 
     def hw() -> int:
         events = broker.listener.events()
@@ -108,7 +108,7 @@ def _all_have_them(broker: LearnerBroker) -> Step:
 
 
 def _cuts(broker: LearnerBroker) -> Step:
-    """The log is cut where the epoch of its last record ends in the leader's log."""
+    """Check that the log is cut where the epoch of its last record ends in the leader's log."""
     says = "broker 2 cuts its log exactly where the two part"
 
     def cut() -> list[LogTruncatedByEpoch]:
@@ -134,7 +134,7 @@ def _cuts(broker: LearnerBroker) -> Step:
 
 
 def _same(broker: LearnerBroker) -> Step:
-    """Broker 2 leads again, and has the records of the last leader, and no others."""
+    """Let broker 2 lead again, and check that it has exactly the records of the last leader."""
     says = "its log is that of the last leader"
 
     if not broker.lead_again():
@@ -157,7 +157,7 @@ def _same(broker: LearnerBroker) -> Step:
 
 
 def _read(broker: LearnerBroker) -> list[str]:
-    """Return the values that a consumer gets from the leader, broker 2."""
+    """Return the values of all records that a consumer reads from broker 2, the leader."""
     partition = TopicPartition(broker.topic, 0)
     values: list[str] = []
     with closing(

@@ -1,4 +1,4 @@
-"""The right answers of exercise 07-3, by the fetcher's own rule, and logs to try it on."""
+"""The right answers of exercise 07-3, by the fetcher's own rule, and random logs for its tests."""
 
 from collections.abc import Sequence
 from random import Random
@@ -8,11 +8,11 @@ from kafka_edu.log.leader_epoch_file_cache import EpochEntry, end_offset_in
 from kafka_edu.replication.truncation import offset_truncation_state
 
 Log = list[int]
-"""The epoch of each record, ascending. Two records at one offset with one epoch are the same."""
+"""A log as the epoch of each record. Records with equal offset and epoch count as equal."""
 
 
 class Case(NamedTuple):
-    """The facts by which a follower decides."""
+    """The input of `cut`: the follower's log, and the leader's answer."""
 
     epochs: tuple[tuple[int, int], ...]
     leo: int
@@ -21,12 +21,12 @@ class Case(NamedTuple):
     leader_end: int
 
     def arguments(self) -> list[object]:
-        """Return the arguments of the learner's `cut`."""
+        """Return the case as the list of arguments for the learner's `cut`."""
         return [[list(pair) for pair in self.epochs], *self[1:]]
 
 
 def right(case: Case) -> tuple[int, bool]:
-    """Return the new end of the log, and whether that is all."""
+    """Return the right new end of the log, and whether the follower need not ask again."""
     epochs = [EpochEntry(*pair) for pair in case.epochs]
     offset, complete = offset_truncation_state(
         case.leader_epoch, case.leader_end, case.hw, case.leo, epochs
@@ -35,18 +35,18 @@ def right(case: Case) -> tuple[int, bool]:
 
 
 def epochs_of(log: Log) -> tuple[tuple[int, int], ...]:
-    """Return the epochs of a log, each with the offset of its first record."""
+    """Return (epoch, offset of its first record) for each epoch in a log."""
     return tuple((epoch, log.index(epoch)) for epoch in sorted(set(log)))
 
 
 def answer_of(leader: Log, epoch: int) -> tuple[int, int]:
-    """Return what a leader answers to the question where an epoch ends."""
+    """Return the leader's answer to an OffsetsForLeaderEpoch request: an epoch, and its end."""
     entries: Sequence[EpochEntry] = [EpochEntry(*pair) for pair in epochs_of(leader)]
     return end_offset_in(entries, epoch, len(leader))
 
 
 def two_logs(random: Random, most: int = 14) -> tuple[Log, Log]:
-    """Return the logs of a leader and of a follower, which agree up to some offset."""
+    """Return random logs of a leader and of a follower. They are equal up to some offset."""
     common = sorted(random.choices(range(3), k=random.randint(0, most)))
     free = list(range(max(common, default=0) + 1, 12))
     random.shuffle(free)

@@ -1,5 +1,5 @@
-"""The world of exercises 07-4 and 07-5: one partition on two brokers, which lead in turns. Records
-are acknowledged when both have them, or when one is alone in the ISR.
+"""The world of exercises 07-4 and 07-5: one partition on two brokers, which lead in turns. A record
+is acknowledged when all members of the ISR have it.
 """
 
 from collections.abc import Callable
@@ -13,48 +13,48 @@ MOST_QUESTIONS: Final = 20
 NOTHING: Final = 0
 
 Epochs = list[list[int]]
-"""(epoch, offset of its first record), ascending."""
+"""The epochs of a log in order: [epoch, offset of its first record] for each."""
 
 
 class Follows(Protocol):
-    """How a broker begins to follow: it is asked where to cut its log."""
+    """A broker that begins to follow. The world asks it where to cut its log."""
 
     def follow(self, epochs: Epochs, leo: int, hw: int) -> object:
-        """Return ("cut", offset), or ("ask", epoch)."""
+        """Return the first operation: ("cut", offset), or ("ask", epoch)."""
         ...
 
     def answer(self, epoch: int, end: int) -> object:
-        """Return the same, after the leader's answer."""
+        """Return the next operation, after the leader has answered that `epoch` ends at `end`."""
         ...
 
 
 MayJoin = Callable[[int, int, int], bool]
-"""Whether a follower joins the ISR, by its LEO, the high watermark, and where the epoch began."""
+"""The rule for joining the ISR: (the follower's LEO, high watermark, epoch's start) → yes or no."""
 
 
 class Event(NamedTuple):
-    """One event of a run."""
+    """One event of a run, as a line of text."""
 
     text: str
     cut: tuple[int, ...] = ()
-    """The records that it cut off."""
+    """The numbers of the records that this event cut off."""
     joined: int = -1
-    """The broker that joined the ISR by it."""
+    """The broker that joined the ISR by this event; -1: none."""
 
 
 class BadAnswerError(Exception):
-    """A broker answered something that cannot be done."""
+    """A broker returned an operation that is impossible, or never cut its log."""
 
 
 class Stored(NamedTuple):
-    """A record in a log."""
+    """A record in a log, with the epoch of the leader that wrote it."""
 
     record: int
     epoch: int
 
 
 class Replica:
-    """The log of one broker."""
+    """One broker's replica of the partition, with its log."""
 
     def __init__(self, broker: int) -> None:
         self.broker = broker
@@ -62,15 +62,15 @@ class Replica:
         self.hw = 0
         self.alive = True
         self.ready = True
-        """It has cut what was to be cut, and may fetch."""
+        """Whether the replica may fetch. It is always True here, because a cut takes no time."""
 
     @property
     def leo(self) -> int:
-        """The log end offset."""
+        """The log end offset: the offset that the next record will get."""
         return len(self.log)
 
     def epochs(self) -> Epochs:
-        """Return the epochs of the log."""
+        """Return [epoch, offset of its first record] for each epoch in the log."""
         found: Epochs = []
         for offset, stored in enumerate(self.log):
             if not found or found[-1][0] != stored.epoch:
@@ -79,10 +79,10 @@ class Replica:
 
 
 class TwoBrokers:
-    """The partition, its leader and its ISR. A script drives it."""
+    """The partition, its leader and its ISR. A test controls each step."""
 
     def __init__(self, make: Callable[[], Follows], may_join: MayJoin) -> None:
-        """`make` returns a new object for each time that a broker begins to follow."""
+        """`make` is called each time a broker begins to follow, and returns a new object."""
         self._make = make
         self._may_join = may_join
         self.replicas = [Replica(broker) for broker in BROKERS]
@@ -90,7 +90,7 @@ class TwoBrokers:
         self.epoch = 0
         self.isr = {0, 1}
         self._known = {0: 0, 1: 0}
-        """Broker → its LEO, as the leader knows it."""
+        """The LEO of each broker, as far as the leader knows it: broker → LEO."""
         self._epoch_start = 0
         self._records = 0
         self.acked: list[int] = []
@@ -99,7 +99,7 @@ class TwoBrokers:
     # What a script does.
 
     def go_on(self, random: Random) -> None:
-        """Do one thing by chance. Raises BadAnswerError."""
+        """Do one random step. Raises BadAnswerError."""
         what = random.random()
         dead = [one.broker for one in self.replicas if not one.alive]
         if dead and what < 0.45:
@@ -116,7 +116,7 @@ class TwoBrokers:
             self.kill(random.choice(BROKERS))
 
     def settle(self) -> None:
-        """Let both live, and the follower fetch until it has all. Raises BadAnswerError."""
+        """Start dead brokers, and let the follower fetch all records. Raises BadAnswerError."""
         for broker in BROKERS:
             if not self.replicas[broker].alive:
                 self.come_back(broker)
@@ -124,7 +124,7 @@ class TwoBrokers:
             self.fetch()
 
     def produce(self) -> None:
-        """Let the leader write a record, if not too many wait."""
+        """Let the leader write a record, unless too many are still unacknowledged."""
         if self.leader < 0 or self.replicas[self.leader].leo - self.replicas[self.leader].hw > 3:
             return
         self._records += 1
@@ -133,7 +133,7 @@ class TwoBrokers:
         self._advance()
 
     def fetch(self) -> None:
-        """Let the follower fetch. By that it also tells how far its log goes."""
+        """Let the follower fetch. The fetch also informs the leader of the follower's LEO."""
         follower = self._follower()
         if follower is None:
             return
@@ -150,8 +150,8 @@ class TwoBrokers:
             )
 
     def restart_follower(self) -> None:
-        """Let the follower's process end and start at once, after it has sent a fetch: the leader
-        knows how far its log goes, and the answer with the high watermark is lost.
+        """Let the follower send a fetch, and restart at once. So the leader knows the follower's
+        LEO, but its answer with the new high watermark is lost.
         """
         follower = self._follower()
         if follower is not None:
@@ -162,7 +162,7 @@ class TwoBrokers:
             self._begin_to_follow(follower)
 
     def kill(self, broker: int) -> None:
-        """Kill a broker, and elect the other one if it is in the ISR."""
+        """Kill a broker. If it was the leader, elect the other one, if it may lead."""
         self.replicas[broker].alive = False
         other = 1 - broker
         if broker != self.leader:
@@ -187,15 +187,15 @@ class TwoBrokers:
     # What there is to see.
 
     def missing(self) -> list[int]:
-        """Return the acknowledged records that the leader does not have."""
+        """Return the numbers of the acknowledged records that the leader does not have."""
         if self.leader < 0:
             return []
         there = {one.record for one in self.replicas[self.leader].log}
         return [record for record in self.acked if record not in there]
 
     def differ_at(self) -> int | None:
-        """Return the first offset at which the two logs have different records; None: there is
-        none.
+        """Return the first offset at which the two logs have different records, or None if they
+        agree as far as both go.
         """
         one, other = (replica.log for replica in self.replicas)
         for offset, (a, b) in enumerate(zip(one, other, strict=False)):
@@ -228,7 +228,7 @@ class TwoBrokers:
             self._begin_to_follow(other)
 
     def _hear(self, follower: Replica) -> None:
-        """Let the leader hear from a fetch how far the follower's log goes. It may join by that."""
+        """Handle the follower's LEO in its fetch request. The follower may join the ISR by it."""
         leader, leo = self.replicas[self.leader], follower.leo
         self._known[follower.broker] = leo
         self._advance()
@@ -245,7 +245,7 @@ class TwoBrokers:
             )
 
     def _advance(self) -> None:
-        """Move the leader's high watermark, and acknowledge what lies below it."""
+        """Raise the leader's high watermark, and acknowledge the records below it."""
         leader = self.replicas[self.leader]
         self._known[leader.broker] = leader.leo
         hw = max(leader.hw, min(self._known[broker] for broker in self.isr))
@@ -256,7 +256,7 @@ class TwoBrokers:
         leader.hw = hw
 
     def _begin_to_follow(self, follower: Replica) -> None:
-        """Ask where to cut, and cut. Raises BadAnswerError."""
+        """Ask the follower's code where to cut its log, and cut it. Raises BadAnswerError."""
         leader = self.replicas[self.leader]
         asked = self._make()
         reply = asked.follow(follower.epochs(), follower.leo, follower.hw)

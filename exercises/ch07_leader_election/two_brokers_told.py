@@ -1,4 +1,4 @@
-"""The refusal of an answer to exercise 07-4 or 07-5, with the last events of its two brokers."""
+"""Makes the Mismatch for a wrong answer to exercise 07-4 or 07-5. It shows the last events."""
 
 from ..runner.mismatch import Mismatch, Words
 from .two_brokers import TwoBrokers
@@ -7,7 +7,7 @@ LINES = 12
 
 
 def refusal(world: TwoBrokers, expected: str, came: str, why: str) -> Mismatch:
-    """Return it."""
+    """Return a Mismatch that shows the last events of the run."""
     events = list(enumerate(world.events, 1))[-LINES:]
     return Mismatch(
         "two brokers and one partition",

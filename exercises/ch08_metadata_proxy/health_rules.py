@@ -1,4 +1,4 @@
-"""The right answers of exercise 08-3, by the proxy's own rule."""
+"""Compute the right answers of exercise 08-3 with the proxy's own rule."""
 
 from collections.abc import Iterable
 
@@ -6,6 +6,6 @@ from kafka_edu.clients.proxy.health import Health
 
 
 def right_states(down_after: int, up_after: int, looks: Iterable[bool]) -> list[str]:
-    """Return the state after each look."""
+    """Return the right state after each check. In `looks`, True means that the target answered."""
     health = Health(down_after, up_after)
     return [health.saw(answered).value for answered in looks]

@@ -1,4 +1,4 @@
-"""The answers of exercise 08-5, as a broker writes them and as a client reads them."""
+"""Encodes Metadata answers for exercise 08-5 as a broker does, and reads them as a client does."""
 
 from collections.abc import Callable
 from random import Random
@@ -18,11 +18,11 @@ HOSTS: Final = ("kafka-a", "broker7", "10.0.0.12", "b.example", "n3")
 NAMES: Final = ("web", "orders", "audit", "clicks", "__consumer_offsets")
 
 COUNT, ERROR, LENGTH = 4, 2, 2
-"""The bytes of a number of elements, of an error, and of a string's length."""
+"""The sizes in bytes of an array's element count, of an error code, and of a string's length."""
 
 
 def response(random: Random, brokers: int = 2, topics: int = 2) -> MetadataResponse:
-    """Return an answer by chance."""
+    """Return a random Metadata answer."""
     ids = sorted(random.sample(range(1, 9), brokers))
     names = random.sample(NAMES, topics)
     return MetadataResponse(
@@ -59,7 +59,7 @@ def response(random: Random, brokers: int = 2, topics: int = 2) -> MetadataRespo
 
 
 def encoded(answer: MetadataResponse, version: int, fields: Callable[[str, int], object]) -> bytes:
-    """Return the body of an answer, with the fields that somebody names."""
+    """Return the body of an answer that is encoded with the field names that `fields` returns."""
 
     def of_part(part: str) -> tuple[str, ...]:
         names = fields(part, version)
@@ -69,12 +69,12 @@ def encoded(answer: MetadataResponse, version: int, fields: Callable[[str, int],
 
 
 def right_body(answer: MetadataResponse, version: int) -> bytes:
-    """Return the body as a broker writes it."""
+    """Return the body of an answer as a broker writes it."""
     return encoded(answer, version, right_fields)
 
 
 def first_flag(answer: MetadataResponse, version: int) -> int:
-    """Return the position of the first topic's is_internal: behind its error and its name."""
+    """Return the position of the first topic's is_internal, which follows error and name."""
     before = right_fields("answer", version)
     before = before[: before.index("topics")]
     head = encoded(
@@ -84,7 +84,7 @@ def first_flag(answer: MetadataResponse, version: int) -> int:
 
 
 def read_by_a_client(body: bytes, version: int) -> str:
-    """Return what a client reads, in one line, or its error."""
+    """Return what a client reads from this body, in one line, or the error that it meets."""
     try:
         came = MetadataResponse.decode(body, version, 0)
     except ProtocolError as error:

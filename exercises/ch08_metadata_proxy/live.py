@@ -1,5 +1,5 @@
-"""The live part of 08-1: the learner's code makes the answers of a proxy, and each has to be the
-one that a broker gives itself, also when a broker is dead.
+"""The live part of 08-1: a proxy answers with the learner's code. Each answer must equal that of a
+broker, also when one broker is dead.
 """
 
 from collections.abc import Callable, Iterator
@@ -23,8 +23,8 @@ DIES: Final = 1
 def check_live(
     exercise: Exercise, file: Path | None, say: Callable[[str], None], patience_s: float
 ) -> Iterator[Step]:
-    """Run the learner's `file` in a proxy, or the shipped code if there is none, and yield what
-    came of it.
+    """Run the learner's `file` (the shipped code if it is None) in a proxy, and yield the result
+    of each check.
     """
     with learner_proxy(exercise, file, say, patience_s, options=("--target-versions",)) as proxy:
         yield send_by_proxy(proxy, TOPIC, RECORDS)
@@ -40,7 +40,7 @@ def check_live(
 
 
 def _same_answers(proxy: LearnerProxy, when: str) -> Step:
-    """The proxy and a broker answer the same in each version."""
+    """Check that the proxy and a broker give the same answers in each version."""
     says = f"the answers are those of a broker, and {when}"
     broker = f"127.0.0.1:{proxy.cluster.port(1 - DIES)}"
     difference = ""

@@ -1,5 +1,5 @@
-"""The live part of 08-4: the learner's code finds the coordinators of groups in a proxy, while a
-broker is restarted and gets its leaderships again.
+"""The live part of 08-4: the learner's code finds the coordinators of groups in a proxy. Meanwhile
+a broker is restarted, and then it leads its partitions again.
 """
 
 import contextlib
@@ -40,8 +40,8 @@ Asked = dict[str, int]
 def check_live(
     exercise: Exercise, file: Path | None, say: Callable[[str], None], patience_s: float
 ) -> Iterator[Step]:
-    """Run the learner's `file` in a proxy, or the shipped code if there is none, and yield what
-    came of it.
+    """Run the learner's `file` (the shipped code if it is None) in a proxy, and yield the result
+    of each check.
     """
     with learner_proxy(
         exercise, file, say, patience_s, props=PROPS, options=("--find-coordinator",)
@@ -60,7 +60,7 @@ def check_live(
 
 
 def _commits(proxy: LearnerProxy) -> Step:
-    """An unmodified client commits, which makes __consumer_offsets."""
+    """Check that an ordinary client can commit. Its commit also creates __consumer_offsets."""
     says = "a client commits an offset"
     make_topic(proxy.cluster, TOPIC, proxy.cluster.broker_ids)
     partition = TopicPartition(TOPIC, 0)
@@ -80,8 +80,8 @@ def _commits(proxy: LearnerProxy) -> Step:
 
 
 def _coordinators(address: str) -> Asked:
-    """Return the coordinator of each group, by whoever has this address. Raises OSError and
-    ProtocolError.
+    """Return the coordinator of each group, as the broker or proxy at this address answers. Raises
+    OSError and ProtocolError.
     """
     return {
         group: ask(
@@ -92,7 +92,7 @@ def _coordinators(address: str) -> Asked:
 
 
 def _same(proxy: LearnerProxy, when: str) -> Step:
-    """The proxy and a broker name the same coordinators, and each group has one."""
+    """Check that the proxy and a broker name the same coordinator for each group."""
     says = f"the proxy names the coordinators that the brokers name, and {when}"
     broker = f"127.0.0.1:{proxy.cluster.port(1 - RESTARTED)}"
     theirs: Asked = {}
@@ -118,7 +118,7 @@ def _same(proxy: LearnerProxy, when: str) -> Step:
 
 
 def _prefer(proxy: LearnerProxy) -> Step:
-    """The restarted broker leads partitions of __consumer_offsets again."""
+    """Let the restarted broker lead again, and check that it coordinates groups."""
     broker = f"127.0.0.1:{proxy.cluster.port(1 - RESTARTED)}"
 
     def leads() -> bool:

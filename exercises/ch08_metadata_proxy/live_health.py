@@ -1,5 +1,5 @@
-"""The live part of 08-3: the learner's rule says when a target of a proxy is Down and Up, while its
-broker dies and comes back.
+"""The live part of 08-3: the learner's rule decides whether a target of a proxy is Up or Down.
+Meanwhile the target's broker dies and comes back.
 """
 
 from collections.abc import Callable, Iterator
@@ -24,8 +24,8 @@ OPTIONS: Final = (
 def check_live(
     exercise: Exercise, file: Path | None, say: Callable[[str], None], patience_s: float
 ) -> Iterator[Step]:
-    """Run the learner's `file` in a proxy, or the shipped code if there is none, and yield what
-    came of it.
+    """Run the learner's `file` (the shipped code if it is None) in a proxy, and yield the result
+    of each check.
     """
     with learner_proxy(exercise, file, say, patience_s, brokers=1, options=OPTIONS) as proxy:
         yield _client(proxy, served=True)
@@ -44,7 +44,7 @@ def check_live(
 
 
 def _client(proxy: LearnerProxy, *, served: bool) -> Step:
-    """A client is served, or its connection is closed."""
+    """Check that the proxy serves a client, or that it refuses the client if not `served`."""
     try:
         metadata(proxy.address, [], 5)
     except (OSError, ProtocolError):
@@ -56,7 +56,7 @@ def _client(proxy: LearnerProxy, *, served: bool) -> Step:
 
 
 def _reached(proxy: LearnerProxy, state: str) -> Step:
-    """The target enters this state."""
+    """Check that the target enters this state."""
 
     def is_there() -> bool:
         changes = proxy.told(TargetStateChanged)
@@ -69,7 +69,7 @@ def _reached(proxy: LearnerProxy, state: str) -> Step:
 
 
 def _follows(proxy: LearnerProxy) -> Step:
-    """Each change came with the look by which it had to come."""
+    """Check that each state of the target is the right one after the checks so far."""
     says = f"Down after {DOWN_AFTER} failures in a row, Up after {UP_AFTER} answers"
     looks: list[bool] = []
     came: list[str] = []

@@ -1,5 +1,5 @@
-"""The live part of 08-5: a proxy writes its answers to Metadata by the learner's table, and clients
-of all ages read them.
+"""The live part of 08-5: a proxy writes its Metadata answers by the learner's table. Old and new
+clients read them.
 """
 
 from collections.abc import Callable, Iterator
@@ -17,15 +17,15 @@ from .layout_rules import VERSIONS
 
 TOPIC: Final = "lab-085"
 RECORDS: Final = 20
-#: These settings let librdkafka speak as a client of those years. It asks for no versions then.
+#: With these settings librdkafka acts as an old client: it does not ask brokers for versions.
 OLD: Final = {"api.version.request": "false", "broker.version.fallback": "0.9.0"}
 
 
 def check_live(
     exercise: Exercise, file: Path | None, say: Callable[[str], None], patience_s: float
 ) -> Iterator[Step]:
-    """Run the learner's `file` in a proxy, or the shipped code if there is none, and yield what
-    came of it.
+    """Run the learner's `file` (the shipped code if it is None) in a proxy, and yield the result
+    of each check.
     """
     with learner_proxy(exercise, file, say, patience_s, options=("--target-versions",)) as proxy:
         yield send_by_proxy(proxy, TOPIC, RECORDS)
@@ -38,7 +38,7 @@ def check_live(
 
 
 def _read(proxy: LearnerProxy, version: int) -> Step:
-    """A client of this version reads what a broker would have written."""
+    """Check that a client of this version reads the same as from a broker."""
     says = f"a client of version {version} reads the answer"
     theirs = metadata(f"127.0.0.1:{proxy.cluster.port(0)}", [TOPIC], version)
     try:
@@ -51,7 +51,7 @@ def _read(proxy: LearnerProxy, version: int) -> Step:
 
 
 def _old_client(proxy: LearnerProxy) -> Step:
-    """An unmodified client, which asks in an old version, produces."""
+    """Check that an ordinary client that uses old versions can produce through the proxy."""
     says = "a client of 2015 boots on the proxy, and its records are acked"
     acked = 0
 

@@ -1,5 +1,5 @@
-"""The live part of 08-2: the learner's routes lead clients to two clusters, of which one dies and
-comes back.
+"""The live part of 08-2: the learner's routes lead clients to two clusters. Meanwhile one of the
+clusters dies and comes back.
 """
 
 import contextlib
@@ -35,8 +35,8 @@ REFUSED: Final = "refused"
 def check_live(
     exercise: Exercise, file: Path | None, say: Callable[[str], None], patience_s: float
 ) -> Iterator[Step]:
-    """Run the learner's `file` in a proxy before two clusters, or the shipped code if there is
-    none, and yield what came of it.
+    """Run the learner's `file` (the shipped code if it is None) in a proxy before two clusters, and
+    yield the result of each check.
     """
     say(f"starting two clusters, and a proxy with {'yours' if file is not None else 'ours'}")
     options = ["--target-versions"]
@@ -72,7 +72,7 @@ def _cluster_id(cluster: Cluster) -> str:
 def _led(
     proxy: LearnerProxy, names: Mapping[str, str], serving: tuple[str, ...], when: str
 ) -> Step:
-    """Each client goes to its cluster, or is refused if it has none."""
+    """Check that the proxy leads each client to the right cluster, or refuses it if none serves."""
     expected = {
         client: right_choice(RULES, client, ADDRESS, None, serving) or REFUSED for client in CLIENTS
     }
@@ -100,7 +100,7 @@ def _led(
 
 
 def _written(proxy: LearnerProxy, both: Mapping[str, Cluster]) -> Step:
-    """An unmodified producer writes, and its records lie in the cluster that it belongs to."""
+    """Check that the records of an ordinary producer are in the cluster west, and only there."""
     says = f"the records of billing-7 lie in {WEST}, and nowhere else"
     partition = TopicPartition(TOPIC, 0)
     try:

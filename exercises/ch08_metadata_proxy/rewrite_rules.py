@@ -1,4 +1,4 @@
-"""The right answers of exercise 08-1, by the proxy's own rule."""
+"""Compute the right answers of exercise 08-1 with the proxy's own rule."""
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
@@ -10,7 +10,7 @@ Numbers = tuple[int, ...]
 
 
 class Partition(NamedTuple):
-    """A partition, as learners get it."""
+    """A partition of a Metadata answer, in the form that the learner gets and returns."""
 
     error: int
     number: int
@@ -21,7 +21,7 @@ class Partition(NamedTuple):
 
 
 class Topic(NamedTuple):
-    """A topic of the answer."""
+    """A topic of a Metadata answer, in the form that the learner returns."""
 
     error: int
     name: str
@@ -35,7 +35,7 @@ Copied = Mapping[str, tuple[int, bool, Sequence[Partition]]]
 def right(
     names: Sequence[str] | None, version: int, topics: Copied, alive: Collection[int]
 ) -> tuple[Topic, ...]:
-    """Return the topics of the answer."""
+    """Return the right topics of the answer. `topics` is the proxy's copy of the metadata."""
     copied = {
         name: MetadataResponseTopic(
             error_code=error,

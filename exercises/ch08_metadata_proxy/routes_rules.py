@@ -1,4 +1,4 @@
-"""The right answers of exercise 08-2, by the proxy's own rules."""
+"""Compute the right answers of exercise 08-2 with the proxy's own rules."""
 
 from collections.abc import Collection, Sequence
 
@@ -12,12 +12,12 @@ def _routes(rules: Sequence[Rule]) -> Routes:
 
 
 def right_clusters(rules: Sequence[Rule], client_id: str, topic: str | None) -> tuple[str, ...]:
-    """Return the clusters of the first rule that matches."""
+    """Return the clusters of the first rule that matches this client and topic."""
     return _routes(rules).clusters_for(client_id, topic)
 
 
 def right_choice(
     rules: Sequence[Rule], client_id: str, address: str, topic: str | None, serving: Collection[str]
 ) -> str | None:
-    """Return the cluster of this client."""
+    """Return the right cluster for this client, or None if none of its clusters is serving."""
     return _routes(rules).choose(client_id, address, topic, lambda one: one in serving).cluster

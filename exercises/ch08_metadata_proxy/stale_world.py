@@ -1,5 +1,5 @@
-"""The world of exercise 08-4: copies of a cluster's metadata come, and clients ask a proxy for the
-coordinators of their groups.
+"""The world of exercise 08-4: a proxy gets new copies of a cluster's metadata, and clients ask it
+for the coordinators of their groups.
 """
 
 from collections.abc import Callable, Sequence
@@ -18,19 +18,19 @@ Find = Callable[[str, Sequence[int], Sequence[int]], int]
 
 
 class Event(NamedTuple):
-    """One event: a copy, or an answer."""
+    """One event of a run: a new copy of the metadata, or an answer of the proxy."""
 
     text: str
     group: str = ""
-    """The group that was asked for; empty for a copy."""
+    """The group that the proxy was asked about; "" for a copy."""
     answer: int = NOBODY
     right: int = NOBODY
     since: int = 0
-    """The number of the copy in which the right coordinator became it."""
+    """The number of the event with the copy in which the right coordinator first appeared."""
 
 
 class StaleWorld:
-    """A cluster whose leaders move, seen by a proxy."""
+    """A cluster whose leaders move, and a proxy that gets a copy of its metadata each time."""
 
     def __init__(self, find: Find) -> None:
         self._find = find
@@ -42,7 +42,7 @@ class StaleWorld:
         self._copied("all brokers live")
 
     def go_on(self, random: Random) -> None:
-        """Let something happen."""
+        """Do one random step: change the cluster, or let a client ask for a coordinator."""
         match random.randrange(6):
             case 0 if len(self.brokers) > 1:
                 self._dies(random.choice(self.brokers))
@@ -84,7 +84,7 @@ class StaleWorld:
         )
 
     def ask(self, group: str) -> None:
-        """Let a client ask for the coordinator of its group."""
+        """Let a client ask for the coordinator of its group, and note the proxy's answer."""
         answer = self._find(group, list(self.leaders), list(self.brokers))
         right = Coordinators().find(group, self.leaders, self.brokers)
         number = partition_for(group, PARTITIONS)

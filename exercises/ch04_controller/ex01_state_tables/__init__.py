@@ -1,1 +1,1 @@
-"""Exercise 04-1: write the tables of states, with their refusal."""
+"""Exercise 04-1: write the tables of allowed state changes, and refuse all other changes."""

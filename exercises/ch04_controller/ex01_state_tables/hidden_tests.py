@@ -9,7 +9,7 @@ from .public_tests import Checked
 
 
 def test_two_machines(learner: Learner, seed: int) -> None:
-    """a machine for partitions and one for replicas, of the same names, do not meet"""
+    """a machine for partitions and one for replicas use the same names and share no state"""
     random = Random(f"two/{seed}")
     both = [Checked(learner, machine) for machine in TABLES] + [Checked(learner, "partition")]
     for _ in range(60):
@@ -20,7 +20,7 @@ def test_two_machines(learner: Learner, seed: int) -> None:
 
 
 def test_many_names(learner: Learner, seed: int) -> None:
-    """a thousand partitions are deleted, made again and deleted, in one order each"""
+    """a thousand partitions are created, deleted and created again, each change by one call"""
     random = Random(f"many/{seed}")
     one = Checked(learner, "partition")
     names = [f"topic-{number}" for number in range(1000)]
@@ -32,7 +32,7 @@ def test_many_names(learner: Learner, seed: int) -> None:
 
 
 def test_long_life(learner: Learner, seed: int) -> None:
-    """a replica that goes every way there is, many times, and comes twice in each order"""
+    """a replica goes through every allowed change many times, and is named twice in each call"""
     random = Random(f"life/{seed}")
     one = Checked(learner, "replica")
     for _ in range(150):
@@ -45,7 +45,7 @@ def test_long_life(learner: Learner, seed: int) -> None:
 
 
 def test_forgotten_in_one_order(learner: Learner, seed: int) -> None:
-    """a name that is deleted, and comes again in the same order, is not there any more"""
+    """a name is deleted, and stands a second time in the same call: it does not exist any more"""
     random = Random(f"again/{seed}")
     one = Checked(learner, "partition")
     names = random.choices("abcd", k=7)

@@ -1,5 +1,5 @@
-"""Public tests of exercise 04-1. Run them by `kafka-edu lab check 04-1`: the learner's class lives
-in another process, and `learner` asks it.
+"""Public tests of exercise 04-1. `kafka-edu lab check 04-1` runs them. The learner's class runs in
+another process, and the fixture `learner` sends each call to it.
 """
 
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ FORM = "handle returns (changed, refused): two lists of (name, the state that it
 
 
 class Checked:
-    """A machine of the learner's class. Each answer is compared with the right one."""
+    """A state machine of the learner's class. Each answer is compared with the right one."""
 
     def __init__(self, learner: Learner, machine: str) -> None:
         self.made = learner.make(machine)
@@ -24,7 +24,7 @@ class Checked:
         self.right = RightMachine(machine)
 
     def handle(self, names: Sequence[str], wanted: str) -> None:
-        """Compare one order. Raises Mismatch."""
+        """Compare the answer to one call of `handle`. Raises Mismatch if it is wrong."""
         before = {name: self.right.known.get(name, GONE) for name in names}
         expected = self.right.handle(names, wanted)
         came = self.made.call("handle", list(names), wanted)
@@ -54,7 +54,7 @@ class Checked:
         )
 
     def states(self) -> None:
-        """Compare the states. Raises Mismatch."""
+        """Compare the answer to a call of `states`. Raises Mismatch if it is wrong."""
         expected, came = self.right.states(), self.made.call("states")
         if came != expected:
             raise Mismatch(
@@ -71,7 +71,7 @@ def _items(value: object) -> tuple[object, ...]:
 
 
 def test_example(learner: Learner) -> None:
-    """the example of the task"""
+    """the example of README.md"""
     one = Checked(learner, "partition")
     one.handle(["web-0", "web-1"], "New")
     one.handle(["web-0", "pay-0"], "Online")
@@ -79,12 +79,12 @@ def test_example(learner: Learner) -> None:
 
 
 def test_partition_changes(learner: Learner) -> None:
-    """each change of a partition that the table has, and each that it lacks"""
+    """each change of a partition that the table allows, and each that it does not allow"""
     _each_change(learner, "partition")
 
 
 def test_replica_changes(learner: Learner) -> None:
-    """each change of a replica that the table has, and each that it lacks"""
+    """each change of a replica that the table allows, and each that it does not allow"""
     _each_change(learner, "replica")
 
 
@@ -101,7 +101,7 @@ def _each_change(learner: Learner, machine: str) -> None:
 
 
 def _ways(machine: str) -> dict[str, tuple[str, ...]]:
-    """Return a shortest way to each state, from NonExistent."""
+    """Return, for each state, a shortest path of states that leads to it from NonExistent."""
     ways: dict[str, tuple[str, ...]] = {GONE: ()}
     todo = [GONE]
     for state in todo:
@@ -113,7 +113,7 @@ def _ways(machine: str) -> dict[str, tuple[str, ...]]:
 
 
 def test_some_refused(learner: Learner) -> None:
-    """one refusal does not stop the others"""
+    """one refused name does not stop the changes of the other names"""
     one = Checked(learner, "partition")
     one.handle(["a-0", "a-2"], "New")
     one.handle(["a-0", "a-1", "a-2", "a-3"], "Offline")
@@ -121,7 +121,7 @@ def test_some_refused(learner: Learner) -> None:
 
 
 def test_twice(learner: Learner) -> None:
-    """a name that comes twice in one order"""
+    """the same name stands twice in one call"""
     one = Checked(learner, "partition")
     one.handle(["b", "a", "b"], "New")
     one.handle(["a", "a"], "Online")
@@ -129,7 +129,7 @@ def test_twice(learner: Learner) -> None:
 
 
 def test_forgotten(learner: Learner) -> None:
-    """what is deleted is forgotten, and may be made again"""
+    """a deleted name is forgotten, and may be created again"""
     one = Checked(learner, "replica")
     for state in ("New", "Online", "Offline", "DeletionStarted", "DeletionSuccessful", GONE):
         one.handle(["web-0 on 1", "web-0 on 2"], state)
@@ -142,7 +142,7 @@ def test_forgotten(learner: Learner) -> None:
     ("machine", "wanted"), [("partition", "DeletionStarted"), ("replica", "Deleted")]
 )
 def test_no_such_state(learner: Learner, machine: str, wanted: str) -> None:
-    """a state that the machine does not have"""
+    """the wanted state does not exist in this machine: each name is refused"""
     one = Checked(learner, machine)
     one.handle(["a"], "New")
     one.handle(["a", "b"], wanted)
@@ -150,7 +150,7 @@ def test_no_such_state(learner: Learner, machine: str, wanted: str) -> None:
 
 
 def test_random(learner: Learner, seed: int) -> None:
-    """a hundred orders, by chance"""
+    """a hundred random calls"""
     random = Random(f"states/{seed}")
     machine = random.choice(sorted(TABLES))
     one = Checked(learner, machine)

@@ -1,5 +1,5 @@
-"""Exercise 04-1: write the two tables of states. README.md says what is asked;
-`kafka-edu lab check 04-1` tries it, `kafka-edu lab hint 04-1` helps.
+"""Exercise 04-1: write the two tables of states. README.md describes the task.
+`kafka-edu lab check 04-1` tests your code. `kafka-edu lab hint 04-1` gives a hint.
 """
 
 from collections.abc import Sequence
@@ -8,22 +8,22 @@ Named = list[tuple[str, str]]  # (name, the state that it had)
 
 
 class StateMachine:
-    """The states of all partitions, or of all replicas."""
+    """Keeps the state of each partition (or of each replica), and changes it by the table."""
 
     def __init__(self, machine: str) -> None:
         """`machine` is "partition" or "replica"."""
         self.machine = machine
 
     def handle(self, names: Sequence[str], wanted: str) -> tuple[Named, Named]:
-        """Bring each name into the state `wanted`. Return those that changed, and those for which
-        the table has no such change.
+        """Change each of `names` to the state `wanted`, if the table allows it. Return two lists of
+        (name, its state before): the names that were changed, and those that were refused.
         """
         raise NotImplementedError(
             "StateMachine.handle is not written yet: it returns two lists, (changed, refused)"
         )
 
     def states(self) -> Named:
-        """Return (name, state) of all that exist, in the order of their names."""
+        """Return (name, state) of each name that exists now, sorted by name."""
         raise NotImplementedError(
             "StateMachine.states is not written yet: it returns a list of (name, state)"
         )

@@ -1,1 +1,1 @@
-"""Exercise 04-2: put what the brokers must know into few requests."""
+"""Exercise 04-2: pack what the brokers must know into few requests."""

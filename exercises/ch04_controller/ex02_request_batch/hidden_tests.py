@@ -8,7 +8,7 @@ from .public_tests import Checked, something
 
 
 def test_two_batches(learner: Learner, seed: int) -> None:
-    """two batches at once do not share what was noted"""
+    """two batches are used at the same time, and do not share their notes"""
     random = Random(f"two/{seed}")
     both = (Checked(learner, 0, 1, 2), Checked(learner, 1, 3, 4))
     for _ in range(60):
@@ -21,7 +21,7 @@ def test_two_batches(learner: Learner, seed: int) -> None:
 
 
 def test_a_thousand_partitions(learner: Learner, seed: int) -> None:
-    """a broker dies: a thousand partitions, and a request of each kind for a broker"""
+    """a broker dies and hundreds of partitions change: still one request of a kind per broker"""
     random = Random(f"thousand/{seed}")
     batch = Checked(learner, 0, 1, 3, 4)
     batch.members_changed()
@@ -36,7 +36,7 @@ def test_a_thousand_partitions(learner: Learner, seed: int) -> None:
 
 
 def test_nobody_lives(learner: Learner, seed: int) -> None:
-    """a batch whose only broker is dead, and one whose stops are all for the dead"""
+    """a batch whose requests mostly concern dead brokers"""
     random = Random(f"nobody/{seed}")
     batch = Checked(learner, 5)
     for _ in range(20):
@@ -47,7 +47,7 @@ def test_nobody_lives(learner: Learner, seed: int) -> None:
 
 
 def test_long_life(learner: Learner, seed: int) -> None:
-    """one batch that lives through three hundred steps, with nothing between some of them"""
+    """one batch is sent many times, sometimes with no new note in between"""
     random = Random(f"life/{seed}")
     batch = Checked(learner, 0, 1, 2)
     for _ in range(300):

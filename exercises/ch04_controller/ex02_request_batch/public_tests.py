@@ -1,5 +1,5 @@
-"""Public tests of exercise 04-2. Run them by `kafka-edu lab check 04-2`: the learner's class lives
-in another process, and `learner` asks it.
+"""Public tests of exercise 04-2. `kafka-edu lab check 04-2` runs them. The learner's class runs in
+another process, and the fixture `learner` sends each call to it.
 """
 
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ FORM = "send returns a list of (broker, kind, rows); the rows are a list of tupl
 
 
 class Checked:
-    """A batch of the learner's class. Each answer is compared with that of the controller's own."""
+    """A request batch of the learner's class. Its requests are compared with the right ones."""
 
     def __init__(self, learner: Learner, *live: int) -> None:
         self.made = learner.make(list(live))
@@ -38,7 +38,7 @@ class Checked:
         self.noted.append("members_changed")
 
     def send(self) -> None:
-        """Compare what leaves now. Raises Mismatch."""
+        """Compare the requests that `send` returns. Raises Mismatch if they are wrong."""
         expected, came = self.right.send(), self.made.call("send")
         noted, self.noted = self.noted, []
         if came == expected:
@@ -79,7 +79,7 @@ THREE = (0, 1, 2)
 
 
 def test_example(learner: Learner) -> None:
-    """the example of the task"""
+    """the example of README.md"""
     batch = Checked(learner, *THREE)
     batch.elected("web-0", 1, 5, 1, 3)
     batch.stop("web-0", 2, False)
@@ -88,7 +88,7 @@ def test_example(learner: Learner) -> None:
 
 
 def test_who_gets_what(learner: Learner) -> None:
-    """LeaderAndIsr for those with a replica, UpdateMetadata for everybody"""
+    """LeaderAndIsr goes to the brokers with a replica, UpdateMetadata to all live brokers"""
     batch = Checked(learner, *THREE)
     batch.elected("web-0", 0, 1, 0, 1)
     batch.send()
@@ -97,7 +97,7 @@ def test_who_gets_what(learner: Learner) -> None:
 
 
 def test_one_request_of_a_kind(learner: Learner) -> None:
-    """many partitions make few requests, and rows stand in order"""
+    """many partitions fit into few requests, and the rows are sorted"""
     batch = Checked(learner, *THREE)
     for number in (3, 1, 0, 2):
         batch.elected(f"web-{number}", number % 3, number, number % 3, (number + 1) % 3)
@@ -105,7 +105,7 @@ def test_one_request_of_a_kind(learner: Learner) -> None:
 
 
 def test_dead_brokers(learner: Learner) -> None:
-    """a dead broker gets nothing"""
+    """a dead broker gets no request"""
     batch = Checked(learner, 0, 2)
     batch.elected("web-0", 0, 4, 1, 0, 2)
     batch.elected("pay-0", -1, 2, 1)
@@ -114,7 +114,7 @@ def test_dead_brokers(learner: Learner) -> None:
 
 
 def test_members(learner: Learner) -> None:
-    """a broker has come: everybody is told, though no partition changed"""
+    """a broker has come: every broker gets an UpdateMetadata, though no partition changed"""
     batch = Checked(learner, *THREE)
     batch.members_changed()
     batch.send()
@@ -125,7 +125,7 @@ def test_members(learner: Learner) -> None:
 
 
 def test_noted_twice(learner: Learner) -> None:
-    """the last note of a partition counts"""
+    """two notes about the same partition: only the last one is sent"""
     batch = Checked(learner, *THREE)
     batch.elected("web-0", 0, 5, 0, 1)
     batch.elected("web-0", 1, 6, 1, 0)
@@ -136,7 +136,7 @@ def test_noted_twice(learner: Learner) -> None:
 
 
 def test_stop(learner: Learner) -> None:
-    """a replica that is to stop: alone, and once delete, always delete"""
+    """StopReplica alone; a replica that was once noted with delete=True stays a deletion"""
     batch = Checked(learner, *THREE)
     batch.stop("web-1", 2, False)
     batch.stop("web-0", 2, True)
@@ -150,7 +150,7 @@ def test_stop(learner: Learner) -> None:
 
 
 def test_ids(learner: Learner) -> None:
-    """brokers are named in any order, and are served by their ids"""
+    """broker ids come in any order, and the requests are sorted by broker id"""
     batch = Checked(learner, 11, 2, 7)
     batch.elected("web-0", 7, 1, 11, 7, 2)
     batch.stop("pay-0", 11, False)
@@ -159,7 +159,7 @@ def test_ids(learner: Learner) -> None:
 
 
 def test_random(learner: Learner, seed: int) -> None:
-    """twenty batches by chance"""
+    """twenty random batches"""
     random = Random(f"batch/{seed}")
     batch = Checked(learner, *random.sample(range(6), random.randint(1, 4)))
     for _ in range(20):
@@ -169,7 +169,7 @@ def test_random(learner: Learner, seed: int) -> None:
 
 
 def something(batch: Checked, random: Random) -> None:
-    """Note something by chance."""
+    """Add one random note to the batch."""
     name = f"{random.choice(('web', 'pay'))}-{random.randint(0, 2)}"
     match random.randint(0, 5):
         case 0:

@@ -8,7 +8,7 @@ from .public_tests import Checked, something
 
 
 def test_two_partitions(learner: Learner, seed: int) -> None:
-    """two partitions move at once, and do not know of each other"""
+    """two partitions move at the same time, and do not affect each other"""
     random = Random(f"two/{seed}")
     both = (Checked(learner, 0, 1, 2), Checked(learner, 2, 3))
     for _ in range(120):
@@ -40,7 +40,7 @@ def test_moves_to_their_ends(learner: Learner, seed: int) -> None:
 
 
 def test_many_orders(learner: Learner, seed: int) -> None:
-    """order over order over order, with cancellations between, and no look in between"""
+    """many orders and cancellations, one after another, without a call of `next` in between"""
     random = Random(f"orders/{seed}")
     one = Checked(learner, *random.sample(range(9), 4))
     for _ in range(80):
@@ -51,7 +51,7 @@ def test_many_orders(learner: Learner, seed: int) -> None:
 
 
 def test_nobody_lives(learner: Learner, seed: int) -> None:
-    """all brokers of the target are in the ISR, and none of them lives"""
+    """all brokers of the target are in the ISR, but none of them is alive"""
     random = Random(f"dead/{seed}")
     for _ in range(20):
         one = Checked(learner, *random.sample(range(6), 3))

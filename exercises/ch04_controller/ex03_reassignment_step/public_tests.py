@@ -1,5 +1,5 @@
-"""Public tests of exercise 04-3. Run them by `kafka-edu lab check 04-3`: the learner's class lives
-in another process, and `learner` asks it.
+"""Public tests of exercise 04-3. `kafka-edu lab check 04-3` runs them. The learner's class runs in
+another process, and the fixture `learner` sends each call to it.
 """
 
 from collections.abc import Sequence
@@ -24,7 +24,7 @@ WHY: Final = {
 
 
 class Checked:
-    """A reassignment of the learner's class. Each answer is compared with the right one."""
+    """A reassignment of the learner's class. Each of its answers is compared with the right one."""
 
     def __init__(self, learner: Learner, *replicas: int) -> None:
         self.made = learner.make(list(replicas))
@@ -64,7 +64,7 @@ class Checked:
         live: Sequence[int] = ALL,
         stopped: Sequence[int] = (),
     ) -> str:
-        """Compare one step. Raises Mismatch. Return what it is."""
+        """Compare the answer of `next`. Return the right step. Raises Mismatch if it is wrong."""
         now = self.right.assignment
         step, brokers = self.right.next(leader, isr, live, stopped)
         came = self.made.call("next", leader, list(isr), list(live), list(stopped))
@@ -85,7 +85,7 @@ class Checked:
 
 
 def test_example(learner: Learner) -> None:
-    """the example of the task"""
+    """the example of README.md"""
     one = Checked(learner, 0, 1)
     one.order(1, 2)
     one.next(0, (0, 1))
@@ -97,7 +97,7 @@ def test_example(learner: Learner) -> None:
 
 
 def test_at_rest(learner: Learner) -> None:
-    """a partition that nobody moves, and a move to where it is"""
+    """a partition that does not move, and a move to the brokers that it is already on"""
     one = Checked(learner, 0, 1)
     one.next(0, (0,))
     one.cancel()
@@ -120,7 +120,7 @@ def test_other_brokers(learner: Learner) -> None:
 
 
 def test_leader_stays(learner: Learner) -> None:
-    """the leader is in the target: it stays"""
+    """the leader belongs to the target, so it stays the leader"""
     one = Checked(learner, 0, 1, 2)
     one.order(3, 0)
     one.next(0, (0, 1, 2, 3))
@@ -128,7 +128,7 @@ def test_leader_stays(learner: Learner) -> None:
 
 
 def test_leader_died(learner: Learner) -> None:
-    """the leader is in the target, but does not live"""
+    """the leader belongs to the target, but its broker is dead"""
     one = Checked(learner, 0, 1)
     one.order(0, 2)
     one.next(0, (0, 1, 2), live=(1, 2, 3))
@@ -137,7 +137,7 @@ def test_leader_died(learner: Learner) -> None:
 
 
 def test_dead_broker_stops_nothing(learner: Learner) -> None:
-    """a replica that goes, and whose broker is dead, is not waited for"""
+    """a replica has to go and its broker is dead: nobody waits for its answer"""
     one = Checked(learner, 0, 1, 2)
     one.order(3, 2)
     one.next(3, (2, 3), live=(1, 2, 3))
@@ -145,7 +145,7 @@ def test_dead_broker_stops_nothing(learner: Learner) -> None:
 
 
 def test_new_order(learner: Learner) -> None:
-    """a new order over a running move begins at the origin"""
+    """a new order during a move starts from the replicas before that move"""
     one = Checked(learner, 1, 2, 3)
     one.order(3, 4, 5)
     one.order(1, 2, 6)
@@ -155,7 +155,7 @@ def test_new_order(learner: Learner) -> None:
 
 
 def test_cancelled(learner: Learner) -> None:
-    """a move that is cancelled, in the middle and at its end"""
+    """a move is cancelled, once in the middle and once at its end"""
     one = Checked(learner, 1, 2, 3)
     one.order(3, 4, 5)
     one.cancel()
@@ -167,7 +167,7 @@ def test_cancelled(learner: Learner) -> None:
 
 
 def test_random(learner: Learner, seed: int) -> None:
-    """a hundred looks and orders, by chance"""
+    """a hundred random orders, cancellations and calls of `next`"""
     random = Random(f"moves/{seed}")
     one = Checked(learner, *random.sample(range(6), 3))
     for _ in range(100):
@@ -175,7 +175,7 @@ def test_random(learner: Learner, seed: int) -> None:
 
 
 def something(one: Checked, random: Random) -> None:
-    """Order, cancel, or look at a state, by chance. Most states are near the end of the move."""
+    """Do one random step: order a move, cancel it, or call `next`, mostly late in a move."""
     chance = random.random()
     if chance < 0.15:
         one.order(*random.sample(range(6), random.randint(1, 4)))

@@ -1,5 +1,5 @@
-"""Exercise 04-3: decide the next step of a reassignment. README.md says what is asked;
-`kafka-edu lab check 04-3` tries it, `kafka-edu lab hint 04-3` helps.
+"""Exercise 04-3: decide the next step of a reassignment. README.md describes the task.
+`kafka-edu lab check 04-3` tests your code. `kafka-edu lab hint 04-3` gives a hint.
 """
 
 from collections.abc import Sequence
@@ -9,14 +9,14 @@ Step = tuple[str, list[int]]  # (what to do, with which brokers)
 
 
 class Reassignment:
-    """One partition, at rest or on its way to other brokers."""
+    """One partition, which either stays where it is or moves to other brokers."""
 
     def __init__(self, replicas: Sequence[int]) -> None:
-        """The partition is at rest, held by these brokers."""
+        """The partition starts on the brokers `replicas`, and does not move."""
         self.replicas = list(replicas)
 
     def order(self, target: Sequence[int] | None) -> None:
-        """Order a move to these brokers; None cancels the one that is running."""
+        """Start a move to the brokers `target`. None cancels the move that is running."""
         raise NotImplementedError("Reassignment.order is not written yet: it returns None")
 
     def sets(self) -> Sets:
@@ -28,7 +28,7 @@ class Reassignment:
     def next(
         self, leader: int, isr: Sequence[int], live: Sequence[int], stopped: Sequence[int]
     ) -> Step:
-        """Return the next step, and the brokers that it concerns."""
+        """Return the next step of the move, and the ids of the brokers that have to take it."""
         raise NotImplementedError(
             "Reassignment.next is not written yet: it returns (step, brokers)"
         )

@@ -1,1 +1,1 @@
-"""Exercise 04-4: predict what the controller sends, and to whom."""
+"""Exercise 04-4: predict which requests the controller sends, and to which brokers."""

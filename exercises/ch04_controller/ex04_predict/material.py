@@ -1,4 +1,4 @@
-"""The run of exercise 04-4: a simulated cluster of four brokers, whose controller has work."""
+"""The run of exercise 04-4: a topic is created in a simulated cluster, then a broker is killed."""
 
 from functools import cache
 from random import Random
@@ -46,20 +46,20 @@ SESSION_MS: Final = 60_000
 QUIET_MS: Final = 3_000
 BROKERS: Final = (0, 1, 2, 3)
 CONTROLLER: Final = 0
-"""The first broker that starts is the controller."""
+"""The id of the broker that is the controller: broker 0, because it starts first."""
 
 
 class Plan(NamedTuple):
-    """The numbers of a run."""
+    """The random choices for one run."""
 
     replicas: tuple[tuple[int, ...], ...]
-    """Of each partition, the first leader in front."""
+    """The replicas of each partition, as broker ids. The first one of each leads at first."""
     victim: int
 
 
 def plan(seed: int) -> Plan:
-    """Return the numbers that a seed gives. The victim leads one partition or two, and follows
-    another; some broker shares no partition with it.
+    """Return the random choices for this seed. The victim leads some partition and follows some
+    other, and at least one broker has no partition in common with the victim.
     """
     random = Random(f"controller/{seed}")
     while True:
@@ -74,7 +74,7 @@ def plan(seed: int) -> Plan:
 
 
 def make(seed: int) -> dict[str, str]:
-    """Return the file questions.md."""
+    """Return the learner's file questions.md, as a dict from its name to its text."""
     made = plan(seed)
     rows = [
         f"| t-{number} | {', '.join(map(str, ids))} |" for number, ids in enumerate(made.replicas)
@@ -84,7 +84,7 @@ def make(seed: int) -> dict[str, str]:
 
 
 class Run(NamedTuple):
-    """What the controller did: when the topic was created, and when the broker had failed."""
+    """The controller's events after the topic was created, and after the broker had failed."""
 
     created: tuple[Envelope, ...]
     failed: tuple[Envelope, ...]
@@ -92,7 +92,7 @@ class Run(NamedTuple):
 
 @cache
 def run(seed: int) -> Run:
-    """Make the run, in virtual time. It takes about a second."""
+    """Simulate the cluster, in virtual time. This takes about one second of real time."""
     made = plan(seed)
     cluster = SimCluster(seed, BROKERS, {"auto.leader.rebalance.enable": "false"})
     cluster.start_all()
@@ -120,7 +120,7 @@ def run(seed: int) -> Run:
 
 
 def told(events: tuple[Envelope, ...], api: ApiKey, *, partitions: bool = False) -> list[int]:
-    """Return the brokers that got a request of this kind; with a partition in it if asked."""
+    """Return the brokers that got an `api` request. `partitions`: ignore empty requests."""
     return sorted(
         {
             envelope.event.broker_id
@@ -133,7 +133,7 @@ def told(events: tuple[Envelope, ...], api: ApiKey, *, partitions: bool = False)
 
 
 def _leaders(events: tuple[Envelope, ...], before: list[int]) -> list[int]:
-    """Return the leader of each partition after these events."""
+    """Return the id of each partition's leader after these events. `before` has the old leaders."""
     now = list(before)
     for envelope in events:
         if isinstance(envelope.event, LeaderElected) and envelope.event.topic == "t":
@@ -142,7 +142,7 @@ def _leaders(events: tuple[Envelope, ...], before: list[int]) -> list[int]:
 
 
 def right_answers(seed: int) -> dict[str, object]:
-    """Return the answers, as the events of the run give them."""
+    """Return the right answer to each question, as the events of the run show it."""
     created, failed = run(seed)
     leaders = _leaders(created, [-1] * len(plan(seed).replicas))
     return {
@@ -159,6 +159,6 @@ def right_answers(seed: int) -> dict[str, object]:
 
 
 def shown(events: tuple[Envelope, ...]) -> tuple[str, ...]:
-    """Return the events that answer the questions, to read."""
+    """Return the events that answer the questions, each as one readable line."""
     wanted = (BrokerFailed, LeaderElected, PartitionStateChanged, ControllerRequestSent)
     return tuple(sentence(each.event).line for each in events if isinstance(each.event, wanted))

@@ -1,4 +1,4 @@
-"""Public tests of exercise 04-4. `kafka-edu lab check 04-4` makes the run and compares."""
+"""Public tests of exercise 04-4. `kafka-edu lab check 04-4` makes the run, and runs them."""
 
 import pytest
 
@@ -9,7 +9,7 @@ from .material import plan, right_answers, run, shown
 
 
 class Compared:
-    """The learner's answers next to those of the run."""
+    """The learner's answers and the right answers of the run."""
 
     def __init__(self, learner: Learner, material: int) -> None:
         self.plan = plan(material)
@@ -18,7 +18,7 @@ class Compared:
         self._answers = learner.make()
 
     def agrees(self, name: str, why: str) -> None:
-        """Raise Mismatch unless the answer is that of the run."""
+        """Compare the learner's answer `name` with the right one. Raise Mismatch if they differ."""
         came = self._answers.call("get", name)
         if came is None:
             raise AssertionError(
@@ -35,12 +35,12 @@ class Compared:
 
 @pytest.fixture
 def compared(learner: Learner, material: int) -> Compared:
-    """The learner's answers, compared with the run made for this learner."""
+    """The learner's answers, and the right answers from this learner's own run."""
     return Compared(learner, material)
 
 
 def test_created_leader_and_isr(compared: Compared) -> None:
-    """who hears that it holds a replica"""
+    """which brokers get a LeaderAndIsr when the topic is created"""
     compared.agrees(
         "created_leader_and_isr",
         "a LeaderAndIsr goes to the brokers with a replica, leader or follower, and to no other",
@@ -48,7 +48,7 @@ def test_created_leader_and_isr(compared: Compared) -> None:
 
 
 def test_created_metadata(compared: Compared) -> None:
-    """who hears of the new topic"""
+    """which brokers get an UpdateMetadata when the topic is created"""
     compared.agrees(
         "created_metadata",
         "an UpdateMetadata goes to every broker, because a client may ask any of them",
@@ -56,12 +56,12 @@ def test_created_metadata(compared: Compared) -> None:
 
 
 def test_leaders(compared: Compared) -> None:
-    """who leads at first"""
+    """which brokers lead when the topic is created"""
     compared.agrees("leaders", "of a new partition the first live replica leads")
 
 
 def test_elections(compared: Compared) -> None:
-    """how many leaders are elected"""
+    """how many leaders are elected after the broker has failed"""
     compared.agrees(
         "elections",
         f"only what broker {compared.plan.victim} led needs a leader. From the others it just"
@@ -70,7 +70,7 @@ def test_elections(compared: Compared) -> None:
 
 
 def test_new_leaders(compared: Compared) -> None:
-    """who leads afterwards"""
+    """which brokers lead after the broker has failed"""
     compared.agrees(
         "new_leaders",
         "the first replica of the assignment that lives and is in the ISR leads; the other"
@@ -79,7 +79,7 @@ def test_new_leaders(compared: Compared) -> None:
 
 
 def test_failed_leader_and_isr(compared: Compared) -> None:
-    """who hears of the new leaders and ISRs"""
+    """which brokers get a LeaderAndIsr after the broker has failed"""
     compared.agrees(
         "failed_leader_and_isr",
         f"each partition with a replica on broker {compared.plan.victim} has changed, also where"
@@ -88,5 +88,5 @@ def test_failed_leader_and_isr(compared: Compared) -> None:
 
 
 def test_failed_metadata(compared: Compared) -> None:
-    """who hears of it for the clients"""
+    """which brokers get an UpdateMetadata after the broker has failed"""
     compared.agrees("failed_metadata", "every broker that lives, and a dead one hears nothing")

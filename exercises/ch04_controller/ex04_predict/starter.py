@@ -1,10 +1,10 @@
-"""Exercise 04-4: write your answers in place of None. questions.md has the questions;
-`kafka-edu lab check 04-4` compares, `kafka-edu lab hint 04-4` helps.
+"""Exercise 04-4: replace each None by your answer. questions.md has the questions.
+`kafka-edu lab check 04-4` grades your answers. `kafka-edu lab hint 04-4` gives a hint.
 """
 
 
 def answers() -> dict[str, object]:
-    """Return a dict: the name of each question → your answer."""
+    """Return a dict from the name of each question to your answer."""
     return {
         "created_leader_and_isr": None,  # broker ids, ascending, such as [0, 3]
         "created_metadata": None,  # broker ids

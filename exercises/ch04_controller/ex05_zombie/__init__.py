@@ -1,1 +1,1 @@
-"""Exercise 04-5: find and mend why a controller that is none any more was obeyed."""
+"""Exercise 04-5: find out why a broker obeys an old controller, and mend it."""

@@ -10,7 +10,7 @@ from .public_tests import Checked, some_states
 
 
 def test_the_same_broker_again(learner: Learner, seed: int) -> None:
-    """two brokers hold the office by turns, and each one's old orders come late"""
+    """two brokers are the controller in turns, and the old requests of each one come late"""
     random = Random(f"turns/{seed}")
     broker = Checked(learner)
     for epoch in range(1, 40):
@@ -20,7 +20,7 @@ def test_the_same_broker_again(learner: Learner, seed: int) -> None:
 
 
 def test_two_brokers(learner: Learner, seed: int) -> None:
-    """two brokers hear of controllers at other moments, and do not know of each other"""
+    """two brokers get requests of different controllers, and do not affect each other"""
     random = Random(f"two/{seed}")
     brokers = (Checked(learner), Checked(learner))
     for number in range(80):
@@ -30,7 +30,7 @@ def test_two_brokers(learner: Learner, seed: int) -> None:
 
 
 def test_a_flood_of_old_orders(learner: Learner, seed: int) -> None:
-    """hundred orders of a controller that woke up, between orders of the present one"""
+    """a hundred requests of an old controller arrive between requests of the present one"""
     random = Random(f"flood/{seed}")
     broker = Checked(learner)
     broker.do(ApiKey.LEADER_AND_ISR, 0, 5, State("web-0", 0, 1))
@@ -41,7 +41,7 @@ def test_a_flood_of_old_orders(learner: Learner, seed: int) -> None:
 
 
 def test_epochs_that_leap(learner: Learner, seed: int) -> None:
-    """epochs that rise by thousands, and a broker that has the id 0"""
+    """controller epochs that rise by thousands, and a controller with the broker id 0"""
     random = Random(f"leap/{seed}")
     broker = Checked(learner)
     highest = 0

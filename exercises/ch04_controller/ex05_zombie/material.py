@@ -1,4 +1,4 @@
-"""The run of exercise 04-5: the starter's broker, and the orders of three controllers."""
+"""The run of exercise 04-5: the starter's broker gets the requests of three controllers in turn."""
 
 from itertools import count
 from random import Random
@@ -13,7 +13,7 @@ PARTITIONS: Final = ("web-0", "web-1", "pay-0")
 BROKERS: Final = (0, 1, 2, 3)
 REIGNS: Final = 3
 ORDERS: Final = 5
-"""Of one reign."""
+"""The number of requests that each controller sends."""
 REIGN_MS: Final = 20_000
 KINDS: Final = (
     ApiKey.UPDATE_METADATA,
@@ -32,7 +32,7 @@ class Line(NamedTuple):
 
     time_ms: int
     answer: str
-    """obeyed or refused; "elected" if it is no order."""
+    """"obeyed" or "refused" for a request, "elected" for the election of a controller."""
     controller: int
     epoch: int
     text: str
@@ -40,28 +40,28 @@ class Line(NamedTuple):
 
     @property
     def obeyed(self) -> bool:
-        """Whether it is an order that the broker obeyed."""
+        """Whether this event is a request that the broker obeyed."""
         return self.answer == ANSWERS[NONE]
 
 
 class Found(NamedTuple):
-    """The facts to be found in the run. Events are counted from 1."""
+    """The events that the learner has to find. The first event has the number 1."""
 
     obeyed: int
-    """The event that should have been refused."""
+    """The number of the request that was obeyed, but should have been refused."""
     known: int
-    """The first event by which the broker could know that."""
+    """The number of the first event that informed the broker of a newer controller."""
 
 
 class Run(NamedTuple):
-    """All of one run."""
+    """One complete run: all its events, and what the learner has to find in them."""
 
     lines: tuple[Line, ...]
     found: Found
 
 
 def make(seed: int) -> dict[str, str]:
-    """Return the file events.txt."""
+    """Return the learner's file events.txt, as a dict from its name to its text."""
     shown = [
         f"{number:>3}  {line.time_ms:>6,} ms  {line.answer:<7}  {line.controller:>4}"
         f"  {line.epoch:>5}  {line.text}"
@@ -71,8 +71,8 @@ def make(seed: int) -> dict[str, str]:
 
 
 def run(seed: int) -> Run:
-    """Return the run that a seed gives: the first in which exactly one order is obeyed that should
-    have been refused, another old order is refused, and a third is obeyed rightly.
+    """Return the first run for this seed in which exactly one request is obeyed wrongly. Another
+    old request is refused, and some request of an old controller is rightly obeyed.
     """
     for number in count():
         made = run_once(Random(f"zombie/{seed}/{number}"))
@@ -82,7 +82,7 @@ def run(seed: int) -> Run:
 
 
 def run_once(random: Random) -> Run | None:
-    """Return the run with these random numbers, or None if there is not one thing to find."""
+    """Make a run with these random choices. Return None if the learner could not use it."""
     epoch = random.randint(3, 40)
     controllers = random.sample(BROKERS, REIGNS)
     leader_epochs = dict.fromkeys(PARTITIONS, random.randint(1, 9))

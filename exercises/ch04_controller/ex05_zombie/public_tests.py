@@ -1,5 +1,5 @@
-"""Public tests of exercise 04-5. Run them by `kafka-edu lab check 04-5`: the learner's class lives
-in another process, and `learner` asks it.
+"""Public tests of exercise 04-5. `kafka-edu lab check 04-5` runs them. The learner's class runs in
+another process, and the fixture `learner` sends each call to it.
 """
 
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ BOTH = "each request has to refuse a lower controller epoch, and to remember a h
 
 
 class Checked:
-    """A broker of the learner's class. Each answer is compared with the right one."""
+    """A broker of the learner's class. Each of its answers is compared with the right one."""
 
     def __init__(self, learner: Learner) -> None:
         self._made = learner.make()
@@ -27,7 +27,7 @@ class Checked:
         self._orders: list[str] = []
 
     def do(self, api: ApiKey, controller: int, epoch: int, *states: State) -> None:
-        """Compare the answer to one order, and what the broker then knows. Raises Mismatch."""
+        """Compare the answer to one request, and the broker's state after it. Raises Mismatch."""
         order = Order(api, controller, epoch, states)
         highest = self._right.controller_epoch
         expected = self._right.do(order)
@@ -68,12 +68,12 @@ class Checked:
 
 @pytest.fixture
 def broker(learner: Learner) -> Checked:
-    """A broker to which nothing has come yet."""
+    """A broker that has not got any request yet."""
     return Checked(learner)
 
 
 def test_diagnosis(learner: Learner, material: int) -> None:
-    """diagnosis names the order that should have been refused, and how the broker could know"""
+    """diagnosis names the request to refuse, and the event from which the broker could know it"""
     made = run(material)
     came = learner.make().call("diagnosis")
     asked = "diagnosis()"
@@ -140,7 +140,7 @@ def test_method(learner: Learner) -> None:
 @pytest.mark.parametrize("old", METHODS, ids=NAMES.get)
 @pytest.mark.parametrize("new", METHODS, ids=NAMES.get)
 def test_old_after_new(broker: Checked, new: ApiKey, old: ApiKey) -> None:
-    """an old controller's orders after one of a newer controller"""
+    """requests of an old controller, after a request of a newer controller"""
     broker.do(ApiKey.LEADER_AND_ISR, 1, 7, State("web-0", 1, 3))
     broker.do(new, 2, 8, State("web-1", 2, 1))
     for leader_epoch in (9, 10):
@@ -149,7 +149,7 @@ def test_old_after_new(broker: Checked, new: ApiKey, old: ApiKey) -> None:
 
 @pytest.mark.parametrize("api", METHODS, ids=NAMES.get)
 def test_nothing_newer_was_heard(broker: Checked, api: ApiKey) -> None:
-    """the same controller again and again is obeyed, and so is the next one"""
+    """several requests of one controller are obeyed, and so are those of the next controller"""
     for epoch in (7, 7, 9, 9):
         broker.do(api, epoch, epoch, State("web-0", 1, epoch), State("pay-0", 2, epoch))
 
@@ -164,13 +164,13 @@ def test_leader_epochs(broker: Checked) -> None:
 
 
 def test_an_empty_order_counts(broker: Checked) -> None:
-    """an order about no partition tells of its controller all the same"""
+    """a request without partitions also informs the broker of its controller's epoch"""
     broker.do(ApiKey.UPDATE_METADATA, 2, 8)
     broker.do(ApiKey.STOP_REPLICA, 1, 7, State("web-0", 1, 1))
 
 
 def test_many(broker: Checked, seed: int) -> None:
-    """hundreds of orders that the seed chooses, some of them late"""
+    """hundreds of random requests, some of them late"""
     random = Random(seed)
     for reign in range(1, 60):
         for _ in range(4):
@@ -179,7 +179,7 @@ def test_many(broker: Checked, seed: int) -> None:
 
 
 def some_states(random: Random, highest: int) -> Sequence[State]:
-    """Return states of one to three partitions."""
+    """Return random states of one to three partitions. No leader epoch is above `highest`."""
     return [
         State(name, random.randrange(4), random.randint(0, highest))
         for name in random.sample(PARTITIONS, random.randint(1, 3))

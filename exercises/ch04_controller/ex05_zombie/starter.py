@@ -1,5 +1,5 @@
-"""Exercise 04-5: this broker obeys a controller that is none any more. README.md says what to do;
-`kafka-edu lab check 04-5` tries it, `kafka-edu lab hint 04-5` helps.
+"""Exercise 04-5: this broker obeys an old controller. README.md describes the task.
+`kafka-edu lab check 04-5` tests your code. `kafka-edu lab hint 04-5` gives a hint.
 """
 
 from collections.abc import Sequence
@@ -12,10 +12,10 @@ STALE = "STALE_CONTROLLER_EPOCH"
 
 
 class ControllerOrders:
-    """What one broker does with the requests of controllers."""
+    """How one broker handles the requests that controllers send to it."""
 
     def __init__(self) -> None:
-        """Nothing has come yet."""
+        """At first, no request has come and the broker has no replicas."""
         self.controller_epoch = 0
         self.replicas: dict[str, tuple[int, int]] = {}  # partition: (leader, leader epoch)
         self.leaders: dict[str, int] = {}  # partition: leader, for the clients
@@ -24,7 +24,7 @@ class ControllerOrders:
         self, controller: int, controller_epoch: int, states: Sequence[State]
     ) -> tuple[str, Errors]:
         """Lead or follow these partitions. Return the error of the request, and of each partition.
-        A request that is refused has no errors of partitions.
+        A request that is refused gets an empty list of partition errors.
         """
         if controller_epoch < self.controller_epoch:
             return STALE, []
@@ -41,7 +41,7 @@ class ControllerOrders:
     def update_metadata(
         self, controller: int, controller_epoch: int, leaders: Sequence[tuple[str, int]]
     ) -> str:
-        """Remember who leads these partitions, for the clients. Return the error of the request."""
+        """Store the leaders of these partitions for the clients. Return the request's error."""
         if controller_epoch < self.controller_epoch:
             return STALE
         for partition, leader in leaders:
@@ -51,8 +51,8 @@ class ControllerOrders:
     def stop_replica(
         self, controller: int, controller_epoch: int, partitions: Sequence[str]
     ) -> tuple[str, Errors]:
-        """Delete these replicas. Return the error of the request, and of each partition: NONE, also
-        for one that this broker does not have.
+        """Delete these replicas. Return the error of the request, and the error of each partition.
+        That is NONE even for a partition that this broker does not have.
         """
         if controller_epoch < self.controller_epoch:
             return STALE, []
@@ -64,17 +64,17 @@ class ControllerOrders:
         return NONE, errors
 
     def state(self) -> tuple[list[State], list[tuple[str, int]]]:
-        """Return the replicas as (partition, leader, leader epoch), and what clients are told as
-        (partition, leader), both in the order of the partitions' names. The tests call this; it
+        """Return two lists, sorted by partition: the replicas as (partition, leader, leader epoch),
+        and the leaders that clients see as (partition, leader). The tests call this method. It
         works, and you need not change it.
         """
         replicas = sorted((name, *state) for name, state in self.replicas.items())
         return replicas, sorted(self.leaders.items())
 
     def diagnosis(self) -> tuple[int, int, str]:
-        """Return the number of the event in events.txt that should have been refused, the number of
-        the first event by which this broker could know that, and the name of the method that is
-        wrong.
+        """Return three values: the number of the event in events.txt that should have been refused,
+        the number of the first event that could have warned this broker, and the name of the
+        wrong method.
         """
         raise NotImplementedError(
             "ControllerOrders.diagnosis is not written yet: it returns (number of the event that"

@@ -1,5 +1,5 @@
-"""The facts that count in the state of exercise 04-6's cluster, and their judge. No cluster is
-needed here.
+"""The facts about exercise 04-6's cluster that are graded, and the rules that grade them. This
+module needs no running cluster.
 """
 
 from collections.abc import Iterator
@@ -12,26 +12,26 @@ from .material import BROKERS, FAR_MS, TOPIC, Plan
 
 
 class Facts(NamedTuple):
-    """The state at one moment."""
+    """The state of the cluster and of its topic at one moment."""
 
     states: tuple[str, ...]
-    """Of each broker, as the supervisor has it: running, paused, stopped."""
+    """The state of each broker, as the supervisor reports it: running, paused or stopped."""
     pids: tuple[int, ...]
     links: tuple[str, ...]
-    """Links with a fault: `0-1 slow by 40 ms`."""
+    """The network links that have a fault, each as a text such as `0-1 slow by 40 ms`."""
     topic: TopicFacts
     records: tuple[str, ...] = ()
-    """The values in the log, from its beginning."""
+    """The values of all records in the topic's log, in the order of their offsets."""
 
 
 def far_link(plan: Plan) -> str:
-    """Return the link that is slow, and is to stay so."""
+    """Return the text for the link that was slow from the start, and has to stay slow."""
     ends = sorted((plan.old, plan.far))
     return f"{ends[0]}-{ends[1]} slow by {FAR_MS} ms"
 
 
 def judge(plan: Plan, before: Facts, now: Facts) -> Iterator[Step]:
-    """Yield what holds now. `before` is the state before the trouble began."""
+    """Check the state `now`, and yield each result. `before` is the state before the trouble."""
     yield all_run("four", now.states)
     yield none_lost(TOPIC, before.records, now.records)
     yield _same_topic(before.topic, now.topic)

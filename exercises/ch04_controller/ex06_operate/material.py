@@ -1,4 +1,4 @@
-"""The trouble of exercise 04-6: which move, what stops it, and what the ticket says."""
+"""The trouble of exercise 04-6, and its ticket: a partition moves, and the move does not end."""
 
 from random import Random
 from typing import Final, NamedTuple
@@ -29,30 +29,30 @@ Notes of the night shift:
 
 
 class Plan(NamedTuple):
-    """Who is who. The controller is `old` or `far`: neither leads, nor comes."""
+    """The role of each broker. The controller is `old` or `far`."""
 
     leader: int
     old: int
-    """The replica that goes."""
+    """The broker whose replica the move removes."""
     new: int
-    """The replica that comes, and is in trouble."""
+    """The broker whose new replica cannot join, because one of its links is cut."""
     far: int
-    """A broker whose link to `old` is a little slow, as it should be."""
+    """The broker without a replica. Its link to `old` is a little slow, which is no fault."""
     missing: str
-    """"orders": the link between `new` and the controller is cut. "records": that to the leader."""
+    """"orders": the link from `new` to the controller is cut. "records": that to the leader."""
     records: int
-    """How many records were acknowledged before the trouble began."""
+    """The number of records that were acknowledged before the trouble began."""
 
 
 def plan(seed: int) -> Plan:
-    """Return the trouble that a seed gives."""
+    """Return the trouble made from this seed. One seed always gives the same trouble."""
     random = Random(f"move/{seed}")
     leader, old, new, far = random.sample(range(BROKERS), BROKERS)
     return Plan(leader, old, new, far, random.choice(MISSING), random.randint(20, 60))
 
 
 def make(seed: int) -> dict[str, str]:
-    """Return the file ticket.md."""
+    """Return the learner's file ticket.md, as a dict from its name to its text."""
     made = plan(seed)
     fields = made._asdict() | {
         "number": 1_000 + seed % 9_000,

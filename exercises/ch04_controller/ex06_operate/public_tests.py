@@ -1,5 +1,5 @@
-"""Public tests of exercise 04-6: the learner's report. `kafka-edu lab check 04-6` then looks at the
-cluster.
+"""Public tests of exercise 04-6: they grade the learner's report. `kafka-edu lab check 04-6` runs
+them, and then examines the cluster.
 """
 
 import pytest
@@ -13,7 +13,7 @@ from .material import MISSING, Plan, plan
 
 @pytest.fixture
 def truth(material: int) -> Plan:
-    """The trouble made in this learner's cluster."""
+    """The trouble that this learner's cluster has, for comparison with the report."""
     return plan(material)
 
 
@@ -36,7 +36,7 @@ def test_broker(learner: Learner, truth: Plan) -> None:
 
 
 def test_missing(learner: Learner, truth: Plan) -> None:
-    """the report says what does not reach it"""
+    """the report says whether the controller's orders or the leader's records are missing"""
     came = said(learner, "missing")
     if came == truth.missing:
         return

@@ -1,10 +1,10 @@
-"""Exercise 04-6: write down what you found, in place of None. ticket.md says what the trouble is;
-`kafka-edu lab check 04-6` looks at your cluster, `kafka-edu lab hint 04-6` helps.
+"""Exercise 04-6: replace each None by what you found. ticket.md describes the trouble.
+`kafka-edu lab check 04-6` examines your cluster. `kafka-edu lab hint 04-6` gives a hint.
 """
 
 
 def report() -> dict[str, object]:
-    """Return what you found."""
+    """Return your findings in a dict. Write your answer in place of each None."""
     return {
         "broker": None,  # the number of the broker that the move waits for
         "missing": None,  # "orders" or "records": what does not reach it

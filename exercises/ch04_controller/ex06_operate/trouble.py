@@ -1,4 +1,4 @@
-"""The cluster of exercise 04-6: it is started, brought into trouble, looked at, and ended."""
+"""Start the cluster of exercise 04-6, cause its trouble, check its state, and end it."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
@@ -29,10 +29,10 @@ end = LAB.end
 
 
 def begin(seed: int, folder: Path, say: Callable[[str], None], home: Path | None = None) -> None:
-    """Start the cluster, fill its topic, and order a move that the trouble of the seed stops. That
-    trouble is hidden: no event and no status names it. Raises ClusterError.
+    """Start the cluster, fill its topic, and order a move. The move stops, because this function
+    cuts a link. No event and no status shows the cut link. Raises ClusterError.
 
-    The state before the trouble is kept in `folder`. The cluster outlives this process.
+    The state before the trouble is saved in `folder`. The cluster runs on when this process ends.
     """
     made = plan(seed)
     say("starting four brokers")
@@ -57,7 +57,7 @@ def begin(seed: int, folder: Path, say: Callable[[str], None], home: Path | None
 
 
 def elect_other(cluster: Cluster, others: tuple[int, ...], say: Callable[[str], None]) -> int:
-    """Restart the controller until it is none of these brokers. Return it. Raises ClusterError."""
+    """Restart the controller until it is none of `others`. Return its id. Raises ClusterError."""
     controller = cluster.wait_ready()
     for _ in range(OFFICE_TRIES):
         if controller not in others:
@@ -69,7 +69,7 @@ def elect_other(cluster: Cluster, others: tuple[int, ...], say: Callable[[str], 
 
 
 def move(cluster: Cluster, replicas: Sequence[int]) -> None:
-    """Order the partition to move. Raises ClusterError."""
+    """Order a move of the partition to these brokers. Raises ClusterError."""
     brokers = ",".join(map(str, replicas))
     cluster.perform("reassign", {"partition": f"{TOPIC}-0", "replicas": brokers})
 
@@ -77,7 +77,7 @@ def move(cluster: Cluster, replicas: Sequence[int]) -> None:
 def check_state(
     folder: Path, say: Callable[[str], None], home: Path | None = None
 ) -> Iterator[Step]:
-    """Yield what holds of the cluster now. Raises ClusterError if it is not up."""
+    """Check the cluster's present state. Yield each result. Raises ClusterError if it is not up."""
     with closing(LAB.attach(home)) as cluster:
         seed, before = read_before(folder)
         say("looking at brokers, links, ZooKeeper and records")
@@ -86,13 +86,13 @@ def check_state(
 
 
 def facts_of(fields: dict[str, Any]) -> Facts:
-    """Return facts that were kept as JSON."""
+    """Return the Facts that were stored as JSON. `fields` is the decoded JSON object."""
     states, pids, links, topic, records = fields.values()
     return Facts(tuple(states), tuple(pids), tuple(links), topic_facts(topic), tuple(records))
 
 
 def look(cluster: Cluster) -> Facts:
-    """Return the state now."""
+    """Collect the facts about the cluster's present state."""
     status = cluster.status(hidden=True)
     brokers = [status.broker(number) for number in cluster.broker_ids]
     topic = LAB.in_zookeeper(cluster)
@@ -106,11 +106,11 @@ def look(cluster: Cluster) -> Facts:
 
 
 def perform(acts: Sequence[Sequence[object]], home: Path | None = None) -> None:
-    """Do what a script says to the cluster. Raises ClusterError.
+    """Perform the acts of a script on the cluster. Raises ClusterError.
 
-    "heal" heals the link that the trouble cut; "heal-link", "restart" and "reassign" are the acts
-    of that name; "wait-for-move" returns when no move is running, as an operator would wait;
-    "topic-again" deletes the topic and creates it.
+    "heal" heals the link that the trouble cut. "heal-link", "restart" and "reassign" do what they
+    are called. "wait-for-move" returns when no move is running any more. "topic-again" deletes the
+    topic and creates it again.
     """
     with closing(LAB.attach(home)) as cluster:
         for name, *values in acts:

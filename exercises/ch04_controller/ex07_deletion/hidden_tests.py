@@ -11,14 +11,14 @@ SIX = tuple(range(6))
 
 
 def many_topics(random: Random) -> tuple[tuple[str, tuple[int, ...]], ...]:
-    """Return twelve topics on six brokers."""
+    """Return twelve topics with random replicas on six brokers."""
     return tuple(
         (f"t{number:02}", tuple(random.sample(SIX, random.randint(1, 4)))) for number in range(12)
     )
 
 
 def test_late_answers(learner: Learner, seed: int) -> None:
-    """answers come twice, late, and of replicas that were never asked"""
+    """answers come twice, or late, or for replicas that nobody asked to delete"""
     random = Random(f"late/{seed}")
     for _ in range(5):
         play(Checked(learner), random, events=60, late=True)
@@ -32,7 +32,7 @@ def test_many_topics(learner: Learner, seed: int) -> None:
 
 
 def test_two_clusters(learner: Learner, seed: int) -> None:
-    """two clusters do not know of each other"""
+    """two clusters at once, which do not affect each other"""
     random = Random(f"two/{seed}")
     both = (Checked(learner), Checked(learner, many_topics(random), SIX))
     for _ in range(90):

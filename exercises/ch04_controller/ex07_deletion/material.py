@@ -1,4 +1,4 @@
-"""The run of exercise 04-7: the starter's class, and a topic whose deletion never ends."""
+"""The run of exercise 04-7: the starter's class handles events, and one deletion never ends."""
 
 from itertools import count
 from random import Random
@@ -13,27 +13,27 @@ CALLS: Final = 16
 
 
 class Found(NamedTuple):
-    """The facts to be found in the run."""
+    """The topic and the event that the learner has to find in the run."""
 
     topic: str
     event: int
-    """The number of the event after which nobody would go on, from 1."""
+    """The number of the event after which nothing continues the deletion. The first is 1."""
 
 
 class Run(NamedTuple):
-    """All of one run."""
+    """One complete run: its calls, what they sent, and what the learner has to find."""
 
     topics: tuple[tuple[str, tuple[int, ...]], ...]
     calls: tuple[Call, ...]
     sent: tuple[tuple[tuple[str, int], ...], ...]
-    """Of each call, the StopReplica that it sent."""
+    """The StopReplica requests that each call sent, as (topic, broker)."""
     states: tuple[tuple[str, int, str], ...]
-    """At the end."""
+    """The state of each replica at the end of the run, as (topic, broker, state)."""
     found: Found
 
 
 def make(seed: int) -> dict[str, str]:
-    """Return the file events.txt."""
+    """Return the learner's file events.txt, as a dict from its name to its text."""
     made = run(seed)
     lines = [f"{name} has replicas on brokers {_listed(ids)}" for name, ids in made.topics]
     lines.append("")
@@ -50,8 +50,8 @@ def _listed(brokers: tuple[int, ...]) -> str:
 
 
 def run(seed: int) -> Run:
-    """Return the run that a seed gives: the first in which one deletion never ends, and another one
-    had to wait and has ended.
+    """Return the first run for this seed in which one deletion never ends, and another deletion had
+    to wait but has ended.
     """
     for number in count():
         made = run_once(Random(f"deletion/{seed}/{number}"))
@@ -61,14 +61,14 @@ def run(seed: int) -> Run:
 
 
 class Given(TopicDeletion):
-    """The starter's class, and the answers that are on their way."""
+    """The starter's class, together with the brokers' answers that are still on their way."""
 
     def __init__(self, topics: tuple[tuple[str, tuple[int, ...]], ...]) -> None:
         super().__init__(topics, BROKERS)
         self._on_the_way: list[tuple[str, int]] = []
 
     def do(self, call: Call) -> tuple[tuple[str, int], ...]:
-        """Do what a call says. A broker that dies takes its answers with it."""
+        """Handle one call. If it reports a broker's death, the answers of that broker are lost."""
         if call.method == "broker_failed":
             self._on_the_way = [one for one in self._on_the_way if one[1] != call.arguments[0]]
         elif call.method == "answered":
@@ -78,11 +78,11 @@ class Given(TopicDeletion):
         return sent
 
     def awaited(self) -> list[tuple[str, int]]:
-        """Return the replicas of which an answer may still come."""
+        """Return (topic, broker) of each replica whose broker has not answered yet."""
         return sorted(self._on_the_way)
 
     def stuck(self) -> set[str]:
-        """Return the topics with a replica of which an answer is waited for, and never comes."""
+        """Return the topics that wait for the answer about a replica, though it will never come."""
         return {
             topic
             for topic, broker, state in self.states()
@@ -91,7 +91,7 @@ class Given(TopicDeletion):
 
 
 def run_once(random: Random) -> Run | None:
-    """Return the run with these random numbers, or None if there is not one thing to find."""
+    """Make a run with these random choices. Return None unless one deletion alone never ends."""
     topics = tuple((name, tuple(random.sample(BROKERS, random.randint(2, 3)))) for name in TOPICS)
     given = Given(topics)
     calls: list[Call] = []

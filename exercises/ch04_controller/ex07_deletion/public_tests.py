@@ -1,5 +1,5 @@
-"""Public tests of exercise 04-7. Run them by `kafka-edu lab check 04-7`: the learner's class lives
-in another process, and `learner` asks it.
+"""Public tests of exercise 04-7. `kafka-edu lab check 04-7` runs them. The learner's class runs in
+another process, and the fixture `learner` sends each call to it.
 """
 
 from collections.abc import Sequence
@@ -18,12 +18,12 @@ ORDER_PAY = Call("order", ("pay",), "the deletion of pay is ordered")
 
 
 def dies(broker: int) -> Call:
-    """Return that a broker dies."""
+    """Return the call that reports the death of a broker."""
     return Call("broker_failed", (broker,), f"broker {broker} dies")
 
 
 class Checked:
-    """The learner's class. Each answer is compared with the right one."""
+    """An object of the learner's class. Each of its answers is compared with the right one."""
 
     def __init__(
         self,
@@ -36,7 +36,7 @@ class Checked:
         self.right = RightDeletion(topics, brokers)
 
     def do(self, *calls: Call) -> None:
-        """Compare the answers to calls, and the states after each. Raises Mismatch."""
+        """Compare the answer to each call, and the states after it. Raises Mismatch."""
         for call in calls:
             expected = self.right.do(call)
             came = self._made.call(call.method, *call.arguments)
@@ -66,7 +66,7 @@ class Checked:
 
 
 def test_diagnosis(learner: Learner, material: int) -> None:
-    """diagnosis names the topic, and the event after which nobody would go on"""
+    """diagnosis names the topic, and the event after which nothing continues its deletion"""
     made = run(material)
     came = learner.make([], []).call("diagnosis")
     asked, expected = "diagnosis()", Words("(topic, number of an event, name of the method)")
@@ -118,20 +118,20 @@ def test_method(learner: Learner) -> None:
 
 
 def test_all_is_well(learner: Learner) -> None:
-    """all brokers live and answer"""
+    """all brokers are alive and answer"""
     one = Checked(learner)
     one.do(ORDER_WEB, *(answer("web", broker, ok=True) for broker in (2, 0, 1)), ORDER_WEB)
 
 
 def test_dead_before(learner: Learner) -> None:
-    """a broker is dead before the order, and comes"""
+    """a broker is dead when the deletion is ordered, and starts later"""
     one = Checked(learner)
     one.do(dies(1), ORDER_WEB, answer("web", 0, ok=True), answer("web", 2, ok=True))
     one.do(started(1), answer("web", 1, ok=True))
 
 
 def test_dies_while_it_deletes(learner: Learner) -> None:
-    """a broker dies while it deletes, and comes before and after the others have answered"""
+    """a broker dies while it deletes, and starts before or after the others have answered"""
     for early in (True, False):
         one = Checked(learner)
         one.do(ORDER_WEB, dies(1))
@@ -142,20 +142,20 @@ def test_dies_while_it_deletes(learner: Learner) -> None:
 
 
 def test_dies_when_it_has_deleted(learner: Learner) -> None:
-    """a broker that has deleted its replica may die: there is nothing left to do on it"""
+    """a broker dies after it has deleted its replica: nothing is left to do there"""
     one = Checked(learner)
     one.do(ORDER_PAY, answer("pay", 1, ok=True), dies(1), answer("pay", 0, ok=True))
 
 
 def test_cannot(learner: Learner) -> None:
-    """a broker cannot delete its replica, and can when it comes again"""
+    """a broker fails to delete its replica, and succeeds after its next start"""
     one = Checked(learner)
     one.do(ORDER_PAY, answer("pay", 1, ok=False), answer("pay", 0, ok=True))
     one.do(dies(1), started(1), answer("pay", 1, ok=True))
 
 
 def test_moves(learner: Learner) -> None:
-    """a topic that moves is deleted when the move has ended"""
+    """a topic whose replicas move is deleted only after the move has ended"""
     one = Checked(learner)
     one.do(Call("move_begins", ("web",), "the replicas of web begin to move"), ORDER_WEB)
     one.do(dies(0), started(0), Call("move_ended", ("web",), "the move of web has ended"))
@@ -163,13 +163,13 @@ def test_moves(learner: Learner) -> None:
 
 
 def test_others_are_not_touched(learner: Learner) -> None:
-    """a topic that nobody deletes goes offline and online with its broker"""
+    """a topic without a deletion goes offline and online together with its broker"""
     one = Checked(learner)
     one.do(dies(0), ORDER_PAY, dies(1), started(0), started(1), answer("pay", 0, ok=True))
 
 
 def test_many(learner: Learner, seed: int) -> None:
-    """many things happen, and then all is quiet: each deletion has ended"""
+    """many random events, until all is quiet: then every deletion has ended"""
     random = Random(seed)
     for _ in range(4):
         play(Checked(learner), random, events=40)
@@ -183,7 +183,7 @@ def play(
     late: bool = False,
     brokers: Sequence[int] = BROKERS,
 ) -> None:
-    """Let things happen, and then wait until all is quiet."""
+    """Let random events happen, and then lead the cluster to the end of all deletions."""
     for _ in range(events):
         one.do(something(random, one.right, brokers, late=late))
     while (call := quiet(one.right, brokers)) is not None:

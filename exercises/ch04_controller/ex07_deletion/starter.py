@@ -1,5 +1,5 @@
-"""Exercise 04-7: the deletion of a topic never ends. README.md says what to do;
-`kafka-edu lab check 04-7` tries it, `kafka-edu lab hint 04-7` helps.
+"""Exercise 04-7: the deletion of a topic never ends. README.md describes the task.
+`kafka-edu lab check 04-7` tests your code. `kafka-edu lab hint 04-7` gives a hint.
 """
 
 from collections.abc import Sequence
@@ -14,10 +14,10 @@ INELIGIBLE = "DeletionIneligible"
 
 
 class TopicDeletion:
-    """What the controller keeps of topics, replicas and brokers."""
+    """The part of the controller that deletes topics: it keeps topics, replicas and brokers."""
 
     def __init__(self, topics: Sequence[tuple[str, Sequence[int]]], live: Sequence[int]) -> None:
-        """Each topic has replicas on these brokers. These brokers live."""
+        """`topics` has (topic, brokers with its replicas). `live` has the live brokers."""
         self.live = set(live)
         self.replicas = {
             topic: {broker: ONLINE if broker in self.live else OFFLINE for broker in brokers}
@@ -28,7 +28,7 @@ class TopicDeletion:
         self.moving: set[str] = set()
 
     def order(self, topic: str) -> Sent:
-        """Somebody wants this topic deleted. Return the StopReplica that go out."""
+        """An operator orders this topic's deletion. Return the StopReplica requests to send."""
         if topic not in self.replicas or topic in self.ordered:
             return []
         self.ordered.add(topic)
@@ -37,7 +37,7 @@ class TopicDeletion:
         return self.resume()
 
     def answered(self, topic: str, broker: int, ok: bool) -> Sent:
-        """A broker has deleted its replica, or could not."""
+        """A broker answers that it has deleted its replica (`ok`), or that it could not."""
         states = self.replicas.get(topic, {})
         if states.get(broker) != STARTED:
             return []
@@ -47,7 +47,7 @@ class TopicDeletion:
         return self.resume()
 
     def broker_failed(self, broker: int) -> Sent:
-        """A broker is dead."""
+        """The controller learns that a broker is dead."""
         self.live.discard(broker)
         for states in self.replicas.values():
             if states.get(broker) == ONLINE:
@@ -55,7 +55,7 @@ class TopicDeletion:
         return self.resume()
 
     def broker_started(self, broker: int) -> Sent:
-        """A broker has come back."""
+        """The controller learns that a broker has started."""
         self.live.add(broker)
         for topic, states in self.replicas.items():
             if states.get(broker) == OFFLINE and topic not in self.ordered:
@@ -65,20 +65,20 @@ class TopicDeletion:
         return self.resume()
 
     def move_begins(self, topic: str) -> Sent:
-        """The replicas of a topic begin to move. One that is to be deleted does not."""
+        """The replicas of this topic begin to move, unless its deletion was ordered before."""
         if topic in self.replicas and topic not in self.ordered:
             self.moving.add(topic)
         return []
 
     def move_ended(self, topic: str) -> Sent:
-        """The move has ended."""
+        """The move of this topic's replicas has ended."""
         if topic in self.moving:
             self.moving.discard(topic)
             self.waiting.discard(topic)
         return self.resume()
 
     def resume(self) -> Sent:
-        """Take every topic that is to be deleted as far as possible now."""
+        """Continue each ordered deletion as far as possible. Return the requests to send."""
         sent: Sent = []
         for topic in sorted(self.ordered):
             states = self.replicas[topic]
@@ -91,7 +91,7 @@ class TopicDeletion:
         return sent
 
     def start(self, topic: str) -> Sent:
-        """Let each replica of a topic be deleted whose broker lives."""
+        """Begin to delete this topic's replicas. If the broker of one is dead, the topic waits."""
         sent: Sent = []
         for broker, state in self.replicas[topic].items():
             if state == SUCCESSFUL:
@@ -105,8 +105,8 @@ class TopicDeletion:
         return sent
 
     def states(self) -> list[tuple[str, int, str]]:
-        """Return (topic, broker, state) of each replica that there is, in the order of the topics'
-        names and of their brokers. The tests call this; it works, and you need not change it.
+        """Return (topic, broker, state) of each existing replica, sorted by topic and broker. The
+        tests call this method. It works, and you need not change it.
         """
         return sorted(
             (topic, broker, state)
@@ -116,7 +116,7 @@ class TopicDeletion:
 
     def diagnosis(self) -> tuple[str, int, str]:
         """Return the topic whose deletion never ends, the number of the event in events.txt after
-        which nobody would go on with it, and the name of the method that is wrong.
+        which nothing continues that deletion, and the name of the wrong method.
         """
         raise NotImplementedError(
             "TopicDeletion.diagnosis is not written yet: it returns (topic, number of the event,"

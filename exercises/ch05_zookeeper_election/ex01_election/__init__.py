@@ -1,1 +1,1 @@
-"""Exercise 05-1: run for the controller's office."""
+"""Exercise 05-1: write a broker that runs for controller."""

@@ -8,7 +8,7 @@ from .public_tests import world
 
 
 def test_written_by_hand_again_and_again(learner: Learner, seed: int) -> None:
-    """ids are written into /controller, and between them it is deleted"""
+    """ids are written into /controller by hand, and sometimes it is deleted"""
     random = Random(f"written/{seed}")
     three = world(learner, 3)
     for _ in range(8):
@@ -21,7 +21,7 @@ def test_written_by_hand_again_and_again(learner: Learner, seed: int) -> None:
 
 
 def test_troubles_in_the_middle(learner: Learner, seed: int) -> None:
-    """something happens before the brokers have settled the last election"""
+    """/controller changes or a session expires while an election is still going on"""
     random = Random(f"middle/{seed}")
     four = world(learner, 4)
     for _ in range(30):
@@ -31,7 +31,7 @@ def test_troubles_in_the_middle(learner: Learner, seed: int) -> None:
 
 
 def test_two_clusters(learner: Learner, seed: int) -> None:
-    """two clusters whose brokers have the same ids, and do not know of each other"""
+    """two clusters with the same broker ids, which do not affect each other"""
     random = Random(f"two/{seed}")
     both = (world(learner, 2), world(learner, 2))
     for _ in range(6):

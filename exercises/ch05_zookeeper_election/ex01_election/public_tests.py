@@ -1,5 +1,5 @@
-"""Public tests of exercise 05-1. Run them by `kafka-edu lab check 05-1`: the learner's class lives
-in another process, and `learner` asks it.
+"""Public tests of exercise 05-1. `kafka-edu lab check 05-1` runs them. The learner's class runs in
+another process, and the fixture `learner` sends each call to it.
 """
 
 from random import Random
@@ -24,7 +24,7 @@ WHY = {
 
 
 class Compared:
-    """A candidate of the learner's class. Each answer is compared with the right one."""
+    """A candidate of the learner's class. Each of its answers is compared with the right one."""
 
     def __init__(self, learner: Learner, broker: int) -> None:
         self._made = learner.make(broker)
@@ -63,19 +63,19 @@ class Compared:
         return expected
 
     def story(self, *came: Came) -> None:
-        """Compare the answers to all of it, one after another."""
+        """Give the candidate these events and results in order, and compare each answer."""
         for each in came:
             self.next(each)
 
 
 @pytest.fixture
 def alone(learner: Learner) -> Compared:
-    """Broker 1, to which the test tells what has come."""
+    """A candidate with broker id 1. The test itself gives it each event and result."""
     return Compared(learner, 1)
 
 
 def world(learner: Learner, brokers: int) -> ElectionWorld:
-    """Return brokers at a ZooKeeper that run for the office by the learner's code."""
+    """Return a ZooKeeper with brokers that run for controller by the learner's code."""
     return ElectionWorld([lambda broker: Compared(learner, broker)] * brokers)
 
 
@@ -95,47 +95,47 @@ def test_example(alone: Compared) -> None:
 
 
 def test_somebody_is_in_office(alone: Compared) -> None:
-    """a broker that starts later waits, and looks again when the watch fires"""
+    """a broker starts when there is a controller: it waits, and looks again when the watch fires"""
     alone.story(("start",), ("office", 2, False), ("fired",), ("office", 0, False))
 
 
 def test_others_are_faster(alone: Compared) -> None:
-    """losing is no failure: with the epoch's znode, with the office, and with the version"""
+    """other brokers are faster: with the epoch's znode, with /controller, and with the version"""
     alone.story(("start",), ("office", None, False), ("epoch", None, None), ("node_exists",))
     alone.story(("epoch", 0, 0), ("node_exists",), ("office", None, False), ("epoch", 4, 7))
     alone.story(("bad_version",), ("office", 2, False))
 
 
 def test_it_is_deleted(alone: Compared) -> None:
-    """the controller finds the office empty: it resigns, and may run again"""
+    """the controller finds that /controller is gone: it resigns, and runs again"""
     alone.story(*START, ("fired",), ("office", None, False), ("resigned",))
     alone.story(("epoch", 1, 1), ("won",), ("fired",), ("office", 1, True))
 
 
 def test_another_won_meanwhile(alone: Compared) -> None:
-    """the controller finds another broker in office: it resigns, and waits"""
+    """the controller finds another broker in /controller: it resigns, and waits"""
     alone.story(*START, ("fired",), ("office", 2, False), ("resigned",))
 
 
 def test_session_lost(alone: Compared) -> None:
-    """without its session a controller resigns and looks, and any other broker looks"""
+    """after the loss of its session a controller resigns and looks; any other broker looks"""
     alone.story(*START, ("session_lost",), ("resigned",), ("office", 0, False))
     alone.story(("session_lost",), ("office", 1, False))
 
 
 def test_another_id_is_written(alone: Compared) -> None:
-    """the znode is the controller's own, with another id: it resigns, deletes it, and all run"""
+    """/controller belongs to the controller, but has another id: it resigns and deletes it"""
     alone.story(*START, ("fired",), ("office", 2, True), ("resigned",))
     alone.story(("epoch", 1, 1), ("deleted",), ("office", None, False))
 
 
 def test_your_own_id_is_not_enough(alone: Compared) -> None:
-    """your id stands there, but you have won nothing"""
+    """/controller has the broker's own id, but this broker did not create it"""
     alone.story(("start",), ("office", 1, False), ("fired",), ("office", 1, False))
 
 
 def test_three_brokers_start(learner: Learner, seed: int) -> None:
-    """three brokers run at a ZooKeeper, in orders that the seed chooses"""
+    """three brokers run for controller at a ZooKeeper, in random orders"""
     random = Random(seed)
     for _ in range(6):
         world(learner, 3).settle(random)

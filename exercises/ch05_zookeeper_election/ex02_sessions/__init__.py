@@ -1,1 +1,1 @@
-"""Exercise 05-2: sessions in buckets."""
+"""Exercise 05-2: let sessions expire in buckets."""

@@ -8,19 +8,19 @@ from .public_tests import Checked, play
 
 
 def test_polled_late(learner: Learner, seed: int) -> None:
-    """the machine was busy: many ticks have ended before each poll"""
+    """the machine is busy: many ticks pass from one poll to the next"""
     random = Random(f"late/{seed}")
     play(Checked(learner, 500), random, ticks=25, step_ms=4_300)
 
 
 def test_polled_early(learner: Learner, seed: int) -> None:
-    """many polls in one tick"""
+    """there are many polls in each tick"""
     random = Random(f"early/{seed}")
     play(Checked(learner, 2_000), random, ticks=80, step_ms=170)
 
 
 def test_two_servers(learner: Learner, seed: int) -> None:
-    """two trackers with other ticks have the same sessions, and do not know of each other"""
+    """two trackers with different ticks, which do not affect each other"""
     random = Random(f"two/{seed}")
     both = (Checked(learner, 500), Checked(learner, 3_000, 900))
     for _ in range(3):
@@ -36,6 +36,6 @@ def test_two_servers(learner: Learner, seed: int) -> None:
 
 
 def test_sessions_longer_than_all(learner: Learner, seed: int) -> None:
-    """sessions that live for hours, between others that live for one tick"""
+    """some sessions may last for hours, others only for one tick"""
     random = Random(f"long/{seed}")
     play(Checked(learner, 1_000), random, ticks=50, step_ms=1_000, longest=9_000_000)

@@ -1,5 +1,5 @@
-"""Public tests of exercise 05-2. Run them by `kafka-edu lab check 05-2`: the learner's class lives
-in another process, and `learner` asks it.
+"""Public tests of exercise 05-2. `kafka-edu lab check 05-2` runs them. The learner's class runs in
+another process, and the fixture `learner` sends each call to it.
 """
 
 from collections.abc import Callable
@@ -28,7 +28,7 @@ WHY = {
 
 
 class Checked:
-    """A tracker of the learner's class. Each answer is compared with the right one."""
+    """A session tracker of the learner's class. Each answer is compared with the right one."""
 
     def __init__(self, learner: Learner, tick_ms: int, now_ms: int = 0) -> None:
         self._made = learner.make(tick_ms, now_ms)
@@ -48,7 +48,7 @@ class Checked:
         self._compare("poll", now_ms)
 
     def _compare(self, name: str, *arguments: int) -> None:
-        """Compare an answer, and the buckets after it. Raises Mismatch."""
+        """Compare the answer to one call, and the buckets after it. Raises Mismatch."""
         self._one(name, *arguments)
         self._one("buckets")
 
@@ -82,7 +82,7 @@ def test_example(learner: Learner) -> None:
 
 
 def test_exactly_at_a_tick(learner: Learner) -> None:
-    """what would end exactly at a tick is in the next bucket"""
+    """a session that would end exactly at a tick goes into the next bucket"""
     one = Checked(learner, 500)
     one.add(1, 1_000, 0)
     one.add(2, 999, 0)
@@ -92,7 +92,7 @@ def test_exactly_at_a_tick(learner: Learner) -> None:
 
 
 def test_order_in_a_bucket(learner: Learner) -> None:
-    """who moves comes last, and who stays keeps the place"""
+    """a session that moves becomes the last of its bucket; one that stays keeps its place"""
     one = Checked(learner, 1_000)
     for session in (7, 3, 5):
         one.add(session, 4_000, 100)
@@ -105,7 +105,7 @@ def test_order_in_a_bucket(learner: Learner) -> None:
 
 
 def test_never_earlier(learner: Learner) -> None:
-    """a clock that goes back moves nobody to an earlier bucket"""
+    """the clock goes back: no session moves to an earlier bucket"""
     one = Checked(learner, 1_000)
     one.add(1, 4_000, 2_500)
     one.touch(1, 400)
@@ -113,7 +113,7 @@ def test_never_earlier(learner: Learner) -> None:
 
 
 def test_closed(learner: Learner) -> None:
-    """a closed session is gone, and so is its bucket; a second time does no harm"""
+    """a removed session is gone, and so is its empty bucket; a second removal does no harm"""
     one = Checked(learner, 1_000)
     one.add(1, 4_000, 100)
     one.add(2, 9_000, 100)
@@ -124,7 +124,7 @@ def test_closed(learner: Learner) -> None:
 
 
 def test_begins_late(learner: Learner) -> None:
-    """the clock of the machine does not begin at zero"""
+    """the clock of the machine does not start at zero"""
     one = Checked(learner, 2_000, 71_234_567)
     one.add(1, 6_000, 71_234_600)
     for now_ms in (71_236_000, 71_238_000, 71_240_000, 71_242_000):
@@ -132,14 +132,14 @@ def test_begins_late(learner: Learner) -> None:
 
 
 def test_many(learner: Learner, seed: int) -> None:
-    """hundreds of messages of sessions with other time-outs, polled at every tick"""
+    """sessions with different time-outs send hundreds of messages, with a poll at each tick"""
     random = Random(seed)
     one = Checked(learner, 500)
     play(one, random, ticks=60, step_ms=500)
 
 
 def play(one: Checked, random: Random, *, ticks: int, step_ms: int, longest: int = 6_000) -> None:
-    """Let sessions come, speak, and go, for so many polls."""
+    """Make `ticks` polls. Between them, random sessions are added, touched and removed."""
     now_ms, new = 0, 0
     for tick in range(ticks):
         for _ in range(random.randint(0, 4)):

@@ -1,36 +1,36 @@
-"""Exercise 05-2: let sessions expire in buckets. README.md says what is asked;
-`kafka-edu lab check 05-2` tries it, `kafka-edu lab hint 05-2` helps.
+"""Exercise 05-2: let sessions expire in buckets. README.md describes the task.
+`kafka-edu lab check 05-2` tests your code. `kafka-edu lab hint 05-2` gives a hint.
 """
 
 Buckets = list[tuple[int, list[int]]]  # (bucket, its sessions)
 
 
 class SessionTracker:
-    """All live sessions, in buckets by tick."""
+    """Keeps all live sessions in buckets, one bucket for each tick at which sessions can end."""
 
     def __init__(self, tick_ms: int, now_ms: int) -> None:
-        """There are no sessions yet."""
+        """`tick_ms` is the length of a tick, `now_ms` the present time. There is no session yet."""
         self.tick_ms = tick_ms
         self.now_ms = now_ms
 
     def add(self, session: int, timeout_ms: int, now_ms: int) -> int:
-        """Add a new session, and return its bucket."""
+        """Add a new session. Return its bucket: the time in ms at which it can end."""
         raise NotImplementedError("SessionTracker.add is not written yet: it returns a bucket")
 
     def touch(self, session: int, now_ms: int) -> bool:
-        """Let the session's time-out start again. Return False if there is no such session."""
+        """A message came: start the session's time-out anew. Return False for an unknown id."""
         raise NotImplementedError(
             "SessionTracker.touch is not written yet: it returns True or False"
         )
 
     def remove(self, session: int) -> None:
-        """Forget a session."""
+        """Forget this session. An unknown session does no harm."""
         raise NotImplementedError("SessionTracker.remove is not written yet: it returns None")
 
     def poll(self, now_ms: int) -> list[int]:
-        """Return the sessions whose tick has ended, the oldest tick first, and forget them."""
+        """Forget the sessions whose tick has ended, and return them, the oldest tick first."""
         raise NotImplementedError("SessionTracker.poll is not written yet: it returns sessions")
 
     def buckets(self) -> Buckets:
-        """Return a (bucket, sessions) for each bucket that is not empty, the earliest first."""
+        """Return (bucket, its sessions) for each bucket that is not empty, the earliest first."""
         raise NotImplementedError("SessionTracker.buckets is not written yet: it returns a list")

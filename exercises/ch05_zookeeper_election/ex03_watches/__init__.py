@@ -1,1 +1,1 @@
-"""Exercise 05-3: watches that fire once, in the right order."""
+"""Exercise 05-3: fire each watch once, and in the right order."""

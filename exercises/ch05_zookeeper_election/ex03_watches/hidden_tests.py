@@ -10,7 +10,7 @@ DEEP = (*PATHS, "/a/x/1", "/a/x/2", "/a/x/1/z")
 
 
 def test_a_deep_tree(learner: Learner, seed: int) -> None:
-    """znodes four levels deep: only the parent hears of its children"""
+    """znodes four levels deep: a new znode fires only the watch on its parent's children"""
     zookeeper = Compared(learner)
     zookeeper.tree("/a", "/a/x")
     zookeeper.ask(1, "children", "/a", watch=True)
@@ -19,7 +19,7 @@ def test_a_deep_tree(learner: Learner, seed: int) -> None:
 
 
 def test_connections_come_and_go(learner: Learner, seed: int) -> None:
-    """clients close their connections, come back, and watch again"""
+    """clients close their connections, connect again, and watch again"""
     random = Random(f"come/{seed}")
     zookeeper = Compared(learner)
     for _ in range(25):
@@ -28,7 +28,7 @@ def test_connections_come_and_go(learner: Learner, seed: int) -> None:
 
 
 def test_two_servers(learner: Learner, seed: int) -> None:
-    """two servers do not know of each other"""
+    """two servers at once, which do not affect each other"""
     random = Random(f"two/{seed}")
     both = (Compared(learner), Compared(learner))
     for _ in range(60):
@@ -36,7 +36,7 @@ def test_two_servers(learner: Learner, seed: int) -> None:
 
 
 def test_a_hundred_watchers(learner: Learner, seed: int) -> None:
-    """a hundred clients watch one znode, in an order of their own"""
+    """a hundred clients watch one znode, and set their watches in random order"""
     random = Random(f"hundred/{seed}")
     zookeeper = Compared(learner)
     zookeeper.tree("/a")

@@ -1,5 +1,5 @@
-"""Public tests of exercise 05-3. Run them by `kafka-edu lab check 05-3`: the learner's class lives
-in another process, and `learner` asks it.
+"""Public tests of exercise 05-3. `kafka-edu lab check 05-3` runs them. The learner's class runs in
+another process, and the fixture `learner` sends each call to it.
 """
 
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ PATHS = ("/a", "/b", "/a/x", "/a/y")
 
 
 class Compared:
-    """A ZooKeeper of the learner's class. Each answer is compared with the right one."""
+    """A ZooKeeper of the learner's class. Each of its answers is compared with the right one."""
 
     def __init__(self, learner: Learner) -> None:
         self._made = learner.make()
@@ -28,7 +28,7 @@ class Compared:
         self._calls: list[str] = []
 
     def ask(self, client: int, verb: str, path: str, *, watch: bool = False) -> None:
-        """Compare the messages of one request. Raises Mismatch."""
+        """Compare the messages that one request causes. Raises Mismatch."""
         expected = self._right.request(client, verb, path, watch)
         came = self._made.call("request", client, verb, path, watch)
         call = f"request({client}, {verb!r}, {path!r}, {watch})"
@@ -50,14 +50,14 @@ class Compared:
         self._calls.append(f"closed({client})")
 
     def tree(self, *paths: str) -> None:
-        """Create these znodes."""
+        """Create these znodes, as client 9."""
         for path in paths:
             self.ask(9, "create", path)
 
 
 @pytest.fixture
 def zookeeper(learner: Learner) -> Compared:
-    """An empty tree."""
+    """A ZooKeeper of the learner's class that has only the znode /."""
     return Compared(learner)
 
 
@@ -70,7 +70,7 @@ def test_example(zookeeper: Compared) -> None:
 
 
 def test_errors(zookeeper: Compared) -> None:
-    """what is refused changes nothing, and fires nothing"""
+    """a refused request changes nothing and fires no watch"""
     zookeeper.tree("/a", "/a/x")
     zookeeper.ask(1, "get", "/a", watch=True)
     zookeeper.ask(1, "children", "/a", watch=True)
@@ -90,7 +90,7 @@ def test_errors(zookeeper: Compared) -> None:
 
 @pytest.mark.parametrize("verb", READS)
 def test_once(zookeeper: Compared, verb: str) -> None:
-    """a watch fires once, also if it was set twice"""
+    """a watch fires only once, even if the client has set it twice"""
     zookeeper.tree("/a")
     for _ in range(2):
         zookeeper.ask(1, verb, "/a", watch=True)
@@ -102,14 +102,14 @@ def test_once(zookeeper: Compared, verb: str) -> None:
 
 @pytest.mark.parametrize("verb", READS)
 def test_missing(zookeeper: Compared, verb: str) -> None:
-    """of a znode that is missing, only exists sets a watch"""
+    """a znode does not exist: only `exists` sets a watch on it"""
     zookeeper.ask(1, verb, "/a", watch=True)
     zookeeper.ask(2, "create", "/a")
     zookeeper.ask(2, "set", "/a")
 
 
 def test_without_watch(zookeeper: Compared) -> None:
-    """who only reads is told nothing"""
+    """a client that reads without a watch gets no notification"""
     zookeeper.tree("/a")
     for verb in READS:
         zookeeper.ask(1, verb, "/a")
@@ -118,7 +118,7 @@ def test_without_watch(zookeeper: Compared) -> None:
 
 
 def test_order(zookeeper: Compared) -> None:
-    """the first to watch is the first to be told, data before children"""
+    """notifications come in the order of the watches, data watches before child watches"""
     zookeeper.tree("/a")
     for client, verb in ((3, "children"), (1, "get"), (2, "exists"), (4, "children")):
         zookeeper.ask(client, verb, "/a", watch=True)
@@ -127,7 +127,7 @@ def test_order(zookeeper: Compared) -> None:
 
 
 def test_deleted_once(zookeeper: Compared) -> None:
-    """a deletion tells a client once, whatever it watches; both watches are gone"""
+    """a deletion notifies each client once, even one with two watches; both are gone then"""
     zookeeper.tree("/a")
     zookeeper.ask(1, "children", "/a", watch=True)
     zookeeper.ask(1, "get", "/a", watch=True)
@@ -136,7 +136,7 @@ def test_deleted_once(zookeeper: Compared) -> None:
 
 
 def test_closed(zookeeper: Compared) -> None:
-    """who is gone is told nothing, and those who stay are"""
+    """a client that has closed its connection gets nothing, and the other clients get theirs"""
     zookeeper.tree("/a")
     for client in (1, 2):
         zookeeper.ask(client, "get", "/a", watch=True)
@@ -147,13 +147,13 @@ def test_closed(zookeeper: Compared) -> None:
 
 
 def test_your_own_watch(zookeeper: Compared) -> None:
-    """who changes what it watches is told too, before its answer"""
+    """a client that changes a znode it watches gets its notification before its answer"""
     zookeeper.ask(1, "exists", "/a", watch=True)
     zookeeper.ask(1, "create", "/a")
 
 
 def test_many(zookeeper: Compared, seed: int) -> None:
-    """hundreds of requests that the seed chooses"""
+    """hundreds of random requests"""
     play(zookeeper, Random(seed), clients=range(1, 5), requests=160)
 
 
@@ -165,7 +165,7 @@ def play(
     requests: int,
     paths: Sequence[str] = PATHS,
 ) -> None:
-    """Make so many requests."""
+    """Make this number of random requests, by these clients on these paths."""
     for _ in range(requests):
         client, path = random.choice(clients), random.choice(paths)
         if random.random() < 0.6:

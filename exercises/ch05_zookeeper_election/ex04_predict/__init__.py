@@ -1,1 +1,1 @@
-"""Exercise 05-4: predict when nobody is the controller, and for how long."""
+"""Exercise 05-4: predict when there is no controller, and for how long."""

@@ -1,4 +1,4 @@
-"""The runs of exercise 05-4: simulated clusters whose controller goes in three ways."""
+"""The runs of exercise 05-4: simulated clusters whose controller ends or pauses in three ways."""
 
 from functools import cache
 from random import Random
@@ -28,7 +28,7 @@ times are in ms.
    controller when the next one is elected: "a", "b" or "c"?
 """
 CONTROLLER: Final = 0
-"""The first broker that starts is the controller."""
+"""The id of the broker that is the controller: broker 0, because it starts first."""
 BROKERS: Final = (0, 1, 2)
 TICKS: Final = (1_000, 1_500, 2_000, 2_500, 3_000)
 AFTER_MS: Final = 45_000
@@ -37,20 +37,20 @@ WAYS: Final = ("kill -9", "SIGSTOP", "SIGTERM")
 
 
 class Plan(NamedTuple):
-    """The numbers of one run."""
+    """The settings of one run."""
 
     way: str
-    """How the controller goes."""
+    """How the controller is ended or paused: one of WAYS."""
     tick_ms: int
     asked_ms: int
     quiet_ms: int
-    """The time from the start of the cluster to the act."""
+    """The time in ms from the start of the cluster until the controller is ended or paused."""
 
 
 @cache
 def plans(seed: int) -> dict[str, Plan]:
-    """Return the numbers of the runs that a seed gives. In one of those in which the controller
-    falls silent, ZooKeeper gives another time-out than was asked for.
+    """Return the settings of the three runs for this seed, by name. In one of the runs, ZooKeeper
+    gives the session a longer time-out than the broker asked for.
     """
     random = Random(f"vacant/{seed}")
     ways = random.sample(WAYS, len(WAYS))
@@ -65,21 +65,21 @@ def plans(seed: int) -> dict[str, Plan]:
 
 
 class Run(NamedTuple):
-    """What happened in one run. Times in ms of the simulation's clock."""
+    """The results of one run. All times are in ms of the simulation's clock."""
 
     act_ms: float
     heard_ms: int
-    """The last message of the controller's session before the act."""
+    """When the controller's session last sent a message before the controller went."""
     given_ms: int
     gone_ms: float
     believes: bool
-    """Whether the old controller had not resigned when the next one was elected."""
+    """Whether the old controller had not resigned yet when the next controller was elected."""
     events: tuple[Envelope, ...]
 
 
 @cache
 def run(seed: int, name: str) -> Run:
-    """Make a run, in virtual time. It takes less than a second."""
+    """Simulate one run, in virtual time. It takes less than a second of real time."""
     made = plans(seed)[name]
     cluster = SimCluster(
         seed,
@@ -122,7 +122,7 @@ def run(seed: int, name: str) -> Run:
 
 
 def make(seed: int) -> dict[str, str]:
-    """Return the file questions.md."""
+    """Return the learner's file questions.md, as a dict from its name to its text."""
     rows = []
     for name, made in plans(seed).items():
         came = run(seed, name)
@@ -134,7 +134,7 @@ def make(seed: int) -> dict[str, str]:
 
 
 def right_answers(seed: int) -> dict[str, object]:
-    """Return the answers, as the runs give them."""
+    """Return the right answer to each question, as the runs show it."""
     runs = {name: run(seed, name) for name in NAMES}
     return {
         **{f"given_{name}": came.given_ms for name, came in runs.items()},
@@ -145,5 +145,5 @@ def right_answers(seed: int) -> dict[str, object]:
 
 
 def shown(came: Run) -> tuple[str, ...]:
-    """Return the events of a run that answer the questions, to read."""
+    """Return the events that answer the questions about one run, each as one readable line."""
     return tuple(f"{e.mono_us / 1000:>8,.0f} ms  {sentence(e.event).line}" for e in came.events)

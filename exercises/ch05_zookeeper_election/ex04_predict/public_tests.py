@@ -1,4 +1,4 @@
-"""Public tests of exercise 05-4. `kafka-edu lab check 05-4` makes the runs and compares."""
+"""Public tests of exercise 05-4. `kafka-edu lab check 05-4` makes the runs, and runs the tests."""
 
 import pytest
 
@@ -11,7 +11,7 @@ NEAR_MS = 20
 
 
 class Compared:
-    """The learner's answers next to those of the runs."""
+    """The learner's answers and the right answers of the runs."""
 
     def __init__(self, learner: Learner, material: int) -> None:
         self.plans = plans(material)
@@ -20,7 +20,7 @@ class Compared:
         self._answers = learner.make()
 
     def agrees(self, name: str, why: str, *, near_ms: int = 0) -> None:
-        """Raise Mismatch unless the answer is that of the run, or near it."""
+        """Compare an answer with the right one. Raise Mismatch unless it is within `near_ms` ms."""
         came = self._answers.call("get", name)
         if came is None:
             raise AssertionError(
@@ -40,13 +40,13 @@ class Compared:
 
 @pytest.fixture
 def compared(learner: Learner, material: int) -> Compared:
-    """The learner's answers, compared with the runs made for this learner."""
+    """The learner's answers, and the right answers from this learner's own runs."""
     return Compared(learner, material)
 
 
 @pytest.mark.parametrize("run_name", NAMES)
 def test_given(compared: Compared, run_name: str) -> None:
-    """which time-out the session gets"""
+    """which time-out the controller's session gets"""
     tick_ms = compared.plans[run_name].tick_ms
     why = f"with ticks of {tick_ms:,} ms a session has {2 * tick_ms:,} to {20 * tick_ms:,} ms"
     compared.agrees(f"given_{run_name}", why)
@@ -54,7 +54,7 @@ def test_given(compared: Compared, run_name: str) -> None:
 
 @pytest.mark.parametrize("run_name", NAMES)
 def test_gone(compared: Compared, run_name: str) -> None:
-    """when the office is vacant"""
+    """when /controller is gone"""
     way = compared.plans[run_name].way
     why = (
         "a broker that is stopped closes its session: no time-out is waited for"
@@ -66,12 +66,12 @@ def test_gone(compared: Compared, run_name: str) -> None:
 
 
 def test_first(compared: Compared) -> None:
-    """where the office is vacant soonest"""
+    """in which run /controller is gone soonest"""
     compared.agrees("first", "to say goodbye is faster than any silence")
 
 
 def test_believes(compared: Compared) -> None:
-    """who believes that it is the controller, and is not"""
+    """in which run the old controller still believes that it is the controller"""
     compared.agrees(
         "believes", "a dead broker believes nothing, and one that was stopped has resigned"
     )

@@ -1,10 +1,10 @@
-"""Exercise 05-4: write your answers in place of None. questions.md has the questions;
-`kafka-edu lab check 05-4` compares, `kafka-edu lab hint 05-4` helps.
+"""Exercise 05-4: replace each None by your answer. questions.md has the questions.
+`kafka-edu lab check 05-4` grades your answers. `kafka-edu lab hint 05-4` gives a hint.
 """
 
 
 def answers() -> dict[str, object]:
-    """Return a dict: the name of each question → your answer. Times are in ms."""
+    """Return a dict from the name of each question to your answer. Times are in ms."""
     return {
         "given_a": None,  # the time-out that the session of run a gets
         "given_b": None,  # that of run b

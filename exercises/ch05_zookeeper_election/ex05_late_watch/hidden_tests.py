@@ -8,7 +8,7 @@ from .public_tests import World
 
 
 def test_deleted_again_and_again(learner: Learner, seed: int) -> None:
-    """a long life of one cluster, with deletions in rows"""
+    """one cluster lives long, and /controller is often deleted once or twice"""
     random = Random(f"long/{seed}")
     world = World(learner, 3)
     for _ in range(30):
@@ -19,7 +19,7 @@ def test_deleted_again_and_again(learner: Learner, seed: int) -> None:
 
 
 def test_seven_brokers(learner: Learner, seed: int) -> None:
-    """seven brokers"""
+    """a cluster with seven brokers"""
     random = Random(f"seven/{seed}")
     for _ in range(3):
         world = World(learner, 7)
@@ -29,7 +29,7 @@ def test_seven_brokers(learner: Learner, seed: int) -> None:
 
 
 def test_two_clusters(learner: Learner, seed: int) -> None:
-    """two clusters do not know of each other"""
+    """two clusters at once, which do not affect each other"""
     random = Random(f"two/{seed}")
     both = (World(learner, 2), World(learner, 3))
     for _ in range(8):

@@ -1,4 +1,4 @@
-"""The run of exercise 05-5: three of the starter's brokers, one of which misses a change."""
+"""The run of exercise 05-5: three brokers with the starter's code, one of which misses a change."""
 
 from itertools import count
 from random import Random
@@ -12,15 +12,15 @@ DELETIONS: Final = 3
 
 
 class Found(NamedTuple):
-    """The facts to be found in the run."""
+    """The broker and the event that the learner has to find in the run."""
 
     broker: int
     event: int
-    """The number of the event that it missed, from 1."""
+    """The number of the event that the broker missed. The first event is 1."""
 
 
 class Run(NamedTuple):
-    """All of one run."""
+    """One complete run: its events, what the learner has to find, and the last controller."""
 
     events: tuple[Event, ...]
     found: Found
@@ -28,22 +28,22 @@ class Run(NamedTuple):
 
 
 class Given:
-    """The starter's class, as the world asks it."""
+    """A broker with the starter's code, as the simulated world calls it."""
 
     def __init__(self, broker: int) -> None:
         self._watcher = Watcher(broker)
 
     def ask(self, what: str, *arguments: object) -> object:
-        """Return the next operation."""
+        """Call the broker's method named `what`. Return the operation that it answers."""
         return getattr(self._watcher, what)(*arguments)
 
     def knows(self) -> object:
-        """Return who the controller is, as the broker believes."""
+        """Return the id of the broker that this broker believes to be the controller."""
         return self._watcher.knows()
 
 
 def make(seed: int) -> dict[str, str]:
-    """Return the file events.txt."""
+    """Return the learner's file events.txt, as a dict from its name to its text."""
     made = run(seed)
     lines = [
         f"{number:>3}  {'by hand ' if event.broker < 0 else f'broker {event.broker}'}  {event.text}"
@@ -54,8 +54,8 @@ def make(seed: int) -> dict[str, str]:
 
 
 def run(seed: int) -> Run:
-    """Return the run that a seed gives: the first at whose end exactly one broker believes
-    something wrong, because it missed a change.
+    """Return the first run for this seed at whose end exactly one broker is wrong about who the
+    controller is, because it missed a change of /controller.
     """
     for number in count():
         made = run_once(Random(f"late/{seed}/{number}"))
@@ -65,7 +65,7 @@ def run(seed: int) -> Run:
 
 
 def run_once(random: Random) -> Run | None:
-    """Return the run with these random numbers, or None if there is not one thing to find."""
+    """Make a run with these random choices. Return None unless just one broker is wrong."""
     world = WatcherWorld(Given, BROKERS)
     for _ in range(DELETIONS):
         for _ in range(random.randint(3, 18)):
@@ -82,7 +82,7 @@ def run_once(random: Random) -> Run | None:
 
 
 def missed_by(events: list[Event], broker: int) -> list[int]:
-    """Return the numbers of the changes between a broker's last read and its last watch."""
+    """Return the numbers of the changes between this broker's last read and its last watch."""
     own = [(n, event) for n, event in enumerate(events, 1) if event.broker == broker]
     read = max((n for n, event in own if event.text.startswith(("reads", "creates"))), default=0)
     watch = max((n for n, event in own if event.text.startswith("watches")), default=0)

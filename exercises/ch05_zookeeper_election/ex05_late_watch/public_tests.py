@@ -1,5 +1,5 @@
-"""Public tests of exercise 05-5. Run them by `kafka-edu lab check 05-5`: the learner's class lives
-in another process, and `learner` asks it.
+"""Public tests of exercise 05-5. `kafka-edu lab check 05-5` runs them. The learner's class runs in
+another process, and the fixture `learner` sends each call to it.
 """
 
 from random import Random
@@ -17,29 +17,29 @@ WANTED = "(number of the broker, number of the event that it missed)"
 
 
 class Asked:
-    """A broker of the learner's class, as the world asks it."""
+    """A broker with the learner's code, as the simulated world calls it."""
 
     def __init__(self, learner: Learner, broker: int) -> None:
         self._made = learner.make(broker)
 
     def ask(self, what: str, *arguments: object) -> object:
-        """Return the next operation."""
+        """Call the broker's method named `what`. Return the operation that it answers."""
         return self._made.call(what, *arguments)
 
     def knows(self) -> object:
-        """Return who the controller is, as the broker believes."""
+        """Return the id of the broker that this broker believes to be the controller."""
         return self._made.call("knows")
 
 
 class World:
-    """Brokers of the learner's class, whose beliefs are looked at when all of them wait."""
+    """Brokers with the learner's code. When all of them wait, they must know the controller."""
 
     def __init__(self, learner: Learner, brokers: int) -> None:
         self._brokers = brokers
         self._world = WatcherWorld(lambda broker: Asked(learner, broker), brokers)
 
     def steps(self, random: Random, number: int) -> None:
-        """Let brokers go on. Raises Mismatch."""
+        """Let the brokers do this number of steps. Raises Mismatch."""
         try:
             for _ in range(number):
                 self._world.step(random)
@@ -51,7 +51,7 @@ class World:
         self._world.delete_by_hand()
 
     def settle(self, random: Random) -> None:
-        """Let all go on until they wait, and look what they believe. Raises Mismatch."""
+        """Let the brokers work until all wait, and check what they believe. Raises Mismatch."""
         try:
             self._world.settle(random)
         except BadOperationError as error:
@@ -96,7 +96,7 @@ class World:
 
 
 def test_diagnosis(learner: Learner, material: int) -> None:
-    """diagnosis names the broker, and the event that it missed"""
+    """diagnosis names the broker that is wrong, and the event that it missed"""
     made = run(material)
     broker, event = came = two_numbers(learner, WANTED)
     if broker != made.found.broker:
@@ -121,7 +121,7 @@ def _why_not(made: Run, event: int) -> str:
 
 
 def test_who_has_created_nothing(learner: Learner) -> None:
-    """a broker that could not create the znode is not the controller"""
+    """a broker that could not create /controller is not the controller"""
     made = learner.make(1)
     for what, arguments in (("begin", []), ("read", [None]), ("node_exists", [])):
         made.call(what, *arguments)
@@ -133,14 +133,14 @@ def test_who_has_created_nothing(learner: Learner) -> None:
 
 @pytest.mark.parametrize("brokers", [1, 2, 3])
 def test_start(learner: Learner, seed: int, brokers: int) -> None:
-    """brokers start, and all know who won"""
+    """several brokers start, and at the end each knows who the controller is"""
     random = Random(seed)
     for _ in range(5):
         World(learner, brokers).settle(random)
 
 
 def test_deleted_when_all_wait(learner: Learner, seed: int) -> None:
-    """/controller is deleted when all is quiet"""
+    """/controller is deleted when all brokers wait"""
     random = Random(f"quiet/{seed}")
     world = World(learner, 3)
     for _ in range(5):

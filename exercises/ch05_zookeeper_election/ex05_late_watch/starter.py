@@ -1,13 +1,13 @@
-"""Exercise 05-5: this broker can sleep through an election. README.md says what to do;
-`kafka-edu lab check 05-5` tries it, `kafka-edu lab hint 05-5` helps.
+"""Exercise 05-5: this broker can sleep through an election. README.md describes the task.
+`kafka-edu lab check 05-5` tests your code. `kafka-edu lab hint 05-5` gives a hint.
 """
 
 
 class Watcher:
-    """A broker that follows the office of the controller, and runs for it."""
+    """A broker that watches /controller, and runs for controller if it is gone."""
 
     def __init__(self, broker: int) -> None:
-        """It knows of no controller: -1."""
+        """At first, this broker knows of no controller. -1 stands for none."""
         self.broker = broker
         self.controller = -1
 
@@ -16,36 +16,36 @@ class Watcher:
         return "read"
 
     def read(self, id_: int | None) -> str:
-        """`/controller` has this id, or is not there."""
+        """`/controller` has been read. It has this id, or None: it does not exist."""
         self.controller = -1 if id_ is None else id_
         return "create" if id_ is None else "watch"
 
     def created(self) -> str:
-        """This broker is the controller."""
+        """This broker has created `/controller`, and is the controller now."""
         self.controller = self.broker
         return "watch"
 
     def node_exists(self) -> str:
-        """Somebody was faster."""
+        """This broker could not create `/controller`: another broker was faster."""
         return "read"
 
     def watching(self) -> str:
-        """The watch is set."""
+        """The watch has been set."""
         return "wait"
 
     def fired(self) -> str:
-        """A watch has fired, and is gone."""
+        """The watch has fired: `/controller` has changed. The watch is used up."""
         return "read"
 
     def knows(self) -> int:
-        """Return who the controller is, as this broker believes; -1: nobody. The tests call this;
-        it works, and you need not change it.
+        """Return the id of the controller, as this broker believes; -1: nobody. The tests call this
+        method. It works, and you need not change it.
         """
         return self.controller
 
     def diagnosis(self) -> tuple[int, int]:
         """Return the number of the broker that believes something wrong at the end of events.txt,
-        and the number of the event that it missed.
+        and the number of the event that this broker missed.
         """
         raise NotImplementedError(
             "Watcher.diagnosis is not written yet: it returns (number of the broker, number of the"

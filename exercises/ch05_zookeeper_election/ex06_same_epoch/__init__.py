@@ -1,1 +1,1 @@
-"""Exercise 05-6: find why two controllers had the same epoch."""
+"""Exercise 05-6: find out why two controllers had the same epoch, and mend it."""

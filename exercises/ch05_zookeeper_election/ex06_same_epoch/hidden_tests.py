@@ -8,7 +8,7 @@ from .public_tests import World
 
 
 def test_long_life(learner: Learner, seed: int) -> None:
-    """a long life of one cluster, with disturbances in rows"""
+    """one cluster lives long; sessions expire and /controller is deleted, often several at once"""
     random = Random(f"long/{seed}")
     world = World(learner, 3)
     for _ in range(40):
@@ -19,7 +19,7 @@ def test_long_life(learner: Learner, seed: int) -> None:
 
 
 def test_seven_brokers(learner: Learner, seed: int) -> None:
-    """seven brokers"""
+    """a cluster with seven brokers"""
     random = Random(f"seven/{seed}")
     for _ in range(4):
         world = World(learner, 7)
@@ -30,7 +30,7 @@ def test_seven_brokers(learner: Learner, seed: int) -> None:
 
 
 def test_two_clusters(learner: Learner, seed: int) -> None:
-    """two clusters do not know of each other"""
+    """two clusters at once, which do not affect each other"""
     random = Random(f"two/{seed}")
     both = (World(learner, 2), World(learner, 3))
     for _ in range(40):

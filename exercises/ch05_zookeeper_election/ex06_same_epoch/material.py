@@ -1,4 +1,4 @@
-"""The run of exercise 05-6: three of the starter's brokers, two of which lead the same epoch."""
+"""The run of exercise 05-6: three brokers with the starter's code. Two of them lead one epoch."""
 
 from itertools import count
 from random import Random
@@ -12,40 +12,40 @@ DISTURBANCES: Final = 3
 
 
 class Run(NamedTuple):
-    """All of one run."""
+    """One complete run: its events, and the two brokers that led the same epoch."""
 
     events: tuple[Event, ...]
     first: Led
-    """The broker that wrote the epoch first, and led it."""
+    """The broker that first wrote the epoch, and led it."""
     again: Led
-    """The broker that wrote and led it again. The learner has to find this one."""
+    """The broker that wrote the same epoch a second time. The learner has to find this one."""
 
 
 class Given:
-    """The starter's class, as the world asks it."""
+    """A broker with the starter's code, as the simulated world calls it."""
 
     def __init__(self, broker: int) -> None:
         self._successor = Successor(broker)
 
     def ask(self, what: str, *arguments: object) -> object:
-        """Return the next operation."""
+        """Call the broker's method named `what`. Return the operation that it answers."""
         return getattr(self._successor, what)(*arguments)
 
 
 def make(seed: int) -> dict[str, str]:
-    """Return the file events.txt."""
+    """Return the learner's file events.txt, as a dict from its name to its text."""
     lines = [line_of(number, event) for number, event in enumerate(run(seed).events, 1)]
     return {"events.txt": "\n".join((*lines, "", "At the end all brokers wait or lead.")) + "\n"}
 
 
 def line_of(number: int, event: Event) -> str:
-    """Return an event as the file has it."""
+    """Return the line of events.txt that shows this event."""
     who = "by hand " if event.broker < 0 else f"broker {event.broker}"
     return f"{number:>3}  {who}  {event.text}"
 
 
 def run(seed: int) -> Run:
-    """Return the run that a seed gives: the first in which exactly one epoch is led twice."""
+    """Return the first run for this seed in which exactly one epoch is led by two brokers."""
     for number in count():
         made = run_once(Random(f"epoch/{seed}/{number}"))
         if made is not None:
@@ -54,7 +54,7 @@ def run(seed: int) -> Run:
 
 
 def run_once(random: Random) -> Run | None:
-    """Return the run with these random numbers, or None if there is not one thing to find."""
+    """Make a run with these random choices. Return None unless just one epoch is led twice."""
     world = EpochWorld(Given, BROKERS)
     for _ in range(DISTURBANCES):
         for _ in range(random.randint(2, 14)):
@@ -74,7 +74,7 @@ def run_once(random: Random) -> Run | None:
 
 
 def disturb(world: EpochWorld, random: Random) -> None:
-    """Let the session of a broker expire, mostly the holder's; or delete /controller by hand."""
+    """Delete /controller, or expire a session, at random. Mostly it is the controller's session."""
     holder = world.holder()
     if random.random() < 0.25:
         world.delete_by_hand()

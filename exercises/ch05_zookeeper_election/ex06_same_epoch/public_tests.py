@@ -1,5 +1,5 @@
-"""Public tests of exercise 05-6. Run them by `kafka-edu lab check 05-6`: the learner's class lives
-in another process, and `learner` asks it.
+"""Public tests of exercise 05-6. `kafka-edu lab check 05-6` runs them. The learner's class runs in
+another process, and the fixture `learner` sends each call to it.
 """
 
 from random import Random
@@ -17,25 +17,25 @@ WANTED = "(number of the broker, number of the event that wrote the epoch again)
 
 
 class Asked:
-    """A broker of the learner's class, as the world asks it."""
+    """A broker with the learner's code, as the simulated world calls it."""
 
     def __init__(self, learner: Learner, broker: int) -> None:
         self._made = learner.make(broker)
 
     def ask(self, what: str, *arguments: object) -> object:
-        """Return the next operation."""
+        """Call the broker's method named `what`. Return the operation that it answers."""
         return self._made.call(what, *arguments)
 
 
 class World:
-    """Brokers of the learner's class, whose epochs are looked at after each step."""
+    """Brokers with the learner's code. After each step, their epochs are checked."""
 
     def __init__(self, learner: Learner, brokers: int) -> None:
         self._brokers = brokers
         self._world = EpochWorld(lambda broker: Asked(learner, broker), brokers)
 
     def steps(self, random: Random, number: int) -> None:
-        """Let brokers go on. Raises Mismatch."""
+        """Let the brokers do this number of steps. Raises Mismatch."""
         try:
             for _ in range(number):
                 self._world.step(random)
@@ -44,11 +44,11 @@ class World:
         self._look()
 
     def disturb(self, random: Random) -> None:
-        """Delete /controller, or let a session expire."""
+        """Delete /controller, or expire a broker's session, at random."""
         disturb(self._world, random)
 
     def expire(self, broker: int) -> None:
-        """Let a session expire."""
+        """Expire the session of this broker."""
         self._world.expire(broker)
 
     def delete(self) -> None:
@@ -56,11 +56,11 @@ class World:
         self._world.delete_by_hand()
 
     def holder(self) -> int:
-        """Return who stands in /controller; 0 if nobody does."""
+        """Return the id of the broker in /controller; 0 if there is none."""
         return self._world.holder() or 0
 
     def first_epoch(self) -> None:
-        """Look whether the first controller leads the next epoch. Raises Mismatch."""
+        """Check that the first controller leads the next epoch. Raises Mismatch."""
         first, wanted = self._world.led[0].epoch, FIRST_EPOCH + 1
         if first != wanted:
             raise self._mismatch(
@@ -70,7 +70,7 @@ class World:
             )
 
     def settle(self, random: Random) -> None:
-        """Let all go on until they are idle, and look who leads. Raises Mismatch."""
+        """Let the brokers work until all wait or lead, and check who leads. Raises Mismatch."""
         try:
             self._world.settle(random)
         except BadOperationError as error:
@@ -119,7 +119,7 @@ class World:
 
 
 def test_diagnosis(learner: Learner, material: int) -> None:
-    """diagnosis names the broker, and the event that wrote its epoch again"""
+    """diagnosis names the broker that wrote an epoch again, and the event by which it did"""
     made = run(material)
     broker, event = came = two_numbers(learner, WANTED)
     if broker != made.again.broker:
@@ -145,7 +145,7 @@ def _why_not(made: Run, event: int) -> str:
 
 @pytest.mark.parametrize("brokers", [1, 2, 3])
 def test_start(learner: Learner, seed: int, brokers: int) -> None:
-    """brokers start, and one of them leads the epoch after the one that it finds"""
+    """several brokers start, and one of them leads the epoch that follows the present one"""
     random = Random(seed)
     for _ in range(5):
         world = World(learner, brokers)
@@ -154,7 +154,7 @@ def test_start(learner: Learner, seed: int, brokers: int) -> None:
 
 
 def test_quiet(learner: Learner, seed: int) -> None:
-    """the holder's session expires, or /controller is deleted, when all is quiet"""
+    """all brokers wait; then the controller's session expires, or /controller is deleted"""
     random = Random(f"quiet/{seed}")
     world = World(learner, 3)
     for number in range(6):
@@ -167,7 +167,7 @@ def test_quiet(learner: Learner, seed: int) -> None:
 
 
 def test_any_moment(learner: Learner, seed: int) -> None:
-    """sessions expire and /controller is deleted between any two operations"""
+    """sessions expire and /controller is deleted at any moment, with two brokers"""
     random = Random(f"any/{seed}")
     for _ in range(60):
         world = World(learner, 2)
@@ -178,7 +178,7 @@ def test_any_moment(learner: Learner, seed: int) -> None:
 
 
 def test_three_at_any_moment(learner: Learner, seed: int) -> None:
-    """the same with three brokers"""
+    """sessions expire and /controller is deleted at any moment, with three brokers"""
     random = Random(f"three/{seed}")
     for _ in range(30):
         world = World(learner, 3)

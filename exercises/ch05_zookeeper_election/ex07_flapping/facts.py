@@ -1,5 +1,5 @@
-"""The facts that count in the state of exercise 05-7's cluster, and their judge. No cluster is
-needed here.
+"""The facts about exercise 05-7's cluster that are graded, and the rules that grade them. This
+module needs no running cluster.
 """
 
 from collections.abc import Iterator, Mapping
@@ -12,26 +12,26 @@ from .material import LONGEST_MS, SESSION_KEY, SESSION_MS, TOPIC, Plan
 
 
 class Facts(NamedTuple):
-    """The state at one moment."""
+    """The state of the cluster and of its topic at one moment."""
 
     states: tuple[str, ...]
-    """Of each broker, as the supervisor has it: running, paused, stopped."""
+    """The state of each broker, as the supervisor reports it: running, paused or stopped."""
     pids: tuple[int, ...]
     stalls: tuple[str, ...]
-    """The stalls of the machines, as the supervisor has them."""
+    """The repeated stalls of each broker's machine, as the supervisor describes them."""
     topic: TopicFacts
     properties: tuple[Mapping[str, str], ...]
-    """The server.properties of each broker."""
+    """The settings in each broker's server.properties."""
     records: tuple[str, ...] = ()
-    """The values in the log, from its beginning."""
+    """The values of all records in the topic's log, in the order of their offsets."""
     lives: tuple[int, ...] = ()
-    """The czxid of the znode of the broker in trouble, before and after some stalls. 0: there was
-    none. Another number is another life."""
+    """The czxid of the victim's znode in /brokers/ids, before and after some stalls. 0: no znode.
+    Two different numbers mean that its session ended, and that the broker registered again."""
     stalls_watched: int = 0
 
 
 def judge(plan: Plan, before: Facts, now: Facts) -> Iterator[Step]:
-    """Yield what holds now. `before` is the state before the trouble began."""
+    """Check the state `now`, and yield each result. `before` is the state before the trouble."""
     yield all_run("three", now.states)
     yield none_lost(TOPIC, before.records, now.records)
     yield _same_topic(before.topic, now.topic)
@@ -59,7 +59,7 @@ def _same_topic(before: TopicFacts, now: TopicFacts) -> Step:
 def _one_setting(
     plan: Plan, before: tuple[Mapping[str, str], ...], now: tuple[Mapping[str, str], ...]
 ) -> Step:
-    """No file of a broker changed, but for the one key that the trouble is about."""
+    """Check that at most one setting has changed: SESSION_KEY in the victim's server.properties."""
     changed = [
         f"{key} of broker {number}"
         for number, (old, new) in enumerate(zip(before, now, strict=True))

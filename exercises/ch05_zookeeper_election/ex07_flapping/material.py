@@ -1,4 +1,4 @@
-"""The trouble of exercise 05-7: whose session flaps, why, and what the ticket says."""
+"""The trouble of exercise 05-7, and its ticket: a broker loses its session again and again."""
 
 from random import Random
 from typing import Final, NamedTuple
@@ -7,10 +7,10 @@ TOPIC: Final = "orders"
 CLUSTER: Final = "lab-05-7"
 SESSION_KEY: Final = "zookeeper.session.timeout.ms"
 SESSION_MS: Final = 6_000
-"""The time-out of every broker's session, as the cluster was set up."""
+"""The session time-out in ms of every broker, as the cluster was set up at first."""
 SHORT_SESSION_MS: Final = 1_000
 LONGEST_MS: Final = 20_000
-"""So long a dead broker may stay unnoticed."""
+"""The longest session time-out in ms that the ticket allows."""
 CAUSES: Final = ("machine", "setting")
 
 TICKET: Final = """\
@@ -33,28 +33,28 @@ Notes of the night shift:
 
 
 class Plan(NamedTuple):
-    """Who is who."""
+    """The broker in trouble, the cause, and the numbers of the trouble."""
 
     victim: int
-    """The broker whose session ends."""
+    """The broker whose session ends again and again."""
     cause: str
-    """"machine": its machine stands still longer than a session lasts. "setting": all machines
-    stand still for a short time, and its session is shorter than that of the others.
+    """"machine": the victim's machine stalls for longer than a session lasts. "setting": all the
+    machines stall for a short time, and the victim's session time-out is too short for that.
     """
     stall_ms: int
     every_ms: int
     records: int
-    """How many records were acknowledged before the trouble began."""
+    """The number of records that were acknowledged before the trouble began."""
 
     @property
     def enough_ms(self) -> int:
-        """The shortest time-out that lives through a stall. A client lets a third of it pass before
-        it says something, and then its machine may stand still."""
+        """The shortest time-out in ms that a stall cannot end. A client is silent for up to a third
+        of the time-out before it sends a ping, and then its machine may stall as well."""
         return -(-self.stall_ms * 3 // 2)
 
 
 def plan(seed: int) -> Plan:
-    """Return the trouble that a seed gives."""
+    """Return the trouble made from this seed. One seed always gives the same trouble."""
     random = Random(f"flapping/{seed}")
     victim, cause, records = random.randrange(3), random.choice(CAUSES), random.randint(20, 60)
     stall_ms = random.randrange(7_200, 8_000, 100) if cause == "machine" else 2_000
@@ -62,7 +62,7 @@ def plan(seed: int) -> Plan:
 
 
 def make(seed: int) -> dict[str, str]:
-    """Return the file ticket.md."""
+    """Return the learner's file ticket.md, as a dict from its name to its text."""
     ticket = TICKET.format(
         number=1_000 + seed % 9_000,
         topic=TOPIC,

@@ -1,5 +1,5 @@
-"""Public tests of exercise 05-7: the learner's report. `kafka-edu lab check 05-7` then looks at the
-cluster.
+"""Public tests of exercise 05-7: they grade the learner's report. `kafka-edu lab check 05-7` runs
+them, and then examines the cluster.
 """
 
 import pytest
@@ -13,7 +13,7 @@ from .material import CAUSES, SESSION_MS, SHORT_SESSION_MS, Plan, plan
 
 @pytest.fixture
 def truth(material: int) -> Plan:
-    """The trouble made in this learner's cluster."""
+    """The trouble that this learner's cluster has, for comparison with the report."""
     return plan(material)
 
 
@@ -33,7 +33,7 @@ def test_broker(learner: Learner, truth: Plan) -> None:
 
 
 def test_stall(learner: Learner, truth: Plan) -> None:
-    """the report says for how long it stands still"""
+    """the report says how long the broker's machine stalls"""
     came = said(learner, "stands_still_ms")
     if not isinstance(came, int | float) or isinstance(came, bool):
         raise Mismatch("report()", Words("a number of ms"), came, "a number is asked for")
@@ -49,7 +49,7 @@ def test_stall(learner: Learner, truth: Plan) -> None:
 
 
 def test_cause(learner: Learner, truth: Plan) -> None:
-    """the report says what is different about it"""
+    """the report says whether the cause is the machine or a setting"""
     came = said(learner, "cause")
     if came == truth.cause:
         return

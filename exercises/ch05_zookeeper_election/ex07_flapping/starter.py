@@ -1,10 +1,10 @@
-"""Exercise 05-7: write down what you found, in place of None. ticket.md says what the trouble is;
-`kafka-edu lab check 05-7` looks at your cluster, `kafka-edu lab hint 05-7` helps.
+"""Exercise 05-7: replace each None by what you found. ticket.md describes the trouble.
+`kafka-edu lab check 05-7` examines your cluster. `kafka-edu lab hint 05-7` gives a hint.
 """
 
 
 def report() -> dict[str, object]:
-    """Return what you found."""
+    """Return your findings in a dict. Write your answer in place of each None."""
     return {
         "broker": None,  # the number of the broker whose session ends again and again
         "stands_still_ms": None,  # for how many ms it stands still each time

@@ -1,4 +1,4 @@
-"""The cluster of exercise 05-7: it is started, brought into trouble, looked at, and ended."""
+"""Start the cluster of exercise 05-7, cause its trouble, check its state, and end it."""
 
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -26,17 +26,17 @@ from .material import SESSION_KEY, SESSION_MS, SHORT_SESSION_MS, TOPIC, Plan, pl
 SETTINGS: Final = {"min.insync.replicas": "1"}
 STALLS_WATCHED: Final = 2
 LIMIT_S: Final = 300.0
-"""For what the stalls bring about. They come every few seconds; the machine may be busy."""
+"""The longest wait in s for the effects of stalls. A busy machine can delay them."""
 LAB: Final = LabCluster("05-7", TOPIC)
 is_running = LAB.is_running
 end = LAB.end
 
 
 def begin(seed: int, folder: Path, say: Callable[[str], None], home: Path | None = None) -> None:
-    """Start the cluster, fill its topic, and let machines stand still as the seed says. No event
-    and no status names the stalls. Raises ClusterError.
+    """Start the cluster, fill its topic, and let machines stall again and again. No event and no
+    status shows the stalls. Raises ClusterError.
 
-    The state before the trouble is kept in `folder`. The cluster outlives this process.
+    The state before the trouble is saved in `folder`. The cluster runs on when this process ends.
     """
     made = plan(seed)
     say("starting three brokers")
@@ -62,13 +62,13 @@ def begin(seed: int, folder: Path, say: Callable[[str], None], home: Path | None
 
 
 def stall(cluster: Cluster, made: Plan, broker: int) -> None:
-    """Let the machine of a broker stand still again and again."""
+    """Let the machine of this broker stall again and again."""
     fields = {"broker": broker, "stall_ms": made.stall_ms, "every_ms": made.every_ms}
     cluster.perform("stall", fields, hidden=True)
 
 
 def life_of(cluster: Cluster, broker: int) -> int:
-    """Return the czxid of a broker's znode, or 0 if there is none."""
+    """Return the czxid of the broker's znode in /brokers/ids, or 0 if there is none."""
     with zookeeper_of(cluster) as zookeeper:
         stat = zookeeper.exists(f"/brokers/ids/{broker}")
         return stat.czxid if stat is not None else 0
@@ -77,7 +77,7 @@ def life_of(cluster: Cluster, broker: int) -> int:
 def check_state(
     folder: Path, say: Callable[[str], None], home: Path | None = None
 ) -> Iterator[Step]:
-    """Yield what holds of the cluster now. Raises ClusterError if it is not up."""
+    """Check the cluster's present state. Yield each result. Raises ClusterError if it is not up."""
     with closing(LAB.attach(home)) as cluster:
         seed, before = read_before(folder)
         made = plan(seed)
@@ -89,7 +89,7 @@ def check_state(
 
 
 def watch(cluster: Cluster, made: Plan) -> tuple[tuple[int, int], int]:
-    """Return the life of the broker now, that after some stalls, and how many these were."""
+    """Watch the victim for some stalls. Return its `life_of` before and after, and their number."""
 
     def count() -> int | None:
         stalls = cluster.status(hidden=True).stalls
@@ -109,7 +109,7 @@ def watch(cluster: Cluster, made: Plan) -> tuple[tuple[int, int], int]:
 
 
 def facts_of(fields: dict[str, Any]) -> Facts:
-    """Return facts that were kept as JSON."""
+    """Return the Facts that were stored as JSON. `fields` is the decoded JSON object."""
     states, pids, stalls, topic, properties, records, lives, watched = fields.values()
     return Facts(
         tuple(states),
@@ -124,7 +124,7 @@ def facts_of(fields: dict[str, Any]) -> Facts:
 
 
 def look(cluster: Cluster) -> Facts:
-    """Return the state now."""
+    """Collect the facts about the cluster's present state."""
     status = cluster.status(hidden=True)
     brokers = [status.broker(number) for number in cluster.broker_ids]
     topic = LAB.in_zookeeper(cluster)
@@ -139,10 +139,10 @@ def look(cluster: Cluster) -> Facts:
 
 
 def perform(acts: Sequence[Sequence[object]], home: Path | None = None) -> None:
-    """Do what a script says to the cluster. Raises ClusterError.
+    """Perform the acts of a script on the cluster. Raises ClusterError.
 
-    "set" writes a key into a broker's server.properties; "restart" and "steady" are the acts of
-    that name; "topic-again" deletes the topic and creates it.
+    "set" writes a key into a broker's server.properties. "restart" restarts a broker. "steady" ends
+    its stalls. "topic-again" deletes the topic and creates it again.
     """
     with closing(LAB.attach(home)) as cluster:
         for name, *values in acts:

@@ -1,5 +1,5 @@
-"""The facts that count in the state of exercise 05-8's cluster, and their judge. No cluster is
-needed here.
+"""The facts about exercise 05-8's cluster that are graded, and the rules that grade them. This
+module needs no running cluster.
 """
 
 from collections.abc import Iterator, Sequence
@@ -12,28 +12,28 @@ from .material import SERVERS, TOPIC, Plan
 
 
 class Facts(NamedTuple):
-    """The state at one moment. Without a majority of ZooKeeper's servers it ends with `pids`."""
+    """The state at one moment. If ZooKeeper has no majority, the fields after `pids` are empty."""
 
     servers: tuple[str, ...]
-    """Of each ZooKeeper server: leader or follower, or why it does not serve."""
+    """The state of each ZooKeeper server: leader, follower, or the reason why it does not serve."""
     server_pids: tuple[int, ...]
     states: tuple[str, ...]
-    """Of each broker, as the supervisor has it: running, paused, stopped."""
+    """The state of each broker, as the supervisor reports it: running, paused or stopped."""
     pids: tuple[int, ...]
     cluster_id: int = 0
-    """The czxid of /cluster/id: the transaction that created it. 0: there is none."""
+    """The czxid of /cluster/id, which is the transaction that created it. 0: no such znode."""
     topic: TopicFacts = TopicFacts(0)
     records: tuple[str, ...] = ()
-    """The values in the log, from its beginning."""
+    """The values of all records in the topic's log, in the order of their offsets."""
 
 
 def serves(servers: Sequence[str]) -> bool:
-    """Return whether a majority of the servers has a leader."""
+    """Return whether a majority of the ZooKeeper servers serves, so that there is a leader."""
     return 2 * sum(one in ("leader", "follower") for one in servers) > SERVERS
 
 
 def judge(plan: Plan, before: Facts, now: Facts) -> Iterator[Step]:
-    """Yield what holds now. `before` is the state before the trouble began."""
+    """Check the state `now`, and yield each result. `before` is the state before the trouble."""
     idle = [
         f"zookeeper-{number} {state}"
         for number, state in enumerate(now.servers, 1)

@@ -1,5 +1,5 @@
-"""The trouble of exercise 05-8: which servers are gone, which one is damaged, and what the ticket
-says.
+"""The trouble of exercise 05-8, and its ticket: two of three ZooKeeper servers are down, and the
+data of one of them are damaged.
 """
 
 from random import Random
@@ -29,24 +29,24 @@ Notes of the night shift:
 
 
 class Plan(NamedTuple):
-    """Who is who. The three servers are 1, 2 and 3 in some order."""
+    """The role of each server and broker. The ZooKeeper servers have the numbers 1, 2 and 3."""
 
     survivor: int
-    """The server that runs on, alone."""
+    """The ZooKeeper server that still runs, alone."""
     stopped: int
-    """It was killed, and its data are well."""
+    """The ZooKeeper server that was killed, but whose data are good."""
     damaged: int
-    """It was killed, and does not start."""
+    """The ZooKeeper server that was killed, and cannot start with its damaged data."""
     file: str
-    """The damage: "currentEpoch" is empty, or "snapshot" is gone."""
+    """The damaged data: "currentEpoch" (this file is empty), or "snapshot" (all are gone)."""
     leader: int
-    """The broker that was killed. It led the partition."""
+    """The broker that was killed. It led the partition before."""
     records: int
-    """How many records were acknowledged before the trouble began."""
+    """The number of records that were acknowledged before the trouble began."""
 
 
 def plan(seed: int) -> Plan:
-    """Return the trouble that a seed gives."""
+    """Return the trouble made from this seed. One seed always gives the same trouble."""
     random = Random(f"majority/{seed}")
     survivor, stopped, damaged = random.sample(range(1, SERVERS + 1), SERVERS)
     file, leader = random.choice(FILES), random.randrange(3)
@@ -54,7 +54,7 @@ def plan(seed: int) -> Plan:
 
 
 def make(seed: int) -> dict[str, str]:
-    """Return the file ticket.md."""
+    """Return the learner's file ticket.md, as a dict from its name to its text."""
     made = plan(seed)
     ticket = TICKET.format(
         number=1_000 + seed % 9_000,

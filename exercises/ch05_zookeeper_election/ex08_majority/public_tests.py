@@ -1,5 +1,5 @@
-"""Public tests of exercise 05-8: the learner's report. `kafka-edu lab check 05-8` then looks at the
-cluster.
+"""Public tests of exercise 05-8: they grade the learner's report. `kafka-edu lab check 05-8` runs
+them, and then examines the cluster.
 """
 
 import pytest
@@ -13,7 +13,7 @@ from .material import FILES, Plan, plan
 
 @pytest.fixture
 def truth(material: int) -> Plan:
-    """The trouble made in this learner's cluster."""
+    """The trouble that this learner's cluster has, for comparison with the report."""
     return plan(material)
 
 
@@ -32,7 +32,7 @@ def test_damaged(learner: Learner, truth: Plan) -> None:
 
 
 def test_file(learner: Learner, truth: Plan) -> None:
-    """the report says what is damaged"""
+    """the report says which file of that server is damaged"""
     came = said(learner, "file")
     if came == truth.file:
         return
@@ -46,7 +46,7 @@ def test_file(learner: Learner, truth: Plan) -> None:
 
 
 def test_enough(learner: Learner, truth: Plan) -> None:
-    """the report says which server alone gives ZooKeeper its majority again"""
+    """the report says which server's start is enough to give ZooKeeper its majority back"""
     came = said(learner, "enough")
     if came == truth.stopped and not isinstance(came, bool):
         return

@@ -1,10 +1,10 @@
-"""Exercise 05-8: write down what you found, in place of None. ticket.md says what the trouble is;
-`kafka-edu lab check 05-8` looks at your cluster, `kafka-edu lab hint 05-8` helps.
+"""Exercise 05-8: replace each None by what you found. ticket.md describes the trouble.
+`kafka-edu lab check 05-8` examines your cluster. `kafka-edu lab hint 05-8` gives a hint.
 """
 
 
 def report() -> dict[str, object]:
-    """Return what you found."""
+    """Return your findings in a dict. Write your answer in place of each None."""
     return {
         "damaged": None,  # the number of the ZooKeeper server whose data are damaged
         "file": None,  # "currentEpoch" or "snapshot": what is damaged

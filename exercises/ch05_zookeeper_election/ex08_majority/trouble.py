@@ -1,4 +1,4 @@
-"""The cluster of exercise 05-8: it is started, brought into trouble, looked at, and ended."""
+"""Start the cluster of exercise 05-8, cause its trouble, check its state, and end it."""
 
 import shutil
 import time
@@ -19,17 +19,17 @@ from .material import SERVERS, TOPIC, plan
 SETTINGS: Final = {"min.insync.replicas": "1"}
 NO_LEADER_MS: Final = 5_000
 LIMIT_S: Final = 120.0
-"""For replicas to catch up after an election."""
+"""The longest wait in s until all replicas have caught up after an election."""
 LAB: Final = LabCluster("05-8", TOPIC)
 is_running = LAB.is_running
 end = LAB.end
 
 
 def begin(seed: int, folder: Path, say: Callable[[str], None], home: Path | None = None) -> None:
-    """Start the cluster, fill its topic, and let a rack lose its power. Raises ClusterError, also
-    where there is no Java and none can be fetched.
+    """Start the cluster, fill its topic, and kill the servers of one rack. Raises ClusterError, for
+    example if there is no Java and none can be downloaded.
 
-    The state before the trouble is kept in `folder`. The cluster outlives this process.
+    The state before the trouble is saved in `folder`. The cluster runs on when this process ends.
     """
     made = plan(seed)
     say("starting three servers of Apache ZooKeeper, and three brokers")
@@ -56,12 +56,12 @@ def _server(number: int) -> Source:
 
 
 def data_of(cluster: Cluster, server: int) -> Path:
-    """Return the folder of a server's snapshots, logs and epochs."""
+    """Return the folder with a ZooKeeper server's snapshots, logs and epoch files."""
     return cluster.folder.zookeeper(f"zookeeper-{server}") / "data" / "version-2"
 
 
 def damage(cluster: Cluster, server: int, file: str) -> None:
-    """Leave a server's data as a disk may leave them: with an empty epoch, or without snapshots."""
+    """Damage a server's data as a disk might do: empty currentEpoch, or delete the snapshots."""
     data = data_of(cluster, server)
     if file == "currentEpoch":
         (data / file).write_text("", encoding="ascii")
@@ -73,7 +73,7 @@ def damage(cluster: Cluster, server: int, file: str) -> None:
 def check_state(
     folder: Path, say: Callable[[str], None], home: Path | None = None
 ) -> Iterator[Step]:
-    """Yield what holds of the cluster now. Raises ClusterError if it is not up."""
+    """Check the cluster's present state. Yield each result. Raises ClusterError if it is not up."""
     with closing(LAB.attach(home)) as cluster:
         seed, before = read_before(folder)
         say("looking at ZooKeeper's servers, brokers and records")
@@ -82,7 +82,7 @@ def check_state(
 
 
 def facts_of(fields: dict[str, Any]) -> Facts:
-    """Return facts that were kept as JSON."""
+    """Return the Facts that were stored as JSON. `fields` is the decoded JSON object."""
     servers, server_pids, states, pids, cluster_id, topic, records = fields.values()
     return Facts(
         tuple(servers),
@@ -96,7 +96,7 @@ def facts_of(fields: dict[str, Any]) -> Facts:
 
 
 def look(cluster: Cluster) -> Facts:
-    """Return the state now. Replicas that are just catching up are waited for."""
+    """Collect the facts about the present state, after replicas that lag have caught up."""
     status = cluster.status()
     servers = [one for one in status.processes if one.source.kind is SourceKind.ZOOKEEPER]
     brokers = [status.broker(number) for number in cluster.broker_ids]
@@ -130,10 +130,10 @@ def _mode(state: str, mode: str) -> str:
 
 
 def perform(acts: Sequence[Sequence[object]], home: Path | None = None) -> None:
-    """Do what a script says to the cluster. Raises ClusterError.
+    """Perform the acts of a script on the cluster. Raises ClusterError.
 
-    "wipe" removes the data of a ZooKeeper server; "start-server" and "stop-server" are the acts on
-    one, "start" and "restart" those on a broker.
+    "wipe" removes the data of a ZooKeeper server. "start-server" and "stop-server" start and stop a
+    ZooKeeper server. "start" and "restart" start and restart a broker.
     """
     with closing(LAB.attach(home)) as cluster:
         for name, *values in acts:

@@ -1,1 +1,1 @@
-"""Exercise 06-1: what a broker does before it stops, step by step."""
+"""Exercise 06-1: write the steps by which a broker asks the controller before it stops."""

@@ -9,14 +9,14 @@ from .public_tests import BEGIN, Compared, comes_after, run
 
 
 def test_two_hundred_attempts(learner: Learner, seed: int) -> None:
-    """a broker that may ask two hundred times, and is hardly ever let go"""
+    """a broker may ask two hundred times, and hardly any attempt succeeds"""
     random = Random(f"long/{seed}")
     for _ in range(3):
         run(Compared(learner, 200, 50), random, success=0.004)
 
 
 def test_two_brokers_at_once(learner: Learner, seed: int) -> None:
-    """four brokers stop at the same time, and know nothing of each other"""
+    """four brokers stop at the same time, and do not affect each other"""
     random = Random(f"two/{seed}")
     for _ in range(15):
         brokers = [Compared(learner, random.randint(1, 6), 10 * n) for n in range(1, 5)]
@@ -31,7 +31,7 @@ def test_two_brokers_at_once(learner: Learner, seed: int) -> None:
 
 
 def test_odd_settings(learner: Learner, seed: int) -> None:
-    """no time between two attempts, and controllers with large ids, 0 among them"""
+    """no pause between two attempts, and controllers with the id 0 or a very large id"""
     random = Random(f"odd/{seed}")
     for _ in range(20):
         broker = Compared(learner, random.randint(2, 9), random.choice((0, 1, 60_000)))
@@ -43,7 +43,7 @@ def test_odd_settings(learner: Learner, seed: int) -> None:
 
 
 def test_one_that_never_answers(learner: Learner, seed: int) -> None:
-    """every connection fails, again and again"""
+    """every attempt fails, because each connection breaks"""
     random = Random(f"never/{seed}")
     for retries in (1, 2, random.randint(10, 40)):
         broker = Compared(learner, retries, 300)

@@ -1,5 +1,5 @@
-"""Public tests of exercise 06-1. Run them by `kafka-edu lab check 06-1`: the learner's class lives
-in another process, and `learner` asks it.
+"""Public tests of exercise 06-1. `kafka-edu lab check 06-1` runs them. The learner's class runs in
+another process, and the fixture `learner` sends each call to it.
 """
 
 from random import Random
@@ -21,7 +21,7 @@ NOBODY: Final[Came] = ("controller", None)
 
 
 class Compared:
-    """A broker of the learner's class. Each answer is compared with the right one."""
+    """A broker of the learner's class. Each of its answers is compared with the right one."""
 
     def __init__(self, learner: Learner, max_retries: int, backoff_ms: int) -> None:
         self._name = f"Shutdown({max_retries}, {backoff_ms})"
@@ -32,7 +32,7 @@ class Compared:
         self._attempts = 0
 
     def next(self, came: Came) -> Operation:
-        """Compare one answer. Raises Mismatch. Return the right one."""
+        """Compare one answer, and return the right one. Raises Mismatch."""
         expected = self._right.next(came)
         answer = self._made.call("next", came)
         self._attempts += expected == ("find",)
@@ -49,7 +49,7 @@ class Compared:
         return expected
 
     def story(self, *came: Came) -> None:
-        """Compare the answers to all of it, one after another."""
+        """Give the broker these events in order, and compare each answer."""
         for each in came:
             self.next(each)
 
@@ -84,13 +84,13 @@ def test_example(learner: Learner) -> None:
 
 
 def test_at_once(learner: Learner) -> None:
-    """the controller lets it go at the first attempt"""
+    """the controller lets the broker go at the first attempt"""
     for retries in (1, 3):
         Compared(learner, retries, 5_000).story(BEGIN, ("controller", 0), CONNECTED, DONE)
 
 
 def test_the_last_attempt(learner: Learner) -> None:
-    """after the last attempt the broker stops, and waits for nothing"""
+    """after its last attempt the broker stops at once, without another wait"""
     Compared(learner, 1, 5_000).story(BEGIN, ("controller", 1), CONNECTED, LEFT)
     Compared(learner, 1, 5_000).story(BEGIN, NOBODY)
     Compared(learner, 1, 5_000).story(BEGIN, ("controller", 1), FAILED)
@@ -105,7 +105,7 @@ def test_no_attempt(learner: Learner) -> None:
 
 
 def test_an_error(learner: Learner) -> None:
-    """an answer with an error is no success, though nothing remains in it"""
+    """an answer with an error is a failure, even if no partition remains"""
     two = Compared(learner, 2, 700)
     two.story(BEGIN, ("controller", 2), CONNECTED, MOVED, WAITED, ("controller", 2), MOVED)
 
@@ -118,41 +118,41 @@ def test_another_controller(learner: Learner) -> None:
 
 
 def test_nobody_is_the_controller(learner: Learner) -> None:
-    """nobody is in office for two attempts, and then somebody is"""
+    """there is no controller during two attempts, and then there is one"""
     three = Compared(learner, 3, 700)
     three.story(BEGIN, NOBODY, WAITED, NOBODY, WAITED, ("controller", 0), CONNECTED, DONE)
 
 
 def test_a_connection_that_breaks(learner: Learner) -> None:
-    """the connection fails, while connecting and while asking"""
+    """a connection breaks, once while connecting and once while asking"""
     four = Compared(learner, 4, 200)
     four.story(BEGIN, ("controller", 0), FAILED, WAITED, ("controller", 0), CONNECTED, FAILED)
     four.story(WAITED, ("controller", 0), CONNECTED, LEFT, WAITED, ("controller", 0), FAILED)
 
 
 def test_nobody_keeps_the_connection(learner: Learner) -> None:
-    """the office is empty for a moment; the connection to the old controller is still open"""
+    """for a moment there is no controller; the connection to the old one stays open"""
     three = Compared(learner, 3, 200)
     three.story(BEGIN, ("controller", 0), CONNECTED, LEFT, WAITED, NOBODY)
     three.story(WAITED, ("controller", 0), DONE)
 
 
 def test_random(learner: Learner, seed: int) -> None:
-    """sixty shutdowns, by chance"""
+    """sixty random shutdowns"""
     random = Random(f"shutdowns/{seed}")
     for _ in range(60):
         run(Compared(learner, random.randint(0, 5), random.randrange(100, 6_000, 100)), random)
 
 
 def run(broker: Compared, random: Random, success: float = 0.2) -> None:
-    """Let one broker stop, with whatever comes by chance. Raises Mismatch."""
+    """Let one broker stop, with random answers to its operations. Raises Mismatch."""
     operation = broker.next(BEGIN)
     while (came := comes_after(operation, random, success)) is not None:
         operation = broker.next(came)
 
 
 def comes_after(operation: Operation, random: Random, success: float) -> Came | None:
-    """Return something that may come after an operation; None: the broker has stopped."""
+    """Return a random event that can follow an operation. None: the broker has stopped."""
     match operation:
         case ("find",):
             return random.choice((NOBODY, *(("controller", broker) for broker in (0, 1, 1, 1))))

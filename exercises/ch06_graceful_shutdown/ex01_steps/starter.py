@@ -1,5 +1,5 @@
-"""Exercise 06-1: ask to be let go, and do not ask for ever. README.md says what is asked;
-`kafka-edu lab check 06-1` tries it, `kafka-edu lab hint 06-1` helps.
+"""Exercise 06-1: let a broker ask before it stops, but not for ever. README.md describes the task.
+`kafka-edu lab check 06-1` tests your code. `kafka-edu lab hint 06-1` gives a hint.
 """
 
 Came = tuple[object, ...]  # what has come: ("begin",), ("answer", "NONE", [])
@@ -7,15 +7,15 @@ Operation = tuple[object, ...]  # what to do next: ("find",), ("wait", 500)
 
 
 class Shutdown:
-    """A broker that is about to stop."""
+    """A broker that asks the controller for a controlled shutdown, and then stops."""
 
     def __init__(self, max_retries: int, backoff_ms: int) -> None:
-        """It may ask `max_retries` times, with `backoff_ms` between two attempts."""
+        """The broker may ask `max_retries` times in all, with `backoff_ms` between two attempts."""
         self.max_retries = max_retries
         self.backoff_ms = backoff_ms
 
     def next(self, came: Came) -> Operation:
-        """Return the next operation."""
+        """Return the next operation. `came` is the result of the last one, or ("begin",)."""
         raise NotImplementedError(
             'Shutdown.next is not written yet: it returns an operation, such as ("find",)'
         )

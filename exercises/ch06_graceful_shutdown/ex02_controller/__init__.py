@@ -1,1 +1,1 @@
-"""Exercise 06-2: what the controller does for a broker that wants to go."""
+"""Exercise 06-2: write what the controller does for a broker that wants to stop."""

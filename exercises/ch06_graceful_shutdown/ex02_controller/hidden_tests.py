@@ -9,7 +9,7 @@ from .public_tests import check_refusal, check_remaining, check_sort
 
 
 def test_a_thousand_partitions(learner: Learner, seed: int) -> None:
-    """a broker with a replica of many partitions"""
+    """a broker with replicas of hundreds of partitions"""
     random = Random(f"thousand/{seed}")
     rows = some_rows(random, 400, brokers=3)
     made = learner.make()
@@ -19,7 +19,7 @@ def test_a_thousand_partitions(learner: Learner, seed: int) -> None:
 
 
 def test_a_rolling_restart(learner: Learner, seed: int) -> None:
-    """brokers go one after another and come back, and the same object is asked all the time"""
+    """brokers stop and come back one after another; one object answers all requests"""
     random = Random(f"rolling/{seed}")
     made = learner.make()
     rows = some_rows(random, 12)
@@ -38,7 +38,7 @@ def test_a_rolling_restart(learner: Learner, seed: int) -> None:
 
 
 def test_the_same_name_with_other_replicas(learner: Learner, seed: int) -> None:
-    """partitions of two clusters have the same names, and nothing is remembered"""
+    """partitions with equal names have different replicas: the object must not remember any"""
     random = Random(f"same/{seed}")
     made = learner.make()
     for _ in range(60):

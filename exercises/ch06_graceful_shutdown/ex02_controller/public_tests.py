@@ -1,5 +1,5 @@
-"""Public tests of exercise 06-2. Run them by `kafka-edu lab check 06-2`: the learner's class lives
-in another process, and `learner` asks it.
+"""Public tests of exercise 06-2. `kafka-edu lab check 06-2` runs them. The learner's class runs in
+another process, and the fixture `learner` sends each call to it.
 """
 
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ EXAMPLE: Final = (
 
 
 def check_refusal(made: LearnerObject, asked_epoch: int, live_epoch: int | None) -> None:
-    """Ask for one request. Raises Mismatch."""
+    """Call `refusal` and compare the answer. Raises Mismatch if it is wrong."""
     expected = right_refusal(asked_epoch, live_epoch)
     came = made.call("refusal", asked_epoch, live_epoch)
     if came == expected:
@@ -37,7 +37,7 @@ def check_refusal(made: LearnerObject, asked_epoch: int, live_epoch: int | None)
 
 
 def check_sort(made: LearnerObject, broker: int, rows: Sequence[Row]) -> None:
-    """Ask for one broker. Raises Mismatch."""
+    """Call `sort` for one broker and compare the answer. Raises Mismatch if it is wrong."""
     expected = right_sort(broker, rows)
     came = made.call("sort", broker, [row.argument() for row in rows])
     if came == expected:
@@ -53,7 +53,7 @@ def check_sort(made: LearnerObject, broker: int, rows: Sequence[Row]) -> None:
 
 
 def check_remaining(made: LearnerObject, broker: int, rows: Sequence[Row]) -> None:
-    """Ask what is left. Raises Mismatch."""
+    """Call `remaining` for one broker and compare the answer. Raises Mismatch if it is wrong."""
     expected = right_remaining(broker, rows)
     came = made.call("remaining", broker, [row.argument() for row in rows])
     if came == expected:
@@ -82,7 +82,7 @@ def _why(
     expected: tuple[tuple[str, ...], tuple[str, ...]],
     came: object,
 ) -> str:
-    """Return what is wrong with a partition, the first that stands in another list."""
+    """Return a sentence about the first partition that is missing in a list, or wrongly in it."""
     match came:
         case (tuple(moved), tuple(stopped)):
             for row in rows:
@@ -94,7 +94,7 @@ def _why(
 
 
 def _case(broker: int, row: Row) -> str:
-    """Return which of the cases a row is."""
+    """Return a sentence that says what has to be done with this partition, and why."""
     if broker not in row.replicas:
         return f"{row.name} has no replica on broker {broker}: it is in neither list"
     if row.deleting:
@@ -136,7 +136,7 @@ def test_example(learner: Learner) -> None:
 
 
 def test_refusals(learner: Learner) -> None:
-    """a broker that is dead, alive, or alive again; with and without an epoch"""
+    """the broker is dead, alive, or alive again; its request has an epoch, or has none"""
     made = learner.make()
     for asked in (-1, 0, 5, 7, 9):
         for live in (None, 0, 5, 7):
@@ -144,14 +144,14 @@ def test_refusals(learner: Learner) -> None:
 
 
 def test_one_replica(learner: Learner) -> None:
-    """the only replica: it is in no list, wherever it is"""
+    """a partition with a single replica is in no list"""
     made = learner.make()
     check_sort(made, 1, [Row("a-0", (1,), 1), Row("a-1", (0,), 0), Row("a-2", (1,), -1)])
     check_remaining(made, 1, [Row("a-0", (1,), 1), Row("a-1", (1, 0), 1)])
 
 
 def test_without_a_leader(learner: Learner) -> None:
-    """nobody leads, or nobody has ever led"""
+    """a partition has no leader now, or has never had one"""
     made = learner.make()
     rows = [Row("a-0", (1, 0), -1), Row("a-1", (1, 0), None), Row("a-2", (0, 2), -1)]
     check_sort(made, 1, rows)
@@ -159,7 +159,7 @@ def test_without_a_leader(learner: Learner) -> None:
 
 
 def test_deleted_topics(learner: Learner) -> None:
-    """a topic that is being deleted counts nowhere"""
+    """a partition of a topic that is being deleted is in no list"""
     made = learner.make()
     rows = [Row("a-0", (1, 0), 1, True), Row("a-1", (0, 1), 0, True), Row("b-0", (1, 0), 1)]
     check_sort(made, 1, rows)
@@ -167,7 +167,7 @@ def test_deleted_topics(learner: Learner) -> None:
 
 
 def test_broker_0(learner: Learner) -> None:
-    """broker 0 is a broker like any other"""
+    """broker 0 is handled like any other broker"""
     made = learner.make()
     rows = [Row("a-0", (0, 1), 0), Row("a-1", (0, 1), 1), Row("a-2", (1, 2), 1)]
     check_sort(made, 0, rows)
@@ -175,7 +175,7 @@ def test_broker_0(learner: Learner) -> None:
 
 
 def test_after_the_elections(learner: Learner) -> None:
-    """two were moved, and one could not be"""
+    """two partitions have got a new leader, and one could not get any"""
     made = learner.make()
     rows = [Row("a-0", (2, 0), 0), Row("a-1", (2, 1), 2), Row("a-2", (2, 0), 0)]
     check_remaining(made, 2, rows)
@@ -183,7 +183,7 @@ def test_after_the_elections(learner: Learner) -> None:
 
 
 def test_random(learner: Learner, seed: int) -> None:
-    """eighty brokers that want to go, by chance"""
+    """eighty random brokers that want to stop"""
     random = Random(f"rows/{seed}")
     made = learner.make()
     for _ in range(80):

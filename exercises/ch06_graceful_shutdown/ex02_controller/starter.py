@@ -1,30 +1,30 @@
-"""Exercise 06-2: let a broker go. README.md says what is asked; `kafka-edu lab check 06-2` tries
-it, `kafka-edu lab hint 06-2` helps.
+"""Exercise 06-2: let a broker go. README.md describes the task. `kafka-edu lab check 06-2` tests
+your code. `kafka-edu lab hint 06-2` gives a hint.
 """
 
 from collections.abc import Sequence
 
 Row = tuple[str, Sequence[int], int | None, bool]
-"""A partition: name, replicas, leader, and whether its topic is being deleted."""
+"""(name, replicas, leader, deleting). The leader is -1 if there is none, None if never one."""
 
 
 class ControlledShutdown:
-    """The controller's decisions about a broker that wants to go."""
+    """The controller's decisions when a broker asks for a controlled shutdown."""
 
     def refusal(self, asked_epoch: int, live_epoch: int | None) -> str:
-        """Return the name of an error, or "NONE"."""
+        """Return the name of the error that refuses the request, or "NONE" to accept it."""
         raise NotImplementedError(
             'ControlledShutdown.refusal is not written yet: it returns a name, such as "NONE"'
         )
 
     def sort(self, broker: int, partitions: Sequence[Row]) -> tuple[list[str], list[str]]:
-        """Return the names of the partitions to move, and of those to stop."""
+        """Return two lists: the names of partitions that get a new leader, and of those to stop."""
         raise NotImplementedError(
             "ControlledShutdown.sort is not written yet: it returns (names to move, names to stop)"
         )
 
     def remaining(self, broker: int, partitions: Sequence[Row]) -> list[str]:
-        """Return the names of the partitions that the broker still leads."""
+        """Return the names of the partitions that `broker` still leads after the elections."""
         raise NotImplementedError(
             "ControlledShutdown.remaining is not written yet: it returns a list of names"
         )

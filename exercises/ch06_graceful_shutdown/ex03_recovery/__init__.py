@@ -1,1 +1,1 @@
-"""Exercise 06-3: where the recovery point is, and what a start reads again."""
+"""Exercise 06-3: move the recovery point of a log, and find the segments to read at a start."""

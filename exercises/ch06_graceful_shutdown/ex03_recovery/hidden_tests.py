@@ -8,7 +8,7 @@ from .public_tests import delete, flush, read, start, truncate
 
 
 def test_a_life_of_a_log(learner: Learner, seed: int) -> None:
-    """a log grows, is flushed, cut off, shortened and killed, three hundred times"""
+    """one log goes through three hundred events: records, flushes, truncations, deletions, ends"""
     random = Random(f"life/{seed}")
     made = learner.make()
     bases, end, point, log_start = [0], 0, 0, 0
@@ -33,7 +33,7 @@ def test_a_life_of_a_log(learner: Learner, seed: int) -> None:
 
 
 def test_large_offsets(learner: Learner, seed: int) -> None:
-    """logs that have lived for years"""
+    """logs with very large offsets"""
     random = Random(f"large/{seed}")
     made = learner.make()
     for _ in range(40):
@@ -44,7 +44,7 @@ def test_large_offsets(learner: Learner, seed: int) -> None:
 
 
 def test_two_logs_at_once(learner: Learner, seed: int) -> None:
-    """one object answers for two logs, in turns"""
+    """one object answers for two logs in turns, and must not mix them up"""
     random = Random(f"two/{seed}")
     made = learner.make()
     points = [0, 0]

@@ -1,5 +1,5 @@
-"""Public tests of exercise 06-3. Run them by `kafka-edu lab check 06-3`: the learner's class lives
-in another process, and `learner` asks it.
+"""Public tests of exercise 06-3. `kafka-edu lab check 06-3` runs them. The learner's class runs in
+another process, and the fixture `learner` sends each call to it.
 """
 
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ _RIGHT: Final = RecoveryRule()
 
 
 def flush(made: LearnerObject, point: int, up_to: int, end: int) -> int:
-    """Ask for the point after a flush. Raises Mismatch. Return the right one."""
+    """Compare the recovery point after a flush, and return the right one. Raises Mismatch."""
     expected = _RIGHT.after_flush(point, up_to, end)
     if up_to < point:
         why = f"below {point} all was on the disk already: the point never moves back"
@@ -27,7 +27,7 @@ def flush(made: LearnerObject, point: int, up_to: int, end: int) -> int:
 
 
 def truncate(made: LearnerObject, point: int, end: int) -> int:
-    """Ask for the point after a truncation. Raises Mismatch. Return the right one."""
+    """Compare the recovery point after a truncation, and return the right one. Raises Mismatch."""
     expected = _RIGHT.after_truncation(point, end)
     why = (
         f"what comes at {end} again is not on the disk"
@@ -38,7 +38,7 @@ def truncate(made: LearnerObject, point: int, end: int) -> int:
 
 
 def delete(made: LearnerObject, point: int, log_start: int) -> int:
-    """Ask for the point after a deletion. Raises Mismatch. Return the right one."""
+    """Compare the recovery point after a deletion, and return the right one. Raises Mismatch."""
     expected = _RIGHT.after_deletion(point, log_start)
     why = (
         f"the log begins at {log_start} now, behind the point"
@@ -49,7 +49,7 @@ def delete(made: LearnerObject, point: int, log_start: int) -> int:
 
 
 def start(made: LearnerObject, point: int, log_start: int, end: int, clean: bool) -> int:
-    """Ask for the point of a log that was opened. Raises Mismatch. Return the right one."""
+    """Compare the recovery point of an opened log, and return the right one. Raises Mismatch."""
     expected = _RIGHT.at_start(point, log_start, end, clean)
     if clean:
         why = "it was closed in order: all of it is on the disk"
@@ -63,7 +63,7 @@ def start(made: LearnerObject, point: int, log_start: int, end: int, clean: bool
 
 
 def read(made: LearnerObject, bases: Sequence[int], point: int, clean: bool = False) -> None:
-    """Ask for the segments to read. Raises Mismatch."""
+    """Compare the segments that a start has to read. Raises Mismatch."""
     expected = tuple(_RIGHT.to_read(bases, point, clean))
     came = made.call("to_read", list(bases), point, clean)
     if came == expected:
@@ -124,7 +124,7 @@ def test_example(learner: Learner) -> None:
 
 
 def test_flushed_and_cut_off(learner: Learner) -> None:
-    """a flush ends after the log was cut off below the old point"""
+    """a flush ends late: meanwhile the log was cut off below the end of the flush"""
     made = learner.make()
     flush(made, 20, 30, 20)
     flush(made, 5, 40, 40)
@@ -132,21 +132,21 @@ def test_flushed_and_cut_off(learner: Learner) -> None:
 
 
 def test_cut_off(learner: Learner) -> None:
-    """a log is cut off below its point, at it, and above it"""
+    """a log is cut off below its recovery point, at this point, and above it"""
     made = learner.make()
     for end in (0, 29, 30, 31, 90):
         truncate(made, 30, end)
 
 
 def test_deleted(learner: Learner) -> None:
-    """old records are deleted, below the point, up to it, and past it"""
+    """old records are deleted up to an offset below the recovery point, at it, or above it"""
     made = learner.make()
     for log_start in (0, 29, 30, 31, 90):
         delete(made, 30, log_start)
 
 
 def test_started(learner: Learner) -> None:
-    """a log is opened: after a clean end, and after a crash with each kind of point"""
+    """a log is opened after a clean end and after a crash, with different recovery points"""
     made = learner.make()
     for point in (0, 10, 15, 40, 55):
         for clean in (True, False):
@@ -154,7 +154,7 @@ def test_started(learner: Learner) -> None:
 
 
 def test_segments(learner: Learner) -> None:
-    """points at the beginning, at the end, and in the middle of segments"""
+    """the recovery point is at the beginning, at the end, or in the middle of a segment"""
     made = learner.make()
     for point in (0, 1, 9, 10, 11, 29, 30, 31, 500):
         read(made, [0, 10, 30, 31], point)
@@ -165,7 +165,7 @@ def test_segments(learner: Learner) -> None:
 
 
 def test_random(learner: Learner, seed: int) -> None:
-    """a hundred logs, by chance"""
+    """a hundred random logs"""
     random = Random(f"recovery/{seed}")
     made = learner.make()
     for _ in range(100):

@@ -8,7 +8,7 @@ from .public_tests import Stopped
 
 
 def test_seven_disks(learner: Learner, seed: int) -> None:
-    """seven disks with names, some of which cannot be written"""
+    """seven disks whose names are paths; some disks cannot be written"""
     random = Random(f"seven/{seed}")
     disks = tuple(f"/data/{number}" for number in range(7))
     for _ in range(8):
@@ -17,14 +17,14 @@ def test_seven_disks(learner: Learner, seed: int) -> None:
 
 
 def test_a_crowd(learner: Learner, seed: int) -> None:
-    """many requests wait when the broker is stopped"""
+    """many requests have no answer yet when the broker begins to stop"""
     random = Random(f"crowd/{seed}")
     for _ in range(6):
         Stopped(learner, ("a", "b")).run(random, first=60)
 
 
 def test_two_brokers(learner: Learner, seed: int) -> None:
-    """two brokers are stopped at once, and know nothing of each other's disks"""
+    """two brokers stop, each with another bad disk; they do not affect each other"""
     random = Random(f"two/{seed}")
     for _ in range(10):
         both = [Stopped(learner, "ab", failing="a"), Stopped(learner, "ab", failing="b")]

@@ -1,4 +1,4 @@
-"""The run of exercise 06-4: the starter's broker, which loses one acknowledged record."""
+"""The run of exercise 06-4: the starter's broker loses exactly one acknowledged record."""
 
 from itertools import count
 from random import Random
@@ -9,20 +9,20 @@ from .starter import Stopping
 
 DISKS: Final = ("a", "b")
 FIRST: Final = 3
-"""The smallest number of steps of its clients before the broker is stopped."""
+"""The clients do at least this number of steps before the broker begins to stop."""
 
 
 class Run(NamedTuple):
-    """All of one run."""
+    """One complete run: its events, the lost record, and the flush that came too early."""
 
     events: tuple[Event, ...]
     lost: Written
     flushed: int
-    """The number of the event that flushed its disk too early."""
+    """The number of the event that flushed the record's disk too early. The first event is 1."""
 
 
 def make(seed: int) -> dict[str, str]:
-    """Return the file events.txt."""
+    """Return the learner's file events.txt, as a dict from its name to its text."""
     made = run(seed)
     lines = [f"{number:>3}  {event.text}" for number, event in enumerate(made.events, 1)]
     end = "At the next start one record is missing that was acknowledged."
@@ -30,7 +30,7 @@ def make(seed: int) -> dict[str, str]:
 
 
 def run(seed: int) -> Run:
-    """Return the run that a seed gives: the first at whose end exactly one record is lost."""
+    """Return the first run for this seed at whose end exactly one acknowledged record is lost."""
     for number in count():
         made = run_once(Random(f"stopping/{seed}/{number}"))
         if made is not None:
@@ -39,7 +39,7 @@ def run(seed: int) -> Run:
 
 
 def run_once(random: Random) -> Run | None:
-    """Return the run with these random numbers, or None if not one record is lost."""
+    """Make a run with these random choices. Return None unless exactly one record is lost."""
     world = StoppingWorld(Stopping(DISKS), DISKS)
     for _ in range(FIRST + random.randint(0, 3)):
         world.client(random)

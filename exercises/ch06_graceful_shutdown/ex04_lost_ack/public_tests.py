@@ -1,5 +1,5 @@
-"""Public tests of exercise 06-4. Run them by `kafka-edu lab check 06-4`: the learner's class lives
-in another process, and `learner` asks it.
+"""Public tests of exercise 06-4. `kafka-edu lab check 06-4` runs them. The learner's class runs in
+another process, and the fixture `learner` sends each call to it.
 """
 
 from collections.abc import Sequence
@@ -18,26 +18,26 @@ WANTED = "(number of the record, number of the event that flushed too early)"
 
 
 class Asked:
-    """A broker of the learner's class, as the world asks it."""
+    """A broker with the learner's code, as the simulated world calls it."""
 
     def __init__(self, learner: Learner, disks: Sequence[str]) -> None:
         self._made = learner.make(list(disks))
 
     def next(self, came: str) -> object:
-        """Return the next operation."""
+        """Return the next operation of the learner's broker. `came`: how the last one ended."""
         return self._made.call("next", came)
 
 
 class Stopped:
-    """A broker of the learner's class that is being stopped. Each moment is judged."""
+    """A broker with the learner's code that has to stop. After each event its disks are checked."""
 
     def __init__(self, learner: Learner, disks: Sequence[str], failing: Sequence[str] = ()) -> None:
         self._disks = tuple(disks)
         self.world = StoppingWorld(Asked(learner, disks), disks, failing)
 
     def run(self, random: Random, first: int = 4, *, answers: bool = True) -> None:
-        """Let it stop, beside clients. Without `answers` requests are only answered when the broker
-        finishes them. Raises Mismatch.
+        """Stop the broker while clients send requests. If `answers` is False, no request is
+        answered before the broker finishes its requests. Raises Mismatch.
         """
         for _ in range(first):
             self.world.client(random, answers=answers)
@@ -66,7 +66,7 @@ class Stopped:
         return "it was taken when the others were finished already, and the doors still open"
 
     def _guarded(self, random: Random, answers: bool) -> None:
-        """Do all operations, and look at the disks after each event. Raises Mismatch."""
+        """Run the broker to its end, and check the disks after each event. Raises Mismatch."""
         world = self.world
         try:
             for _ in range(60):
@@ -127,7 +127,7 @@ class Stopped:
 
 
 def test_diagnosis(learner: Learner, material: int) -> None:
-    """diagnosis names the record that is gone, and the flush that came too early"""
+    """diagnosis names the record that is lost, and the flush that came too early"""
     made = run(material)
     record, event = came = two_numbers(learner, WANTED, [list(DISKS)])
     if record != made.lost.record:
@@ -154,7 +154,7 @@ def _why_not_event(made: Run, event: int) -> str:
 
 @pytest.mark.parametrize("number", [1, 2, 3])
 def test_quiet(learner: Learner, seed: int, number: int) -> None:
-    """a broker without clients stops: all of its disks are marked"""
+    """a broker without clients stops: it marks all of its disks as clean"""
     stopped = Stopped(learner, "abc"[:number])
     while not stopped.world.ended and len(stopped.world.events) < 60:
         _operate(stopped)
@@ -181,14 +181,14 @@ def _operate(stopped: Stopped) -> None:
 
 
 def test_busy(learner: Learner, seed: int) -> None:
-    """clients write until the doors are closed, and requests are answered at any moment"""
+    """clients send requests until the broker closes its doors; answers come at any moment"""
     random = Random(f"busy/{seed}")
     for _ in range(30):
         Stopped(learner, ("a", "b")).run(random)
 
 
 def test_slow_answers(learner: Learner, seed: int) -> None:
-    """requests are not answered before the broker finishes them"""
+    """no request is answered before the broker finishes all of them"""
     random = Random(f"slow/{seed}")
     for _ in range(20):
         Stopped(learner, ("a", "b")).run(random, answers=False)
@@ -202,5 +202,5 @@ def test_a_bad_disk(learner: Learner, seed: int) -> None:
 
 
 def test_all_disks_are_bad(learner: Learner, seed: int) -> None:
-    """no disk can be written: the broker ends all the same"""
+    """no disk can be written: the broker ends nevertheless"""
     Stopped(learner, ("a", "b"), failing=("a", "b")).run(Random(f"none/{seed}"))

@@ -1,5 +1,5 @@
-"""Exercise 06-4: this broker can lose what it has acknowledged. README.md says what to do;
-`kafka-edu lab check 06-4` tries it, `kafka-edu lab hint 06-4` helps.
+"""Exercise 06-4: this broker can lose acknowledged records. README.md describes the task.
+`kafka-edu lab check 06-4` tests your code. `kafka-edu lab hint 06-4` gives a hint.
 """
 
 from collections.abc import Sequence
@@ -8,10 +8,10 @@ Operation = tuple[str, ...]  # ("flush", "a")
 
 
 class Stopping:
-    """A broker that is being stopped."""
+    """A broker that stops, step by step."""
 
     def __init__(self, disks: Sequence[str]) -> None:
-        """It has these disks."""
+        """`disks` has the names of the broker's disks."""
         self.disks = list(disks)
         self.plan: list[Operation] = [
             ("close_doors",),
@@ -22,11 +22,11 @@ class Stopping:
         ]
 
     def next(self, came: str) -> Operation:
-        """Return the next operation. What came is "begin", "done" or "disk_error"."""
+        """Return the next operation. `came` is "begin", or later "done" or "disk_error"."""
         return self.plan.pop(0)
 
     def diagnosis(self) -> tuple[int, int]:
-        """Return the number of the record in events.txt that was acknowledged and is gone, and the
+        """Return the number of the record in events.txt that was acknowledged but is lost, and the
         number of the event that flushed its disk too early.
         """
         raise NotImplementedError(

@@ -10,7 +10,7 @@ from .public_tests import check
 
 
 def test_large_clusters(learner: Learner, seed: int) -> None:
-    """nine brokers, and a hundred partitions"""
+    """a cluster with nine brokers and a hundred partitions"""
     random = Random(f"large/{seed}")
     made = learner.make()
     world = HandlerWorld(random, 9, 100)
@@ -19,7 +19,7 @@ def test_large_clusters(learner: Learner, seed: int) -> None:
 
 
 def test_the_last_broker(learner: Learner, seed: int) -> None:
-    """brokers are let go one after another until nobody is left"""
+    """the brokers stop one after another, until none is left"""
     random = Random(f"last/{seed}")
     for _ in range(8):
         made = learner.make()
@@ -29,7 +29,7 @@ def test_the_last_broker(learner: Learner, seed: int) -> None:
 
 
 def test_other_names(learner: Learner, seed: int) -> None:
-    """topics with many names, broker ids above a thousand"""
+    """topics with unusual names, and broker ids above a thousand"""
     random = Random(f"names/{seed}")
     made = learner.make()
     brokers = random.sample(range(1_001, 1_030), 4)

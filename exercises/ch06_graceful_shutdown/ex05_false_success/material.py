@@ -1,4 +1,4 @@
-"""The run of exercise 06-5: the starter's handler, one of whose answers hides a partition."""
+"""The run of exercise 06-5: one answer of the starter's handler leaves out an offline partition."""
 
 from collections.abc import Sequence
 from itertools import count
@@ -14,24 +14,24 @@ TURNS: Final = 7
 
 
 class Run(NamedTuple):
-    """All of one run."""
+    """One complete run: its partitions and events, and what the learner has to find."""
 
     rows: tuple[Row, ...]
-    """The partitions at the beginning."""
+    """The state of the partitions at the beginning of the run."""
     events: tuple[Event, ...]
     answer: int
-    """The number of the event whose answer lied, from 1."""
+    """The number of the event with the wrong answer. The first event is 1."""
     partition: int
 
 
 def given(broker: int, rows: Sequence[Row], live: Sequence[int]) -> Answer:
-    """Return the starter's answer."""
+    """Return the answer of the starter's handler."""
     moved, remaining, offline = Handler().let_go(broker, rows, live)
     return tuple(moved), tuple(remaining), tuple(offline)
 
 
 def make(seed: int) -> dict[str, str]:
-    """Return the file events.txt."""
+    """Return the learner's file events.txt, as a dict from its name to its text."""
     made = run(seed)
     rows = [f"     {row.name}  replicas {', '.join(map(str, row.replicas))}" for row in made.rows]
     lines = [f"{number:>3}  {event.text}" for number, event in enumerate(made.events, 1)]
@@ -40,7 +40,7 @@ def make(seed: int) -> dict[str, str]:
 
 
 def run(seed: int) -> Run:
-    """Return the run that a seed gives: the first in which exactly one answer hides one thing."""
+    """Return the first run for this seed in which one answer leaves out one offline partition."""
     for number in count():
         made = run_once(Random(f"success/{seed}/{number}"))
         if made is not None:
@@ -49,7 +49,7 @@ def run(seed: int) -> Run:
 
 
 def run_once(random: Random) -> Run | None:
-    """Return the run with these random numbers, or None if there is not one thing to find."""
+    """Make a run with these random choices. Return None unless one partition is left out once."""
     world = HandlerWorld(random, BROKERS, PARTITIONS)
     rows = tuple(world.rows)
     for _ in range(TURNS):

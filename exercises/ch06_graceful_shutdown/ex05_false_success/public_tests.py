@@ -1,5 +1,5 @@
-"""Public tests of exercise 06-5. Run them by `kafka-edu lab check 06-5`: the learner's class lives
-in another process, and `learner` asks it.
+"""Public tests of exercise 06-5. `kafka-edu lab check 06-5` runs them. The learner's class runs in
+another process, and the fixture `learner` sends each call to it.
 """
 
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ ALL: Final = (0, 1, 2)
 def check(
     made: LearnerObject, broker: int, rows: Sequence[Row], live: Sequence[int] = ALL
 ) -> Answer:
-    """Ask for one broker. Raises Mismatch. Return the right answer."""
+    """Call `let_go` for one broker and return the right answer. Raises Mismatch if it is wrong."""
     expected = right(broker, rows, live)
     came = made.call("let_go", broker, [row.argument() for row in rows], list(live))
     if came == expected:
@@ -41,7 +41,7 @@ def check(
 
 
 def _why(broker: int, rows: Sequence[Row], expected: Answer, came: object) -> str:
-    """Return what is wrong with the first partition that stands in another list."""
+    """Return a sentence about the first partition that is missing in a list, or wrongly in it."""
     match came:
         case (tuple(moved), tuple(remaining), tuple(offline)):
             pass
@@ -80,7 +80,7 @@ def _dark(broker: int, row: Row) -> str:
 
 
 def test_diagnosis(learner: Learner, material: int) -> None:
-    """diagnosis names the answer that lied, and the partition that it hid"""
+    """diagnosis names the wrong answer, and the offline partition that it does not name"""
     made = run(material)
     answer, partition = came = two_numbers(learner, WANTED, ())
     if answer != made.answer:
@@ -100,7 +100,7 @@ def _why_not(made: Run, answer: int) -> str:
 
 
 def test_all_well(learner: Learner) -> None:
-    """everything has a successor"""
+    """each partition has another broker that can lead it"""
     made = learner.make()
     rows = [
         Row("a-0", (2, 0, 1), (2, 0, 1), 2),
@@ -112,32 +112,32 @@ def test_all_well(learner: Learner) -> None:
 
 
 def test_one_replica(learner: Learner) -> None:
-    """a partition that only this broker has: nothing remains, and it goes offline"""
+    """a partition has its only replica here: it goes offline, but does not count as remaining"""
     made = learner.make()
     check(made, 2, [Row("a-0", (2,), (2,), 2), Row("a-1", (0,), (0,), 0)])
     check(made, 0, [Row("a-0", (2,), (2,), 2), Row("a-1", (0,), (0,), 0)])
 
 
 def test_nobody_in_sync(learner: Learner) -> None:
-    """other replicas exist, and are not in the ISR"""
+    """other replicas exist, but they are not in the ISR"""
     made = learner.make()
     check(made, 2, [Row("a-0", (2, 0), (2,), 2), Row("a-1", (1, 2, 0), (2, 0), 2)])
 
 
 def test_the_others_are_dead(learner: Learner) -> None:
-    """other replicas are in the ISR, and their brokers do not live"""
+    """other replicas are in the ISR, but their brokers are dead"""
     made = learner.make()
     check(made, 2, [Row("a-0", (2, 0), (2, 0), 2), Row("a-1", (2, 1), (2, 1), 2)], (1, 2))
 
 
 def test_without_a_leader_already(learner: Learner) -> None:
-    """a partition that nobody leads goes offline by nobody"""
+    """a partition without a leader is offline already, so the shutdown does not report it"""
     made = learner.make()
     check(made, 2, [Row("a-0", (0,), (0,), -1), Row("a-1", (2, 0), (0,), -1)], (1, 2))
 
 
 def test_a_life(learner: Learner, seed: int) -> None:
-    """brokers are let go and come back, in clusters of three and four"""
+    """brokers stop and come back, in clusters of three and four brokers"""
     random = Random(f"life/{seed}")
     made = learner.make()
     for brokers in (3, 4, 3):

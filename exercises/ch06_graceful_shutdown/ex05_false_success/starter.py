@@ -1,20 +1,20 @@
-"""Exercise 06-5: this handler says "success" too often. README.md says what to do;
-`kafka-edu lab check 06-5` tries it, `kafka-edu lab hint 06-5` helps.
+"""Exercise 06-5: this handler says "success" too often. README.md describes the task.
+`kafka-edu lab check 06-5` tests your code. `kafka-edu lab hint 06-5` gives a hint.
 """
 
 from collections.abc import Sequence
 
 Row = tuple[str, Sequence[int], Sequence[int], int]
-"""A partition: name, replicas, ISR, leader."""
+"""A partition: (name, replicas, ISR, leader). Leader -1: nobody leads it."""
 Answer = tuple[list[tuple[str, int]], list[str], list[str]]
-"""Partitions: moved ones with their new leaders, remaining ones, and those to be offline."""
+"""(moved partitions with new leaders, remaining partitions, partitions that go offline)"""
 
 
 class Handler:
-    """The controller's part of a controlled shutdown, and its answer."""
+    """The controller's handler of a controlled shutdown request. It elects the new leaders."""
 
     def let_go(self, broker: int, partitions: Sequence[Row], live: Sequence[int]) -> Answer:
-        """Return what moved, what remains, and what will be offline."""
+        """Return the partitions that move, those that remain, and those that go offline."""
         moved: list[tuple[str, int]] = []
         remaining: list[str] = []
         for name, replicas, isr, leader in partitions:
@@ -29,8 +29,8 @@ class Handler:
         return moved, remaining, [*remaining, *offline]
 
     def diagnosis(self) -> tuple[int, int]:
-        """Return the number of the event in events.txt whose answer lied, and the number of the
-        partition that went offline unannounced.
+        """Return the number of the event in events.txt with the wrong answer, and the number of the
+        partition that went offline though this answer did not name it.
         """
         raise NotImplementedError(
             "Handler.diagnosis is not written yet: it returns (number of the event with the answer,"

@@ -1,1 +1,1 @@
-"""Exercise 06-6: a rolling restart of a real cluster, while an application works on it."""
+"""Exercise 06-6: restart the brokers of a real cluster in turn, while an application uses it."""

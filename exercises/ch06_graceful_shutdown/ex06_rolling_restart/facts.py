@@ -1,5 +1,5 @@
-"""The facts that count in the state of exercise 06-6's cluster, and their judge. No cluster is
-needed here.
+"""The facts about exercise 06-6's cluster that are graded, and the rules that grade them. This
+module needs no running cluster.
 """
 
 from collections.abc import Iterator, Mapping
@@ -15,26 +15,26 @@ NOBODY = -1
 
 
 class Facts(NamedTuple):
-    """The state at one moment."""
+    """The state of the cluster and of the shop at one moment."""
 
     states: tuple[str, ...]
-    """Of each broker, as the supervisor has it: running, paused, stopped."""
+    """The state of each broker, as the supervisor reports it: running, paused or stopped."""
     topic: TopicFacts
     leader: int
     properties: tuple[Mapping[str, str], ...]
-    """The server.properties of each broker."""
+    """The settings in each broker's server.properties."""
     values: tuple[str, ...]
-    """The value of the setting that each broker has read; "" if it does not answer."""
+    """The value of SETTING that each broker works with. "": the broker does not answer."""
     epoch: int
-    """/controller_epoch: how often the office has changed hands."""
+    """The value of /controller_epoch. It rises each time a broker becomes the controller."""
     shop: Seen | None
-    """None: it has written nothing."""
+    """The notes of the shop. None: it has not written any."""
     orders: tuple[str, ...] = ()
-    """The values in the log, from its beginning."""
+    """The values of all records in the topic's log, in the order of their offsets."""
 
 
 def judge(plan: Plan, before: Facts, now: Facts) -> Iterator[Step]:
-    """Yield what holds now. `before` is the state when the work began."""
+    """Check the state `now`, and yield each result. `before` is the state when the work began."""
     yield all_run("three", now.states)
     yield _setting_read(plan, now.values)
     yield _nothing_else(before.properties, now.properties)
@@ -81,7 +81,7 @@ def _same_topic(before: TopicFacts, now: TopicFacts) -> Step:
 
 
 def _shop(now: Facts) -> Iterator[Step]:
-    """Yield what the shop has noticed."""
+    """Check what the shop has noticed, and yield each result."""
     seen = now.shop
     if seen is None:
         yield Step("the shop works", False, "it has written no notes")

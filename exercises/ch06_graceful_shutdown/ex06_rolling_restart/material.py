@@ -1,4 +1,4 @@
-"""The work of exercise 06-6: which setting, and what is in the way."""
+"""The work of exercise 06-6: the setting to change, the broker that is down, and the ticket."""
 
 from random import Random
 from typing import Final, NamedTuple
@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 TOPIC: Final = "orders"
 CLUSTER: Final = "lab-06-6"
 SESSION_MS: Final = 30_000
-"""Longer than the shop's patience: a broker that is killed is missed too late for it."""
+"""The session time-out in ms. It exceeds GIVES_UP_MS, so the shop gives up before it ends."""
 GIVES_UP_MS: Final = 20_000
 SETTING: Final = "replica.lag.time.max.ms"
 
@@ -30,23 +30,23 @@ Notes of the night shift:
 
 
 class Plan(NamedTuple):
-    """The work of one learner."""
+    """The work of one learner: which broker is down, and which value the setting has to get."""
 
     down: int
-    """The broker that does not run at the beginning."""
+    """The broker that is down at the beginning."""
     preferred: int
     value: int
-    """The new value of the setting."""
+    """The value in ms that the setting has to get."""
 
 
 def plan(seed: int) -> Plan:
-    """Return the work that a seed gives."""
+    """Return the work made from this seed. One seed always gives the same work."""
     random = Random(f"rolling/{seed}")
     return Plan(random.randrange(3), random.randrange(3), random.randrange(11_000, 20_000, 500))
 
 
 def make(seed: int) -> dict[str, str]:
-    """Return the file ticket.md."""
+    """Return the learner's file ticket.md, as a dict from its name to its text."""
     ticket = TICKET.format(
         number=1_000 + seed % 9_000,
         setting=SETTING,

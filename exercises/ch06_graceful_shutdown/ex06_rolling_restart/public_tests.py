@@ -1,5 +1,5 @@
-"""Public tests of exercise 06-6: the learner's report. `kafka-edu lab check 06-6` then looks at the
-cluster and at the shop.
+"""Public tests of exercise 06-6: they grade the learner's report. `kafka-edu lab check 06-6` runs
+them, and then examines the cluster and the shop.
 """
 
 import pytest
@@ -13,12 +13,12 @@ from .material import TOPIC, Plan, plan
 
 @pytest.fixture
 def truth(material: int) -> Plan:
-    """The work given to this learner."""
+    """The work given to this learner, for comparison with the report."""
     return plan(material)
 
 
 def test_down(learner: Learner, truth: Plan) -> None:
-    """the report names the broker that did not run"""
+    """the report names the broker that was down at the beginning"""
     _number(
         learner,
         "down",
@@ -41,7 +41,7 @@ def test_preferred(learner: Learner, truth: Plan) -> None:
 
 
 def _number(learner: Learner, name: str, right: int, wanted: str, why: str) -> None:
-    """Compare one answer. Raises Mismatch."""
+    """Compare the report's number `name` with the right one. Raises Mismatch if they differ."""
     came = said(learner, name)
     if came == right and not isinstance(came, bool):
         return

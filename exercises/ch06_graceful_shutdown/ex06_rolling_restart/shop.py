@@ -1,6 +1,6 @@
-"""The application of exercise 06-6: it sends numbered orders and reads them, and notes what it has
-seen. `python -m … FOLDER SUPERVISOR-PID SERVERS ZOOKEEPER TOPIC GIVES-UP-MS` runs it until the
-cluster ends.
+"""The shop of exercise 06-6: an application that writes and reads numbered orders. It saves notes
+of what it sees. `python -m … FOLDER SUPERVISOR-PID SERVERS ZOOKEEPER TOPIC GIVES-UP-MS` runs it
+until the cluster ends.
 """
 
 import json
@@ -18,35 +18,35 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Produ
 NOTES: Final = "shop.json"
 GROUP: Final = "shop"
 EVERY_S: Final = 0.1
-"""From one order to the next, and from one look at the ISR to the next."""
+"""The time in s between two orders, and between two looks at the ISR."""
 WRITES_EVERY_S: Final = 0.3
 OPEN_S: Final = 6 * 3600.0
-"""The shop closes then, so that a forgotten cluster does not fill the disk."""
+"""After this time in s the shop ends, so that a forgotten cluster does not fill the disk."""
 
 
 class Seen(NamedTuple):
-    """The notes of the shop so far."""
+    """What the shop has seen so far, as it is saved in its notes."""
 
     pid: int
     sent: int
     acked: int
     given_up: dict[str, int]
-    """Reason → orders that were given up."""
+    """The number of orders that were given up, by the name of the error."""
     read: int
     failed_to_read: dict[str, int]
     tried_again: int
-    """How often the client repeated a request by itself."""
+    """The number of requests that the client repeated by itself."""
     slowest_ms: int
-    """The longest time from an order to its acknowledgement."""
+    """The longest time in ms from an order to its acknowledgement."""
     fewest_in_sync: int
     settled: int
-    """Every order below this number was acknowledged or given up."""
+    """All orders with a number below this one have been acknowledged or given up."""
     refused: list[int]
-    """The numbers of those that were given up."""
+    """The numbers of the orders that were given up."""
 
 
 class Shop:
-    """Sends, reads and looks, each in its own thread."""
+    """The shop. One thread sends orders, one reads them, and one looks at the ISR."""
 
     def __init__(
         self,
@@ -66,7 +66,7 @@ class Shop:
         self._lock = threading.Lock()
         self._sent = 0
         self._open: dict[int, float] = {}
-        """Order → when it was sent, of those without an answer."""
+        """The orders without an answer: order number → when it was sent."""
         self._refused: list[int] = []
         self._given_up: Counter[str] = Counter()
         self._read = 0
@@ -76,7 +76,7 @@ class Shop:
         self._tried_again = 0
 
     def run(self) -> None:
-        """Work until the cluster's supervisor has ended."""
+        """Work until the cluster's supervisor ends, or until OPEN_S has passed."""
         for work in (self._send_orders, self._read_orders, self._look_at_isr):
             threading.Thread(target=work, name=work.__name__, daemon=True).start()
         closes = time.monotonic() + OPEN_S
@@ -182,7 +182,7 @@ class Shop:
             )
 
     def _write_notes(self) -> None:
-        """Replace the file, so that a reader never sees half of it."""
+        """Replace the notes' file as a whole, so that no reader sees half of it."""
         new = self._notes.with_suffix(".new")
         try:
             new.write_text(json.dumps(self._seen()._asdict(), indent=1) + "\n", encoding="utf-8")
@@ -192,7 +192,7 @@ class Shop:
 
 
 def main() -> None:
-    """Run the shop."""
+    """Run the shop with the arguments of the command line."""
     folder, supervisor, servers, zookeeper, topic, gives_up_ms = sys.argv[1:]
     Shop(Path(folder), int(supervisor), servers, zookeeper, topic, int(gives_up_ms)).run()
 

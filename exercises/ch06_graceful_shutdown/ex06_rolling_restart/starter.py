@@ -1,10 +1,10 @@
-"""Exercise 06-6: write down what you saw before you began, in place of None. ticket.md says what is
-to be done; `kafka-edu lab check 06-6` looks at your cluster, `kafka-edu lab hint 06-6` helps.
+"""Exercise 06-6: replace each None by what you saw before you began. ticket.md describes the work.
+`kafka-edu lab check 06-6` examines your cluster. `kafka-edu lab hint 06-6` gives a hint.
 """
 
 
 def report() -> dict[str, object]:
-    """Return what you saw at the beginning."""
+    """Return what you saw at the beginning. Write your answer in place of each None."""
     return {
         "down": None,  # the number of the broker that did not run
         "preferred": None,  # the number of the broker that should lead orders-0

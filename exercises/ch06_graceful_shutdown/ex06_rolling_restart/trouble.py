@@ -1,4 +1,4 @@
-"""The cluster of exercise 06-6 and its shop: they are started, looked at, and ended."""
+"""Start the cluster of exercise 06-6 and its shop, check their state, and end them."""
 
 import json
 import os
@@ -47,9 +47,9 @@ is_running = LAB.is_running
 
 
 def begin(seed: int, folder: Path, say: Callable[[str], None], home: Path | None = None) -> None:
-    """Start the cluster and its shop, and stop the broker that the seed gives. Raises ClusterError.
+    """Start the cluster and its shop. Then stop the broker chosen by the seed. Raises ClusterError.
 
-    The state before the work is kept in `folder`. Cluster and shop outlive this process.
+    The state before the work is saved in `folder`. Both run on when this process ends.
     """
     made = plan(seed)
     say("starting three brokers")
@@ -66,7 +66,7 @@ def begin(seed: int, folder: Path, say: Callable[[str], None], home: Path | None
 
 
 def open_shop(cluster: Cluster, home: Path | None) -> None:
-    """Start the application. It ends when the cluster's supervisor does."""
+    """Start the shop as a process of its own. It ends when the cluster's supervisor ends."""
     folder = ClusterFolder.of(LAB.name, home)
     supervisor = json.loads(folder.action_address.read_text(encoding="utf-8"))["pid"]
     subprocess.Popen(
@@ -89,7 +89,7 @@ def _shop_works(cluster: Cluster) -> bool:
 
 
 def shop_of(folder: ClusterFolder) -> Seen | None:
-    """Return what the shop has written; None: nothing yet."""
+    """Return the shop's notes. None: it has not written any yet."""
     try:
         return Seen(**json.loads((folder.path / NOTES).read_text(encoding="utf-8")))
     except FileNotFoundError:
@@ -97,7 +97,7 @@ def shop_of(folder: ClusterFolder) -> Seen | None:
 
 
 def end(home: Path | None = None) -> bool:
-    """End the cluster and its shop. Returns False if there was none. Raises ClusterError."""
+    """End the cluster and its shop. Return False if none was running. Raises ClusterError."""
     seen = shop_of(ClusterFolder.of(LAB.name, home))
     if seen is not None and LAB.is_running(home):
         with suppress(ProcessLookupError, ChildProcessError):
@@ -109,7 +109,7 @@ def end(home: Path | None = None) -> bool:
 def check_state(
     folder: Path, say: Callable[[str], None], home: Path | None = None
 ) -> Iterator[Step]:
-    """Yield what holds of cluster and shop now. Raises ClusterError if they are not up."""
+    """Check the present state of cluster and shop. Yield each result. Raises ClusterError."""
     with closing(LAB.attach(home)) as cluster:
         seed, before = read_before(folder)
         say("looking at brokers, settings, ZooKeeper, the shop, and its orders")
@@ -118,7 +118,7 @@ def check_state(
 
 
 def facts_of(fields: dict[str, Any]) -> Facts:
-    """Return facts that were kept as JSON."""
+    """Return the Facts that were stored as JSON. `fields` is the decoded JSON object."""
     states, topic, leader, properties, values, epoch, shop, orders = fields.values()
     return Facts(
         tuple(states),
@@ -133,8 +133,8 @@ def facts_of(fields: dict[str, Any]) -> Facts:
 
 
 def look(cluster: Cluster) -> Facts:
-    """Return the state now. The shop's notes are read before the orders: what they name as settled
-    has to be there.
+    """Collect the facts about the present state. The shop's notes are read before the orders, so
+    the log must already have each order that the notes call settled.
     """
     status = cluster.status()
     topic, seen = LAB.in_zookeeper(cluster), shop_of(cluster.folder)
@@ -160,7 +160,7 @@ def look(cluster: Cluster) -> Facts:
 
 
 def value_of(cluster: Cluster, broker: int) -> str:
-    """Return the value of the setting that a broker works with; "" if it does not say."""
+    """Return the value of SETTING that the broker works with; "" if it does not answer."""
     servers = f"127.0.0.1:{cluster.port(broker)}"
     wanted = ConfigResource(ConfigResourceType.BROKER, str(broker))
     try:
@@ -176,13 +176,13 @@ def value_of(cluster: Cluster, broker: int) -> str:
 
 
 def perform(acts: Sequence[Sequence[object]], home: Path | None = None) -> None:
-    """Do what a script says to the cluster. Raises ClusterError.
+    """Perform the acts of a script on the cluster. Raises ClusterError.
 
-    "set" writes the setting into the server.properties of all brokers, "start" and "kill" are the
-    acts of that name. "restart" restarts one broker, "restart-others" those that run and are not
-    the controller, each when all are in sync, and "restart-controller" the controller. "in-sync"
-    waits for the whole ISR, "prefer" lets the preferred replica lead. "property" writes another
-    setting, and "stop-both" stops two brokers at once and starts them again.
+    "set" writes SETTING into each broker's server.properties. "property" writes another setting.
+    "start", "kill" and "restart" act on one broker. "restart-others" restarts all but the
+    controller and the named broker. "restart-controller" restarts the controller. "in-sync" waits
+    for the whole ISR. "prefer" elects the preferred leader. "stop-both" stops two brokers at once
+    and starts them again. "gives-up" waits until the shop gives up an order.
     """
     with closing(LAB.attach(home)) as cluster:
         for name, *values in acts:

@@ -1,1 +1,1 @@
-"""Exercise 06-7: predict what an orderly end costs, and what kill -9 costs."""
+"""Exercise 06-7: predict what a graceful shutdown costs, and what kill -9 costs."""

@@ -1,4 +1,4 @@
-"""The runs of exercise 06-7: simulated clusters in which the leader's broker goes, in four ways."""
+"""The runs of exercise 06-7: simulated clusters whose leader stops or is killed, in four ways."""
 
 from functools import cache
 from itertools import count
@@ -44,7 +44,7 @@ controlled.shutdown.max.retries is {retries}.
 5. `let_go`: does the last attempt succeed? True or False.
 """
 CONTROLLER: Final = 0
-"""The first broker that starts is the controller."""
+"""The id of the broker that is the controller: broker 0, because it starts first."""
 BROKERS: Final = (0, 1, 2)
 WEB: Final = TopicPartition("web", 0)
 NAMES: Final = ("a", "b", "c")
@@ -53,23 +53,23 @@ WAYS: Final = (KILL, TERM, TERM_ALONE)
 TICKS: Final = (1_000, 1_500, 2_000, 2_500)
 AFTER_MS: Final = 45_000
 SAFE_MS: Final = 250
-"""An attempt of run d begins at least so long before or after the election of a controller."""
+"""In run d, each attempt begins at least this many ms before or after a controller's election."""
 
 
 class Plan(NamedTuple):
-    """The numbers of one run."""
+    """The settings of one of the runs a, b and c."""
 
     way: str
     tick_ms: int
     session_ms: int
     quiet_ms: int
-    """From the start of the cluster to the act."""
+    """The time in ms for which the cluster runs before a broker is stopped or killed."""
     without_second: bool
-    """The second of AR has been stopped before."""
+    """Whether the second broker of AR is stopped before the victim."""
 
 
 class Patience(NamedTuple):
-    """The numbers of run d."""
+    """The settings of run d, in which the controller does not answer."""
 
     tick_ms: int
     session_ms: int
@@ -80,7 +80,7 @@ class Patience(NamedTuple):
 
 
 class Plans(NamedTuple):
-    """All numbers of a learner."""
+    """The settings of all four runs of a learner."""
 
     victim: int
     replicas: tuple[int, ...]
@@ -90,7 +90,7 @@ class Plans(NamedTuple):
 
 @cache
 def plans(seed: int) -> Plans:
-    """Return the numbers that a seed gives."""
+    """Return the settings of all four runs for this seed."""
     random = Random(f"gaps/{seed}")
     victim = random.choice((1, 2))
     others = [broker for broker in BROKERS if broker != victim]
@@ -127,8 +127,8 @@ def _patience(random: Random) -> Patience:
 def _is_clear(
     seed: int, victim: int, replicas: tuple[int, ...], patience: Patience, let_go: bool
 ) -> bool:
-    """Return whether it ends as is wanted, and no attempt begins near the moment when the next
-    controller is elected.
+    """Return whether run d ends as `let_go` says, and no attempt begins near the moment when the
+    next controller is elected.
     """
     made = _waiting(seed, victim, replicas, patience)
     step_ms = patience.socket_ms + patience.backoff_ms
@@ -139,24 +139,24 @@ def _is_clear(
 
 
 class Run(NamedTuple):
-    """The result of run a, b or c. Times in ms of the simulation's clock."""
+    """The results of run a, b or c. All times are in ms of the simulation's clock."""
 
     act_ms: float
     heard_ms: int
-    """The last message of the victim's session before the act."""
+    """When the victim's session last sent a message before the victim was stopped or killed."""
     elected_ms: float
     leader: int
     read: int
-    """Segments of web-0 that the victim's next start read again."""
+    """The number of segments of web-0 that the victim's next start read again."""
     events: tuple[Envelope, ...]
 
 
 class Waiting(NamedTuple):
-    """The result of run d."""
+    """The results of run d. All times are in ms of the simulation's clock."""
 
     act_ms: float
     heard_ms: int
-    """The last message of the controller's session before the act."""
+    """When the controller's session last sent a message before the controller was paused."""
     elected_ms: float
     attempts: int
     let_go: bool
@@ -166,7 +166,7 @@ class Waiting(NamedTuple):
 def _started(
     seed: int, tick_ms: int, replicas: tuple[int, ...], quiet_ms: int, props: dict[str, str]
 ) -> SimCluster:
-    """Start a cluster, create web-0, write a record, and let time pass."""
+    """Start a cluster, create web-0, write a record, and let `quiet_ms` pass."""
     cluster = SimCluster(
         seed, BROKERS, {"auto.leader.rebalance.enable": "false", **props}, zookeeper_tick_ms=tick_ms
     )
@@ -182,14 +182,14 @@ def _started(
 
 
 def _heard(cluster: SimCluster, path: str) -> int:
-    """Return when the session that owns a znode was heard last."""
+    """Return when the session that owns this znode last sent a message, in ms."""
     owner = cluster.zookeeper.server.tree.node(path).ephemeral_owner
     return int(cluster.zookeeper.server.sessions.sessions[owner].heard_at)
 
 
 @cache
 def run(seed: int, name: str) -> Run:
-    """Make run a, b or c, in virtual time. It takes less than a second."""
+    """Simulate run a, b or c, in virtual time. It takes less than a second of real time."""
     with no_log():
         return _run(seed, name)
 
@@ -242,7 +242,7 @@ def _of_web(events: list[Envelope]) -> list[Envelope]:
 
 @cache
 def _waiting(seed: int, victim: int, replicas: tuple[int, ...], patience: Patience) -> Waiting:
-    """Make run d."""
+    """Simulate run d with these settings, in virtual time."""
     with no_log():
         return _wait(seed, victim, replicas, patience)
 
@@ -272,13 +272,13 @@ def _wait(seed: int, victim: int, replicas: tuple[int, ...], patience: Patience)
 
 
 def waiting(seed: int) -> Waiting:
-    """Make run d, in virtual time."""
+    """Simulate run d with the settings of this seed, in virtual time."""
     made = plans(seed)
     return _waiting(seed, made.victim, made.replicas, made.patience)
 
 
 def make(seed: int) -> dict[str, str]:
-    """Return the file questions.md."""
+    """Return the learner's file questions.md, as a dict from its name to its text."""
     made, came_d = plans(seed), waiting(seed)
     rows = []
     for name, plan in made.runs.items():
@@ -305,7 +305,7 @@ def make(seed: int) -> dict[str, str]:
 
 
 def right_answers(seed: int) -> dict[str, object]:
-    """Return the answers, as the runs give them."""
+    """Return the right answer to each question, as the runs show it."""
     runs = {name: run(seed, name) for name in NAMES}
     came = waiting(seed)
     return {
@@ -318,5 +318,5 @@ def right_answers(seed: int) -> dict[str, object]:
 
 
 def shown(came: Run | Waiting) -> tuple[str, ...]:
-    """Return the events of a run that answer the questions, to read."""
+    """Return the events that answer the questions about one run, each as one readable line."""
     return tuple(f"{e.mono_us / 1000:>8,.0f} ms  {sentence(e.event).line}" for e in came.events)

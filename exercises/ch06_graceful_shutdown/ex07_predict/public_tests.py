@@ -1,4 +1,4 @@
-"""Public tests of exercise 06-7. `kafka-edu lab check 06-7` makes the runs and compares."""
+"""Public tests of exercise 06-7. `kafka-edu lab check 06-7` makes the runs, and runs the tests."""
 
 import pytest
 
@@ -11,7 +11,7 @@ NEAR_MS = 50
 
 
 class Compared:
-    """The learner's answers next to those of the runs."""
+    """The learner's answers and the right answers of the runs."""
 
     def __init__(self, learner: Learner, material: int) -> None:
         self.plans = plans(material)
@@ -23,7 +23,7 @@ class Compared:
         self._answers = learner.make()
 
     def agrees(self, name: str, why: str, of_runs: str, *, near_ms: int = 0) -> None:
-        """Raise Mismatch unless the answer is that of the run, or near it."""
+        """Compare an answer with the right one. Raise Mismatch unless it is within `near_ms` ms."""
         came = self._answers.call("get", name)
         if came is None:
             raise AssertionError(
@@ -41,13 +41,13 @@ class Compared:
 
 @pytest.fixture
 def compared(learner: Learner, material: int) -> Compared:
-    """The learner's answers, compared with the runs made for this learner."""
+    """The learner's answers, and the right answers from this learner's own runs."""
     return Compared(learner, material)
 
 
 @pytest.mark.parametrize("run_name", NAMES)
 def test_gap(compared: Compared, run_name: str) -> None:
-    """how long nobody leads"""
+    """for how long web-0 has no leader"""
     way = compared.plans.runs[run_name].way
     why = (
         "after kill -9 there is silence: the last message and the time-out together, rounded up to"
@@ -60,7 +60,7 @@ def test_gap(compared: Compared, run_name: str) -> None:
 
 @pytest.mark.parametrize("run_name", NAMES)
 def test_next(compared: Compared, run_name: str) -> None:
-    """who leads next"""
+    """which broker leads web-0 next"""
     made = compared.plans
     why = "the first of AR that lives and is in the ISR leads next"
     if made.runs[run_name].without_second:
@@ -69,12 +69,12 @@ def test_next(compared: Compared, run_name: str) -> None:
 
 
 def test_reads(compared: Compared) -> None:
-    """whose next start reads again"""
+    """after which run the victim's next start reads segments again"""
     compared.agrees("reads", "only an end without .kafka_cleanshutdown is read again", "abc")
 
 
 def test_attempts(compared: Compared) -> None:
-    """how often the broker asks"""
+    """how many times the broker asks to be let go"""
     patience = compared.plans.patience
     step_ms = patience.socket_ms + patience.backoff_ms
     why = (
@@ -86,7 +86,7 @@ def test_attempts(compared: Compared) -> None:
 
 
 def test_let_go(compared: Compared) -> None:
-    """whether the broker is let go"""
+    """whether the broker's last attempt succeeds"""
     why = (
         "it is let go if an attempt begins after the election of the next controller, and attempts"
         " are left"

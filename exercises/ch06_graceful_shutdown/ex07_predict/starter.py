@@ -1,10 +1,10 @@
-"""Exercise 06-7: write your answers in place of None. questions.md has the questions;
-`kafka-edu lab check 06-7` compares, `kafka-edu lab hint 06-7` helps.
+"""Exercise 06-7: replace each None by your answer. questions.md has the questions.
+`kafka-edu lab check 06-7` grades your answers. `kafka-edu lab hint 06-7` gives a hint.
 """
 
 
 def answers() -> dict[str, object]:
-    """Return a dict: the name of each question → your answer. Times are in ms."""
+    """Return a dict from the name of each question to your answer. Times are in ms."""
     return {
         "gap_a": None,  # for how long web-0 has no leader in run a
         "gap_b": None,  # in run b

@@ -1,1 +1,1 @@
-"""Exercise 07-1: the four strategies that elect a leader."""
+"""Exercise 07-1: write the four strategies by which the controller elects a leader."""

@@ -9,7 +9,7 @@ from .public_tests import ALL, OFFLINE, PREFERRED, SHUTDOWN, check, some
 
 
 def test_one_rule_for_many_elections(learner: Learner, seed: int) -> None:
-    """one object is asked for three hundred elections: it remembers none of them"""
+    """one object handles three hundred elections, and must not remember any of them"""
     random = Random(f"one/{seed}")
     made = learner.make()
     for _ in range(300):
@@ -17,7 +17,7 @@ def test_one_rule_for_many_elections(learner: Learner, seed: int) -> None:
 
 
 def test_the_same_partition_in_other_states(learner: Learner, seed: int) -> None:
-    """the same replicas and the same ISR, while brokers die and come back"""
+    """the replicas and the ISR stay the same, while brokers die and come back"""
     random = Random(f"same/{seed}")
     made = learner.make()
     replicas = tuple(random.sample(range(6), 4))
@@ -29,7 +29,7 @@ def test_the_same_partition_in_other_states(learner: Learner, seed: int) -> None
 
 
 def test_a_life_of_a_partition(learner: Learner, seed: int) -> None:
-    """a partition of seven replicas through two hundred deaths, returns and elections"""
+    """one partition with seven replicas: brokers die and come back, two hundred times"""
     random = Random(f"life/{seed}")
     made = learner.make()
     replicas = tuple(random.sample(range(9), 7))
@@ -53,7 +53,7 @@ def test_a_life_of_a_partition(learner: Learner, seed: int) -> None:
 
 
 def test_many_brokers(learner: Learner, seed: int) -> None:
-    """broker ids up to two thousand, and few of them live"""
+    """broker ids up to two thousand, and only few brokers are alive"""
     random = Random(f"many/{seed}")
     for _ in range(60):
         replicas = tuple(random.sample(range(2_000), 5))

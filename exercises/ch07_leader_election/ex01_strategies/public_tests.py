@@ -1,5 +1,5 @@
-"""Public tests of exercise 07-1. Run them by `kafka-edu lab check 07-1`: the learner's class lives
-in another process, and `learner` asks it.
+"""Public tests of exercise 07-1. `kafka-edu lab check 07-1` runs them. The learner's class runs in
+another process, and the fixture `learner` sends each call to it.
 """
 
 from random import Random
@@ -18,7 +18,7 @@ ALL: Final = (OFFLINE, REASSIGN, PREFERRED, SHUTDOWN)
 
 
 def check(made: LearnerObject, case: Case) -> Answer | None:
-    """Ask one election. Raises Mismatch. Return the right answer."""
+    """Compare the result of one election, and return the right one. Raises Mismatch."""
     expected = right(case)
     came = made.call("elect", *case.arguments())
     if came == expected:
@@ -39,7 +39,7 @@ def check(made: LearnerObject, case: Case) -> Answer | None:
 
 
 def why(case: Case, expected: Answer | None, came: object) -> str:
-    """Return what is wrong with an answer, in a sentence."""
+    """Return a sentence that says why the learner's answer is wrong."""
     if expected is None:
         if case.strategy == PREFERRED:
             return "the first of AR cannot lead, so the leader stays as it is: None"
@@ -88,7 +88,7 @@ def _why_isr(case: Case, isr: tuple[int, ...]) -> str:
 
 
 def test_example(learner: Learner) -> None:
-    """the examples of the task"""
+    """the examples of README.md"""
     check(learner.make(), Case(OFFLINE, (1, 2, 0), (2, 0, 1), (0, 2)))
     check(learner.make(), Case(OFFLINE, (1, 2, 0), (1,), (0, 2)))
     check(learner.make(), Case(OFFLINE, (1, 2, 0), (1,), (0, 2), unclean=True))
@@ -97,14 +97,14 @@ def test_example(learner: Learner) -> None:
 
 
 def test_topic_leader(learner: Learner) -> None:
-    """the topic-leader of the book: AR 1, 2, 0, and an ISR in another order"""
+    """the partition topic-leader of the book: AR is 1, 2, 0, and the ISR has another order"""
     for isr in ((2, 0, 1), (0, 1, 2), (0, 2, 1)):
         check(learner.make(), Case(OFFLINE, (1, 2, 0), isr, (0, 2)))
         check(learner.make(), Case(OFFLINE, (1, 2, 0), isr, (2, 0)))
 
 
 def test_nobody_in_sync(learner: Learner) -> None:
-    """the whole ISR is dead: nobody leads, or an unclean leader, alone in its ISR"""
+    """the whole ISR is dead: nobody leads, or after an unclean election a replica alone"""
     for unclean in (False, True):
         check(learner.make(), Case(OFFLINE, (3, 1, 2), (3,), (2, 1), unclean=unclean))
         check(learner.make(), Case(OFFLINE, (3, 1, 2), (3, 1), (2,), unclean=unclean))
@@ -112,40 +112,40 @@ def test_nobody_in_sync(learner: Learner) -> None:
 
 
 def test_unclean_not_needed(learner: Learner) -> None:
-    """unclean elections are allowed, and nobody needs one"""
+    """an unclean election is allowed, but a live broker is in the ISR"""
     check(learner.make(), Case(OFFLINE, (3, 1, 2), (2,), (1, 2), unclean=True))
 
 
 def test_preferred(learner: Learner) -> None:
-    """the first of AR, or nobody"""
+    """PreferredReplica: the first broker of AR leads, or there is no change"""
     check(learner.make(), Case(PREFERRED, (1, 2), (2, 1), (1, 2)))
     check(learner.make(), Case(PREFERRED, (1, 2), (2,), (1, 2)))
     check(learner.make(), Case(PREFERRED, (1, 2), (2, 1), (2,)))
 
 
 def test_reassigned(learner: Learner) -> None:
-    """the first of the target that lives and is in the ISR; the ISR stays"""
+    """ReassignPartition: the first live in-sync broker of the target leads; the ISR stays"""
     check(learner.make(), Case(REASSIGN, (4, 3), (1, 3, 4), (1, 3, 4)))
     check(learner.make(), Case(REASSIGN, (4, 3), (1, 3, 4), (1, 3)))
     check(learner.make(), Case(REASSIGN, (4, 3), (1, 2), (1, 2, 3, 4), unclean=True))
 
 
 def test_shutdown(learner: Learner) -> None:
-    """a broker that is about to shut down hands over, and leaves the ISR"""
+    """ControlledShutdown: a broker that is about to stop gives up the lead and leaves the ISR"""
     check(learner.make(), Case(SHUTDOWN, (1, 2, 0), (0, 1, 2), (0, 1, 2), (1,)))
     check(learner.make(), Case(SHUTDOWN, (1, 2, 0), (0, 1, 2), (0, 1, 2), (1, 2)))
     check(learner.make(), Case(SHUTDOWN, (1, 2), (1,), (1, 2), (1,), unclean=True))
 
 
 def test_random(learner: Learner, seed: int) -> None:
-    """two hundred elections, by chance"""
+    """two hundred random elections"""
     random = Random(f"elections/{seed}")
     for _ in range(200):
         check(learner.make(), some(random))
 
 
 def some(random: Random, brokers: int = 5) -> Case:
-    """Return an election by chance. Most replicas live, and most are in the ISR."""
+    """Return a random election. Most replicas are alive, and most are in the ISR."""
     replicas = tuple(random.sample(range(brokers), random.randint(1, min(brokers, 5))))
     isr = [one for one in replicas if random.random() < 0.7]
     live = [one for one in range(brokers) if random.random() < 0.75]

@@ -1,12 +1,12 @@
-"""Exercise 07-1: elect leaders by four strategies. README.md says what is asked;
-`kafka-edu lab check 07-1` tries it, `kafka-edu lab hint 07-1` helps.
+"""Exercise 07-1: elect leaders by four strategies. README.md describes the task.
+`kafka-edu lab check 07-1` tests your code. `kafka-edu lab hint 07-1` gives a hint.
 """
 
 from collections.abc import Sequence
 
 
 class LeaderElection:
-    """The rule by which the controller elects leaders."""
+    """The rules by which the controller elects the leader of a partition."""
 
     def elect(
         self,
@@ -17,7 +17,7 @@ class LeaderElection:
         going: Sequence[int],
         unclean: bool,
     ) -> tuple[int, list[int]] | None:
-        """Return the new leader and the new ISR, or None if nobody may lead."""
+        """Return the new leader and the new ISR, or None if no broker may lead."""
         raise NotImplementedError(
             "LeaderElection.elect is not written yet: it returns (leader, isr), or None"
         )

@@ -1,1 +1,1 @@
-"""Exercise 07-2: who leaves the ISR, and who joins it."""
+"""Exercise 07-2: decide which followers leave the ISR, and which may join it."""

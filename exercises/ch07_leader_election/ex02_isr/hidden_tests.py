@@ -9,7 +9,7 @@ from .public_tests import join, leave
 
 
 def test_a_long_life_of_an_isr(learner: Learner, seed: int) -> None:
-    """five followers, of which some stand still and come back, for two hundred looks"""
+    """an ISR is checked two hundred times, while five followers fall behind and catch up"""
     random = Random(f"long/{seed}")
     made = learner.make()
     isr, now_ms = [9, 0, 1, 2, 3, 4], 0
@@ -31,7 +31,7 @@ def test_a_long_life_of_an_isr(learner: Learner, seed: int) -> None:
 
 
 def test_large_numbers(learner: Learner, seed: int) -> None:
-    """times since 1970, and offsets of a log that has lived for years"""
+    """times in ms since 1970, and very large offsets"""
     random = Random(f"large/{seed}")
     made = learner.make()
     now_ms = 1_790_000_000_000
@@ -44,7 +44,7 @@ def test_large_numbers(learner: Learner, seed: int) -> None:
 
 
 def test_two_partitions(learner: Learner, seed: int) -> None:
-    """one object is asked for two partitions, in turns"""
+    """one object answers for two partitions in turns, and must not mix them up"""
     random = Random(f"two/{seed}")
     made = learner.make()
     for turn in range(80):

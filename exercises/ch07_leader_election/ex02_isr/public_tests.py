@@ -1,5 +1,5 @@
-"""Public tests of exercise 07-2. Run them by `kafka-edu lab check 07-2`: the learner's class lives
-in another process, and `learner` asks it.
+"""Public tests of exercise 07-2. `kafka-edu lab check 07-2` runs them. The learner's class runs in
+another process, and the fixture `learner` sends each call to it.
 """
 
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ def leave(
     now_ms: int,
     max_lag_ms: int = LAG_MS,
 ) -> tuple[int, ...]:
-    """Ask who leaves. Raises Mismatch. Return the right answer."""
+    """Compare the answer of `leaving`, and return the right one. Raises Mismatch."""
     expected = right_leaving(isr, followers, now_ms, max_lag_ms)
     pairs = [list(one) for one in followers]
     came = made.call("leaving", list(isr), pairs, now_ms, max_lag_ms)
@@ -66,7 +66,7 @@ def _why(
 
 
 def join(made: LearnerObject, leo: int, hw: int, epoch_start: int) -> None:
-    """Ask whether a follower may join. Raises Mismatch."""
+    """Compare the answer of `may_join`. Raises Mismatch."""
     expected = right_may_join(leo, hw, epoch_start)
     came = made.call("may_join", leo, hw, epoch_start)
     if came is expected:
@@ -92,7 +92,7 @@ def test_example(learner: Learner) -> None:
 
 
 def test_all_leave(learner: Learner) -> None:
-    """all followers lag, and the leader is alone"""
+    """all followers are too far behind, and the leader stays alone"""
     made = learner.make()
     leave(made, (2, 0, 1), TWO, 60_000)
     leave(made, (2,), TWO, 60_000)
@@ -100,13 +100,13 @@ def test_all_leave(learner: Learner) -> None:
 
 
 def test_order(learner: Learner) -> None:
-    """the order of the followers, whatever the order of the ISR"""
+    """the result has the order of the followers, not the order of the ISR"""
     made = learner.make()
     leave(made, (0, 2, 1), (Follower(1, 0), Follower(0, 0)), 20_000)
 
 
 def test_around_the_limit(learner: Learner) -> None:
-    """one ms less, the limit itself, one ms more"""
+    """a follower lags for one ms less than the limit, for exactly the limit, or for one ms more"""
     made = learner.make()
     for lag_ms in (1, 500, 30_000):
         for ago_ms in (lag_ms - 1, lag_ms, lag_ms + 1):
@@ -114,13 +114,13 @@ def test_around_the_limit(learner: Learner) -> None:
 
 
 def test_never_caught_up(learner: Learner) -> None:
-    """a follower that has never caught up (-1), and one that caught up just now"""
+    """one follower has never caught up (-1), and another one has caught up just now"""
     made = learner.make()
     leave(made, (2, 0, 1), (Follower(0, -1), Follower(1, 50_000)), 50_000)
 
 
 def test_joins(learner: Learner) -> None:
-    """one record more or less, at the mark and at the beginning of the epoch"""
+    """a log ends one record below, at, or above the high watermark and the start of the epoch"""
     made = learner.make()
     for leo in (98, 99, 100, 101):
         for hw in (99, 100):
@@ -130,7 +130,7 @@ def test_joins(learner: Learner) -> None:
 
 
 def test_random(learner: Learner, seed: int) -> None:
-    """a hundred moments, by chance"""
+    """a hundred random states of a partition"""
     random = Random(f"isr/{seed}")
     made = learner.make()
     for _ in range(100):

@@ -1,1 +1,1 @@
-"""Exercise 07-3: where a follower cuts its log before it follows a new leader."""
+"""Exercise 07-3: find the offset at which a follower cuts its log to follow a new leader."""

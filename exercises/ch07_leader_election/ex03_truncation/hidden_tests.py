@@ -9,7 +9,7 @@ from .public_tests import check, follow
 
 
 def test_long_logs(learner: Learner, seed: int) -> None:
-    """logs of some hundred records"""
+    """logs with hundreds of records"""
     random = Random(f"long/{seed}")
     made = learner.make()
     for _ in range(10):
@@ -18,7 +18,7 @@ def test_long_logs(learner: Learner, seed: int) -> None:
 
 
 def test_many_elections(learner: Learner, seed: int) -> None:
-    """a follower that has seen fifty epochs, of which the leader has every other one"""
+    """a follower's log has fifty epochs, and the leader answers with different epochs"""
     random = Random(f"many/{seed}")
     made = learner.make()
     epochs = tuple((epoch, 10 * epoch) for epoch in range(0, 100, 2))
@@ -28,7 +28,7 @@ def test_many_elections(learner: Learner, seed: int) -> None:
 
 
 def test_a_log_that_was_deleted_from_the_front(learner: Learner, seed: int) -> None:
-    """the first epoch begins late, because old records are gone"""
+    """the oldest records are deleted, so that the first epoch begins at a large offset"""
     random = Random(f"front/{seed}")
     made = learner.make()
     for _ in range(60):
@@ -39,7 +39,7 @@ def test_a_log_that_was_deleted_from_the_front(learner: Learner, seed: int) -> N
 
 
 def test_two_followers(learner: Learner, seed: int) -> None:
-    """one object answers for two partitions, in turns"""
+    """one object answers for two followers in turns, and must not mix them up"""
     random = Random(f"two/{seed}")
     made = learner.make()
     for turn in range(60):

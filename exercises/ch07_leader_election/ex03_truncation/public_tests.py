@@ -1,5 +1,5 @@
-"""Public tests of exercise 07-3. Run them by `kafka-edu lab check 07-3`: the learner's class lives
-in another process, and `learner` asks it.
+"""Public tests of exercise 07-3. `kafka-edu lab check 07-3` runs them. The learner's class runs in
+another process, and the fixture `learner` sends each call to it.
 """
 
 from random import Random
@@ -14,7 +14,7 @@ GAP = ((0, 0), (2, 120))
 
 
 def check(made: LearnerObject, case: Case) -> tuple[int, bool]:
-    """Ask for one answer of a leader. Raises Mismatch. Return the right one."""
+    """Compare the answer of `cut`, and return the right one. Raises Mismatch."""
     expected = right(case)
     came = made.call("cut", *case.arguments())
     if came == expected and isinstance(came, tuple) and type(came[1]) is bool:
@@ -59,7 +59,7 @@ def _why(case: Case, expected: tuple[int, bool], came: object) -> str:
 
 
 def follow(made: LearnerObject, leader: list[int], follower: list[int], hw: int) -> None:
-    """Let a follower ask until all is cut, and compare the logs. Raises Mismatch."""
+    """Let a follower ask the leader until its log needs no more cut. Check the rest of the log."""
     common = 0
     while common < min(len(leader), len(follower)) and leader[common] == follower[common]:
         common += 1
@@ -84,7 +84,7 @@ def test_example(learner: Learner) -> None:
 
 
 def test_unknown(learner: Learner) -> None:
-    """the leader knows nothing that old, and the high watermark may lie anywhere"""
+    """the leader does not know such an old epoch, so the high watermark decides"""
     made = learner.make()
     for hw in (0, 100, 130):
         check(made, Case(TWO, 130, hw, -1, -1))
@@ -94,14 +94,14 @@ def test_unknown(learner: Learner) -> None:
 
 
 def test_an_old_leader(learner: Learner) -> None:
-    """a leader that names no epoch"""
+    """the leader's answer has no epoch, only an offset"""
     made = learner.make()
     for end in (0, 119, 130, 200):
         check(made, Case(TWO, 130, 100, -1, end))
 
 
 def test_both_have_it(learner: Learner) -> None:
-    """an epoch that both have: it ends earlier here, there, or in both at once"""
+    """both logs have the epoch: it ends first in the follower's log, in the leader's, or equally"""
     made = learner.make()
     epochs = ((0, 0), (3, 40), (5, 60))
     for epoch in (0, 3, 5):
@@ -110,7 +110,7 @@ def test_both_have_it(learner: Learner) -> None:
 
 
 def test_missing_between(learner: Learner) -> None:
-    """the follower has older epochs, and newer ones, and not this one"""
+    """the follower has older and newer epochs, but not the one in the leader's answer"""
     made = learner.make()
     epochs = ((1, 0), (3, 40), (6, 60))
     for epoch in (2, 4, 5):
@@ -119,7 +119,7 @@ def test_missing_between(learner: Learner) -> None:
 
 
 def test_all_newer_or_older(learner: Learner) -> None:
-    """all epochs of the follower are newer, or older, or there are none"""
+    """the follower's epochs are all newer or all older than the answer, or it has none"""
     made = learner.make()
     for end in (10, 33):
         check(made, Case(((4, 20), (5, 60)), 75, 50, 2, end))
@@ -130,7 +130,7 @@ def test_all_newer_or_older(learner: Learner) -> None:
 
 
 def test_two_logs(learner: Learner, seed: int) -> None:
-    """a hundred followers ask until their log is the beginning of the leader's"""
+    """a hundred followers cut their logs until each is the beginning of the leader's log"""
     random = Random(f"logs/{seed}")
     made = learner.make()
     for _ in range(100):

@@ -1,12 +1,12 @@
-"""Exercise 07-3: cut the log where the two part. README.md says what is asked; `kafka-edu lab check
-07-3` tries it, `kafka-edu lab hint 07-3` helps.
+"""Exercise 07-3: cut a log where it differs from the leader's. README.md describes the task.
+`kafka-edu lab check 07-3` tests your code. `kafka-edu lab hint 07-3` gives a hint.
 """
 
 from collections.abc import Sequence
 
 
 class Truncation:
-    """The rule by which a follower cuts its log."""
+    """The rule that says at which offset a follower cuts its log."""
 
     def cut(
         self,
@@ -16,7 +16,7 @@ class Truncation:
         leader_epoch: int,
         leader_end: int,
     ) -> tuple[int, bool]:
-        """Return the new end of the log, and whether that is all."""
+        """Return the new end of the log, and whether the follower need not ask again."""
         raise NotImplementedError(
             "Truncation.cut is not written yet: it returns (offset, complete)"
         )

@@ -8,12 +8,12 @@ from .public_tests import World
 
 
 def test_a_long_life(learner: Learner, seed: int) -> None:
-    """a partition that lives through eight hundred events"""
+    """one partition goes through eight hundred random steps"""
     World(learner).run(Random(f"long/{seed}"), 800)
 
 
 def test_fast_elections(learner: Learner, seed: int) -> None:
-    """leaders die again and again, before and after they have written"""
+    """leaders die quickly one after another, before or after they have written records"""
     random = Random(f"fast/{seed}")
     for _ in range(12):
         world = World(learner)
@@ -39,7 +39,7 @@ def test_fast_elections(learner: Learner, seed: int) -> None:
 
 
 def test_two_partitions(learner: Learner, seed: int) -> None:
-    """two partitions do not know of each other"""
+    """two partitions at once, which do not affect each other"""
     random = Random(f"two/{seed}")
     both = [World(learner), World(learner)]
     for _ in range(160):

@@ -1,4 +1,4 @@
-"""The run of exercise 07-4: the starter's followers, which lose one acknowledged record."""
+"""The run of exercise 07-4: followers with the starter's code lose one acknowledged record."""
 
 from itertools import count
 from random import Random
@@ -11,18 +11,18 @@ TURNS: Final = 26
 
 
 class Run(NamedTuple):
-    """All of one run."""
+    """One complete run: its events, the acknowledged records, and what the learner has to find."""
 
     events: tuple[Event, ...]
     acked: tuple[int, ...]
     lost: int
-    """The record that was acknowledged, and is gone."""
+    """The number of the record that was acknowledged but is lost."""
     cut: int
-    """The number of the event that cut it off first, from 1."""
+    """The number of the event that first cut off the lost record. The first event is 1."""
 
 
 def make(seed: int) -> dict[str, str]:
-    """Return the file events.txt."""
+    """Return the learner's file events.txt, as a dict from its name to its text."""
     made = run(seed)
     lines = [f"{number:>3}  {event.text}" for number, event in enumerate(made.events, 1)]
     end = "At the end the leader lacks one record that was acknowledged."
@@ -30,12 +30,12 @@ def make(seed: int) -> dict[str, str]:
 
 
 def joins(leo: int, hw: int, epoch_start: int) -> bool:
-    """The right rule of the ISR."""
+    """Return whether a follower may join the ISR, by the right rule."""
     return leo >= hw and leo >= epoch_start
 
 
 def run(seed: int) -> Run:
-    """Return the run that a seed gives: the first at whose end exactly one record is lost."""
+    """Return the first run for this seed at whose end exactly one acknowledged record is lost."""
     for number in count():
         made = run_once(Random(f"mark/{seed}/{number}"))
         if made is not None:
@@ -44,7 +44,7 @@ def run(seed: int) -> Run:
 
 
 def run_once(random: Random) -> Run | None:
-    """Return the run with these random numbers, or None if not one record is lost."""
+    """Make a run with these random choices. Return None unless exactly one record is lost."""
     world = TwoBrokers(Follower, joins)
     for _ in range(TURNS):
         world.go_on(random)

@@ -1,5 +1,5 @@
-"""Public tests of exercise 07-4. Run them by `kafka-edu lab check 07-4`: the learner's class lives
-in another process, and `learner` asks it.
+"""Public tests of exercise 07-4. `kafka-edu lab check 07-4` runs them. The learner's class runs in
+another process, and the fixture `learner` sends each call to it.
 """
 
 from random import Random
@@ -15,28 +15,28 @@ WANTED = "(number of the record, number of the event that cut it off)"
 
 
 class Asked:
-    """A follower of the learner's class, as the world asks it."""
+    """A follower with the learner's code, as the simulated world calls it."""
 
     def __init__(self, learner: Learner) -> None:
         self._made = learner.make()
 
     def follow(self, epochs: Epochs, leo: int, hw: int) -> object:
-        """Return what it does first."""
+        """Return the follower's first operation: ("cut", offset) or ("ask", epoch)."""
         return self._made.call("follow", epochs, leo, hw)
 
     def answer(self, epoch: int, end: int) -> object:
-        """Return what it does then."""
+        """Return the follower's operation after the leader's answer."""
         return self._made.call("answer", epoch, end)
 
 
 class World:
-    """Two brokers with the learner's followers. Each moment is judged."""
+    """Two brokers with the learner's code. After each step, acknowledged records are checked."""
 
     def __init__(self, learner: Learner) -> None:
         self.world = TwoBrokers(lambda: Asked(learner), joins)
 
     def run(self, random: Random, turns: int) -> None:
-        """Let it go on, and settle. Raises Mismatch."""
+        """Do this number of random steps, and then let both brokers catch up. Raises Mismatch."""
         try:
             for _ in range(turns):
                 self.world.go_on(random)
@@ -48,7 +48,7 @@ class World:
         self.compare()
 
     def look(self) -> None:
-        """Raise Mismatch if the leader lacks something that was acknowledged."""
+        """Check that the leader has all acknowledged records. Raises Mismatch if one is missing."""
         missing = self.world.missing()
         if missing:
             raise refusal(
@@ -59,7 +59,7 @@ class World:
             )
 
     def compare(self) -> None:
-        """Raise Mismatch if the two logs differ."""
+        """Check that the logs of both brokers have the same records. Raises Mismatch."""
         offset = self.world.differ_at()
         if offset is not None:
             one, other = (replica.log[offset].record for replica in self.world.replicas)
@@ -72,7 +72,7 @@ class World:
 
 
 def test_diagnosis(learner: Learner, material: int) -> None:
-    """diagnosis names the record that is gone, and the event that cut it off"""
+    """diagnosis names the record that is lost, and the event that first cut it off"""
     made = run(material)
     record, event = came = two_numbers(learner, WANTED, ())
     if record != made.lost:
@@ -99,7 +99,7 @@ def _why_not_event(made: Run, event: int) -> str:
 
 
 def test_the_case_of_kip_101(learner: Learner) -> None:
-    """the follower is restarted, the leader dies, the follower leads, the old leader returns"""
+    """the follower restarts, the leader dies, the follower leads, and the old leader comes back"""
     world = World(learner)
     one = world.world
     one.produce()
@@ -121,7 +121,7 @@ def test_the_case_of_kip_101(learner: Learner) -> None:
 
 
 def test_what_was_never_acknowledged_goes(learner: Learner) -> None:
-    """the leader writes, dies, and comes back: the other one has led meanwhile"""
+    """the leader writes and dies; the other broker leads, and the old leader comes back"""
     world = World(learner)
     one = world.world
     one.produce()
@@ -138,7 +138,7 @@ def test_what_was_never_acknowledged_goes(learner: Learner) -> None:
 
 
 def test_empty_logs(learner: Learner) -> None:
-    """brokers without any record"""
+    """two brokers whose logs have no record"""
     world = World(learner)
     world.world.restart_follower()
     world.world.kill(0)
@@ -148,7 +148,7 @@ def test_empty_logs(learner: Learner) -> None:
 
 
 def test_any_order(learner: Learner, seed: int) -> None:
-    """forty lives of a partition, in orders that the seed chooses"""
+    """forty partitions, each with random steps"""
     random = Random(f"any/{seed}")
     for _ in range(40):
         World(learner).run(random, 40)

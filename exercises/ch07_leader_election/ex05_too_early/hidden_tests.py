@@ -8,12 +8,12 @@ from .public_tests import World, check
 
 
 def test_a_long_life(learner: Learner, seed: int) -> None:
-    """a partition that lives through eight hundred events"""
+    """one partition goes through eight hundred random steps"""
     World(learner).run(Random(f"long/{seed}"), 800)
 
 
 def test_large_offsets(learner: Learner, seed: int) -> None:
-    """logs that have lived for years"""
+    """logs with very large offsets"""
     random = Random(f"large/{seed}")
     made = learner.make()
     for _ in range(80):
@@ -22,7 +22,7 @@ def test_large_offsets(learner: Learner, seed: int) -> None:
 
 
 def test_two_partitions(learner: Learner, seed: int) -> None:
-    """two partitions, asked in turns"""
+    """two partitions at once, which do not affect each other"""
     random = Random(f"two/{seed}")
     both = [World(learner), World(learner)]
     for _ in range(160):

@@ -1,4 +1,4 @@
-"""The run of exercise 07-5: the starter's leader, which loses one acknowledged record."""
+"""The run of exercise 07-5: a leader with the starter's code loses one acknowledged record."""
 
 from itertools import count
 from random import Random
@@ -11,34 +11,34 @@ TURNS: Final = 30
 
 
 class RightFollower:
-    """A broker that is about to follow, by epochs (exercise 07-4)."""
+    """A follower that cuts its log by epochs, which is the right way (exercise 07-4)."""
 
     def __init__(self) -> None:
         self._leo = 0
 
     def follow(self, epochs: Epochs, leo: int, _hw: int) -> tuple[str, int]:
-        """Return what to do first."""
+        """Return the first operation: ("ask", its newest epoch), or ("cut", 0)."""
         self._leo = leo
         return ("ask", epochs[-1][0]) if epochs else ("cut", 0)
 
     def answer(self, _epoch: int, end: int) -> tuple[str, int]:
-        """Return where to cut."""
+        """Return ("cut", offset). The leader has answered that the epoch ends at `end`."""
         return "cut", min(self._leo, max(end, 0))
 
 
 class Run(NamedTuple):
-    """All of one run."""
+    """One complete run: its events, the acknowledged records, and what the learner has to find."""
 
     events: tuple[Event, ...]
     acked: tuple[int, ...]
     lost: int
-    """The record that was acknowledged, and is gone."""
+    """The number of the record that was acknowledged but is lost."""
     joined: int
-    """The number of the event by which the broker joined that lacks it, from 1."""
+    """The event by which the broker without the lost record joined the ISR. The first is 1."""
 
 
 def make(seed: int) -> dict[str, str]:
-    """Return the file events.txt."""
+    """Return the learner's file events.txt, as a dict from its name to its text."""
     made = run(seed)
     lines = [f"{number:>3}  {event.text}" for number, event in enumerate(made.events, 1)]
     end = "Now the leader lacks one record that was acknowledged."
@@ -46,7 +46,7 @@ def make(seed: int) -> dict[str, str]:
 
 
 def run(seed: int) -> Run:
-    """Return the run that a seed gives: the first in which exactly one record is lost."""
+    """Return the first run for this seed in which exactly one acknowledged record is lost."""
     for number in count():
         made = run_once(Random(f"early/{seed}/{number}"))
         if made is not None:
@@ -55,8 +55,8 @@ def run(seed: int) -> Run:
 
 
 def run_once(random: Random) -> Run | None:
-    """Return the run with these random numbers, up to the loss, or None if not one record is
-    lost.
+    """Make a run with these random choices, up to the moment when a record is lost. Return None
+    unless exactly one record is lost.
     """
     world = TwoBrokers(RightFollower, Leader().may_join)
     for _ in range(TURNS):

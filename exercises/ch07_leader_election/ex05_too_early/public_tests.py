@@ -1,5 +1,5 @@
-"""Public tests of exercise 07-5. Run them by `kafka-edu lab check 07-5`: the learner's class lives
-in another process, and `learner` asks it.
+"""Public tests of exercise 07-5. `kafka-edu lab check 07-5` runs them. The learner's class runs in
+another process, and the fixture `learner` sends each call to it.
 """
 
 from random import Random
@@ -17,7 +17,7 @@ WANTED = "(number of the record, number of the event by which the broker joined)
 
 
 def join(made: LearnerObject, leo: int, hw: int, epoch_start: int) -> bool:
-    """Ask whether a follower may join. Raises Mismatch if that is no truth value."""
+    """Return whether a follower may join, by the learner's code. Raises Mismatch for a non-bool."""
     came = made.call("may_join", leo, hw, epoch_start)
     if isinstance(came, bool):
         return came
@@ -30,14 +30,14 @@ def join(made: LearnerObject, leo: int, hw: int, epoch_start: int) -> bool:
 
 
 class World:
-    """Two brokers with the learner's rule. Each moment is judged."""
+    """Two brokers with the learner's rule. After each step, acknowledged records are checked."""
 
     def __init__(self, learner: Learner) -> None:
         made = learner.make()
         self.world = TwoBrokers(RightFollower, lambda *asked: join(made, *asked))
 
     def run(self, random: Random, turns: int) -> None:
-        """Let it go on, and settle. Raises Mismatch."""
+        """Do this number of random steps, and then let both brokers catch up. Raises Mismatch."""
         for _ in range(turns):
             self.world.go_on(random)
             self.look()
@@ -52,7 +52,7 @@ class World:
             )
 
     def look(self) -> None:
-        """Raise Mismatch if the leader lacks something that was acknowledged."""
+        """Check that the leader has all acknowledged records. Raises Mismatch if one is missing."""
         missing = self.world.missing()
         if missing:
             raise refusal(
@@ -64,7 +64,7 @@ class World:
 
 
 def check(made: LearnerObject, leo: int, hw: int, epoch_start: int) -> None:
-    """Ask for one follower. Raises Mismatch."""
+    """Compare the answer of `may_join` with the right one. Raises Mismatch."""
     expected = right_may_join(leo, hw, epoch_start)
     if join(made, leo, hw, epoch_start) == expected:
         return
@@ -78,7 +78,7 @@ def check(made: LearnerObject, leo: int, hw: int, epoch_start: int) -> None:
 
 
 def test_diagnosis(learner: Learner, material: int) -> None:
-    """diagnosis names the record that is gone, and the event by which the broker joined"""
+    """diagnosis names the lost record, and the event by which the broker without it joined"""
     made = run(material)
     record, event = came = two_numbers(learner, WANTED, ())
     if record != made.lost:
@@ -102,7 +102,7 @@ def _why_not_event(made: Run, event: int) -> str:
 
 
 def test_at_the_mark(learner: Learner) -> None:
-    """one record more or less than the high watermark"""
+    """a log ends one record below, at, or above the high watermark"""
     made = learner.make()
     for leo in (2, 3, 4):
         check(made, leo, 3, 0)
@@ -110,14 +110,14 @@ def test_at_the_mark(learner: Learner) -> None:
 
 
 def test_at_the_beginning_of_the_epoch(learner: Learner) -> None:
-    """one record more or less than where the leader began"""
+    """a log ends one record below, at, or above the first offset of the leader's epoch"""
     made = learner.make()
     for leo in (4, 5, 6):
         check(made, leo, 2, 5)
 
 
 def test_any_order(learner: Learner, seed: int) -> None:
-    """a hundred and fifty lives of a partition, in orders that the seed chooses"""
+    """a hundred and fifty partitions, each with random steps"""
     random = Random(f"any/{seed}")
     for _ in range(150):
         World(learner).run(random, 40)

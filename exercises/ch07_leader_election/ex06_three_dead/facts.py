@@ -1,5 +1,5 @@
-"""The facts that count in the state of exercise 07-6's cluster, and their judge. No cluster is
-needed here.
+"""The facts about exercise 07-6's cluster that are graded, and the rules that grade them. This
+module needs no running cluster.
 """
 
 from collections.abc import Iterator
@@ -12,17 +12,17 @@ from .material import TOPIC, Plan
 
 
 class Facts(NamedTuple):
-    """The state at one moment."""
+    """The state of the cluster and of its topic at one moment."""
 
     states: tuple[str, ...]
-    """Of each broker, as the supervisor has it: running, paused, stopped."""
+    """The state of each broker, as the supervisor reports it: running, paused or stopped."""
     topic: TopicFacts
     records: tuple[str, ...] = ()
-    """The values in the log, from its beginning."""
+    """The values of all records in the topic's log, in the order of their offsets."""
 
 
 def judge(plan: Plan, before: Facts, now: Facts) -> Iterator[Step]:
-    """Yield what holds now. `before` is the state before the first one died."""
+    """Check the state `now`, and yield each result. `before`: before the first broker died."""
     yield all_run("three", now.states)
     yield _saved(plan, now.records)
     same = (before.topic.created, before.topic.replicas) == (now.topic.created, now.topic.replicas)
@@ -36,7 +36,7 @@ def judge(plan: Plan, before: Facts, now: Facts) -> Iterator[Step]:
 
 
 def _saved(plan: Plan, records: tuple[str, ...]) -> Step:
-    """All orders are there that could be saved, in their order."""
+    """Check that all orders that could be saved are in the log, in their order."""
     says = "every order is there that could be saved"
     there = 0
     for number in range(plan.acked):

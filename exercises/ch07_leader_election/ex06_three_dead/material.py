@@ -1,4 +1,4 @@
-"""The trouble of exercise 07-6: who died when, and whose disk is empty."""
+"""The trouble of exercise 07-6, and its ticket: all three brokers die, and a disk may be empty."""
 
 from random import Random
 from typing import Final, NamedTuple
@@ -25,33 +25,33 @@ Notes of the night shift:
 
 
 class Plan(NamedTuple):
-    """The order of deaths, and what was written between them."""
+    """The order in which the brokers died, and how many orders were written between the deaths."""
 
     deaths: tuple[int, int, int]
-    """The brokers, in the order in which they died."""
+    """The ids of the brokers, in the order in which they died."""
     written: tuple[int, int, int]
-    """Orders acknowledged by all three, by the last two, and by the last one alone."""
+    """The number of orders acknowledged by all three brokers, by the last two, by the last one."""
     disk_gone: bool
-    """The disk of the one that died last is empty."""
+    """Whether the disk of the broker that died last is empty."""
 
     @property
     def acked(self) -> int:
-        """All orders that were acknowledged."""
+        """The number of all acknowledged orders."""
         return sum(self.written)
 
     @property
     def saved(self) -> int:
-        """Those that can be saved."""
+        """The number of acknowledged orders that can be saved."""
         return self.acked - (self.written[2] if self.disk_gone else 0)
 
     @property
     def first(self) -> int:
-        """The broker that has to lead first."""
+        """The id of the broker that must become the leader first, so that most orders are saved."""
         return self.deaths[1] if self.disk_gone else self.deaths[2]
 
 
 def plan(seed: int) -> Plan:
-    """Return the trouble that a seed gives."""
+    """Return the trouble made from this seed. One seed always gives the same trouble."""
     random = Random(f"three/{seed}")
     first, second, third = random.sample(range(3), 3)
     written = (random.randint(12, 30), random.randint(5, 15), random.randint(3, 9))
@@ -59,7 +59,7 @@ def plan(seed: int) -> Plan:
 
 
 def make(seed: int) -> dict[str, str]:
-    """Return the file ticket.md."""
+    """Return the learner's file ticket.md, as a dict from its name to its text."""
     ticket = TICKET.format(
         number=1_000 + seed % 9_000, topic=TOPIC, cluster=CLUSTER, acked=plan(seed).acked
     )

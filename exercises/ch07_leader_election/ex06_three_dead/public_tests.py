@@ -1,5 +1,5 @@
-"""Public tests of exercise 07-6: the learner's report. `kafka-edu lab check 07-6` then looks at the
-cluster.
+"""Public tests of exercise 07-6: they grade the learner's report. `kafka-edu lab check 07-6` runs
+them, and then examines the cluster.
 """
 
 import pytest
@@ -13,7 +13,7 @@ from .material import Plan, plan
 
 @pytest.fixture
 def truth(material: int) -> Plan:
-    """The trouble made in this learner's cluster."""
+    """The trouble that this learner's cluster has, for comparison with the report."""
     return plan(material)
 
 
@@ -29,7 +29,7 @@ def test_led_last(learner: Learner, truth: Plan) -> None:
 
 
 def test_first(learner: Learner, truth: Plan) -> None:
-    """the report names the broker that has to lead first"""
+    """the report names the broker that must become the leader first"""
     came = said(learner, "first")
     if came == truth.first and not isinstance(came, bool):
         return

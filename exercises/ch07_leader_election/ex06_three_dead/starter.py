@@ -1,10 +1,10 @@
-"""Exercise 07-6: write down what you found, in place of None. ticket.md says what is known;
-`kafka-edu lab check 07-6` looks at your cluster, `kafka-edu lab hint 07-6` helps.
+"""Exercise 07-6: replace each None by what you found. ticket.md describes the trouble. `kafka-edu
+lab check 07-6` examines your cluster. `kafka-edu lab hint 07-6` gives a hint.
 """
 
 
 def report() -> dict[str, object]:
-    """Return what you found."""
+    """Return your findings in a dict. Write your answer in place of each None."""
     return {
         "led_last": None,  # the number of the broker that led when the last one died
         "first": None,  # the number of the broker that has to lead first now

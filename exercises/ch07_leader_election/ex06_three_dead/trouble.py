@@ -1,4 +1,4 @@
-"""The cluster of exercise 07-6: it is started, its brokers die, it is looked at, and ended."""
+"""Start the cluster of exercise 07-6, kill its brokers, check its state, and end it."""
 
 import shutil
 from collections.abc import Callable, Iterator, Sequence
@@ -22,10 +22,10 @@ end = LAB.end
 
 
 def begin(seed: int, folder: Path, say: Callable[[str], None], home: Path | None = None) -> None:
-    """Start the cluster, fill its topic, and let the brokers die as the seed says. Raises
-    ClusterError.
+    """Start the cluster, fill its topic, and kill the brokers in the order that the seed chooses.
+    Raises ClusterError.
 
-    The state before the trouble is kept in `folder`. The cluster outlives this process.
+    The state before the trouble is saved in `folder`. The cluster runs on when this process ends.
     """
     made = plan(seed)
     say("starting three brokers")
@@ -59,7 +59,7 @@ def _isr(cluster: Cluster) -> set[int]:
 def check_state(
     folder: Path, say: Callable[[str], None], home: Path | None = None
 ) -> Iterator[Step]:
-    """Yield what holds of the cluster now. Raises ClusterError if it is not up."""
+    """Check the cluster's present state. Yield each result. Raises ClusterError if it is not up."""
     with closing(LAB.attach(home)) as cluster:
         seed, before = read_before(folder)
         say("looking at brokers, ZooKeeper and records")
@@ -68,13 +68,13 @@ def check_state(
 
 
 def facts_of(fields: dict[str, Any]) -> Facts:
-    """Return facts that were kept as JSON."""
+    """Return the Facts that were stored as JSON. `fields` is the decoded JSON object."""
     states, topic, records = fields.values()
     return Facts(tuple(states), topic_facts(topic), tuple(records))
 
 
 def look(cluster: Cluster) -> Facts:
-    """Return the state now."""
+    """Collect the facts about the cluster's present state."""
     status = cluster.status()
     topic = LAB.in_zookeeper(cluster)
     return Facts(
@@ -85,11 +85,11 @@ def look(cluster: Cluster) -> Facts:
 
 
 def perform(acts: Sequence[Sequence[object]], home: Path | None = None) -> None:
-    """Do what a script says to the cluster. Raises ClusterError.
+    """Perform the acts of a script on the cluster. Raises ClusterError.
 
-    "start" starts a broker, "unclean" asks for an unclean election until it is held, "in-sync"
-    waits until all brokers that run are in the ISR, and "topic-again" deletes the topic and makes
-    it again.
+    "start" starts a broker. "unclean" orders an unclean election until it succeeds. "in-sync" waits
+    until all running brokers are in the ISR. "topic-again" deletes the topic and creates it again
+    with the same settings.
     """
     with closing(LAB.attach(home)) as cluster:
         for name, *values in acts:

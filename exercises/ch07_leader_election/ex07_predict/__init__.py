@@ -1,1 +1,1 @@
-"""Exercise 07-7: predict who leads next, in ten situations."""
+"""Exercise 07-7: predict in ten situations which broker leads next."""

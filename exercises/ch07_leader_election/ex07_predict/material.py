@@ -1,4 +1,4 @@
-"""The ten situations of exercise 07-7, and their answers by the controller's own rule."""
+"""The ten situations of exercise 07-7, and the right answers by the controller's own rule."""
 
 from functools import cache
 from random import Random
@@ -27,7 +27,7 @@ Brokers 0 to 4. AR is in its order, the preferred replica first.
 
 
 class Situation(NamedTuple):
-    """A situation, and what it is to be: "leader", "nobody", "unclean" or "stays"."""
+    """One situation: the input of its election, and two texts that describe it to the learner."""
 
     case: Case
     words: str
@@ -36,8 +36,8 @@ class Situation(NamedTuple):
 
 @cache
 def situations(seed: int) -> tuple[Situation, ...]:
-    """Return the ten situations that a seed gives: one is unclean, two or three wait, and in one at
-    least a preferred election changes nothing.
+    """Return the ten situations for this seed. In one, the election is unclean. In two, the
+    partition has to wait. In one, a preferred election changes nothing.
     """
     random = Random(f"next/{seed}")
     kinds = ["offline"] * 3 + ["unclean"] + ["waits"] * 2 + ["preferred", "stays"]
@@ -47,7 +47,7 @@ def situations(seed: int) -> tuple[Situation, ...]:
 
 
 def _situation(kind: str, random: Random) -> Situation:
-    """Return a situation of this kind."""
+    """Return a random situation of this kind."""
     while True:
         replicas = tuple(random.sample(range(BROKERS), random.choice((3, 4))))
         isr = tuple(random.sample(replicas, random.randint(1, len(replicas))))
@@ -64,7 +64,7 @@ def _of(
     live: tuple[int, ...],
     random: Random,
 ) -> Situation | None:
-    """Return the situation, or None if these sets make none of this kind."""
+    """Return a situation of this kind with these lists, or None if they do not allow one."""
     able = [one for one in replicas if one in live and one in isr]
     match kind:
         case "offline" if able and replicas[0] not in live and able[0] != isr[0]:
@@ -102,24 +102,24 @@ def _allowed(unclean: bool) -> str:
 
 
 def leader_of(situation: Situation) -> int:
-    """Return who leads next; -1: nobody, or all stays."""
+    """Return the id of the next leader. -1: there is none, or the present leader stays."""
     elected = right(situation.case)
     return NOBODY if elected is None else elected[0]
 
 
 def is_lossy(situation: Situation) -> bool:
-    """Return whether somebody leads who was not in sync."""
+    """Return whether the next leader is a broker that was not in the ISR."""
     leader = leader_of(situation)
     return leader != NOBODY and leader not in situation.case.isr
 
 
 def waits(situation: Situation) -> bool:
-    """Return whether the partition is offline and stays so."""
+    """Return whether the partition has no leader now, and gets none."""
     return situation.case.strategy == OFFLINE and leader_of(situation) == NOBODY
 
 
 def make(seed: int) -> dict[str, str]:
-    """Return the file questions.md."""
+    """Return the learner's file questions.md, as a dict from its name to its text."""
     rows = [
         f"| {number} | {one.words} | {in_words(one.case.replicas)} | {in_words(one.case.isr)} |"
         f" {in_words(one.case.live)} | {one.besides} |"

@@ -1,4 +1,4 @@
-"""Public tests of exercise 07-7. `kafka-edu lab check 07-7` compares."""
+"""Public tests of exercise 07-7. `kafka-edu lab check 07-7` runs them."""
 
 import pytest
 
@@ -22,14 +22,14 @@ NUMBERS = tuple(range(1, 11))
 
 
 class Compared:
-    """The learner's answers next to the controller's."""
+    """The situations, and the learner's answers to them."""
 
     def __init__(self, learner: Learner, material: int) -> None:
         self.situations = situations(material)
         self._answers = learner.make()
 
     def answer(self, name: str) -> object:
-        """Return an answer. Raises AssertionError if there is none."""
+        """Return the learner's answer `name`. Raises AssertionError if it is not written yet."""
         came = self._answers.call("get", name)
         if came is None:
             raise AssertionError(
@@ -41,13 +41,13 @@ class Compared:
 
 @pytest.fixture
 def compared(learner: Learner, material: int) -> Compared:
-    """The learner's answers to the situations made for this learner."""
+    """The learner's answers to the situations that were made for this learner."""
     return Compared(learner, material)
 
 
 @pytest.mark.parametrize("number", NUMBERS)
 def test_leader(compared: Compared, number: int) -> None:
-    """who leads next"""
+    """which broker leads next"""
     situation = compared.situations[number - 1]
     came, expected = compared.answer(f"leader_{number}"), leader_of(situation)
     if came != expected or isinstance(came, bool):
@@ -87,7 +87,7 @@ def _why(situation: Situation, expected: int, came: object) -> str:
 
 
 def test_lost(compared: Compared) -> None:
-    """where acknowledged records may be lost"""
+    """in which situation acknowledged records may be lost"""
     came = compared.answer("lost")
     expected = next(n for n, one in enumerate(compared.situations, 1) if is_lossy(one))
     if came != expected or isinstance(came, bool):
@@ -96,7 +96,7 @@ def test_lost(compared: Compared) -> None:
 
 
 def test_waits(compared: Compared) -> None:
-    """where the partition waits"""
+    """in which situation the partition has to wait"""
     came = compared.answer("waits")
     expected = [n for n, one in enumerate(compared.situations, 1) if waits(one)]
     if came in expected and not isinstance(came, bool):

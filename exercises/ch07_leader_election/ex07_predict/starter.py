@@ -1,11 +1,11 @@
-"""Exercise 07-7: write your answers in place of None. questions.md has the situations;
-`kafka-edu lab check 07-7` compares, `kafka-edu lab hint 07-7` helps.
+"""Exercise 07-7: replace each None by your answer. questions.md has the situations.
+`kafka-edu lab check 07-7` grades your answers. `kafka-edu lab hint 07-7` gives a hint.
 """
 
 
 def answers() -> dict[str, object]:
-    """Return a dict: the name of each question → your answer, a broker's number or -1. -1 stands
-    for nobody, or for: nothing changes.
+    """Return a dict from the name of each question to your answer, the number of a broker. The
+    answer -1 means that nobody leads or that nothing changes.
     """
     return {
         "leader_1": None,

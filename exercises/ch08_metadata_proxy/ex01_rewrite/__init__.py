@@ -1,1 +1,1 @@
-"""Exercise 08-1: answer Metadata from a copy, in the client's version."""
+"""Exercise 08-1: answer Metadata requests from a copy, in the version of each client."""

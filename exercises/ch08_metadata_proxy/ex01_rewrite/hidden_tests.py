@@ -9,7 +9,7 @@ from .public_tests import VERSIONS, ask, copied
 
 
 def test_one_copy_many_clients(learner: Learner, seed: int) -> None:
-    """one copy is asked in all versions, in turns"""
+    """one copy answers requests of all versions, in random order"""
     random = Random(f"turns/{seed}")
     made = learner.make()
     topics = copied(random)
@@ -19,7 +19,7 @@ def test_one_copy_many_clients(learner: Learner, seed: int) -> None:
 
 
 def test_a_large_topic(learner: Learner, seed: int) -> None:
-    """two hundred partitions, of which some have lost a replica"""
+    """a topic with two hundred partitions, some of which have dead replicas"""
     random = Random(f"large/{seed}")
     made = learner.make()
     partitions = []
@@ -33,7 +33,7 @@ def test_a_large_topic(learner: Learner, seed: int) -> None:
 
 
 def test_nobody_lives(learner: Learner) -> None:
-    """no broker is alive, and the copy has a topic without partitions"""
+    """no broker is alive, and one topic of the copy has no partitions"""
     made = learner.make()
     topics: Copied = {
         "web": (0, False, (Partition(5, 0, -1, (1, 2), (1,), (1, 2)),)),

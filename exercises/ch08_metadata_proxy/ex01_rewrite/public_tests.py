@@ -1,5 +1,5 @@
-"""Public tests of exercise 08-1. Run them by `kafka-edu lab check 08-1`: the learner's class lives
-in another process, and `learner` asks it.
+"""Public tests of exercise 08-1. `kafka-edu lab check 08-1` runs them. The learner's class runs in
+another process, and the fixture `learner` sends each call to it.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -31,7 +31,7 @@ def ask(
     topics: Copied,
     alive: Collection[int],
 ) -> None:
-    """Ask for the topics of one answer. Raises Mismatch."""
+    """Compare the topics of one answer with the right ones. Raises Mismatch if they differ."""
     expected = right(names, version, topics, alive)
     rows = {
         name: [error, internal, [[*one[:3], *map(list, one[3:])] for one in partitions]]
@@ -70,7 +70,7 @@ def _drawing(name: str, topics: Copied) -> tuple[str, ...]:
 def _difference(
     wanted: Topic, got: object, version: int, topics: Copied, alive: Collection[int]
 ) -> tuple[object, object, str]:
-    """Return what was expected, what came, and why it is not right."""
+    """Return the right part, the learner's part, and a sentence that says what is wrong."""
     match got:
         case (error, name, internal, tuple(partitions)):
             pass
@@ -140,7 +140,7 @@ def test_all_and_none(learner: Learner) -> None:
 
 
 def test_topics_that_are_not_there(learner: Learner) -> None:
-    """an unknown name, a name that no topic may have, and an internal topic"""
+    """an unknown topic, a topic name that is not allowed, and a missing internal topic"""
     made = learner.make()
     for name in ("shop", "sh op", "", ".", "..", "a" * 249, "a" * 250, "ü", OFFSETS, "...", "a/b"):
         ask(made, [name], 3, WEB, (1, 2))
@@ -148,7 +148,7 @@ def test_topics_that_are_not_there(learner: Learner) -> None:
 
 
 def test_listeners(learner: Learner) -> None:
-    """a leader without this listener, in each version"""
+    """the leader's broker does not have the client's listener, in each version"""
     made = learner.make()
     lost = {"web": (0, False, (Partition(LISTENER_NOT_FOUND, 0, -1, (1, 2), (1,), (2,)),))}
     for version in VERSIONS:
@@ -156,7 +156,7 @@ def test_listeners(learner: Learner) -> None:
 
 
 def test_dead_replicas(learner: Learner) -> None:
-    """a broker is dead, in each version"""
+    """the broker of a replica is dead, in each version"""
     made = learner.make()
     for version in VERSIONS:
         ask(made, ["web"], version, WEB, (1, 2))
@@ -164,7 +164,7 @@ def test_dead_replicas(learner: Learner) -> None:
 
 
 def test_dead_in_the_isr(learner: Learner) -> None:
-    """the dead one is still in the ISR, and another partition has an error already"""
+    """a dead broker is still in the ISR, and another partition already has an error"""
     made = learner.make()
     topics: Copied = {
         OFFSETS: (
@@ -182,7 +182,7 @@ def test_dead_in_the_isr(learner: Learner) -> None:
 
 
 def copied(random: Random, brokers: int = 5) -> Copied:
-    """Return a copy by chance."""
+    """Return a random copy of a cluster's metadata."""
     topics: dict[str, tuple[int, bool, tuple[Partition, ...]]] = {}
     for name in random.sample(("web", "audit", OFFSETS, "orders", "a.b_c-d"), random.randint(1, 4)):
         partitions = []
@@ -198,7 +198,7 @@ def copied(random: Random, brokers: int = 5) -> Copied:
 
 
 def test_random(learner: Learner, seed: int) -> None:
-    """a hundred answers, by chance"""
+    """a hundred random answers"""
     random = Random(f"rewrite/{seed}")
     made = learner.make()
     for _ in range(100):

@@ -1,1 +1,1 @@
-"""Exercise 08-2: which cluster does a client belong to?"""
+"""Exercise 08-2: choose the cluster to which a proxy leads each client."""

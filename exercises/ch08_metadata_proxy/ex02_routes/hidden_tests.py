@@ -9,7 +9,7 @@ from .public_tests import Asked
 
 
 def test_names_beside_ascii(learner: Learner) -> None:
-    """client ids and clusters in other scripts"""
+    """client ids and names of clusters that are not in ASCII"""
     rules: tuple[Rule, ...] = (("账单-*", None, ("东", "西", "north")),)
     asked = Asked(learner, rules)
     for number in range(30):
@@ -17,7 +17,7 @@ def test_names_beside_ascii(learner: Learner) -> None:
 
 
 def test_two_routes(learner: Learner, seed: int) -> None:
-    """two proxies with other rules, asked in turns"""
+    """two proxies with different rules are asked in turns, and do not affect each other"""
     random = Random(f"two/{seed}")
     both = [
         Asked(learner, (("*", None, ("one", "two", "three")),)),
@@ -30,7 +30,7 @@ def test_two_routes(learner: Learner, seed: int) -> None:
 
 
 def test_one_client_at_many_addresses(learner: Learner) -> None:
-    """the address counts too, so that a client with many instances is spread"""
+    """the client's address counts too, so that many instances of one client are spread"""
     asked = Asked(learner, (("*", None, ("one", "two")),))
     for number in range(60):
         asked.choose("shop", None, ("one", "two"), f"10.0.0.{number}")

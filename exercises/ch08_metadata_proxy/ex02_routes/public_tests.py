@@ -1,5 +1,5 @@
-"""Public tests of exercise 08-2. Run them by `kafka-edu lab check 08-2`: the learner's class lives
-in another process, and `learner` asks it.
+"""Public tests of exercise 08-2. `kafka-edu lab check 08-2` runs them. The learner's class runs in
+another process, and the fixture `learner` sends each call to it.
 """
 
 from collections.abc import Collection, Sequence
@@ -21,14 +21,14 @@ ALL: Final = ("east", "west")
 
 
 class Asked:
-    """The learner's Routes, made with these rules."""
+    """A Routes object of the learner's class. Each answer is compared with the right one."""
 
     def __init__(self, learner: Learner, rules: Sequence[Rule]) -> None:
         self._rules = rules
         self._made: LearnerObject = learner.make([[a, b, list(c)] for a, b, c in rules])
 
     def clusters(self, client_id: str, topic: str | None) -> tuple[str, ...]:
-        """Ask for the clusters of the first rule that matches. Raises Mismatch."""
+        """Compare the clusters of the first rule that matches, and return them. Raises Mismatch."""
         expected = right_clusters(self._rules, client_id, topic)
         came = self._made.call("clusters_for", client_id, topic)
         if came != expected:
@@ -49,7 +49,7 @@ class Asked:
         serving: Collection[str] = ALL,
         address: str = ADDRESS,
     ) -> None:
-        """Ask for the cluster of a client. Raises Mismatch."""
+        """Compare the cluster that is chosen for a client. Raises Mismatch."""
         expected = right_choice(self._rules, client_id, address, topic, serving)
         came = self._made.call("choose", client_id, address, topic, sorted(serving))
         if came == expected:
@@ -108,7 +108,7 @@ def test_example(learner: Learner) -> None:
 
 
 def test_patterns(learner: Learner) -> None:
-    """patterns like those for files, with upper and lower case"""
+    """patterns with *, ? and [], in upper and lower case"""
     rules: tuple[Rule, ...] = (
         ("app-?", None, ("one",)),
         ("app-[xy]z", None, ("two",)),
@@ -123,7 +123,7 @@ def test_patterns(learner: Learner) -> None:
 
 
 def test_without_a_topic(learner: Learner) -> None:
-    """rules for topics, and a request that names none"""
+    """some rules are for topics, and a request has no topic"""
     rules: tuple[Rule, ...] = (("*", "*", ("one",)), ("b*", None, ("two", "three")))
     asked = Asked(learner, rules)
     for client in ("a", "b"):
@@ -133,7 +133,7 @@ def test_without_a_topic(learner: Learner) -> None:
 
 
 def test_no_rule(learner: Learner) -> None:
-    """a client that no rule names, and no rules at all"""
+    """no rule matches the client, or there are no rules"""
     asked = Asked(learner, (("a", None, ("one",)),))
     asked.clusters("b", None)
     asked.choose("b", serving=("one",))
@@ -143,7 +143,7 @@ def test_no_rule(learner: Learner) -> None:
 
 
 def test_nobody_serves(learner: Learner) -> None:
-    """some of the clusters serve, or none"""
+    """some of the clusters are serving, or none of them"""
     asked = Asked(learner, RULES)
     for client in ("shop", "billing-1", "a", "b", "c"):
         for serving in ((), ("east",), ("west",), ALL):
@@ -151,7 +151,7 @@ def test_nobody_serves(learner: Learner) -> None:
 
 
 def test_spread(learner: Learner, seed: int) -> None:
-    """a hundred clients over four clusters, of which one goes and comes back"""
+    """a hundred clients and four clusters; one cluster goes away and comes back"""
     random = Random(f"spread/{seed}")
     clusters = ("north", "east", "south", "west")
     asked = Asked(learner, (("*", None, clusters),))
@@ -165,7 +165,7 @@ def test_spread(learner: Learner, seed: int) -> None:
 
 
 def some_rules(random: Random) -> tuple[Rule, ...]:
-    """Return rules by chance."""
+    """Return a random list of rules."""
     rules = []
     for _ in range(random.randint(1, 6)):
         client = random.choice(("a*", "b*", "*", "ab", "?b*", "c"))
@@ -176,7 +176,7 @@ def some_rules(random: Random) -> tuple[Rule, ...]:
 
 
 def test_random(learner: Learner, seed: int) -> None:
-    """forty sets of rules, by chance"""
+    """forty random lists of rules"""
     random = Random(f"routes/{seed}")
     for _ in range(40):
         asked = Asked(learner, some_rules(random))

@@ -1,1 +1,1 @@
-"""Exercise 08-3: up or down, with hysteresis."""
+"""Exercise 08-3: decide whether a target is up or down, with hysteresis."""

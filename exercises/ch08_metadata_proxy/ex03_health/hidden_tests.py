@@ -10,7 +10,7 @@ from .public_tests import look
 
 
 def test_a_long_life(learner: Learner, seed: int) -> None:
-    """a target that flaps for two thousand looks"""
+    """one target goes up and down during two thousand checks"""
     random = Random(f"long/{seed}")
     looks: list[bool] = []
     while len(looks) < 2_000:
@@ -19,7 +19,7 @@ def test_a_long_life(learner: Learner, seed: int) -> None:
 
 
 def test_two_targets(learner: Learner, seed: int) -> None:
-    """two targets, looked at in turns: neither knows of the other"""
+    """two targets are checked in turns, and do not affect each other"""
     random = Random(f"two/{seed}")
     both = [learner.make(2, 2), learner.make(3, 1)]
     limits, looks = [(2, 2), (3, 1)], [list[bool](), list[bool]()]
@@ -35,5 +35,5 @@ def test_two_targets(learner: Learner, seed: int) -> None:
 
 
 def test_large_limits(learner: Learner) -> None:
-    """limits of a hundred"""
+    """the state changes only after a hundred equal checks in a row"""
     look(learner, 100, 100, [True] + [False] * 99 + [True] + [False] * 100 + [True] * 100)

@@ -1,5 +1,5 @@
-"""Public tests of exercise 08-3. Run them by `kafka-edu lab check 08-3`: the learner's class lives
-in another process, and `learner` asks it.
+"""Public tests of exercise 08-3. `kafka-edu lab check 08-3` runs them. The learner's class runs in
+another process, and the fixture `learner` sends each call to it.
 """
 
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ from ..health_rules import right_states
 
 
 def look(learner: Learner, down_after: int, up_after: int, looks: Sequence[bool]) -> None:
-    """Let a target answer and fail. Each state is judged. Raises Mismatch."""
+    """Send the checks in `looks` (True: answered), and compare each state. Raises Mismatch."""
     made = learner.make(down_after, up_after)
     expected = right_states(down_after, up_after, looks)
     for number, right in enumerate(expected):
@@ -57,36 +57,36 @@ def test_example(learner: Learner) -> None:
 
 
 def test_the_first_look(learner: Learner) -> None:
-    """the first look decides, whatever the limits are"""
+    """the first check decides the state, whatever the limits are"""
     for answered in (UP, OFF):
         look(learner, 5, 5, (answered,))
         look(learner, 5, 5, (answered, not answered))
 
 
 def test_at_once(learner: Learner) -> None:
-    """limits of one: no hysteresis"""
+    """with limits of one each check decides the state"""
     look(learner, 1, 1, (UP, OFF, UP, OFF, OFF, UP))
 
 
 def test_in_a_row(learner: Learner) -> None:
-    """only what comes in a row counts"""
+    """only checks in a row count: a different result starts the count again"""
     look(learner, 2, 1, (UP, OFF, UP, OFF, UP, OFF, OFF, UP))
     look(learner, 1, 3, (OFF, UP, UP, OFF, UP, UP, OFF, UP, UP, UP, OFF))
 
 
 def test_again_and_again(learner: Learner) -> None:
-    """down, up, and down again: each change needs its own looks"""
+    """down, up, and down again: each change needs new checks"""
     look(learner, 2, 2, (UP, OFF, OFF, UP, UP, OFF, OFF, UP, UP, OFF, UP, OFF, OFF, OFF, UP, UP))
 
 
 def test_all_short_lives(learner: Learner) -> None:
-    """all lives of six looks, with limits of 2 and 3"""
+    """all possible results of six checks, with the limits 2 and 3"""
     for looks in product((UP, OFF), repeat=6):
         look(learner, 2, 3, looks)
 
 
 def test_random(learner: Learner, seed: int) -> None:
-    """twenty targets, by chance"""
+    """twenty random targets"""
     random = Random(f"health/{seed}")
     for _ in range(20):
         often = random.random()

@@ -1,1 +1,1 @@
-"""Exercise 08-4: find and mend a proxy whose coordinators are stale."""
+"""Exercise 08-4: find and mend a proxy that answers with stale coordinators."""

@@ -8,12 +8,12 @@ from .public_tests import World, check
 
 
 def test_a_long_life(learner: Learner, seed: int) -> None:
-    """a cluster that lives through a thousand events"""
+    """one cluster goes through a thousand random events"""
     World(learner).run(Random(f"long/{seed}"), 1_000)
 
 
 def test_many_groups(learner: Learner, seed: int) -> None:
-    """a thousand groups, of which each asks twice"""
+    """three hundred groups, each of which asks twice"""
     random = Random(f"many/{seed}")
     made = learner.make()
     groups = [f"group-{random.randrange(10**6)}" for _ in range(300)]
@@ -24,7 +24,7 @@ def test_many_groups(learner: Learner, seed: int) -> None:
 
 
 def test_long_names(learner: Learner) -> None:
-    """names whose hash is negative"""
+    """names of groups whose hash is negative"""
     made = learner.make()
     for name in ("polygenelubricants", "a" * 200, "zzzzzz", "Z" * 31):
         check(made, name, list(range(50)), list(range(50)))

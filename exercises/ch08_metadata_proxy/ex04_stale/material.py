@@ -1,4 +1,4 @@
-"""The run of exercise 08-4: the starter's proxy, which answers with a stale coordinator."""
+"""The run of exercise 08-4: a proxy with the starter's code answers with a stale coordinator."""
 
 from itertools import count
 from random import Random
@@ -9,28 +9,28 @@ from .starter import Coordinators
 
 TURNS: Final = 40
 MORE: Final = 4
-"""Events after the wrong answer."""
+"""The number of events in the run that follow the wrong answer."""
 
 
 class Run(NamedTuple):
-    """All of one run."""
+    """One complete run: its events, and the two numbers that the learner has to find."""
 
     events: tuple[Event, ...]
     wrong: int
-    """The number of the first wrong answer, from 1."""
+    """The number of the event with the first wrong answer. The first event is 1."""
     copy: int
-    """The number of the copy since which it is stale."""
+    """The number of the event with the copy that made this answer stale."""
 
 
 def make(seed: int) -> dict[str, str]:
-    """Return the file events.txt."""
+    """Return the learner's file events.txt, as a dict from its name to its text."""
     lines = [f"{number:>3}  {event.text}" for number, event in enumerate(run(seed).events, 1)]
     end = "Some consumers hear NOT_COORDINATOR (16), ask again, and hear it again."
     return {"events.txt": "\n".join((*lines, "", end)) + "\n"}
 
 
 def run(seed: int) -> Run:
-    """Return the run that a seed gives: the first that has a wrong answer, not too early."""
+    """Return the first run for this seed that has its first wrong answer in the events 10 to 24."""
     for number in count():
         made = _run_once(Random(f"stale/{seed}/{number}"))
         if made is not None:

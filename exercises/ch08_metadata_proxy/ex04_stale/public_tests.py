@@ -1,5 +1,5 @@
-"""Public tests of exercise 08-4. Run them by `kafka-edu lab check 08-4`: the learner's class lives
-in another process, and `learner` asks it.
+"""Public tests of exercise 08-4. `kafka-edu lab check 08-4` runs them. The learner's class runs in
+another process, and the fixture `learner` sends each call to it.
 """
 
 from random import Random
@@ -16,7 +16,7 @@ WANTED = "(number of the wrong answer, number of the copy)"
 
 
 class World(StaleWorld):
-    """A cluster whose proxy has the learner's class. Each answer is judged."""
+    """A cluster, and a proxy with the learner's code. Each answer of the proxy is checked."""
 
     def __init__(self, learner: Learner) -> None:
         self._made: LearnerObject = learner.make()
@@ -31,13 +31,13 @@ class World(StaleWorld):
         )
 
     def run(self, random: Random, turns: int) -> None:
-        """Let it go on. Raises Mismatch."""
+        """Do this number of random steps, and check each answer. Raises Mismatch."""
         for _ in range(turns):
             self.go_on(random)
             self.look()
 
     def look(self) -> None:
-        """Judge the last answer. Raises Mismatch."""
+        """Check the last answer of the proxy. Raises Mismatch if it is wrong."""
         last = self.events[-1]
         if last.answer == last.right:
             return
@@ -64,7 +64,7 @@ class World(StaleWorld):
 
 
 def test_diagnosis(learner: Learner, material: int) -> None:
-    """diagnosis names the first wrong answer, and the copy since which it is stale"""
+    """diagnosis names the first wrong answer, and the copy that made this answer stale"""
     made = run(material)
     answer, copy = came = two_numbers(learner, WANTED, ())
     if answer != made.wrong:
@@ -92,14 +92,14 @@ def _why_not_copy(made: Run, copy: int) -> str:
 
 
 def ask_all(world: World) -> None:
-    """Let all groups ask. Raises Mismatch."""
+    """Ask for the coordinator of each group, and check the answers. Raises Mismatch."""
     for group in GROUPS:
         world.ask(group)
         world.look()
 
 
 def test_a_leader_dies(learner: Learner) -> None:
-    """a broker dies, and others coordinate"""
+    """a broker dies, and other brokers become the coordinators of its groups"""
     world = World(learner)
     ask_all(world)
     world._dies(1)
@@ -107,7 +107,7 @@ def test_a_leader_dies(learner: Learner) -> None:
 
 
 def test_a_leader_moves(learner: Learner) -> None:
-    """a broker dies and comes back, and gets its leaderships again"""
+    """a broker dies, comes back, and leads its partitions again"""
     world = World(learner)
     ask_all(world)
     world._dies(1)
@@ -118,7 +118,7 @@ def test_a_leader_moves(learner: Learner) -> None:
 
 
 def check(made: LearnerObject, group: str, leaders: list[int], brokers: list[int]) -> None:
-    """Ask once. Raises Mismatch."""
+    """Compare the coordinator of one group with the right one. Raises Mismatch."""
     expected = Coordinators().find(group, leaders, brokers)
     came = made.call("find", group, leaders, brokers)
     if came == expected:
@@ -134,7 +134,7 @@ def check(made: LearnerObject, group: str, leaders: list[int], brokers: list[int
 
 
 def test_nobody(learner: Learner) -> None:
-    """a partition without a leader, a leader that does not live, and a copy without the topic"""
+    """the partition has no leader, or a dead leader, or the copy has no __consumer_offsets"""
     made = learner.make()
     check(made, "shop", [0] * 6, [0, 1])
     check(made, "shop", [-1] * 6, [0, 1])
@@ -144,7 +144,7 @@ def test_nobody(learner: Learner) -> None:
 
 
 def test_more_partitions(learner: Learner) -> None:
-    """the topic is made again, with another number of partitions"""
+    """the topic is created again with another number of partitions"""
     made = learner.make()
     for leaders in ([0, 1, 2], [2, 1, 0, 1, 0], [1], list(range(50))):
         for group in GROUPS:
@@ -152,7 +152,7 @@ def test_more_partitions(learner: Learner) -> None:
 
 
 def test_any_order(learner: Learner, seed: int) -> None:
-    """sixty lives of a cluster, in orders that the seed chooses"""
+    """sixty clusters, each with random events"""
     random = Random(f"any/{seed}")
     for _ in range(60):
         World(learner).run(random, 40)

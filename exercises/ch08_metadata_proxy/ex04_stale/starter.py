@@ -1,13 +1,13 @@
-"""Exercise 08-4: this proxy's coordinators are stale. README.md says what to do; `kafka-edu lab
-check 08-4` tries it, `kafka-edu lab hint 08-4` helps.
+"""Exercise 08-4: this proxy's coordinators are stale. README.md describes the task. `kafka-edu lab
+check 08-4` tests your code. `kafka-edu lab hint 08-4` gives a hint.
 """
 
 from collections.abc import Sequence
 
 
 def partition_for(group: str, partitions: int) -> int:
-    """Return the partition of __consumer_offsets that a group belongs to: Java's hash of its
-    name, without its sign. The lowest hash has no positive counterpart, and counts as 0.
+    """Return the number of the partition of __consumer_offsets to which a group belongs. It is
+    Java's hash of the group's name, without its sign. The lowest hash counts as 0.
     """
     code = 0
     for one in group:
@@ -17,13 +17,13 @@ def partition_for(group: str, partitions: int) -> int:
 
 
 class Coordinators:
-    """Finds the coordinators of groups in the copy of the metadata."""
+    """Finds the coordinator of a group in the proxy's copy of the metadata."""
 
     def __init__(self) -> None:
         self.known: dict[str, int] = {}
 
     def find(self, group: str, leaders: Sequence[int], brokers: Sequence[int]) -> int:
-        """Return the broker that coordinates the group now, or -1."""
+        """Return the id of the broker that coordinates the group now, or -1 for none."""
         if group in self.known and self.known[group] in brokers:
             return self.known[group]  # we have looked it up before, and it lives
         leader = leaders[partition_for(group, len(leaders))] if leaders else -1
@@ -33,8 +33,8 @@ class Coordinators:
         return leader
 
     def diagnosis(self) -> tuple[int, int]:
-        """Return the number of the first event in events.txt at which the proxy answers wrongly,
-        and the number of the copy since which this answer is stale.
+        """Return the number of the first event in events.txt with a wrong answer of the proxy, and
+        the number of the event with the copy that made this answer stale.
         """
         raise NotImplementedError(
             "Coordinators.diagnosis is not written yet: it returns (number of the wrong answer,"

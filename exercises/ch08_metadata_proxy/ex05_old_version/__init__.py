@@ -1,1 +1,1 @@
-"""Exercise 08-5: find and mend a proxy that forgets an older version's field."""
+"""Exercise 08-5: find and mend a proxy that leaves out a field of older versions."""

@@ -1,5 +1,5 @@
-"""The answers of exercise 08-5: five that the starter's proxy has sent, of which a client reads one
-wrongly.
+"""The five answers of exercise 08-5, sent by a proxy with the starter's code. A client reads one of
+them wrongly.
 """
 
 from functools import cache
@@ -15,22 +15,22 @@ WRONG_VERSIONS: Final = (1, 2, 3)
 
 
 class Answer(NamedTuple):
-    """An answer as it was sent."""
+    """An answer to Metadata, as the proxy has sent it."""
 
     version: int
     sent: bytes
     flag: int
-    """Where is_internal of the first topic stands, or had to stand."""
+    """The position in `sent` where the first topic's is_internal is, or where it is missing."""
 
     @property
     def is_wrong(self) -> bool:
-        """Whether a client reads it wrongly."""
+        """Whether a client reads this answer wrongly."""
         return self.version in WRONG_VERSIONS
 
 
 @cache
 def answers(seed: int) -> tuple[Answer, ...]:
-    """Return the five answers that a seed gives: one has a version that is written wrongly."""
+    """Return the five answers for this seed. Exactly one has a version that is written wrongly."""
     random = Random(f"layout/{seed}")
     versions = [*random.sample(RIGHT_VERSIONS, 4), random.choice(WRONG_VERSIONS)]
     random.shuffle(versions)
@@ -43,13 +43,13 @@ def answers(seed: int) -> tuple[Answer, ...]:
 
 
 def wrong(seed: int) -> tuple[int, int]:
-    """Return the number of the answer that is read wrongly, from 1, and the position."""
+    """Return the number of the wrongly read answer, from 1, and the byte position of the error."""
     found = [(number, one.flag) for number, one in enumerate(answers(seed), 1) if one.is_wrong]
     return found[0]
 
 
 def make(seed: int) -> dict[str, str]:
-    """Return the file answers.txt."""
+    """Return the learner's file answers.txt, as a dict from its name to its text."""
     blocks = []
     for number, one in enumerate(answers(seed), 1):
         rows = [

@@ -1,5 +1,5 @@
-"""Public tests of exercise 08-5. Run them by `kafka-edu lab check 08-5`: the learner's class lives
-in another process, and `learner` asks it.
+"""Public tests of exercise 08-5. `kafka-edu lab check 08-5` runs them. The learner's class runs in
+another process, and the fixture `learner` sends each call to it.
 """
 
 from random import Random
@@ -16,12 +16,12 @@ WANTED = "(number of the answer, position of the byte)"
 
 
 def refused(came: tuple[int, int], why: str) -> Mismatch:
-    """Return the refusal of a diagnosis."""
+    """Return a Mismatch that refuses the learner's diagnosis."""
     return Mismatch("diagnosis()", Words(WANTED), came, why, read="answers.txt")
 
 
 def test_diagnosis(learner: Learner, material: int) -> None:
-    """diagnosis names the answer that is read wrongly, and where"""
+    """diagnosis names the answer that is read wrongly, and the position of the byte"""
     number, position = came = two_numbers(learner, WANTED, ())
     sent = answers(material)
     expected, flag = wrong(material)
@@ -43,7 +43,7 @@ def _why_not(answer: Answer, position: int) -> str:
 
 
 def ask(made: LearnerObject, part: str, version: int) -> tuple[str, ...]:
-    """Ask for the fields of a part. Raises Mismatch."""
+    """Compare the fields of one part of an answer, and return them. Raises Mismatch."""
     expected = right_fields(part, version)
     came = made.call("fields", part, version)
     if came == expected:
@@ -66,7 +66,7 @@ def ask(made: LearnerObject, part: str, version: int) -> tuple[str, ...]:
 
 
 def test_oldest_and_newest(learner: Learner) -> None:
-    """all parts, in version 0 and in version 8"""
+    """all parts of an answer, in version 0 and in version 8"""
     made = learner.make()
     for version in (0, 8):
         for part in PARTS:
@@ -74,7 +74,7 @@ def test_oldest_and_newest(learner: Learner) -> None:
 
 
 def test_all_versions(learner: Learner) -> None:
-    """each part in each version"""
+    """each part of an answer, in each version"""
     made = learner.make()
     for part in PARTS:
         for version in VERSIONS:
@@ -82,7 +82,7 @@ def test_all_versions(learner: Learner) -> None:
 
 
 def test_clients_read_it(learner: Learner, seed: int) -> None:
-    """sixty answers by chance, which a client of their version reads"""
+    """sixty random answers, each read by a client of its version"""
     random = Random(f"read/{seed}")
     made = learner.make()
     for _ in range(60):
@@ -92,7 +92,7 @@ def test_clients_read_it(learner: Learner, seed: int) -> None:
 def read_one(
     made: LearnerObject, random: Random, version: int, brokers: int = 2, topics: int = 2
 ) -> None:
-    """Write an answer with the learner's fields, and read it as a client. Raises Mismatch."""
+    """Write a random answer with the learner's fields, and read it as a client. Raises Mismatch."""
     answer = response(random, brokers, topics)
     right = right_body(answer, version)
 

@@ -1,5 +1,5 @@
-"""Exercise 08-5: this proxy forgets a field of some versions. README.md says what to do; `kafka-edu
-lab check 08-5` tries it, `kafka-edu lab hint 08-5` helps.
+"""Exercise 08-5: this proxy leaves out a field in some versions. README.md describes the task.
+`kafka-edu lab check 08-5` tests your code. `kafka-edu lab hint 08-5` gives a hint.
 """
 
 #: For each part of the answer its fields in their order, each with the version since which it has
@@ -39,15 +39,15 @@ TABLES = {
 
 
 class Layout:
-    """Says which fields an answer to Metadata has, in the versions 0 to 8."""
+    """Knows which fields an answer to Metadata has in each of the versions 0 to 8."""
 
     def fields(self, part: str, version: int) -> list[str]:
-        """Return the fields of a part of the answer, in their order."""
+        """Return the names of the fields that this part has in this version, in their order."""
         return [name for name, since in TABLES[part] if version >= since]
 
     def diagnosis(self) -> tuple[int, int]:
         """Return the number of the answer in answers.txt that a client reads wrongly, and the
-        position of the byte at which it begins to.
+        position of the first byte that it reads wrongly.
         """
         raise NotImplementedError(
             "Layout.diagnosis is not written yet: it returns (number of the answer, position of the"

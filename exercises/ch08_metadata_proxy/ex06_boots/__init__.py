@@ -1,1 +1,1 @@
-"""Exercise 08-6: a client that boots and then cannot produce, in a real cluster."""
+"""Exercise 08-6: find out why a client of a real cluster starts, but cannot produce."""

@@ -1,5 +1,5 @@
-"""The facts that count in the state of exercise 08-6's cluster, and their judge. No cluster is
-needed here.
+"""The facts about exercise 08-6's cluster that are graded, and the rules that grade them. This
+module needs no running cluster.
 """
 
 from collections.abc import Iterator
@@ -12,28 +12,28 @@ from .material import OUTSIDE, TOPIC, Plan
 
 
 class Facts(NamedTuple):
-    """The state at one moment."""
+    """The state of the cluster and of its topic at one moment."""
 
     states: tuple[str, ...]
-    """Of each broker, as the supervisor has it: running, paused, stopped."""
+    """The state of each broker, as the supervisor reports it: running, paused or stopped."""
     pids: tuple[int, ...]
     topic: TopicFacts
     listeners: tuple[str, ...] = ()
-    """The value in each broker's server.properties."""
+    """The value of `listeners` in each broker's server.properties."""
     outside: tuple[str, ...] = ()
-    """Where each broker listens for clients, as host:port."""
+    """The address of each broker's OUTSIDE listener before the trouble, as host:port."""
     told: tuple[str, ...] = ()
-    """The address of each broker that clients receive; empty: none."""
+    """The address of each broker that clients receive in Metadata, as host:port; "": none."""
     acked: bool = False
-    """Whether a client that comes by OUTSIDE got a record acknowledged."""
+    """Whether a client that uses the OUTSIDE listeners got a record acknowledged."""
     why: str = ""
-    """Why it did not."""
+    """The reason why this client's record was not acknowledged; "": it was."""
     records: tuple[str, ...] = ()
-    """The values in the log, from its beginning."""
+    """The values of all records in the topic's log, in the order of their offsets."""
 
 
 def judge(plan: Plan, before: Facts, now: Facts) -> Iterator[Step]:
-    """Yield what holds now. `before` is the state before the trouble."""
+    """Check the state `now`, and yield each result. `before` is the state before the trouble."""
     yield all_run("three", now.states)
     for broker, (where, told) in enumerate(zip(before.outside, now.told, strict=True)):
         yield Step(
@@ -57,14 +57,14 @@ def judge(plan: Plan, before: Facts, now: Facts) -> Iterator[Step]:
 
 
 def reaches(told: str, where: str) -> bool:
-    """Return whether this address leads to that one. Names of this machine are as good."""
+    """Return whether the address `told` leads to `where`: same port, and same host or localhost."""
     host, _, port = told.rpartition(":")
     right_host, _, right_port = where.rpartition(":")
     return port == right_port and host in (right_host, "localhost")
 
 
 def outside_of(listeners: str) -> str:
-    """Return host:port of the listener OUTSIDE, or an empty text."""
+    """Return host:port of the OUTSIDE listener in this setting, or "" if it has none."""
     for one in listeners.split(","):
         name, found, where = one.strip().partition("://")
         if found and name == OUTSIDE:

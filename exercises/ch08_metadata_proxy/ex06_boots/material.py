@@ -1,4 +1,4 @@
-"""The trouble of exercise 08-6: which broker advertises an address that leads nowhere."""
+"""The trouble of exercise 08-6, and its ticket: a broker advertises a wrong address to clients."""
 
 from random import Random
 from typing import Final, NamedTuple
@@ -8,7 +8,7 @@ CLUSTER: Final = "lab-08-6"
 INSIDE, OUTSIDE = "INSIDE", "OUTSIDE"
 NOBODY, ANOTHER, NO_NAME = "nobody", "another broker", "no such name"
 KINDS: Final = (NOBODY, ANOTHER, NO_NAME)
-"""Who answers at the address that clients receive."""
+"""What is at the wrong address that clients receive: nobody, another broker, or no host."""
 
 TICKET: Final = """\
 # Ticket {number}
@@ -29,29 +29,29 @@ Notes of the night shift:
 
 
 class Plan(NamedTuple):
-    """The broker whose address is wrong."""
+    """The broker whose advertised address is wrong, and what is wrong with it."""
 
     broker: int
     kind: str
-    """Who answers at the address that clients receive: one of KINDS."""
+    """What is at the address that clients receive: one of KINDS."""
     mixed_up_with: int
-    """The broker whose address it is, if it is another broker's; else a broker that is fine."""
+    """Another broker. Clients receive its address if `kind` is ANOTHER; else it plays no role."""
 
     @property
     def replicas(self) -> tuple[int, ...]:
-        """The broker in trouble leads the topic."""
+        """The replicas of the topic. The broker with the wrong address is first, and leads."""
         return (self.broker, *(one for one in range(3) if one != self.broker))
 
 
 def plan(seed: int) -> Plan:
-    """Return the trouble that a seed gives."""
+    """Return the trouble made from this seed. One seed always gives the same trouble."""
     random = Random(f"boots/{seed}")
     broker, other, _ = random.sample(range(3), 3)
     return Plan(broker, random.choice(KINDS), other)
 
 
 def make(seed: int) -> dict[str, str]:
-    """Return the file ticket.md."""
+    """Return the learner's file ticket.md, as a dict from its name to its text."""
     ticket = TICKET.format(
         number=2_000 + seed % 8_000, topic=TOPIC, cluster=CLUSTER, inside=INSIDE, outside=OUTSIDE
     )

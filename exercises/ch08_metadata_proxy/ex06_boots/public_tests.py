@@ -1,5 +1,5 @@
-"""Public tests of exercise 08-6: the learner's report. `kafka-edu lab check 08-6` then looks at the
-cluster.
+"""Public tests of exercise 08-6: they grade the learner's report. `kafka-edu lab check 08-6` runs
+them, and then examines the cluster.
 """
 
 import pytest
@@ -21,7 +21,7 @@ WHY_NOT = {
 
 @pytest.fixture
 def truth(material: int) -> Plan:
-    """The trouble made in this learner's cluster."""
+    """The trouble that this learner's cluster has, for comparison with the report."""
     return plan(material)
 
 
@@ -38,7 +38,7 @@ def test_broker(learner: Learner, truth: Plan) -> None:
 
 
 def test_there(learner: Learner, truth: Plan) -> None:
-    """the report says who is at that address"""
+    """the report says what is at that address"""
     came = said(learner, "there")
     if came == truth.kind:
         return
@@ -50,7 +50,7 @@ def test_there(learner: Learner, truth: Plan) -> None:
 
 
 def test_answered(learner: Learner) -> None:
-    """the report names the last API to which the client got a good answer"""
+    """the report names the last API that answered the client well"""
     came = said(learner, "answered")
     if came == LAST:
         return

@@ -1,10 +1,10 @@
-"""Exercise 08-6: write down what you found, in place of None. ticket.md says what is known;
-`kafka-edu lab check 08-6` looks at your cluster, `kafka-edu lab hint 08-6` helps.
+"""Exercise 08-6: replace each None by what you found. ticket.md describes the trouble. `kafka-edu
+lab check 08-6` examines your cluster. `kafka-edu lab hint 08-6` gives a hint.
 """
 
 
 def report() -> dict[str, object]:
-    """Return what you found."""
+    """Return your findings in a dict. Write your answer in place of each None."""
     return {
         "broker": None,  # the number of the broker whose address for clients is wrong
         "there": None,  # who is at that address: "nobody", "another broker" or "no such name"

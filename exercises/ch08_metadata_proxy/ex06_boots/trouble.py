@@ -1,5 +1,5 @@
-"""The cluster of exercise 08-6: it gets a second listener, one broker advertises a wrong address,
-it is looked at, and ended.
+"""Start the cluster of exercise 08-6 with two listeners, let a broker advertise a wrong address,
+check the cluster's state, and end it.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -35,7 +35,7 @@ PROPS: Final = {"zookeeper.session.timeout.ms": "30000", "auto.leader.rebalance.
 ORDERS: Final = 25
 VERSION: Final = 5
 NO_HOST: Final = "kafka-new.invalid"
-"""A name that no resolver may know (RFC 6761)."""
+"""A host name that does not exist: names that end in .invalid are reserved (RFC 6761)."""
 PATIENCE_S: Final = 30.0
 LAB: Final = LabCluster("08-6", TOPIC)
 is_running = LAB.is_running
@@ -43,10 +43,10 @@ end = LAB.end
 
 
 def begin(seed: int, folder: Path, say: Callable[[str], None], home: Path | None = None) -> None:
-    """Start the cluster, give it a listener for clients, fill its topic, and let one broker
-    advertise what the seed gives. Raises ClusterError.
+    """Start the cluster, give each broker a listener for clients, and fill the topic. Then let one
+    broker advertise the wrong address that the seed chooses. Raises ClusterError.
 
-    The state before the trouble is kept in `folder`. The cluster outlives this process.
+    The state before the trouble is saved in `folder`. The cluster runs on when this process ends.
     """
     made = plan(seed)
     say("starting three brokers")
@@ -67,7 +67,7 @@ def begin(seed: int, folder: Path, say: Callable[[str], None], home: Path | None
 
 
 def _open_doors(cluster: Cluster) -> None:
-    """Give each broker a listener for clients beside that for brokers."""
+    """Give each broker a second listener, OUTSIDE, for clients, and restart all brokers."""
     free = free_ports(HOST)
     for broker in cluster.broker_ids:
         inside = f"{INSIDE}://{HOST}:{cluster.port(broker)}"
@@ -87,7 +87,7 @@ def _open_doors(cluster: Cluster) -> None:
 
 
 def _wrong(made: Plan, outside: Sequence[str]) -> str:
-    """Return the address that clients will be told."""
+    """Return the wrong address that the broker will advertise to clients, as host:port."""
     match made.kind:
         case kind if kind == ANOTHER:
             return outside[made.mixed_up_with]
@@ -98,13 +98,13 @@ def _wrong(made: Plan, outside: Sequence[str]) -> str:
 
 
 def advertise(cluster: Cluster, broker: int, where: str) -> None:
-    """Write into a broker's server.properties where clients find it."""
+    """Write `where` into a broker's server.properties, as the address for clients."""
     inside = f"{INSIDE}://{HOST}:{cluster.port(broker)}"
     set_property(cluster, broker, "advertised.listeners", f"{inside},{OUTSIDE}://{where}")
 
 
 def _lead(cluster: Cluster, broker: int) -> None:
-    """Let the broker lead the topic again, when it is in sync."""
+    """Wait until all replicas are in sync, and let this broker lead the topic again."""
     wait_until(lambda: len(LAB.in_zookeeper(cluster).isr) == 3, "the whole ISR")
     cluster.perform("elect-preferred", {"partition": f"{TOPIC}-0"})
     wait_until(lambda: _leader(cluster) == broker, f"the leadership of broker {broker}")
@@ -122,7 +122,7 @@ def _leader(cluster: Cluster) -> int:
 def check_state(
     folder: Path, say: Callable[[str], None], home: Path | None = None
 ) -> Iterator[Step]:
-    """Yield what holds of the cluster now. Raises ClusterError if it is not up."""
+    """Check the cluster's present state. Yield each result. Raises ClusterError if it is not up."""
     with closing(LAB.attach(home)) as cluster:
         seed, before = read_before(folder)
         say("looking at brokers, addresses, ZooKeeper and records, and sending an order")
@@ -132,7 +132,7 @@ def check_state(
 
 
 def facts_of(fields: dict[str, Any]) -> Facts:
-    """Return facts that were kept as JSON."""
+    """Return the Facts that were stored as JSON. `fields` is the decoded JSON object."""
     states, pids, topic, listeners, outside, told, acked, why, records = fields.values()
     return Facts(
         tuple(states),
@@ -148,7 +148,7 @@ def facts_of(fields: dict[str, Any]) -> Facts:
 
 
 def look(cluster: Cluster, doors: Sequence[str] = ()) -> Facts:
-    """Return the state now. `doors` are the addresses for clients, if they are known already."""
+    """Collect the facts about the present state. `doors` are the OUTSIDE addresses, if known."""
     status = cluster.status()
     listeners = tuple(
         properties_of(cluster, broker).get("listeners", "") for broker in cluster.broker_ids
@@ -172,7 +172,7 @@ def look(cluster: Cluster, doors: Sequence[str] = ()) -> Facts:
 
 
 def _told(outside: Sequence[str], broker: int) -> str:
-    """Return the address of a broker that clients receive, from the first that answers."""
+    """Return the address of this broker in the first Metadata answer that names it; "": none."""
     for door in outside:
         try:
             answer = metadata(door, [TOPIC], VERSION)
@@ -185,9 +185,9 @@ def _told(outside: Sequence[str], broker: int) -> str:
 
 
 def _send(outside: Sequence[str], told: Sequence[str]) -> tuple[bool, str]:
-    """Send an order as the shop does. Return whether it was acknowledged, and why not.
+    """Send an order as the shop does. Return whether it was acknowledged, and the reason if not.
 
-    A client with a wrong address would try for half a minute. This function does not wait for it.
+    If an advertised address is wrong, return at once: a client would try for half a minute.
     """
     wrong = [
         broker
@@ -214,11 +214,11 @@ def _send(outside: Sequence[str], told: Sequence[str]) -> tuple[bool, str]:
 
 
 def perform(acts: Sequence[Sequence[object]], home: Path | None = None) -> None:
-    """Do what a script says to the cluster. Raises ClusterError.
+    """Perform the acts of a script on the cluster. Raises ClusterError.
 
-    "advertise" tells clients of a broker the address of a broker's door, "listen" lets it listen
-    where it is looked for, "restart" restarts a broker, "set" writes a setting, and "in-sync" waits
-    until all three are in the ISR.
+    "advertise" lets one broker advertise the OUTSIDE address of a broker. "listen" lets a broker
+    listen at its advertised addresses. "restart" restarts a broker. "in-sync" waits until all three
+    brokers are in the ISR. "topic-again" deletes the topic and creates it again.
     """
     with closing(LAB.attach(home)) as cluster:
         for name, *values in acts:

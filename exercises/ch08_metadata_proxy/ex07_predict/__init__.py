@@ -1,1 +1,1 @@
-"""Exercise 08-7: predict which bytes go where."""
+"""Exercise 08-7: predict which broker or proxy receives certain bytes."""

@@ -1,4 +1,4 @@
-"""The ten situations of exercise 08-7, and who receives the bytes."""
+"""The ten situations of exercise 08-7: bytes are sent, and the learner says who receives them."""
 
 from functools import cache
 from random import Random
@@ -50,16 +50,16 @@ Of `__consumer_offsets` the partitions 0 to 4 are led by the brokers {offsets}.
 
 
 class Situation(NamedTuple):
-    """Bytes, and who receives them."""
+    """A situation in which bytes are sent, and the right answer: who receives them first."""
 
     words: str
     to: int | str
     why: str
-    """Why it is he, for whoever thought otherwise."""
+    """The explanation of the right answer, for a learner whose answer is wrong."""
 
 
 class World(NamedTuple):
-    """A learner's cluster."""
+    """The simulated cluster of one learner, to which the questions refer."""
 
     leaders: tuple[int, ...]
     replicas: tuple[tuple[int, ...], ...]
@@ -69,13 +69,13 @@ class World(NamedTuple):
     controller: int
 
     def asked(self) -> int:
-        """Return the size of the request."""
+        """Return the size of the Metadata request in bytes, with its size field."""
         request = MetadataRequest(topics=[MetadataRequestTopic(name=TOPIC)])
         parts = encode_request(request, VERSION, 1, self.client)
         return sum(len(part_bytes(part)) for part in parts)
 
     def told(self) -> int:
-        """Return the size of the answer."""
+        """Return the size of the Metadata response in bytes, with its size field."""
         response = MetadataResponse(
             brokers=[
                 MetadataResponseBroker(node_id=one, host=self.host, port=9092 + one)
@@ -105,7 +105,7 @@ class World(NamedTuple):
 
 @cache
 def world(seed: int) -> World:
-    """Return the cluster that a seed gives."""
+    """Return the random cluster for this seed. One seed always gives the same cluster."""
     random = Random(f"world/{seed}")
     replicas = tuple(
         tuple(random.sample(range(BROKERS), random.choice((2, 3)))) for _ in range(PARTITIONS)
@@ -119,12 +119,12 @@ def world(seed: int) -> World:
 
 @cache
 def situations(seed: int) -> tuple[Situation, ...]:
-    """Return the ten situations that a seed gives, one of each kind."""
+    """Return the ten situations for this seed, one of each kind, in random order."""
     random = Random(f"bytes/{seed}")
     here = world(seed)
 
     def pick() -> tuple[int, int, int]:
-        """Return a partition, its leader, and a follower of it."""
+        """Return the number of a random partition, its leader, and one of its followers."""
         number = random.randrange(PARTITIONS)
         leader = here.leaders[number]
         return number, leader, random.choice([x for x in here.replicas[number] if x != leader])
@@ -199,7 +199,7 @@ def situations(seed: int) -> tuple[Situation, ...]:
 
 
 def make(seed: int) -> dict[str, str]:
-    """Return the file questions.md."""
+    """Return the learner's file questions.md, as a dict from its name to its text."""
     here = world(seed)
     partitions = "\n".join(
         f"| {number} | {leader} | {', '.join(map(str, replicas))} |"

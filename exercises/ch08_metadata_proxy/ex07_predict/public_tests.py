@@ -1,4 +1,4 @@
-"""Public tests of exercise 08-7. `kafka-edu lab check 08-7` compares."""
+"""Public tests of exercise 08-7. `kafka-edu lab check 08-7` runs them."""
 
 import pytest
 
@@ -11,7 +11,7 @@ NUMBERS = tuple(range(1, 11))
 
 
 class Compared:
-    """The learner's answers next to what is sent."""
+    """The situations, and the learner's answers to them."""
 
     def __init__(self, learner: Learner, material: int) -> None:
         self.situations = situations(material)
@@ -19,7 +19,7 @@ class Compared:
         self._answers = learner.make()
 
     def answer(self, name: str) -> object:
-        """Return an answer. Raises AssertionError if there is none."""
+        """Return the learner's answer `name`. Raises AssertionError if it is not written yet."""
         came = self._answers.call("get", name)
         if came is None:
             raise AssertionError(
@@ -31,7 +31,7 @@ class Compared:
 
 @pytest.fixture
 def compared(learner: Learner, material: int) -> Compared:
-    """The learner's answers to the situations made for this learner."""
+    """The learner's answers to the situations that were made for this learner."""
     return Compared(learner, material)
 
 
@@ -63,7 +63,7 @@ def _leaders(here: World) -> tuple[str, ...]:
 
 
 def test_asked(compared: Compared) -> None:
-    """the size of the request"""
+    """the size of the Metadata request in bytes"""
     came, expected = compared.answer("asked"), compared.world.asked()
     if came != expected or isinstance(came, bool):
         raise Mismatch(
@@ -76,7 +76,7 @@ def test_asked(compared: Compared) -> None:
 
 
 def test_told(compared: Compared) -> None:
-    """the size of the answer"""
+    """the size of the Metadata response in bytes"""
     came, expected = compared.answer("told"), compared.world.told()
     if came != expected or isinstance(came, bool):
         raise Mismatch(

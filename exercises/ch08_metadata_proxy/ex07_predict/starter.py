@@ -1,11 +1,11 @@
-"""Exercise 08-7: write your answers in place of None. questions.md has the situations;
-`kafka-edu lab check 08-7` compares, `kafka-edu lab hint 08-7` helps.
+"""Exercise 08-7: replace each None by your answer. questions.md has the situations.
+`kafka-edu lab check 08-7` grades your answers. `kafka-edu lab hint 08-7` gives a hint.
 """
 
 
 def answers() -> dict[str, object]:
-    """Return a dict: the name of each question → your answer. It is a broker's number, "proxy",
-    -1 for nobody, or a number of bytes.
+    """Return a dict from the name of each question to your answer. An answer is the number of a
+    broker, "proxy", -1 for nobody, or a number of bytes.
     """
     return {
         "to_1": None,
