@@ -28,7 +28,7 @@ def test_eight_thousand_years(learner: Learner, seed: int) -> None:
 
 
 def test_huge_numbers(learner: Learner, seed: int) -> None:
-    """sizes and durations of terabytes and years"""
+    """sizes of terabytes, and durations of years"""
     random = Random(f"huge/{seed}")
     parser = Checked(learner)
     for _ in range(60):
