@@ -73,7 +73,7 @@ class RightAlarm:
         self.rows: list[Row] = []
         """All rows that came before their minute was judged."""
         self.too_late: list[Row] = []
-        """The rows of the last batch that came after their minute was judged."""
+        """The rows of the last batch whose minutes had been judged before the batch came."""
         self.judged: list[Judged] = []
         self.messages: list[Message] = []
 
@@ -143,7 +143,7 @@ class RightAlarm:
         return next((n for n, kind in enumerate(reversed(kinds)) if kind == Kind.HOT), 0)
 
     def failed(self, begin: int, end: int) -> int:
-        """Return how many lines, without those of bots, failed from `begin` to before `end`."""
+        """Return how many lines, except bots', failed in the minutes `begin` to `end` - 1."""
         return sum(one.failed for one in self.judged if begin <= one.minute < end)
 
     def last_hot(self) -> int | None:

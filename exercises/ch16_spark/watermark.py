@@ -61,7 +61,7 @@ class RightCounts:
         return sorted(self.open.items())
 
     def drawn(self) -> tuple[str, ...]:
-        """Draw the windows of the last batch and the windows closed last, one in each row."""
+        """Draw the windows of the last batch and the last closed windows, each in its own row."""
         rows = [
             f"    batch {self.batches}: its watermark was"
             f" {self._shown(self.watermark_of_batch_s)}, now it is {self._shown(self.watermark_s)}"

@@ -180,7 +180,7 @@ def test_end(parser: Checked) -> None:
 
 
 def test_first(parser: Checked) -> None:
-    """two fields are wrong: the first from the left counts"""
+    """two fields are wrong: the answer names the first one from the left"""
     line = spoilt(spoilt(GOOD, "duration", "x", ""), "time", "[-]", "it is no time")
     parser.agrees(line)
     parser.agrees(spoilt(spoilt(GOOD, "agent", "-", ""), "status", "0", "not from 100 to 599"))

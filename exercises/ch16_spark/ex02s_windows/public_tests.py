@@ -101,7 +101,7 @@ def test_in_order(job: Checked) -> None:
 
 
 def test_late(job: Checked) -> None:
-    """a line that is 2 minutes late counts, and a later one is dropped"""
+    """a line that is exactly 2 minutes late counts, and a line that is later is dropped"""
     job.agrees(
         [Line(30)],
         [Line(170)],

@@ -172,7 +172,7 @@ def test_clients(sessions: MakeSessions) -> None:
 
 
 def test_inside(sessions: MakeSessions) -> None:
-    """a late line inside a session does not change its ends"""
+    """a late line inside a session does not change the session's first and last time"""
     checked = sessions()
     for time_s in (100, 120, 140, 105, 140):
         checked.add("a", time_s)
@@ -186,14 +186,14 @@ def test_before(sessions: MakeSessions) -> None:
 
 
 def test_joins_the_older(sessions: MakeSessions) -> None:
-    """a late line joins a session that is not the last one"""
+    """a late line joins an older session of the client, not the last session"""
     checked = sessions()
     for time_s in (100, 200, 110, 300, 210):
         checked.add("a", time_s)
 
 
 def test_two_become_one(sessions: MakeSessions) -> None:
-    """a line that fills the pause makes one session of two"""
+    """a line that fills the pause turns two sessions into one"""
     checked = sessions()
     for time_s in (100, 160, 130, 300, 245, 270, 215, 190):
         checked.add("a", time_s)

@@ -16,7 +16,7 @@ def test_long_visit(learner: SparkLearner) -> None:
 
 
 def test_three_become_one(learner: SparkLearner) -> None:
-    """two late lines make one session of three"""
+    """two late lines turn three sessions into one"""
     Checked(learner).agrees(
         "a line that fills a pause joins both sides",
         [Line(0, A), Line(500, A), Line(1_000, A)],

@@ -37,8 +37,8 @@ class Folder:
         self._learner.close()
 
     def holds(self, right: Sequence[Row], *, twice: str = TWICE, lost: str = OTHERS) -> None:
-        """Raise Mismatch unless the folder has each of these rows once, and no other row. `twice`
-        and `lost` are the reasons that the message gives for such a row.
+        """Raise Mismatch unless the folder has each of these rows once, and no other row. The
+        message gives `twice` as the reason for a row that is there twice, `lost` for a lost one.
         """
         came = self._learner.read(self.folder)
         asked = "spark.read.parquet(folder)"

@@ -130,7 +130,7 @@ def hits(*paths: str, client: str = "10.0.0.1", status: int = 200, agent: str = 
 
 
 def test_one_part(top: MakeTop) -> None:
-    """the lines of one partition"""
+    """the top pages of the lines of one partition"""
     top().agrees(hits("/a", "/b", "/b", "/c", "/c", "/c", "/d"))
     top(1).agrees(hits("/a", "/b", "/b"))
     top(9).agrees(hits("/a"))
@@ -183,7 +183,7 @@ def test_shares(top: MakeTop) -> None:
 
 
 def test_any_order(top: MakeTop, seed: int) -> None:
-    """the same lines, merged in different orders"""
+    """the same parts, merged in different orders"""
     random = Random(seed)
     parts = random_parts(random, 5)
     for _ in range(6):

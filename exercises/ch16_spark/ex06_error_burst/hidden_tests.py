@@ -9,7 +9,7 @@ from .public_tests import Checked
 
 
 def test_a_baseline_of_an_hour(learner: Learner, seed: int) -> None:
-    """an alarm that learns from sixty minutes"""
+    """an alarm with a baseline of sixty minutes"""
     random = Random(f"hour/{seed}")
     checked = Checked(learner, Settings(60, 10, 4, 5))
     after = checked.minutes(*[(random.randrange(3), random.randint(60, 90)) for _ in range(70)])

@@ -339,7 +339,7 @@ def test_no_failure_before(alarm: MakeAlarm) -> None:
 
 
 def test_exactly_times(alarm: MakeAlarm) -> None:
-    """exactly `times` the baseline's share is not hot, and one failed line more is hot"""
+    """a share of exactly `times` the baseline's is not hot, and with one more failed line it is"""
     for times, base_lines, failed, lines in ((3, 17, 3, 17), (3, 28, 9, 84), (4, 40, 6, 60)):
         for more in (0, 1):
             checked = alarm(1, times=times)

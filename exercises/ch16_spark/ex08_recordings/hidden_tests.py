@@ -10,7 +10,7 @@ from .public_tests import Checked
 
 
 def test_long_evening(learner: Learner, seed: int) -> None:
-    """an evening with forty acts"""
+    """the recording of an evening with forty acts"""
     made = made_incident(seed, acts=40)
     one = Checked(learner, made.by_file())
     one.latency("thousands of requests are no other case than ten")

@@ -244,7 +244,7 @@ def test_rebalance(report: MakeChecked) -> None:
 
 
 def test_last_member(report: MakeChecked) -> None:
-    """the last member leaves"""
+    """the last member leaves the group"""
     made = group(group(Incident(), MemberJoined, "ann-1"), MemberLeft, "ann-1")
     group(made, MemberJoined, "bob-2")
     report(made).rebalances(

@@ -15,7 +15,7 @@ class CheckThenWatch:
         self.keys = keys
 
     def steps(self) -> Generator[Step, bool, str]:
-        """Yield the steps in their order. Return who completed the operation, or "waits"."""
+        """Yield the steps. Return "mine" or "theirs" (who completed the operation), or "waits"."""
         if (yield "try"):
             return "mine"
         for number, key in enumerate(self.keys):

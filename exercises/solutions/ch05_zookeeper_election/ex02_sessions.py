@@ -47,7 +47,7 @@ class SessionTracker:
         return True
 
     def remove(self, session: int) -> None:
-        """Forget a session."""
+        """Remove a session, if there is one with this id."""
         if session in self.timeouts:
             del self.timeouts[session]
             self.take(session)

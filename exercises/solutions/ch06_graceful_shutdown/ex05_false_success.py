@@ -5,7 +5,7 @@ from collections.abc import Sequence
 Row = tuple[str, Sequence[int], Sequence[int], int]
 """A partition: name, replicas, ISR, leader."""
 Answer = tuple[list[tuple[str, int]], list[str], list[str]]
-"""Three lists: moved partitions with new leaders, remaining ones, and those left offline."""
+"""Three lists of partitions: moved (with their new leaders), remaining, and offline."""
 
 
 class Handler:
