@@ -156,7 +156,7 @@ def right_flaps(envelopes: Iterable[Envelope]) -> list[Flap]:
 
 
 def right_rebalances(envelopes: Iterable[Envelope]) -> list[Pause]:
-    """Return the right answer of `rebalances`: how long each one lasted, and what caused it."""
+    """Return the right answer of `rebalances`: how long each rebalance lasted, and its cause."""
     names: dict[tuple[Source, int], str] = {}  # a broker that starts again counts from 1 again
     under_way: dict[str, Pause] = {}
     found: list[Pause] = []

@@ -168,7 +168,7 @@ def finished(recordings: Recordings) -> list[Envelope]:
 
 
 def act(cluster: Cluster, recordings: Recordings, made: Plan, say: Callable[[str], None]) -> None:
-    """Pause or cut off the follower, then kill the leader. After each, wait for the whole ISR."""
+    """Pause or cut off the follower, then kill the leader. Each time wait for the whole ISR."""
     if made.paused:
         say(f"broker {made.victim} is paused")
         cluster.pause(made.victim)
@@ -330,7 +330,7 @@ def compared(
     right: Sequence[tuple[object, ...]],
     shown: str,
 ) -> Step:
-    """Call a method of the report, and compare its rows. If all are right, show `shown`."""
+    """Call a method of the report, and compare its rows. `shown` is the text if all are right."""
     try:
         came = report.call(method)
     except LearnerFailure as failure:

@@ -9,7 +9,7 @@ Thread = Generator[tuple[object, ...], Any, object]
 
 
 class Purgatory:
-    """Keeps operations: numbers, each with a lock and a flag. README.md lists the steps."""
+    """A purgatory. An operation is a number with a lock and a flag. README.md lists the steps."""
 
     def try_complete_else_watch(self, operation: int, keys: Sequence[str]) -> Thread:
         """Complete a new operation, or put it into the lists of its keys, with a time-out."""
