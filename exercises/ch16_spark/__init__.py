@@ -1,1 +1,1 @@
-"""The exercises of chapter 16: what a pipeline on Spark does with the lines of a log."""
+"""The exercises of chapter 16: a Spark pipeline that processes the lines of a web log."""

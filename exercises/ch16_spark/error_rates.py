@@ -1,4 +1,4 @@
-"""The right bursts of errors, minute by minute, and a table of the minutes."""
+"""The right answers of exercise 16-6: bursts of errors, and a table of the judged minutes."""
 
 from collections.abc import Iterable, Sequence
 from enum import StrEnum
@@ -11,7 +11,7 @@ SHOWN: Final = 9
 
 
 class Row(NamedTuple):
-    """Lines of one minute with the same agent and status, counted by one task."""
+    """How many lines of one minute have the same agent and status, counted by one task."""
 
     minute: int
     agent: str
@@ -24,17 +24,17 @@ class Row(NamedTuple):
 
 
 class Kind(StrEnum):
-    """The kinds of minutes. The values are those of the page."""
+    """The kinds of judged minutes. The learner sees these values in the table."""
 
     QUIET = "quiet"
     LEARNT = "learnt"
-    """Calm, because the baseline is not complete."""
+    """A minute that counts as calm, because the baseline is not complete yet."""
     CALM = "calm"
     HOT = "hot"
 
 
 class Settings(NamedTuple):
-    """The four numbers of the rule."""
+    """The four numbers with which an ErrorAlarm is made."""
 
     learn: int
     least: int
@@ -43,18 +43,18 @@ class Settings(NamedTuple):
 
 
 class Judged(NamedTuple):
-    """A judged minute."""
+    """A minute that was judged, with the numbers that decided its kind."""
 
     minute: int
     lines: int
     failed: int
     bots: int
-    """Lines of bots, which do not count."""
+    """The number of lines from bots. `lines` does not count them."""
     kind: Kind
     baseline: tuple[int, int]
-    """The failed lines and all lines that it was compared with."""
+    """(failed lines, all lines) of the baseline with which this minute was compared."""
     in_burst: bool
-    """Whether a burst was open before it."""
+    """Whether a burst was open when this minute was judged."""
 
 
 Message = tuple[object, ...]
@@ -63,22 +63,22 @@ Message = tuple[object, ...]
 class RightAlarm:
     """Finds bursts by the rules of the exercise.
 
-    It keeps every row and judges all minutes again each time. That is slow, and it is obviously
-    right. The learner's class keeps only what it needs.
+    It keeps all rows, and judges all minutes again at each batch. That is slow, but it is
+    obviously right. The learner's class keeps only what it needs.
     """
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
         self.until = 0
         self.rows: list[Row] = []
-        """The rows that came in time."""
+        """All rows that came before their minute was judged."""
         self.too_late: list[Row] = []
-        """The rows of the last batch whose minutes were judged before it."""
+        """The rows of the last batch whose minutes had been judged before the batch came."""
         self.judged: list[Judged] = []
         self.messages: list[Message] = []
 
     def batch(self, rows: Iterable[Row], until: int) -> list[Message]:
-        """Add rows, and return the messages of the minutes that are closed now."""
+        """Add rows, judge the minutes before `until`, and return the new messages."""
         self.too_late = []
         for row in rows:
             (self.too_late if row.minute < self.until else self.rows).append(row)
@@ -95,7 +95,7 @@ class RightAlarm:
         return calm[-self.settings.learn :]
 
     def baseline(self) -> tuple[int, int]:
-        """Return the failed lines and all lines of the baseline."""
+        """Return (failed lines, all lines): the sums over the minutes of the baseline."""
         minutes = self.baseline_minutes()
         return sum(one.failed for one in minutes), sum(one.lines for one in minutes)
 
@@ -138,24 +138,24 @@ class RightAlarm:
         )
 
     def calm_in_a_row(self) -> int:
-        """Return how many calm minutes came since the last hot one."""
+        """Return how many calm minutes came after the last hot minute; 0 if none was hot."""
         kinds = [one.kind for one in self.judged if one.kind != Kind.QUIET]
         return next((n for n, kind in enumerate(reversed(kinds)) if kind == Kind.HOT), 0)
 
     def failed(self, begin: int, end: int) -> int:
-        """Return how many lines of persons failed from minute `begin` to before `end`."""
+        """Return how many lines, except bots', failed in the minutes `begin` to `end` - 1."""
         return sum(one.failed for one in self.judged if begin <= one.minute < end)
 
     def last_hot(self) -> int | None:
-        """Return the last hot minute."""
+        """Return the number of the last hot minute, or None if no minute was hot."""
         return next((one.minute for one in reversed(self.judged) if one.kind == Kind.HOT), None)
 
     def of(self, minute: object) -> Judged | None:
-        """Return a judged minute."""
+        """Return what was judged about a minute, or None if it was not judged."""
         return next((one for one in self.judged if one.minute == minute), None)
 
     def compared(self, one: Judged) -> str:
-        """Return the two products by which a minute is hot or calm."""
+        """Return a text that compares the two products by which a minute is hot or calm."""
         base_failed, base_lines = one.baseline
         times = self.settings.times
         left, right = one.failed * base_lines, times * (base_failed + 1) * one.lines
@@ -166,7 +166,7 @@ class RightAlarm:
         )
 
     def drawn(self, around: int | None = None) -> tuple[str, ...]:
-        """Draw judged minutes up to the one `around`, or up to the last, one in a row."""
+        """Draw a table of the judged minutes up to `around`, or up to the last minute."""
         found = [one for one in self.judged if around is None or one.minute <= around]
         rows = ["    minute  lines  failed   bots   baseline  kind"]
         for one in found[-SHOWN:]:
@@ -185,8 +185,8 @@ class RightAlarm:
 
 
 def random_batches(random: Random, batches: int) -> list[tuple[list[Row], int]]:
-    """Return batches of rows, each with its `until`: a site with bursts, quiet minutes, bots, late
-    rows and rows that are too late.
+    """Return random batches (rows, until) of a site that has bursts, quiet minutes and bots. Some
+    rows come late, and some come too late.
     """
     minute = random.randrange(3)
     until = 0
@@ -224,12 +224,12 @@ def _rows_of(random: Random, minute: int, *, broken: bool) -> list[Row]:
 
 
 def rows_of(minute: int, lines: int, failed: int = 0, agent: str = "Firefox/61.0") -> list[Row]:
-    """Return the rows of a minute with so many lines, of which some failed."""
+    """Return the rows of a minute with `lines` lines, of which `failed` lines failed."""
     rows = [Row(minute, agent, 200, lines - failed), Row(minute, agent, 503, failed)]
     return [row for row in rows if row.lines]
 
 
 def shown(rows: Sequence[Row]) -> str:
-    """Return the rows of a batch as the learner's code gets them, the first ones if many."""
+    """Return a text with the rows of a batch. Of more than three rows it has the first three."""
     few = ", ".join(str(list(row)) for row in rows[:3])
     return f"[{few}, … {len(rows)} rows]" if len(rows) > 3 else f"[{few}]"

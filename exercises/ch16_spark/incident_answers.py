@@ -1,7 +1,7 @@
-"""The rows of a recording, as exercise 16-8 hands them out, and the right answers about them.
+"""The rows of a recording that the learner of exercise 16-8 gets, and the right answers.
 
-The answers are found in the events themselves, not in the rows. They hold for the made incidents of
-the public tests and for the real cluster of the live part.
+The answers are computed from the events, not from the rows. The public tests use them for made-up
+incidents, and the live part uses them for a real cluster.
 """
 
 from collections.abc import Iterable, Sequence
@@ -56,7 +56,7 @@ SHOWN_WIDTH: Final = 68
 
 
 class Times(NamedTuple):
-    """The requests of one API."""
+    """The number of requests of one API, and the median and p99 of their times."""
 
     requests: int
     p50_us: int
@@ -96,7 +96,7 @@ def rows_of(envelopes: Iterable[Envelope]) -> Rows:
 
 
 def percentile(values: Sequence[int], percent: int) -> int:
-    """Return the smallest value that at least `percent` of the values do not exceed."""
+    """Return the smallest value that at least `percent` % of the values do not exceed."""
     return next(
         value
         for value in sorted(values)
@@ -105,7 +105,7 @@ def percentile(values: Sequence[int], percent: int) -> int:
 
 
 def right_latency(envelopes: Iterable[Envelope]) -> dict[str, Times]:
-    """Return the times of the clients' requests by API, by the definition of a percentile."""
+    """Return the right answer of `latency`: for each API, its clients' requests and times."""
     by_api: dict[str, list[int]] = {}
     for envelope in envelopes:
         if isinstance(envelope.event, ResponseSent) and not envelope.event.follower:
@@ -119,12 +119,12 @@ def right_latency(envelopes: Iterable[Envelope]) -> dict[str, Times]:
 
 
 def in_time(envelopes: Iterable[Envelope]) -> list[Envelope]:
-    """Return events of several processes in one order. Events of one process keep theirs."""
+    """Return events of several processes sorted by time. Events of one process keep their order."""
     return sorted(envelopes, key=lambda one: (one.mono_us, one.source, one.seq))
 
 
 def right_flaps(envelopes: Iterable[Envelope]) -> list[Flap]:
-    """Return who left which ISR, when, for how long, and after which act."""
+    """Return the right answer of `flaps`: which broker left which ISR, when, after which act."""
     act = ""
     isrs: dict[str, frozenset[int]] = {}
     out: dict[tuple[str, int], Flap] = {}
@@ -156,7 +156,7 @@ def right_flaps(envelopes: Iterable[Envelope]) -> list[Flap]:
 
 
 def right_rebalances(envelopes: Iterable[Envelope]) -> list[Pause]:
-    """Return how long each group read nothing, and because of which event."""
+    """Return the right answer of `rebalances`: how long each rebalance lasted, and its cause."""
     names: dict[tuple[Source, int], str] = {}  # a broker that starts again counts from 1 again
     under_way: dict[str, Pause] = {}
     found: list[Pause] = []
@@ -185,8 +185,8 @@ def right_rebalances(envelopes: Iterable[Envelope]) -> list[Pause]:
 def timeline(
     envelopes: Iterable[Envelope], kinds: Sequence[str], api: str = "", most: int = 16
 ) -> tuple[str, ...]:
-    """Return the events whose names begin so, in the order of time, to read: when, which number of
-    which process, the number of its cause, and what it says.
+    """Return a line of text for each event whose name begins with one of `kinds`, sorted by time:
+    its time, process, number, the number of its cause, and what happened.
     """
     shown = []
     for envelope in in_time(envelopes):
@@ -203,7 +203,7 @@ def timeline(
 
 
 def _said(envelope: Envelope) -> str:
-    """Return what an event says, in few words."""
+    """Return a short text that says what happened in an event."""
     match envelope.event:
         case ResponseSent(total_us=total_us, follower=follower):
             return f"ResponseSent {total_us:,} µs{' to a follower' if follower else ''}"

@@ -1,6 +1,6 @@
-"""Made-up incidents for exercise 16-8, in the brokers' own events.
+"""Makes up incidents for exercise 16-8, as events like those of real brokers.
 
-What an `Incident` emits can be written to a file, which every instrument of the course reads.
+The events of an `Incident` can be written to a file that every instrument of the course reads.
 """
 
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
@@ -26,7 +26,7 @@ _WALL_MS: Final = 1_600_000_000_000
 
 
 class Incident:
-    """Events of three brokers and the supervisor, one after the other, on one clock."""
+    """A made-up incident: events of three brokers and the supervisor, in the order of time."""
 
     def __init__(self, began_us: int = 1_000_000) -> None:
         self.now_us = began_us
@@ -39,12 +39,12 @@ class Incident:
         self.envelopes: list[Envelope] = []
 
     def after(self, ms: float) -> "Incident":
-        """Let some time pass."""
+        """Let `ms` milliseconds pass before the next event."""
         self.now_us += round(ms * 1000)
         return self
 
     def emit(self, source: Source, event: Event, cause: int = 0) -> int:
-        """Add an event, and return its number."""
+        """Add an event of the process `source`, and return the event's number."""
         number = self._numbers[source] = self._numbers.get(source, 0) + 1
         self.envelopes.append(
             Envelope(source, number, cause, _WALL_MS + self.now_us // 1000, self.now_us, event)
@@ -54,7 +54,7 @@ class Incident:
     def request(
         self, broker: int, api: ApiKey, total_us: int, *, follower: bool = False
     ) -> "Incident":
-        """Answer a request."""
+        """Add a ResponseSent: a broker has answered a request after `total_us` µs."""
         self.emit(
             Source.of_broker(broker),
             ResponseSent(
@@ -75,13 +75,13 @@ class Incident:
         return self
 
     def requests(self, api: ApiKey, times_us: Iterable[int], *, brokers: int = 3) -> "Incident":
-        """Answer requests, one broker after the other."""
+        """Add a ResponseSent for each of `times_us`. The brokers take turns."""
         for number, total_us in enumerate(times_us):
             self.request(number % brokers, api, total_us)
         return self
 
     def leads(self, broker: int, topic: str, number: int, isr: Sequence[int]) -> "Incident":
-        """Let a broker lead a partition, with this ISR."""
+        """Add a BecameLeader: a broker leads the partition, with this ISR."""
         key = topic, number
         self._epochs[key] = self._epochs.get(key, -1) + 1
         self._leaders[key], self._isrs[key] = broker, tuple(isr)
@@ -100,7 +100,7 @@ class Incident:
         return self
 
     def isr(self, topic: str, number: int, after: Sequence[int]) -> "Incident":
-        """Let the leader change the ISR to this one."""
+        """Add an IsrShrunk or IsrExpanded: the leader changes the ISR to `after`."""
         key = topic, number
         before, self._isrs[key] = self._isrs[key], tuple(after)
         kind = IsrShrunk if len(after) < len(before) else IsrExpanded
@@ -117,20 +117,20 @@ class Incident:
         return self
 
     def act(self, action: str, target: Source, title: str) -> "Incident":
-        """Ask the supervisor for an act."""
+        """Add an ActionAsked: somebody has requested an act from the supervisor."""
         self.emit(SUPERVISOR, ActionAsked(action=action, target=target, title=title))
         return self
 
     def pause(self, broker: int) -> "Incident":
-        """Ask for a pause of a broker."""
+        """Add an ActionAsked that requests a pause of a broker."""
         return self.act("pause", Source.of_broker(broker), f"pause broker {broker} (SIGSTOP)")
 
     def kill(self, broker: int) -> "Incident":
-        """Ask for the end of a broker."""
+        """Add an ActionAsked that requests a kill of a broker."""
         return self.act("kill", Source.of_broker(broker), f"kill -9 broker {broker}")
 
     def cut(self, one: int, other: int) -> "Incident":
-        """Ask for a cut of a link."""
+        """Add an ActionAsked that requests a cut of the link between two brokers."""
         title = f"cut the link between brokers {one} and {other}"
         return self.act("cut-link", Source.of_broker(one), title)
 
@@ -142,8 +142,8 @@ class Incident:
         member: str,
         meanwhile: Callable[[], object] = lambda: None,
     ) -> "Incident":
-        """Let a member join, leave or fail, and a rebalance begin because of it. `meanwhile` is
-        called between the two events.
+        """Add an event in which a member joins, leaves or fails, and then the RebalanceStarted that
+        it causes. `meanwhile` is called between the two events.
         """
         members = self._members.get(group, ())
         event: Event
@@ -183,7 +183,7 @@ class Incident:
     def rebalance(
         self, coordinator: int, group: str, member: str = "", cause: int = 0
     ) -> "Incident":
-        """Let a rebalance begin. Without `cause`, nobody saw why."""
+        """Add a RebalanceStarted. If `cause` is 0, the event that caused it is unknown."""
         event = RebalanceStarted(
             group=group,
             generation=self._generations.get(group, 0),
@@ -194,7 +194,7 @@ class Incident:
         return self
 
     def joined(self, coordinator: int, group: str) -> "Incident":
-        """Let all members be there, and a new generation begin."""
+        """Add a RebalanceCompleted: all members have joined, and a new generation begins."""
         generation = self._generations[group] = self._generations.get(group, 0) + 1
         members = self._members.get(group, ())
         event = RebalanceCompleted(
@@ -208,7 +208,7 @@ class Incident:
         return self
 
     def assigned(self, coordinator: int, group: str) -> "Incident":
-        """Let the members get their partitions."""
+        """Add a GroupAssigned: the members get their partitions."""
         members = self._members.get(group, ())
         event = GroupAssigned(
             group=group,
@@ -220,20 +220,20 @@ class Incident:
         return self
 
     def members_of(self, group: str) -> tuple[str, ...]:
-        """Return the members of a group now."""
+        """Return the members that a group has now."""
         return self._members.get(group, ())
 
     def restarted(self, broker: int) -> "Incident":
-        """Let a broker number its events from 1 again, as a new process does."""
+        """Number the next events of a broker from 1 again, as a new process does."""
         self._numbers[Source.of_broker(broker)] = 0
         return self
 
     def by_file(self) -> list[Envelope]:
-        """Return the events as a folder of recordings has them: one process after the other."""
+        """Return the events as a folder of recordings has them: process after process."""
         return sorted(self.envelopes, key=lambda one: (one.source != SUPERVISOR, one.source))
 
     def text(self) -> str:
-        """Return the recording as a file has it."""
+        """Return the recording as the text of a file."""
         lines = [encode_header(SUPERVISOR, "lab-16-8"), *map(encode, self.by_file())]
         return b"".join(lines).decode()
 
@@ -243,7 +243,7 @@ APIS: Final = (ApiKey.PRODUCE, ApiKey.FETCH, ApiKey.METADATA, ApiKey.HEARTBEAT)
 
 
 def made_incident(seed: int, acts: int = 5) -> Incident:
-    """Return an incident with some acts, and what followed them, as a seed gives it."""
+    """Return a random incident with `acts` acts and the events that follow them."""
     random = Random(f"incident/{seed}")
     made = Incident(random.randrange(10**9, 10**10))
     partitions = [("web", 0), ("web", 1), ("pay", 0)]
@@ -286,7 +286,7 @@ def made_incident(seed: int, acts: int = 5) -> Incident:
 
 
 def _calm(random: Random, made: Incident) -> None:
-    """Answer some requests. Fetches of followers wait long, because nothing is there."""
+    """Answer some requests. Fetches of followers take long, because they find no records."""
     for _ in range(random.randint(8, 25)):
         made.after(random.randint(1, 30))
         made.request(
@@ -304,8 +304,8 @@ def _lag(
     victim: int,
     where: Container[int],
 ) -> None:
-    """Let the leaders in `where` put a follower out of their ISRs, and take it back, in any
-    order.
+    """Let the leaders in `where` remove the broker `victim` from their ISRs. Later let them take it
+    back, in a random order.
     """
     touched = [key for key, leader in leaders.items() if leader != victim and leader in where]
     for key in touched:
@@ -321,7 +321,7 @@ def _lag(
 def _elect(
     random: Random, made: Incident, leaders: dict[tuple[str, int], int], victim: int
 ) -> None:
-    """Let the controller give the partitions of a dead leader to others. It comes back later."""
+    """Let the broker `victim` die. Its partitions get other leaders, and it comes back later."""
     for key, leader in leaders.items():
         made.after(random.randint(5, 60))
         others = [one for one in range(3) if one != victim]
@@ -339,7 +339,7 @@ def _elect(
 
 
 def _gather(random: Random, made: Incident, coordinator: int, count: int) -> None:
-    """Let the members come. Now and then one more comes when the group has gathered already."""
+    """End the rebalance. Sometimes one more member joins first, so that it begins again."""
     made.after(random.randint(30, 2_500)).joined(coordinator, GROUP)
     if not made.members_of(GROUP):
         return

@@ -1,4 +1,4 @@
-"""Records, and checks of columns and plans. The tests of the PySpark exercises share them."""
+"""What the tests of the PySpark exercises share: records, and checks of columns and plans."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -25,7 +25,7 @@ PYTHON_OPERATORS: Final = (
 
 
 def records_of(values: Sequence[bytes | None], at_s: int = 1_533_154_600) -> list[Row]:
-    """Return records of a topic with these values, on its partitions in turn."""
+    """Return a record for each value. The partitions of the topic take turns."""
     return [
         (
             None,
@@ -63,7 +63,7 @@ def check_columns(asked: str, rows: Rows, wanted: dict[str, str]) -> None:
 
 
 def check_no_python(asked: str, rows: Rows) -> None:
-    """Raise Mismatch if Python runs for each row."""
+    """Raise Mismatch if the plan of a job runs Python for each row."""
     found = next((name for name in PYTHON_OPERATORS if name in rows.plan), "")
     if found:
         raise Mismatch(
@@ -77,7 +77,7 @@ def check_no_python(asked: str, rows: Rows) -> None:
 
 
 def closest(missing: Sequence[Row], wrong: Sequence[Row]) -> tuple[Row, Row]:
-    """Return the missing row and the wrong one that have the most in common."""
+    """Return the missing row and the wrong row that have the most values in common."""
     return max(
         ((row, other) for row in missing[:50] for other in wrong[:50]),
         key=lambda pair: sum(a == b for a, b in zip(*pair, strict=False)),
@@ -85,5 +85,5 @@ def closest(missing: Sequence[Row], wrong: Sequence[Row]) -> tuple[Row, Row]:
 
 
 def shown(columns: Sequence[str], row: Row | None) -> dict[str, object] | None:
-    """Return a row with the names of its columns."""
+    """Return a row as a dict: name of the column → value."""
     return None if row is None else dict(zip(columns, row, strict=False))

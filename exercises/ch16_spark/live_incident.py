@@ -1,8 +1,8 @@
-"""The live part of 16-8: a real cluster of three brokers on which things are done, its recordings,
-and the learner's report on them.
+"""The live part of 16-8: an incident on a real cluster of three brokers, its recordings, and the
+learner's report on them.
 
-The seed chooses who leads, who is cut off, and who is killed. Meanwhile members of a group come and
-go. The right answers come from the events themselves, so they are exact.
+First, members of a group join and leave. Then a follower is paused or cut off, and at the end the
+leader is killed. The right answers are computed from the recorded events, so they are exact.
 """
 
 import tempfile
@@ -35,8 +35,8 @@ from .incident_answers import Flap, right_flaps, right_latency, right_rebalances
 TOPIC: Final = "orders"
 GROUP: Final = "shop"
 RECORDS: Final = 60
-#: The leader puts a follower out after 1.5 s, and ZooKeeper ends the session of a dead broker after
-#: 3 s. A group begins at once.
+#: The leader removes a follower from the ISR after 1.5 s without progress. ZooKeeper ends the
+#: session of a dead broker after 3 s. A new group begins its first rebalance without a delay.
 SETTINGS: Final = {
     "replica.lag.time.max.ms": "1500",
     "zookeeper.session.timeout.ms": "3000",
@@ -46,27 +46,27 @@ SETTINGS: Final = {
 
 
 class Plan(NamedTuple):
-    """The names of those who take part."""
+    """Which brokers take part in the incident, as a seed chooses them."""
 
     leader: int
-    """It leads the topic, and is killed in the end."""
+    """The id of the broker that leads the topic, and is killed at the end."""
     victim: int
-    """The follower that is cut off from the leader, or paused."""
+    """The id of the follower that is paused, or cut off from the leader."""
     paused: bool
 
 
 def plan(seed: int) -> Plan:
-    """Return what a seed gives."""
+    """Return the plan that a seed chooses."""
     random = Random(seed)
     leader, victim = random.sample(range(3), 2)
     return Plan(leader, victim, random.random() < 0.5)
 
 
 class Recordings:
-    """Writes a recording for each life of each process of a cluster, at level `hops`."""
+    """Records the events of a cluster at level `hops`. Each start of a process has its own file."""
 
     def __init__(self, folder: Path, patience_s: float) -> None:
-        """Each wait for an event has `patience_s`."""
+        """`wait_for` waits for `patience_s` seconds at most."""
         self._folder = folder
         self._patience_s = patience_s
         self._lock = threading.Lock()
@@ -75,7 +75,7 @@ class Recordings:
         self._threads: list[threading.Thread] = []
 
     def follow(self, name: str, address: EventsAddress, source: Source) -> None:
-        """Record a process until it ends or `close` is called. Raises OSError."""
+        """Record the events of a process until it ends or `close` is called. Raises OSError."""
         client = TraceClient(address, Level.HOPS)
         thread = threading.Thread(
             target=self._write, args=(client, self._folder / f"{name}.jsonl", source), daemon=True
@@ -94,7 +94,7 @@ class Recordings:
                         self._seen.append(envelope)
 
     def wait_for(self, what: str, done: Callable[[list[Envelope]], bool]) -> None:
-        """Wait until the events so far are enough. Raises ClusterError when they never are."""
+        """Wait until `done` accepts the events so far. Raises ClusterError after the patience."""
         end_s = time.monotonic() + self._patience_s
         while True:
             with self._lock:
@@ -106,7 +106,7 @@ class Recordings:
             time.sleep(0.1)
 
     def close(self) -> None:
-        """End all recordings."""
+        """End all recordings, and wait until their files are complete."""
         for client in self._clients:
             client.close()
         for thread in self._threads:
@@ -168,7 +168,7 @@ def finished(recordings: Recordings) -> list[Envelope]:
 
 
 def act(cluster: Cluster, recordings: Recordings, made: Plan, say: Callable[[str], None]) -> None:
-    """Do the two acts, and wait for what follows them."""
+    """Pause or cut off the follower, then kill the leader. Each time wait for the whole ISR."""
     if made.paused:
         say(f"broker {made.victim} is paused")
         cluster.pause(made.victim)
@@ -191,17 +191,17 @@ def act(cluster: Cluster, recordings: Recordings, made: Plan, say: Callable[[str
 
 
 def is_out(broker: int) -> Callable[[list[Envelope]], bool]:
-    """Return whether a broker is out of both ISRs of the topic now."""
+    """Return a function that says whether a broker is out of both ISRs of the topic now."""
     return lambda seen: [flap.lasted_us for flap in flaps_of(seen, broker)][-2:] == [None] * 2
 
 
 def is_back(broker: int) -> Callable[[list[Envelope]], bool]:
-    """Return whether a broker that was out is in all ISRs of the topic again."""
+    """Return a function that says whether a broker is in both ISRs of the topic again."""
     return lambda seen: all(flap.lasted_us for flap in flaps_of(seen, broker))
 
 
 def flaps_of(seen: list[Envelope], broker: int) -> list[Flap]:
-    """Return the flaps of one broker in the topic."""
+    """Return how often one broker left the ISRs of the topic, and when: its flaps."""
     return [
         flap
         for flap in right_flaps(seen)
@@ -210,7 +210,7 @@ def flaps_of(seen: list[Envelope], broker: int) -> list[Flap]:
 
 
 def assigned(*members: int) -> Callable[[list[Envelope]], bool]:
-    """Return whether the group has had so many members, one number after the other.
+    """Return a function that says whether the group has had these sizes, in this order.
 
     A member alone may join again, so assignments cannot simply be counted.
     """
@@ -227,7 +227,7 @@ def assigned(*members: int) -> Callable[[list[Envelope]], bool]:
 
 
 class Member:
-    """A member of the group, in a thread. Its `with` block lets it leave."""
+    """A consumer of the group, in a thread. It leaves the group at the end of its `with` block."""
 
     def __init__(self, cluster: Cluster, name: str) -> None:
         self._leave = threading.Event()
@@ -241,7 +241,7 @@ class Member:
         self.close()
 
     def close(self) -> None:
-        """Leave the group."""
+        """Leave the group, and wait for the end of the thread."""
         self._leave.set()
         self._thread.join()
 
@@ -261,7 +261,7 @@ class Member:
 
 
 def write(cluster: Cluster, patience_s: float) -> None:
-    """Write some records, each acknowledged by all. Raises ClusterError."""
+    """Write some records with acks=all. Raises ClusterError if one is not acknowledged."""
     try:
         with closing(
             KafkaProducer(bootstrap_servers=cluster.bootstrap_servers, acks="all", linger_ms=0)
@@ -273,7 +273,7 @@ def write(cluster: Cluster, patience_s: float) -> None:
 
 
 def judge(exercise: Exercise, file: Path, events: list[Envelope]) -> Iterator[Step]:
-    """Yield whether the learner's report equals what the events say."""
+    """Yield a Step for each part of the learner's report: whether it agrees with the events."""
     learner = Learner(file, exercise.wanted)
     try:
         try:
@@ -308,7 +308,7 @@ def judge(exercise: Exercise, file: Path, events: list[Envelope]) -> Iterator[St
 
 
 def compared_latency(report: LearnerObject, right: dict[str, tuple[int, ...]], shown: str) -> Step:
-    """Ask for the times by API, and compare them with the right ones."""
+    """Call `latency` of the learner's report, and compare the times with the right ones."""
     says = "p50 and p99 by API"
     try:
         came = report.call("latency")
@@ -330,7 +330,7 @@ def compared(
     right: Sequence[tuple[object, ...]],
     shown: str,
 ) -> Step:
-    """Ask for rows, and compare them with the right ones. `shown` is said if they are the same."""
+    """Call a method of the report, and compare its rows. `shown` is the text if all are right."""
     try:
         came = report.call(method)
     except LearnerFailure as failure:

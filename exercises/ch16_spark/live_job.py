@@ -1,5 +1,5 @@
 """The live part of the PySpark exercises: the learner's job reads a topic of a real cluster of
-three brokers, and its numbers are compared with those of the program that made the lines.
+three brokers. Its results are compared with the numbers of the program that made the lines.
 """
 
 import tempfile
@@ -27,18 +27,18 @@ CLUSTER: Final = "lab-spark"
 LINES: Final = 20_000
 PARTITIONS: Final = 3
 FINDINGS: Final[dict[str, Callable[[Rows, "LogTruth"], Iterator[Step]]]] = {}
-"""Exercise → what its job must have found."""
+"""Id of the exercise → the function that checks the rows of its job."""
 STREAMS: Final = frozenset({"16-2s", "16-3s"})
 WATERMARK_S: Final = 120
 LINES_A_SECOND: Final = 20.0
-"""In the log's own time: 20,000 lines are a quarter of an hour."""
+"""How many lines a second the log has, by its own times. 20,000 lines cover 17 minutes."""
 
 
 def check_live(
     exercise: Exercise, file: Path | None, say: Callable[[str], None], patience_s: float
 ) -> Iterator[Step]:
-    """Fill a topic, run the job on it, and yield what it found. No step is ever late: the job reads
-    what is there. Raises ClusterError.
+    """Fill a topic, run the learner's job on it, and yield the checks of its rows. `patience_s` is
+    not needed, because the job reads what is there. Raises ClusterError.
     """
     say(f"a cluster of three brokers starts, and a topic gets {LINES:,} lines of a made-up web log")
     with (
@@ -68,16 +68,16 @@ def check_live(
 
 
 def fill(cluster: Cluster, lines: int = LINES, *, clock: bool = False) -> "LogTruth":
-    """Fill the topic with a log that a new seed chooses; with `clock`, a last line carries the time
-    on, so that all minutes and sessions end. Return the right answers. Raises ClusterError.
+    """Fill the topic with the log of a new seed, and return the right answers. With `clock`, add a
+    line of a much later time, so that all minutes and sessions end. Raises ClusterError.
     """
     from kafka_edu.clients.web_log.generator import LogSettings
     from kafka_edu.spark.pipeline_log import LogFeeder
     from kafka_edu.spark.pipeline_settings import PipelineSettings
     from kafka_edu.spark.web_log_topic import TopicNotFilled
 
-    # The lines carry times of 2018, and retention.ms counts from those: after half a minute the
-    # broker would delete them all.
+    # The records have times of 2018, and retention.ms counts from these times. Without this
+    # setting, the broker would delete all records after half a minute.
     make_topic(cluster, TOPIC, cluster.broker_ids, PARTITIONS, {"retention.ms": "-1"})
     settings = LogSettings(
         new_seed(), lines_a_second=LINES_A_SECOND, watermark_s=WATERMARK_S, late_per_mille=20
@@ -95,14 +95,14 @@ def fill(cluster: Cluster, lines: int = LINES, *, clock: bool = False) -> "LogTr
 
 
 def compared(says: str, right: object, came: object) -> Step:
-    """Return a step that holds if both are equal."""
+    """Return a Step that passes if both values are equal."""
     if right == came:
         return Step(says, True, f"{right}")
     return Step(says, False, f"{came}, and {right} is right")
 
 
 def parsed_records(rows: Rows, truth: "LogTruth") -> Iterator[Step]:
-    """16-1s: each record has one row, and good lines the right fields."""
+    """Check 16-1s: each record has one row, and the sums over the fields are right."""
     kinds = Counter(rows.column("kind"))
     places = set(zip(rows.column("partition"), rows.column("offset"), strict=True))
     yield compared("each record has one row", truth.lines, len(places))
@@ -116,7 +116,7 @@ def parsed_records(rows: Rows, truth: "LogTruth") -> Iterator[Step]:
 
 
 def minutes(rows: Rows, truth: "LogTruth") -> Iterator[Step]:
-    """16-2s: each minute is there once, with the right numbers."""
+    """Check 16-2s: each minute is there once, with the right numbers."""
     begins = rows.column("begin")
     right = {clock_of(begin_s): one for begin_s, one in truth.windows.items()}
     yield compared("minutes", len(right), len(set(begins)))
@@ -131,7 +131,7 @@ def minutes(rows: Rows, truth: "LogTruth") -> Iterator[Step]:
 
 
 def visits(rows: Rows, truth: "LogTruth") -> Iterator[Step]:
-    """16-3s: each session is there once, with all its lines."""
+    """Check 16-3s: the number of sessions is right, and so is the number of lines in each."""
     lengths = Counter(one for one in rows.column("lines") if isinstance(one, int))
     right = truth.lines_by_session_on_time
     yield compared("sessions", sum(right.values()), lengths.total())
@@ -146,7 +146,7 @@ def visits(rows: Rows, truth: "LogTruth") -> Iterator[Step]:
 
 
 def clock_of(time_s: int) -> str:
-    """Return a time as a job's answer shows it."""
+    """Return a time, given in seconds since 1970, as the text in the rows of a job."""
     return datetime.fromtimestamp(time_s, UTC).replace(tzinfo=None).isoformat(" ")
 
 

@@ -1,5 +1,5 @@
-"""The live part of 16-4s: a stream from a real cluster into the learner's sink, whose driver is
-killed three times in the middle of its work.
+"""The live part of 16-4s: a stream brings records from a real cluster into the learner's sink. The
+stream's driver is killed three times in the middle of its work.
 """
 
 import os
@@ -24,14 +24,14 @@ KILLS: Final = 3
 LINES: Final = 12_000
 LOOK_EVERY_S: Final = 0.002
 NEVER_S: Final = 600.0
-"""A sink that has written nothing for so long is not killed any more."""
+"""If a sink has written nothing for this many seconds, its driver is not killed any more."""
 
 
 def check_live(
     exercise: Exercise, file: Path | None, say: Callable[[str], None], patience_s: float
 ) -> Iterator[Step]:
-    """Kill the driver three times, let it end its work, and yield what is in the folder. No step is
-    ever late: the stream ends by itself. Raises ClusterError.
+    """Kill the driver three times, then let it end its work, and yield the checks of the folder.
+    `patience_s` is not needed, because the stream ends by itself. Raises ClusterError.
     """
     say(f"a cluster of three brokers starts, and a topic gets {LINES:,} lines of a made-up web log")
     with (
@@ -78,8 +78,8 @@ def check_live(
 
 
 class Killer:
-    """Kills the learner's driver once: when a micro-batch has written rows, and Spark has not noted
-    yet that the batch is done. So the batch comes again.
+    """Kills the learner's driver once: when a micro-batch has written rows, but Spark has not noted
+    yet that the batch is done. So Spark runs this batch again.
     """
 
     def __init__(self, learner: SparkLearner, out: Path) -> None:
@@ -93,14 +93,14 @@ class Killer:
         self._thread.start()
 
     def stop(self) -> None:
-        """End the thread. When this returns, it kills no driver any more."""
+        """End the thread. After this call, the thread kills no driver any more."""
         self._over.set()
         self._thread.join()
 
     def _finished(self) -> int:
-        """Return how many files of rows are in their place. Spark moves them there last, and then
-        removes the folder `_temporary`. So a folder may go while it is looked at: os.walk passes it
-        over.
+        """Return how many files with rows are in their final folder. Spark moves the files there at
+        the end, and then removes the folder `_temporary`. So a folder may vanish while this method
+        runs: os.walk skips it.
         """
         found = 0
         for _, folders, names in os.walk(self._out):

@@ -1,4 +1,4 @@
-"""Lines of an access log with known answers: made field by field, and spoilt in one field.
+"""Makes good and bad lines of an access log for the tests, with the right answer for each line.
 
 Nothing is parsed here. A line is built from its fields, so its right answer is known beforehand.
 """
@@ -11,11 +11,11 @@ from typing import Final, NamedTuple
 MONTHS: Final = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 Answer = tuple[object, ...]
 WIDTH: Final = 75
-"""How many columns of a line are drawn."""
+"""How many characters of a line are drawn in one row."""
 
 
 class Line(NamedTuple):
-    """A line: the texts of its ten fields, and what is right to say about it."""
+    """A line of the log: the texts of its ten fields, and the right answer for the line."""
 
     fields: tuple[str, ...]
     answer: Answer
@@ -27,8 +27,8 @@ class Line(NamedTuple):
         return " ".join(self.fields)
 
     def drawn(self) -> tuple[str, ...]:
-        """Draw the line, or the part that matters, with marks under the field that the answer
-        names.
+        """Draw the line. Of a bad line, draw the part with the wrong field, and put marks (^) under
+        this field.
         """
         shown = "".join(one if " " <= one <= "~" else "·" for one in self.text)
         if self.answer[0] != "bad":
@@ -45,7 +45,7 @@ class Line(NamedTuple):
         )
 
     def _span(self, name: str) -> tuple[int, int]:
-        """Return where a field begins, and its length."""
+        """Return the position in the line at which a field begins, and the field's length."""
         if name == "line":
             return next(i for i, one in enumerate(self.text) if not " " <= one <= "~"), 1
         at = NAMES.index(name) if name in NAMES else len(self.fields) - 1
@@ -69,7 +69,7 @@ NAMES: Final = (
 
 
 class Parts(NamedTuple):
-    """The parts of a good line."""
+    """The values from which a good line is made."""
 
     client: str = "10.4.7.9"
     user: str = "-"
@@ -84,7 +84,7 @@ class Parts(NamedTuple):
     duration_us: int = 99
 
     def line(self, why: str = "") -> Line:
-        """Return the line of these parts."""
+        """Return the line that has these values, with its right answer."""
         size = "-" if self.size is None else str(self.size)
         return Line(
             (
@@ -115,7 +115,7 @@ class Parts(NamedTuple):
 
 
 def clock(time_s: int, zone_minutes: int) -> str:
-    """Return a time as a log shows it in a time zone."""
+    """Return a time as the log writes it, in the given time zone."""
     zone = timezone(timedelta(minutes=zone_minutes))
     moment = datetime.fromtimestamp(time_s, UTC).astimezone(zone)
     sign = "-" if zone_minutes < 0 else "+"
@@ -130,19 +130,19 @@ def _escaped(text: str) -> str:
 
 
 def spoilt(line: Line, name: str, text: str, why: str) -> Line:
-    """Return the line with another text in one field, which makes it bad."""
+    """Return a bad line: a copy of the line with a wrong text in the field `name`."""
     fields = list(line.fields)
     fields[NAMES.index(name)] = text
     return Line(tuple(fields), ("bad", name), why)
 
 
 def cut(line: Line, fields: int) -> Line:
-    """Return the line up to so many fields: the next one is missing."""
+    """Return a bad line: only the first `fields` fields of the line."""
     return Line(line.fields[:fields], ("bad", NAMES[fields]), "the line ends before it")
 
 
 def random_line(random: Random) -> Line:
-    """Return a good line, or one that is bad in one field."""
+    """Return a random line. It is good, or has one mistake."""
     parts = Parts(
         client=f"10.{random.randrange(256)}.{random.randrange(256)}.{random.randrange(256)}",
         user=random.choice(("-", "ann", "bo.k")),

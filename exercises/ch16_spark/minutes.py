@@ -1,4 +1,4 @@
-"""The right minutes of a stream, and what each micro-batch makes Spark write."""
+"""The right answers of exercise 16-2s: the minutes that Spark must write after each micro-batch."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -12,11 +12,11 @@ LINES: Final = "client string, time timestamp, status int, duration_us bigint"
 WINDOW_S: Final = 60
 DELAY_S: Final = 120
 BEGIN_S: Final = 1_533_117_600
-"""Wed 1 August 2018, 10:00:00 UTC."""
+"""The time from which `time_s` counts: Wed 1 August 2018, 10:00:00 UTC."""
 
 
 class Line(NamedTuple):
-    """A line; `time_s` counts from 10:00:00."""
+    """A parsed line of the log. `time_s` is its time in seconds after 10:00:00."""
 
     time_s: int
     client: str = "10.0.0.1"
@@ -33,7 +33,7 @@ class Line(NamedTuple):
 
 
 class Minute(NamedTuple):
-    """A row of the result."""
+    """A row of the result: the numbers of one minute."""
 
     begin: str
     lines: int
@@ -42,12 +42,12 @@ class Minute(NamedTuple):
 
 
 def clock(time_s: int) -> str:
-    """Return a time as the check shows it."""
+    """Return a time, given in seconds after 10:00:00, as the text that the check shows."""
     return datetime.fromtimestamp(BEGIN_S + time_s, UTC).replace(tzinfo=None).isoformat(" ")
 
 
 class RightMinutes:
-    """Minutes by the rules of the exercise. It remembers every line."""
+    """Finds the right minutes by the rules of the exercise. It keeps the lines of open minutes."""
 
     def __init__(self) -> None:
         self.latest_s: int | None = None
@@ -55,7 +55,7 @@ class RightMinutes:
         self.kept: dict[int, list[Line]] = defaultdict(list)
 
     def batch(self, lines: Sequence[Line]) -> list[Minute]:
-        """Return the minutes that are over with this batch."""
+        """Add a batch of lines, and return the minutes that are over after it."""
         for line in lines:
             begin_s = line.time_s - line.time_s % WINDOW_S
             if self.watermark_s is None or begin_s + WINDOW_S > self.watermark_s:
@@ -72,7 +72,7 @@ class RightMinutes:
 
 
 def minute(begin_s: int, lines: Sequence[Line]) -> Minute:
-    """Return the row that a right answer has for one minute: its lines, errors and p99."""
+    """Return the right row for one minute: its begin, lines, errors and p99."""
     durations = sorted(line.duration_us for line in lines)
     return Minute(
         clock(begin_s),
@@ -83,7 +83,7 @@ def minute(begin_s: int, lines: Sequence[Line]) -> Minute:
 
 
 def random_batches(random: Random, batches: int) -> list[list[Line]]:
-    """Return batches of lines of which some are late, and some too late."""
+    """Return random batches of lines. Some lines come late, and some come too late."""
     now_s, made = 0, []
     for _ in range(batches):
         batch = []

@@ -1,4 +1,4 @@
-"""The right top pages, bots and errors of some lines, and a picture of partial results."""
+"""The right answers of exercise 16-5: top pages, bots and errors; and a table of the counts."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -9,7 +9,7 @@ BOT_WORDS: Final = ("bot", "crawl", "spider")
 
 
 class Hit(NamedTuple):
-    """One line of a log."""
+    """One line of the access log: a request."""
 
     client: str
     path: str
@@ -26,7 +26,7 @@ class Hit(NamedTuple):
 
 
 class Result(NamedTuple):
-    """The answer for all lines."""
+    """The right answer: top pages, number of bots, and errors per 1,000 lines."""
 
     top: tuple[tuple[str, int], ...]
     bots: int
@@ -34,7 +34,7 @@ class Result(NamedTuple):
 
 
 def right_result(hits: Iterable[Hit], n: int) -> Result:
-    """Return the answer, counted over all lines at once."""
+    """Return the right answer. It counts all lines at once, not part by part."""
     pages = Counter[str]()
     bots = set[str]()
     failed = 0
@@ -50,7 +50,7 @@ def right_result(hits: Iterable[Hit], n: int) -> Result:
 
 
 def drawn(parts: Sequence[Sequence[Hit]], pages: Iterable[str]) -> tuple[str, ...]:
-    """Draw how often each of some pages is in each partition."""
+    """Draw a table that shows how many lines each page has in each partition."""
     shown = list(dict.fromkeys(pages))[:6]
     width = max(len(page) for page in ("all pages", *shown))
     counts = [Counter(hit.page for hit in part if not hit.by_bot) for part in parts[:6]]
@@ -66,7 +66,7 @@ def drawn(parts: Sequence[Sequence[Hit]], pages: Iterable[str]) -> tuple[str, ..
 
 
 def random_parts(random: Random, parts: int) -> list[list[Hit]]:
-    """Return the lines of some partitions. Each client is in several of them."""
+    """Return random lines for each partition. A client may be in several partitions."""
     agents = ("Firefox/61.0", "Safari/604.1", "ExampleBot/2.1", "nice SPIDER", "a crawler", "curl")
     agent_of = {f"10.0.0.{number}": random.choice(agents) for number in range(12)}
     found: list[list[Hit]] = []

@@ -1,8 +1,8 @@
-"""A streaming query that is killed at any step, and started again, on a topic with transactions.
+"""Simulates a streaming query with transactions that is killed after any step and started again.
 
-The learner's code says what to do; this module does it, stops it, and looks at what is left. Steps
-are what the broker or the checkpoint would see. A killed driver may leave a task behind that does
-not know it: a *zombie*, which does its remaining steps later.
+The learner's code decides the steps. This module takes them, kills the driver, and checks the
+result. A step is what the broker or the checkpoint would see. A killed driver may leave a running
+task behind: a *zombie*, which does its remaining steps later.
 """
 
 from collections import Counter
@@ -11,13 +11,13 @@ from typing import Final, NamedTuple, Protocol
 
 PARTITIONS: Final = 2
 MAX_BATCHES: Final = 6
-"""A driver that plans more than this for so few rows never comes to an end."""
+"""If a driver plans more batches than this for the few rows, it would never come to an end."""
 
 Step = tuple[object, ...]
 
 
 class Code(Protocol):
-    """The learner's class, or the right one."""
+    """The class ExactlyOnce of exercise 16-4: the learner's, or the right one."""
 
     def next_batch(
         self,
@@ -39,11 +39,11 @@ class Code(Protocol):
 
 
 class Refused(Exception):
-    """The learner's answer is none of those that the page allows. The text says why."""
+    """The learner's code returned something that README.md does not allow. The text says what."""
 
 
 class Zombie(NamedTuple):
-    """The steps that a killed task has still before it."""
+    """A task whose driver was killed, with the steps that it still has to do."""
 
     name: str
     transactional_id: str
@@ -52,30 +52,30 @@ class Zombie(NamedTuple):
 
 
 class Transaction(NamedTuple):
-    """The rows that are written and not committed."""
+    """The rows and marks that a task has written but not committed."""
 
     rows: list[str]
     marks: dict[str, int]
 
 
 class Plan(NamedTuple):
-    """When the driver is killed, and when the zombie goes on: the number of steps before."""
+    """After how many steps the driver is killed, and after how many the zombie goes on."""
 
     kill_after: int
     zombie_after: int | None
-    """Steps after the new start; None: the task is killed with the driver."""
+    """Counted from the new start. None means that the task is killed together with the driver."""
 
 
 class _Killed(Exception):
-    """The driver is killed here."""
+    """Raised at the step after which the driver is killed."""
 
 
 class World:
-    """The topic, the checkpoint and the result topic, and the query that runs on them."""
+    """A source topic, a checkpoint and a result topic, and the query that uses them."""
 
     def __init__(self, code: Code, plan: Plan, rows: Sequence[int], later: Sequence[int]) -> None:
-        """`rows` is how many rows each partition of the source has at first, and `later` how many
-        after the kill.
+        """`rows` says how many rows each partition of the source has at first. `later` says how
+        many it has after the kill.
         """
         self._code = code
         self._plan = plan
@@ -96,7 +96,7 @@ class World:
         self._who: tuple[str, str, int, list[Step]] | None = None
 
     def run(self) -> None:
-        """Run the query, kill it once, and run it to its end. Raises Refused."""
+        """Run the query, kill it once, and run it again to its end. Raises Refused."""
         try:
             self._query(tasks=(0, 1))
         except _Killed:
@@ -174,7 +174,7 @@ class World:
                     del self._open[tid]
 
     def _did(self, name: str, what: str) -> None:
-        """Note a step, and kill the driver or let the zombie go on if it is time."""
+        """Note a step. Then kill the driver or let the zombie go on, if the plan says so."""
         self.trace.append(f"  {name:<7} {what}")
         self._steps += 1
         self._since_start += 1
@@ -204,7 +204,7 @@ class World:
 
     @property
     def steps(self) -> int:
-        """Return how many steps were done."""
+        """Return how many steps were done in all."""
         return self._steps
 
     @property
@@ -214,11 +214,11 @@ class World:
 
     @property
     def left_a_zombie(self) -> bool:
-        """Return whether the driver was killed while a task was running."""
+        """Return whether a task survived the kill of its driver, and went on later."""
         return any(line.startswith("! ") for line in self.trace)
 
     def faults(self) -> tuple[list[str], list[str]]:
-        """Return the rows that are lost, and those that are there twice or more."""
+        """Return the rows that the result lacks, and the rows that it has twice or more often."""
         latest = self._later if self._was_killed else self._latest
         sent = [f"web-{p}@{one}" for p in range(PARTITIONS) for one in range(latest[p])]
         there = Counter(self.result)
@@ -228,8 +228,8 @@ class World:
 def worlds(
     make: Callable[[], Code], rows: Sequence[int], later: Sequence[int], *, zombies: bool
 ) -> Iterator[World]:
-    """Yield a finished world for each step after which the driver can be killed; with `zombies`,
-    also for each step at which the task that was left behind can go on. Raises Refused.
+    """Yield a finished world for each step after which the driver can be killed. With `zombies`,
+    also yield one for each later step at which the zombie can go on. Raises Refused.
     """
     kill_after = 0
     while True:

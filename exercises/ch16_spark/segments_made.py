@@ -1,5 +1,5 @@
-"""Segments for exercise 16-7: written by the broker's own LogSegment, and the right answers, which
-are known because the batches were made one by one.
+"""Makes segments for exercise 16-7 with the broker's own LogSegment, and gives the right answers.
+The answers are known because the batches were made one by one.
 """
 
 import struct
@@ -20,7 +20,7 @@ from kafka_edu.sim.memory_file_system import MemoryFileSystem
 
 CODECS: Final = ("none", "gzip", "snappy", "lz4", "zstd")
 INDEX_BYTES: Final = 2000
-"""The room of the index of an active segment."""
+"""The size in bytes of the index file of an active segment."""
 _NOW_MS: Final = 1_700_000_000_000
 _FOLDER: Final = "web-0"
 _LAST_DELTA: Final = struct.Struct(">i")
@@ -28,22 +28,22 @@ _LAST_DELTA_AT: Final = 23
 
 
 class Batch(NamedTuple):
-    """A batch to be written."""
+    """Describes a batch that is to be written into a segment."""
 
     records: int = 3
     codec: int = 0
     lost: int = 0
-    """How many records at its end compaction removed. Their offsets still belong to it."""
+    """How many records compaction removed at the batch's end. It still has their offsets."""
     skip: int = 0
-    """How many offsets before it have no record, because whole batches were removed."""
+    """How many offsets are missing before the batch, because whole batches were removed."""
     transactional: bool = False
     marker: bool = False
     width: int = 40
-    """How many bytes each value has."""
+    """How many bytes the value of each record has."""
 
 
 class Row(NamedTuple):
-    """A batch that was written."""
+    """A batch that was written, with its position and its offsets."""
 
     position: int
     first: int
@@ -55,23 +55,23 @@ class Row(NamedTuple):
 
     @property
     def shown(self) -> tuple[int, int, int, int, str]:
-        """The row that `batches` returns."""
+        """Return the row that the learner's method `batches` must return for this batch."""
         return self.position, self.first, self.last, self.records, self.codec
 
 
 class Made(NamedTuple):
-    """A segment: its files, and what is in them."""
+    """A segment that was made: its files, and what is in them."""
 
     base_offset: int
     log: bytes
     index_file: bytes
     rows: tuple[Row, ...]
-    """The whole batches."""
+    """The batches that are complete in the `.log` file."""
     entries: tuple[tuple[int, int], ...]
-    """Offset and position of each index entry."""
+    """(offset, position) of each index entry. The offsets are absolute."""
 
     def codecs(self) -> dict[str, tuple[int, int, int]]:
-        """Return codec → batches, records and bytes, without markers."""
+        """Return a dict: codec name → (batches, records, bytes), without markers."""
         found: dict[str, tuple[int, int, int]] = {}
         for row in self.rows:
             if not row.marker:
@@ -80,11 +80,11 @@ class Made(NamedTuple):
         return found
 
     def start(self, offset: int) -> int:
-        """Return the position where a search for an offset begins."""
+        """Return the position in the `.log` file at which a search for the offset begins."""
         return max((at for entry, at in self.entries if entry <= offset), default=0)
 
     def find(self, offset: int) -> tuple[int, int] | None:
-        """Return the batch of an offset, or the next one, and how many heads a search reads."""
+        """Return where the offset's batch (or the next one) begins, and how many heads are read."""
         start = self.start(offset)
         heads = 0
         for row in self.rows:
@@ -95,7 +95,7 @@ class Made(NamedTuple):
         return None
 
     def longest_walk(self) -> int:
-        """Return the most bytes between where a search begins and the batch it wants."""
+        """Return the greatest distance in bytes between the start of a search and its batch."""
         return max((row.position - self.start(row.first) for row in self.rows), default=0)
 
     def drawing(self) -> tuple[str, ...]:
@@ -110,7 +110,7 @@ class Made(NamedTuple):
 
 
 def _bytes_of(batch: Batch, first: int) -> tuple[bytes, int]:
-    """Return a batch and its last offset."""
+    """Return the bytes of a batch, and its last offset. `first` is its first offset."""
     if batch.marker:
         end = EndTransactionMarker(ControlRecordType.COMMIT, 0)
         return build_end_transaction_marker(end, 7, 1, _NOW_MS, first), first
@@ -144,10 +144,10 @@ def written(
     active: bool = False,
     cut: int = 0,
 ) -> Made:
-    """Write a segment with an index entry for each `interval` bytes.
+    """Write a segment with these batches, and an index entry for each `interval` bytes.
 
-    `active`: the index is as long as it may become. `cut`: so many bytes of the end are missing,
-    fewer than the last batch has.
+    With `active`, the index file is as long as it may become. `cut` says how many bytes are missing
+    at the end of the `.log` file. The last batch must have more bytes than that.
     """
     disk = MemoryFileSystem()
     disk.make_dirs(_FOLDER)
@@ -178,7 +178,7 @@ def written(
 
 
 def random_batches(random: Random, count: int) -> Iterator[Batch]:
-    """Yield batches of all codecs and sizes, some of them compacted, transactional or markers."""
+    """Yield random batches of all codecs. Some are compacted, transactional, or markers."""
     for _ in range(count):
         yield Batch(
             records=random.randint(1, 9),
@@ -192,7 +192,7 @@ def random_batches(random: Random, count: int) -> Iterator[Batch]:
 
 
 def random_segment(random: Random) -> Made:
-    """Return a segment of many batches, sometimes active, sometimes cut."""
+    """Return a random segment. It may be active, and its last batch may be cut."""
     return written(
         [*random_batches(random, random.randint(1, 40)), Batch()],
         random.choice((0, 368_769, 5_000_000_000)),

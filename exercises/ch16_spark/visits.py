@@ -1,4 +1,4 @@
-"""The right sessions, and a picture of them on a line of time."""
+"""The right answers of exercise 16-3: sessions, and a picture of them on a time line."""
 
 from typing import Final, NamedTuple
 
@@ -6,7 +6,7 @@ COLUMNS: Final = 56
 
 
 class Session(NamedTuple):
-    """The lines of one client without a long pause."""
+    """Lines of one client, without a pause between them that is longer than the gap."""
 
     first_s: int
     last_s: int
@@ -14,9 +14,9 @@ class Session(NamedTuple):
 
 
 class RightSessions:
-    """Sessions by their definition: it keeps every time, and looks for long pauses again each time.
+    """Finds sessions by their definition: it keeps all times, and looks for long pauses in them.
 
-    That is slow, and it is obviously right. The learner's class keeps sessions alone.
+    That is slow, but it is obviously right. The learner's class keeps only sessions.
     """
 
     def __init__(self, gap_s: int) -> None:
@@ -24,7 +24,7 @@ class RightSessions:
         self.times_s: dict[str, list[int]] = {}
 
     def of(self, client: str) -> list[Session]:
-        """Return the open sessions of a client, the first first."""
+        """Return the open sessions of a client, the earliest first."""
         found: list[Session] = []
         for time_s in sorted(self.times_s.get(client, [])):
             if found and time_s - found[-1].last_s <= self.gap_s:
@@ -35,12 +35,12 @@ class RightSessions:
         return found
 
     def add(self, client: str, time_s: int) -> Session:
-        """Count a line, and return the session that it is in now."""
+        """Count a line of a client, and return the session to which this line belongs now."""
         self.times_s.setdefault(client, []).append(time_s)
         return next(one for one in self.of(client) if one.first_s <= time_s <= one.last_s)
 
     def close(self, watermark_s: int) -> list[tuple[str, int, int, int]]:
-        """Take out the sessions to which no line can come, and return them."""
+        """Remove the sessions that no line can join any more, and return them."""
         closed = []
         for client in sorted(self.times_s):
             for session in self.of(client):
@@ -52,7 +52,7 @@ class RightSessions:
         return sorted(closed, key=lambda one: (one[1], one[0]))
 
     def drawn(self, client: str, time_s: int | None = None) -> tuple[str, ...]:
-        """Draw the open sessions of a client: `=` is a session, `|` a line, `v` the last line."""
+        """Draw a client's open sessions: `=` is a session, `|` a line, `v` the line at `time_s`."""
         found = self.of(client)
         if not found:
             return (f"    {client}: no open session",)

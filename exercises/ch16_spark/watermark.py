@@ -1,16 +1,16 @@
-"""The right window counts, and a picture of windows and watermark."""
+"""The right answers of exercise 16-2: window counts, and a picture of the windows."""
 
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 Window = tuple[int, int]
-"""When it begins, and how many lines it has."""
+"""When a window begins (in seconds), and how many lines it has."""
 NOT_YET: Final = -(10**9)
-"""The watermark before the first batch."""
+"""Stands for the watermark before the first batch, when there is none yet."""
 
 
 class Fate(NamedTuple):
-    """The fate of one line: its time, its window's begin, and whether it is dropped."""
+    """What happened to one line: its time, its window's begin, and whether it was dropped."""
 
     time_s: int
     begin_s: int
@@ -18,7 +18,7 @@ class Fate(NamedTuple):
 
 
 class RightCounts:
-    """Counts by the rules of the exercise. It remembers every line, so it can say why."""
+    """Counts by the rules of the exercise. It also keeps what is needed to explain the counts."""
 
     def __init__(self, window_s: int, delay_s: int) -> None:
         self.window_s = window_s
@@ -28,14 +28,14 @@ class RightCounts:
         self.watermark_of_batch_s = NOT_YET
         """The watermark that held for the last batch."""
         self.fates: list[Fate] = []
-        """The lines of the last batch."""
+        """What happened to each line of the last batch."""
         self.open: dict[int, int] = {}
         self.closed: dict[int, int] = {}
         self.sent = self.dropped = self._latest_s = 0
         self.batches = 0
 
     def batch(self, times_s: Sequence[int]) -> tuple[int, list[Window]]:
-        """Return the dropped lines and the windows that this batch closes."""
+        """Count one batch. Return how many lines it drops, and the windows that it closes."""
         self.batches += 1
         self.watermark_of_batch_s = self.watermark_s
         self.fates = []
@@ -57,11 +57,11 @@ class RightCounts:
         return now_dropped, closed
 
     def open_windows(self) -> list[Window]:
-        """Return the windows that are not closed, the first first."""
+        """Return the windows that are still open, the earliest first."""
         return sorted(self.open.items())
 
     def drawn(self) -> tuple[str, ...]:
-        """Draw the windows that the last batch touched, one in a row."""
+        """Draw the windows of the last batch and the last closed windows, each in its own row."""
         rows = [
             f"    batch {self.batches}: its watermark was"
             f" {self._shown(self.watermark_of_batch_s)}, now it is {self._shown(self.watermark_s)}"

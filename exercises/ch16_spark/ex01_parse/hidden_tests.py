@@ -28,7 +28,7 @@ def test_eight_thousand_years(learner: Learner, seed: int) -> None:
 
 
 def test_huge_numbers(learner: Learner, seed: int) -> None:
-    """sizes and durations of terabytes and years"""
+    """sizes of terabytes, and durations of years"""
     random = Random(f"huge/{seed}")
     parser = Checked(learner)
     for _ in range(60):
@@ -38,7 +38,7 @@ def test_huge_numbers(learner: Learner, seed: int) -> None:
 
 
 def test_several_wrong_fields(learner: Learner, seed: int) -> None:
-    """three fields are wrong: the first from the left counts"""
+    """three fields are wrong: the answer names the first one from the left"""
     random = Random(f"several/{seed}")
     parser = Checked(learner)
     for _ in range(80):

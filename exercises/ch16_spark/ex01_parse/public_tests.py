@@ -1,5 +1,5 @@
-"""Public tests of exercise 16-1. Run them by `kafka-edu lab check 16-1`: the learner's class lives
-in another process, and `learner` asks it.
+"""Public tests of exercise 16-1. Run them by `kafka-edu lab check 16-1`. The learner's class runs
+in another process, and the fixture `learner` calls it there.
 """
 
 from random import Random
@@ -28,13 +28,13 @@ GOOD: Final = Parts().line()
 
 
 class Checked:
-    """The learner's parser, asked for lines whose answers are known."""
+    """Calls the learner's parser with lines whose right answers are known."""
 
     def __init__(self, learner: Learner) -> None:
         self._made = learner.make()
 
     def agrees(self, line: Line) -> None:
-        """Raise Mismatch unless the learner's code says the same of a line."""
+        """Raise Mismatch unless the learner's `parse` returns the right answer for the line."""
         came = self._made.call("parse", line.text)
         if came != line.answer or _has_other_types(came, line.answer):
             raise Mismatch(
@@ -48,7 +48,7 @@ class Checked:
 
 
 def _has_other_types(came: object, expected: tuple[object, ...]) -> bool:
-    """True == 1, but a status is no truth value."""
+    """Return whether a value has another type than expected. For Python, True == 1."""
     return isinstance(came, tuple) and [type(one) for one in came] != [
         type(one) for one in expected
     ]
@@ -77,18 +77,18 @@ def _why(line: Line, came: object) -> str:
 
 @pytest.fixture
 def parser(learner: Learner) -> Checked:
-    """The learner's parser."""
+    """The learner's parser, with a check of its answers."""
     return Checked(learner)
 
 
 def test_good(parser: Checked) -> None:
-    """a good line"""
+    """good lines"""
     parser.agrees(GOOD)
     parser.agrees(Parts(user="ann", method="POST", status=303, referrer="http://a/").line())
 
 
 def test_zone(parser: Checked) -> None:
-    """the time is in another time zone"""
+    """times in other time zones"""
     why = "the clock of the log is {} of UTC, so UTC is {}"
     parser.agrees(Parts(zone_minutes=120).line(why.format("2 hours ahead", "earlier")))
     parser.agrees(Parts(zone_minutes=-210).line(why.format("3 h 30 min behind", "later")))
@@ -130,7 +130,7 @@ def test_no_such_time(parser: Checked) -> None:
 
 
 def test_request(parser: Checked) -> None:
-    """requests that are none"""
+    """requests that are not METHOD PATH PROTOCOL"""
     for text, why in (
         (r'"\x16\x03\x01"', "not METHOD PATH PROTOCOL"),
         ('"-"', "not METHOD PATH PROTOCOL"),
@@ -162,7 +162,7 @@ def test_bad_field(parser: Checked, name: str, text: str, why: str) -> None:
 
 
 def test_cut(parser: Checked) -> None:
-    """the line ends after each of its fields"""
+    """the line ends too early, after any of its fields"""
     for fields in range(1, len(GOOD.fields)):
         parser.agrees(cut(GOOD, fields))
     parser.agrees(Line(("",), ("bad", "client"), "the line is empty"))
@@ -180,7 +180,7 @@ def test_end(parser: Checked) -> None:
 
 
 def test_first(parser: Checked) -> None:
-    """two fields are wrong: the first from the left counts"""
+    """two fields are wrong: the answer names the first one from the left"""
     line = spoilt(spoilt(GOOD, "duration", "x", ""), "time", "[-]", "it is no time")
     parser.agrees(line)
     parser.agrees(spoilt(spoilt(GOOD, "agent", "-", ""), "status", "0", "not from 100 to 599"))
@@ -196,7 +196,7 @@ def test_not_text(parser: Checked) -> None:
 
 
 def test_many(parser: Checked, seed: int) -> None:
-    """hundreds of lines, good and bad, that the seed chooses"""
+    """hundreds of random lines, good and bad ones"""
     random = Random(seed)
     for _ in range(LINES):
         parser.agrees(random_line(random))

@@ -1,13 +1,13 @@
-"""Exercise 16-1: parse a line, or say what is wrong with it. README.md says what is asked;
-`kafka-edu lab check 16-1` tries it, `kafka-edu lab hint 16-1` helps.
+"""Exercise 16-1: parse a line, or say which field of it is wrong. README.md has the task.
+`kafka-edu lab check 16-1` tests your code, and `kafka-edu lab hint 16-1` gives you a hint.
 """
 
 
 class AccessLog:
-    """Reads the lines of an access log."""
+    """Parses the lines of a web server's access log."""
 
     def parse(self, line: str) -> tuple[object, ...]:
-        """Return ("ok", its fields...) or ("bad", the first field that is wrong)."""
+        """Return ("ok", the values...), or ("bad", the name of the first field that is wrong)."""
         raise NotImplementedError(
             'AccessLog.parse is not written yet: it returns ("ok", ...) or ("bad", field)'
         )

@@ -1,1 +1,1 @@
-"""Exercise 16-1s: parse and quarantine, as a Spark job."""
+"""Exercise 16-1s: a Spark job that parses log lines and keeps the bad lines apart."""

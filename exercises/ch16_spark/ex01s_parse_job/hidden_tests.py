@@ -17,7 +17,7 @@ def test_long_fields(learner: SparkLearner) -> None:
 
 
 def test_huge_numbers(learner: SparkLearner, seed: int) -> None:
-    """sizes and durations of terabytes and years"""
+    """sizes of terabytes, and durations of years"""
     random = Random(f"huge/{seed}")
     Checked(learner).agrees(
         *(

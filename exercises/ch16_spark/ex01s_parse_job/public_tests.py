@@ -1,5 +1,5 @@
-"""Public tests of exercise 16-1s. Run them by `kafka-edu lab check 16-1s`: the learner's job runs
-in another process, with a Spark of its own, and `learner` asks it.
+"""Public tests of exercise 16-1s. Run them by `kafka-edu lab check 16-1s`. The learner's job runs
+in another process with its own Spark, and the fixture `learner` calls it there.
 """
 
 from collections.abc import Sequence
@@ -33,7 +33,7 @@ GOOD: Final = Parts().line()
 
 
 class Checked:
-    """The learner's job, asked for lines whose answers are known."""
+    """Runs the learner's job over lines whose right answers are known."""
 
     def __init__(self, learner: SparkLearner) -> None:
         self._learner = learner
@@ -45,7 +45,7 @@ class Checked:
         return rows
 
     def agrees(self, *lines: Line) -> None:
-        """Raise Mismatch unless the job says of each line what is right."""
+        """Raise Mismatch unless the job returns the right row for each line."""
         values = [line.text.encode("latin-1") for line in lines]
         why = dict(zip([row[3:5] for row in records_of(values)], lines, strict=True))
         came = self.run(values).rows
@@ -67,7 +67,7 @@ class Checked:
 
 
 def check_places(asked: str, came: Sequence[Row], right: Sequence[Row]) -> None:
-    """Raise Mismatch unless each record has one row."""
+    """Raise Mismatch unless each record has exactly one row in the result."""
     places, wanted = [row[0:2] for row in came], [row[0:2] for row in right]
     lost = [place for place in wanted if place not in places]
     if lost or len(places) != len(wanted):
@@ -81,7 +81,7 @@ def check_places(asked: str, came: Sequence[Row], right: Sequence[Row]) -> None:
 
 
 def right_row(record: Row, line: Line) -> Row:
-    """Return the row of a record."""
+    """Return the right row of the result for a record."""
     _, value, _, partition, offset, *_ = record
     if line.answer[0] == "bad":
         return (partition, offset, "bad", value, *([None] * 8))
@@ -105,7 +105,7 @@ def right_row(record: Row, line: Line) -> Row:
 
 
 def why_of(line: Line, came: Row, expected: Row) -> str:
-    """Return why the expected row is right."""
+    """Return a text that explains why the expected row is right."""
     at = next(i for i, pair in enumerate(zip(came, expected, strict=True)) if pair[0] != pair[1])
     name = list(COLUMNS)[at]
     if name == "kind":
@@ -116,12 +116,12 @@ def why_of(line: Line, came: Row, expected: Row) -> str:
 
 @pytest.fixture
 def job(learner: SparkLearner) -> Checked:
-    """The learner's job."""
+    """The learner's job, with a check of its rows."""
     return Checked(learner)
 
 
 def test_columns(job: Checked) -> None:
-    """the columns and their types"""
+    """the result has the right columns, of the right types"""
     job.run([GOOD.text.encode()])
 
 
@@ -140,7 +140,7 @@ def test_good(job: Checked) -> None:
 
 
 def test_every_record(job: Checked) -> None:
-    """a null value, an empty one and noise have a row too"""
+    """a null value, an empty value and noise have a row, too"""
     values: list[bytes | None] = [None, b"", b"\x16\x03\x01\x02", GOOD.text.encode(), b"-"]
     came = job.run(values).rows
     records = records_of(values)
@@ -203,7 +203,7 @@ def test_bad_field(job: Checked) -> None:
 
 
 def test_cut(job: Checked) -> None:
-    """the line ends too early, or goes on"""
+    """the line ends too early, or has more than ten fields"""
     job.agrees(
         *(cut(GOOD, fields) for fields in range(1, len(GOOD.fields))),
         *(
@@ -226,11 +226,11 @@ def test_not_text(job: Checked) -> None:
 
 
 def test_many(job: Checked, seed: int) -> None:
-    """hundreds of lines, good and bad, that the seed chooses"""
+    """hundreds of random lines, good and bad ones"""
     random = Random(seed)
     job.agrees(*(random_line(random) for _ in range(LINES)))
 
 
 def test_no_python(job: Checked) -> None:
-    """no Python runs for a line"""
+    """Spark's plan runs no Python for the lines"""
     check_no_python("the plan of build(spark, records)", job.run([GOOD.text.encode()] * 4))

@@ -22,7 +22,7 @@ def test_hours(learner: Learner, seed: int) -> None:
 
 
 def test_two_counts(learner: Learner, seed: int) -> None:
-    """two logs at once, each with a watermark of its own"""
+    """two counters at once, each with a watermark of its own"""
     random = Random(f"two/{seed}")
     counts = [Checked(learner, 60, 30), Checked(learner, 10, 0)]
     for now_s in range(0, 3_000, 40):

@@ -1,5 +1,5 @@
-"""Public tests of exercise 16-2. Run them by `kafka-edu lab check 16-2`: the learner's class lives
-in another process, and `learner` asks it.
+"""Public tests of exercise 16-2. Run them by `kafka-edu lab check 16-2`. The learner's class runs
+in another process, and the fixture `learner` calls it there.
 """
 
 from collections.abc import Callable
@@ -18,7 +18,7 @@ BATCHES: Final = 12
 
 
 class Checked:
-    """The learner's counts next to the right ones."""
+    """Gives batches to the learner's WindowCounts and to the right one, and compares them."""
 
     def __init__(self, learner: Learner, window_s: int, delay_s: int) -> None:
         self._made = learner.make(window_s, delay_s)
@@ -26,7 +26,7 @@ class Checked:
         self._numbers = f"WindowCounts({window_s}, {delay_s})"
 
     def batch(self, *times_s: int) -> None:
-        """Give a batch to both. Raises Mismatch."""
+        """Give a batch to both. Raises Mismatch if the learner's answer is wrong."""
         asked = f"batch({list(times_s)}), {self._numbers}"
         before_s = self.right.watermark_s
         was_closed = set(self.right.closed)
@@ -107,7 +107,7 @@ class Checked:
         )
 
     def has_open(self) -> None:
-        """Compare the windows that are open. Raises Mismatch."""
+        """Compare the open windows of both. Raises Mismatch if they differ."""
         expected = self.right.open_windows()
         came = self._made.call("open_windows")
         if came != tuple(expected):
@@ -133,12 +133,12 @@ MakeCounts = Callable[..., Checked]
 
 @pytest.fixture
 def counts(learner: Learner) -> MakeCounts:
-    """The learner's WindowCounts: counts(window_s, delay_s)."""
+    """A function counts(window_s, delay_s): the learner's WindowCounts, with checks."""
     return lambda window_s=60, delay_s=30: Checked(learner, window_s, delay_s)
 
 
 def test_the_figures_of_the_page(counts: MakeCounts) -> None:
-    """the figures of README.md"""
+    """the example numbers of README.md"""
     checked = counts()
     checked.batch(5, 70, 20)
     checked.batch(10, 95)
@@ -147,14 +147,14 @@ def test_the_figures_of_the_page(counts: MakeCounts) -> None:
 
 
 def test_first_batch(counts: MakeCounts) -> None:
-    """nothing is dropped in the first batch, whatever the order"""
+    """the first batch drops no line, in whatever order its lines come"""
     checked = counts()
     checked.batch(600, 3, 300)
     checked.has_open()
 
 
 def test_stands_still(counts: MakeCounts) -> None:
-    """the lines of a batch do not move its own watermark"""
+    """the lines of a batch move the watermark only for the next batch"""
     checked = counts()
     checked.batch(10)
     checked.batch(500, 12, 70)
@@ -170,7 +170,7 @@ def test_old_line_in_an_open_window(counts: MakeCounts) -> None:
 
 
 def test_edge(counts: MakeCounts) -> None:
-    """a window that ends exactly at the watermark is closed, and drops"""
+    """a window that ends exactly at the watermark is closed, and drops its late lines"""
     checked = counts()
     checked.batch(10, 90)
     checked.batch(59, 60)
@@ -178,7 +178,7 @@ def test_edge(counts: MakeCounts) -> None:
 
 
 def test_one_before_the_edge(counts: MakeCounts) -> None:
-    """a window that ends 1 s after the watermark is open, and counts"""
+    """a window that ends 1 s after the watermark is open, and counts its late lines"""
     checked = counts()
     checked.batch(10, 89)
     checked.batch(59, 60)
@@ -195,7 +195,7 @@ def test_never_falls(counts: MakeCounts) -> None:
 
 
 def test_not_again(counts: MakeCounts) -> None:
-    """a closed window does not come again"""
+    """a closed window is not returned again"""
     checked = counts()
     checked.batch(10, 200)
     checked.batch(20, 21)
@@ -217,7 +217,7 @@ def test_empty_batch(counts: MakeCounts) -> None:
 
 
 def test_many(counts: MakeCounts, seed: int) -> None:
-    """windows, delays and late lines that the seed chooses; counted + dropped = sent"""
+    """random windows, delays and late lines; lines counted + dropped = lines sent"""
     random = Random(seed)
     for _ in range(ROUNDS):
         checked = counts(random.choice((5, 10, 60)), random.randrange(0, 60))

@@ -1,1 +1,1 @@
-"""Exercise 16-2s: windows with a watermark, as a Spark stream."""
+"""Exercise 16-2s: count lines per minute in a Spark stream with a watermark."""

@@ -8,7 +8,7 @@ from .public_tests import Checked
 
 
 def test_few_lines(learner: SparkLearner) -> None:
-    """the p99 of one line, of two, and of a hundred"""
+    """the p99 of one line, of two lines, and of a hundred"""
     Checked(learner).agrees(
         [Line(1, duration_us=9), Line(61, duration_us=3), Line(62, duration_us=8)],
         [Line(120 + number % 60, duration_us=number) for number in range(100)],
@@ -18,7 +18,7 @@ def test_few_lines(learner: SparkLearner) -> None:
 
 
 def test_exact_edges(learner: SparkLearner) -> None:
-    """lines at the very edge of the watermark"""
+    """lines just before the watermark, exactly at it, and just after it"""
     for moved_s in (-1, 0, 1):
         Checked(learner).agrees(
             [Line(0), Line(WINDOW_S - 1)],

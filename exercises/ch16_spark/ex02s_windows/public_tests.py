@@ -1,5 +1,5 @@
-"""Public tests of exercise 16-2s. Run them by `kafka-edu lab check 16-2s`: the learner's job runs
-in another process, with a Spark of its own, and `learner` asks it.
+"""Public tests of exercise 16-2s. Run them by `kafka-edu lab check 16-2s`. The learner's job runs
+in another process with its own Spark, and the fixture `learner` calls it there.
 """
 
 from collections.abc import Sequence
@@ -17,11 +17,11 @@ from ..minutes import LINES, Line, Minute, RightMinutes, random_batches
 COLUMNS: Final = {"begin": "timestamp", "lines": "bigint", "errors": "bigint", "p99_us": "bigint"}
 BATCHES: Final = 6
 MOST_STATE: Final = 8
-"""Minutes that may be open at once, when lines are at most 2 minutes late."""
+"""The most minutes that may be in the state at once, when lines are at most 2 minutes late."""
 
 
 class Checked:
-    """The learner's stream next to the right minutes."""
+    """Runs the learner's stream, and compares its minutes with the right ones."""
 
     def __init__(self, learner: SparkLearner) -> None:
         self._learner = learner
@@ -72,7 +72,7 @@ class Checked:
 
 
 def why_other(minute: Minute, row: Row) -> tuple[str, tuple[str, ...]]:
-    """Return why this row is another than the right one."""
+    """Return why the learner's row of a minute is wrong, and a drawing, which is empty."""
     at = next(i for i, pair in enumerate(zip(minute, row, strict=True)) if pair[0] != pair[1])
     name = Minute._fields[at]
     if name == "p99_us":
@@ -84,12 +84,12 @@ def why_other(minute: Minute, row: Row) -> tuple[str, tuple[str, ...]]:
 
 @pytest.fixture
 def job(learner: SparkLearner) -> Checked:
-    """The learner's stream."""
+    """The learner's stream, with a check of its minutes."""
     return Checked(learner)
 
 
 def test_in_order(job: Checked) -> None:
-    """lines in their order: a minute is written as soon as it is over, and once"""
+    """lines in order of time: a minute is written as soon as it is over, and only once"""
     job.agrees(
         [Line(30, duration_us=7), Line(61)],
         [Line(179)],
@@ -101,7 +101,7 @@ def test_in_order(job: Checked) -> None:
 
 
 def test_late(job: Checked) -> None:
-    """a line that is 2 minutes late counts, and a later one is dropped"""
+    """a line that is exactly 2 minutes late counts, and a line that is later is dropped"""
     job.agrees(
         [Line(30)],
         [Line(170)],
@@ -113,7 +113,7 @@ def test_late(job: Checked) -> None:
 
 
 def test_errors(job: Checked) -> None:
-    """errors are those of the server: a status of 500 or more"""
+    """only lines with a status of 500 or more count as errors"""
     job.agrees(
         [Line(at, status=code) for at, code in enumerate((200, 404, 500, 304, 599, 403))],
         [Line(1_000)],
@@ -129,7 +129,7 @@ def test_p99(job: Checked) -> None:
 
 
 def test_state(job: Checked, learner: SparkLearner) -> None:
-    """minutes that are over leave the state"""
+    """minutes that are over are removed from the state"""
     batches = [[Line(at) for at in range(begin, begin + 240, 20)] for begin in range(0, 2400, 240)]
     came = learner.stream(LINES, [[line.row() for line in batch] for batch in batches])
     most = max(came.state_rows, default=0)
@@ -144,5 +144,5 @@ def test_state(job: Checked, learner: SparkLearner) -> None:
 
 
 def test_many(job: Checked, seed: int) -> None:
-    """lines that the seed chooses, some late and some too late"""
+    """random lines, some late and some too late"""
     job.agrees(*random_batches(Random(seed), BATCHES))

@@ -1,1 +1,1 @@
-"""Exercise 16-3: sessions."""
+"""Exercise 16-3: group the log lines of each client into sessions."""

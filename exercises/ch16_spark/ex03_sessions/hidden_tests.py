@@ -36,7 +36,7 @@ def test_a_day_between_two_lines(learner: Learner, seed: int) -> None:
 
 
 def test_many_clients(learner: Learner, seed: int) -> None:
-    """two hundred clients; whoever was closed comes again"""
+    """two hundred clients, which come again after their sessions were closed"""
     random = Random(f"clients/{seed}")
     checked = Checked(learner, 60)
     for now_s in range(0, 4_000, 20):

@@ -1,5 +1,5 @@
-"""Public tests of exercise 16-3. Run them by `kafka-edu lab check 16-3`: the learner's class lives
-in another process, and `learner` asks it.
+"""Public tests of exercise 16-3. Run them by `kafka-edu lab check 16-3`. The learner's class runs
+in another process, and the fixture `learner` calls it there.
 """
 
 from collections.abc import Callable
@@ -19,7 +19,7 @@ LONG_VISIT: Final = 20_000
 
 
 class Checked:
-    """The learner's sessions next to the right ones."""
+    """Gives lines to the learner's Sessions and to the right one, and compares them."""
 
     def __init__(self, learner: Learner, gap_s: int) -> None:
         self._made = learner.make(gap_s)
@@ -27,7 +27,7 @@ class Checked:
         self._numbers = f"Sessions({gap_s})"
 
     def add(self, client: str, time_s: int) -> None:
-        """Give a line to both. Raises Mismatch."""
+        """Give a line to both. Raises Mismatch if the learner's answer is wrong."""
         before = self._right.of(client)
         expected = self._right.add(client, time_s)
         came = self._made.call("add", client, time_s)
@@ -77,7 +77,7 @@ class Checked:
         )
 
     def close(self, watermark_s: int) -> None:
-        """Close sessions of both. Raises Mismatch."""
+        """Close the sessions of both that are over. Raises Mismatch if they differ."""
         open_before = {client: self._right.of(client) for client in self._right.times_s}
         expected = self._right.close(watermark_s)
         came = self._made.call("close", watermark_s)
@@ -124,7 +124,7 @@ class Checked:
         return "they come in the order of first_s, then of the client, each once"
 
     def long_visit(self, lines: int) -> None:
-        """Add many lines of one visit within the limits of one call, and look at the session."""
+        """Add many lines of one visit, within the time limits of a call, and check the session."""
         random = Random(lines)
         times_s = [random.randrange(lines) for _ in range(lines)]
         self._made.call_all([("add", ("a", time_s)) for time_s in range(0, lines, 10)])
@@ -146,7 +146,7 @@ MakeSessions = Callable[..., Checked]
 
 @pytest.fixture
 def sessions(learner: Learner) -> MakeSessions:
-    """The learner's Sessions: sessions(gap_s)."""
+    """A function sessions(gap_s): the learner's Sessions, with checks."""
     return lambda gap_s=30: Checked(learner, gap_s)
 
 
@@ -172,7 +172,7 @@ def test_clients(sessions: MakeSessions) -> None:
 
 
 def test_inside(sessions: MakeSessions) -> None:
-    """a late line inside a session does not change its ends"""
+    """a late line inside a session does not change the session's first and last time"""
     checked = sessions()
     for time_s in (100, 120, 140, 105, 140):
         checked.add("a", time_s)
@@ -186,21 +186,21 @@ def test_before(sessions: MakeSessions) -> None:
 
 
 def test_joins_the_older(sessions: MakeSessions) -> None:
-    """a late line joins a session that is not the last one"""
+    """a late line joins an older session of the client, not the last session"""
     checked = sessions()
     for time_s in (100, 200, 110, 300, 210):
         checked.add("a", time_s)
 
 
 def test_two_become_one(sessions: MakeSessions) -> None:
-    """a line that fills the pause makes one session of two"""
+    """a line that fills the pause turns two sessions into one"""
     checked = sessions()
     for time_s in (100, 160, 130, 300, 245, 270, 215, 190):
         checked.add("a", time_s)
 
 
 def test_close(sessions: MakeSessions) -> None:
-    """a session is over when no line can join it any more, and is returned once"""
+    """a session is over when no line can join it any more, and is returned only once"""
     checked = sessions()
     checked.add("a", 100)
     checked.add("b", 120)
@@ -209,7 +209,7 @@ def test_close(sessions: MakeSessions) -> None:
 
 
 def test_close_some(sessions: MakeSessions) -> None:
-    """only the older session of a client is over; the order is that of the first lines"""
+    """only the older session of a client is over; sessions come in the order of their begins"""
     checked = sessions()
     for client, time_s in (("z", 100), ("m", 105), ("a", 105), ("z", 200), ("z", 120)):
         checked.add(client, time_s)
@@ -221,12 +221,12 @@ def test_close_some(sessions: MakeSessions) -> None:
 
 
 def test_long_visit(sessions: MakeSessions) -> None:
-    """a visit of thousands of lines is fast"""
+    """adding thousands of lines to one visit is fast"""
     sessions(60).long_visit(LONG_VISIT)
 
 
 def test_many(sessions: MakeSessions, seed: int) -> None:
-    """clients, gaps and late lines that the seed chooses"""
+    """random clients, gaps and late lines"""
     random = Random(seed)
     for _ in range(ROUNDS):
         checked = sessions(random.choice((5, 30, 60)))

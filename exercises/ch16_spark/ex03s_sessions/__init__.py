@@ -1,1 +1,1 @@
-"""Exercise 16-3s: sessions, as a Spark stream."""
+"""Exercise 16-3s: group log lines into sessions in a Spark stream."""

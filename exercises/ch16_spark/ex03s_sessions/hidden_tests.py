@@ -16,7 +16,7 @@ def test_long_visit(learner: SparkLearner) -> None:
 
 
 def test_three_become_one(learner: SparkLearner) -> None:
-    """two late lines make one session of three"""
+    """two late lines turn three sessions into one"""
     Checked(learner).agrees(
         "a line that fills a pause joins both sides",
         [Line(0, A), Line(500, A), Line(1_000, A)],
@@ -26,7 +26,7 @@ def test_three_become_one(learner: SparkLearner) -> None:
 
 
 def test_many_clients(learner: SparkLearner, seed: int) -> None:
-    """hundreds of clients at once"""
+    """two hundred clients at once"""
     random = Random(f"clients/{seed}")
     first = [Line(random.randrange(600), f"10.1.{n % 7}.{n}") for n in range(200)]
     again = [line._replace(time_s=line.time_s + random.choice((200, 301))) for line in first]

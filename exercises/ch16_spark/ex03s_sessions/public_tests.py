@@ -1,5 +1,5 @@
-"""Public tests of exercise 16-3s. Run them by `kafka-edu lab check 16-3s`: the learner's job runs
-in another process, with a Spark of its own, and `learner` asks it.
+"""Public tests of exercise 16-3s. Run them by `kafka-edu lab check 16-3s`. The learner's job runs
+in another process with its own Spark, and the fixture `learner` calls it there.
 """
 
 from collections.abc import Sequence
@@ -28,7 +28,7 @@ MOST_STATE: Final = 6
 
 
 class RightVisits:
-    """Sessions by the gap rule, and Spark's watermark."""
+    """Finds the right sessions by the gap rule and by Spark's watermark."""
 
     def __init__(self) -> None:
         self.sessions = RightSessions(GAP_S)
@@ -37,7 +37,7 @@ class RightVisits:
         self._latest_s = -(10**9)
 
     def batch(self, lines: Sequence[Line]) -> list[Row]:
-        """Return the sessions that are over with this batch."""
+        """Add a batch of lines, and return the sessions that are over after it."""
         for line in lines:
             # A line as a session of its own ends a gap after it.
             if self.watermark_s is None or line.time_s + GAP_S > self.watermark_s:
@@ -61,14 +61,14 @@ class RightVisits:
 
 
 class Checked:
-    """The learner's stream next to the right sessions."""
+    """Runs the learner's stream, and compares its sessions with the right ones."""
 
     def __init__(self, learner: SparkLearner) -> None:
         self._learner = learner
 
     def agrees(self, why: str, *batches: Sequence[Line]) -> None:
         """Raise Mismatch unless each micro-batch writes the right sessions. `why` is the rule that
-        decides.
+        the message names as the reason.
         """
         came = self._learner.stream(LINES, [[line.row() for line in batch] for batch in batches])
         check_columns("build(spark, records)", came, COLUMNS)
@@ -92,7 +92,7 @@ class Checked:
 
 
 def why_other(why: str, expected: Sequence[Row], came: Sequence[Row]) -> str:
-    """Return the column that differs, where the sessions are the right ones; else the rule."""
+    """Return what is wrong: the column that differs in a right session, or the rule `why`."""
     if len(expected) == len(came):
         for row, other in zip(sorted(expected, key=repr), came, strict=True):
             if row[:2] == other[:2] and row != other:
@@ -110,12 +110,12 @@ def why_other(why: str, expected: Sequence[Row], came: Sequence[Row]) -> str:
 
 @pytest.fixture
 def job(learner: SparkLearner) -> Checked:
-    """The learner's stream."""
+    """The learner's stream, with a check of its sessions."""
     return Checked(learner)
 
 
 def test_one_client(job: Checked) -> None:
-    """one visit, written when no line can join it any more"""
+    """a visit is written when no line can join it any more"""
     job.agrees(
         "no line within the promise can join it",
         [Line(0, A), Line(100, A)],
@@ -144,7 +144,7 @@ def test_exact_gap(job: Checked) -> None:
 
 
 def test_late_line(job: Checked) -> None:
-    """a late line fills the pause: two sessions are one"""
+    """a late line fills the pause, and two sessions become one"""
     job.agrees(
         "a line that is late by up to 2 minutes joins its session",
         [Line(0, A), Line(360, A)],
@@ -164,7 +164,7 @@ def test_failed(job: Checked) -> None:
 
 
 def test_state(learner: SparkLearner) -> None:
-    """sessions that are over leave the state"""
+    """sessions that are over are removed from the state"""
     batches = [
         [Line(begin + at, f"10.0.1.{begin // 600}") for at in (0, 9)]
         for begin in range(0, 6_000, 600)
@@ -182,7 +182,7 @@ def test_state(learner: SparkLearner) -> None:
 
 
 def test_many(job: Checked, seed: int) -> None:
-    """lines of three clients that the seed chooses, some late and some too late"""
+    """random lines of three clients, some late and some too late"""
     random, now_s, batches = Random(seed), 0, []
     for _ in range(BATCHES):
         batch = []

@@ -1,1 +1,1 @@
-"""Exercise 16-4: crash and replay."""
+"""Exercise 16-4: exactly-once results when a query crashes and runs a batch again."""

@@ -8,7 +8,7 @@ from .public_tests import Checked
 
 
 def test_a_query_that_ran_for_weeks(learner: Learner, seed: int) -> None:
-    """Spark deletes the plans of old batches: only the last ones are there"""
+    """Spark has deleted the plans of old batches, so `planned` has only the last ones"""
     random = Random(f"weeks/{seed}")
     checked = Checked(learner)
     for _ in range(20):
@@ -29,7 +29,7 @@ def test_a_query_that_ran_for_weeks(learner: Learner, seed: int) -> None:
 
 
 def test_many_rows(learner: Learner, seed: int) -> None:
-    """more rows, all in one partition, and a query that is killed after every step"""
+    """more rows, most of them in one partition; the query is killed after every step"""
     random = Random(f"rows/{seed}")
     checked = Checked(learner)
     for rows, later in (((7, 0), (9, 1)), ((0, 6), (0, 9))):
@@ -38,7 +38,7 @@ def test_many_rows(learner: Learner, seed: int) -> None:
 
 
 def test_nothing_but_the_second_partition(learner: Learner, seed: int) -> None:
-    """a partition that never gets a row"""
+    """the first partition never gets a row"""
     random = Random(f"second/{seed}")
     checked = Checked(learner)
     for _ in range(3):

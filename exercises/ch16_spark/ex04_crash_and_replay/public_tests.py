@@ -1,5 +1,5 @@
-"""Public tests of exercise 16-4. Run them by `kafka-edu lab check 16-4`: the learner's class lives
-in another process, and `learner` asks it.
+"""Public tests of exercise 16-4. Run them by `kafka-edu lab check 16-4`. The learner's class runs
+in another process, and the fixture `learner` calls it there.
 """
 
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ ROUNDS: Final = 4
 
 
 class Asked:
-    """The learner's class as the code of a query."""
+    """Passes the calls of a simulated query on to the learner's class."""
 
     def __init__(self, made: LearnerObject) -> None:
         self._made = made
@@ -46,7 +46,7 @@ class Asked:
 
 
 class Checked:
-    """Kills the learner's query at every step, and looks at the result."""
+    """Kills a query with the learner's code, after each of its steps, and checks the result."""
 
     def __init__(self, learner: Learner) -> None:
         self.code = Asked(learner.make())
@@ -60,7 +60,7 @@ class Checked:
         expected: tuple[int, list[int], list[int]] | None,
         why: str,
     ) -> None:
-        """Raise Mismatch unless `next_batch` returns what it should."""
+        """Raise Mismatch unless the learner's `next_batch` returns `expected`."""
         came = self.code.next_batch(planned, committed, latest)
         wanted = expected and (expected[0], tuple(expected[1]), tuple(expected[2]))
         if came != wanted:
@@ -71,7 +71,7 @@ class Checked:
             raise Mismatch(asked, expected, shown, why, read="next_batch")
 
     def survives(self, rows: Sequence[int], later: Sequence[int], *, zombies: bool) -> None:
-        """Raise Mismatch if a row is lost or there twice after a kill."""
+        """Kill the query after every step. Raise Mismatch if a row is lost, or there twice."""
         try:
             for world in worlds(lambda: self.code, rows, later, zombies=zombies):
                 self.judge(world)
@@ -79,8 +79,8 @@ class Checked:
             raise AssertionError(str(refused)) from None
 
     def judge(self, world: World) -> None:
-        """Raise Mismatch if a row is lost or there twice. No line of the code is shown with it,
-        because many answers together decide this, and the last one says the least.
+        """Raise Mismatch if a row is lost, or there twice. The message shows no line of the
+        learner's code, because many answers together have caused the fault.
         """
         self._learner.answered_at = 0
         _judge(world)
@@ -144,17 +144,17 @@ def _drawn(trace: list[str]) -> tuple[str, ...]:
 
 @pytest.fixture
 def checked(learner: Learner) -> Checked:
-    """The learner's ExactlyOnce."""
+    """The learner's ExactlyOnce, with checks of its plans and of the result."""
     return Checked(learner)
 
 
 def test_first_plan(checked: Checked) -> None:
-    """the first batch begins at 0"""
+    """the first batch begins at offset 0"""
     checked.plans((), (), (2, 1), (0, [0, 0], [2, 1]), "nothing was planned before")
 
 
 def test_next_plan(checked: Checked) -> None:
-    """a batch begins where the one before ended"""
+    """a batch begins where the batch before it ended"""
     why = "batch 0 is in the commit log, so batch 1 goes from its end to the latest offsets"
     checked.plans([(0, (2, 1))], [0], (5, 1), (1, [2, 1], [5, 1]), why)
 
@@ -178,7 +178,7 @@ def test_plan_again(checked: Checked) -> None:
 
 
 def test_no_kill(checked: Checked) -> None:
-    """without a kill every row is there once"""
+    """without a kill, every row is in the result once"""
     try:
         *_, last = worlds(lambda: checked.code, (2, 1), (2, 1), zombies=False)
     except Refused as refused:
@@ -187,22 +187,22 @@ def test_no_kill(checked: Checked) -> None:
 
 
 def test_every_kill(checked: Checked) -> None:
-    """killed after every step; no rows come meanwhile"""
+    """the query is killed after every step; no more rows come"""
     checked.survives((2, 1), (2, 1), zombies=False)
 
 
 def test_more_rows(checked: Checked) -> None:
-    """killed after every step; more rows come before the new start"""
+    """the query is killed after every step; more rows come before its new start"""
     checked.survives((2, 1), (3, 2), zombies=False)
 
 
 def test_zombies(checked: Checked) -> None:
-    """killed after every step, and the task that was left behind goes on at every later step"""
+    """the query is killed after every step, and its zombie goes on at every later step"""
     checked.survives((2, 1), (3, 2), zombies=True)
 
 
 def test_many(checked: Checked, seed: int) -> None:
-    """as many rows as the seed chooses, also none in a partition"""
+    """random numbers of rows, sometimes none in a partition"""
     random = Random(seed)
     for _ in range(ROUNDS):
         rows = random.randrange(0, 4), random.randrange(0, 4)

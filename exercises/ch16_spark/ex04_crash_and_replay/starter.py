@@ -1,5 +1,5 @@
-"""Exercise 16-4: write a sink that survives every crash. README.md says what is asked; `kafka-edu
-lab check 16-4` tries it, `kafka-edu lab hint 16-4` helps.
+"""Exercise 16-4: write a sink that survives every crash. README.md has the task.
+`kafka-edu lab check 16-4` tests your code, and `kafka-edu lab hint 16-4` gives you a hint.
 """
 
 from collections.abc import Mapping, Sequence
@@ -9,7 +9,7 @@ Step = tuple[str] | tuple[str, str] | tuple[str, str, int]
 
 
 class ExactlyOnce:
-    """The acts of the driver and the tasks of a streaming query."""
+    """Decides what the driver and the tasks of a streaming query do."""
 
     def next_batch(
         self,
@@ -23,7 +23,7 @@ class ExactlyOnce:
         )
 
     def transactional_id(self, task: int, partition: int) -> str:
-        """Return the id by which a task begins its transaction."""
+        """Return the transactional id with which a task begins its transaction."""
         raise NotImplementedError(
             "ExactlyOnce.transactional_id is not written yet: it returns a text"
         )
@@ -36,7 +36,7 @@ class ExactlyOnce:
         rows: Sequence[str],
         marks: Mapping[str, int],
     ) -> list[Step]:
-        """Return what a task does after it has begun its transaction."""
+        """Return the steps of a task after it has begun its transaction."""
         raise NotImplementedError(
             "ExactlyOnce.steps is not written yet: it returns a list of steps"
         )

@@ -1,1 +1,1 @@
-"""Exercise 16-4s: a sink that writes each row once, across kill -9."""
+"""Exercise 16-4s: a sink that stores each row once, although its process is killed."""

@@ -7,14 +7,14 @@ from .public_tests import PART, Folder, all_of, rows_of
 
 
 def test_many_batches(learner: SparkLearner, tmp_path: Path) -> None:
-    """thirty batches"""
+    """thirty batches, each of them written once"""
     folder = Folder(learner, tmp_path)
     folder.write(*((number, rows_of(number)) for number in range(30)))
     folder.holds(all_of(*range(30)))
 
 
 def test_large_numbers(learner: SparkLearner, tmp_path: Path) -> None:
-    """a stream that has run for years: its numbers are large, and one comes again"""
+    """a stream that has run for years: batch ids are large, and one batch comes again"""
     folder = Folder(learner, tmp_path)
     numbers = (999_999_999, 1_000_000_000, 1_000_000_001)
     folder.write(*((number, rows_of(number)) for number in numbers))
@@ -23,7 +23,7 @@ def test_large_numbers(learner: SparkLearner, tmp_path: Path) -> None:
 
 
 def test_every_try_died(learner: SparkLearner, tmp_path: Path) -> None:
-    """a batch that dies three times, each time at another place"""
+    """a batch fails three times, each time after another number of rows"""
     folder = Folder(learner, tmp_path)
     rows = rows_of(5)
     folder.write((4, rows_of(4)), *((5, rows[:part]) for part in (3, 1, 0)))

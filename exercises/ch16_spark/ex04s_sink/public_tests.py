@@ -1,5 +1,5 @@
-"""Public tests of exercise 16-4s. Run them by `kafka-edu lab check 16-4s`: the learner's function
-runs in another process, with a Spark of its own, and `learner` asks it.
+"""Public tests of exercise 16-4s. Run them by `kafka-edu lab check 16-4s`. The learner's function
+runs in another process with its own Spark, and the fixture `learner` calls it there.
 """
 
 from collections import Counter
@@ -22,23 +22,23 @@ Batch = tuple[int, list[Row]]
 
 
 class Folder:
-    """A folder that the learner's function writes, and what must be in it."""
+    """A folder into which the learner's function writes, with a check of its rows."""
 
     def __init__(self, learner: SparkLearner, folder: Path) -> None:
         self._learner = learner
         self.folder = str(folder / "out")
 
     def write(self, *batches: Batch) -> None:
-        """Write batches, one after the other."""
+        """Let the learner's function write these batches, one after the other."""
         self._learner.sink(ROWS, batches, self.folder)
 
     def crash(self) -> None:
-        """Let the process and its JVM end, as by kill -9."""
+        """End the learner's process and its JVM, as kill -9 does."""
         self._learner.close()
 
     def holds(self, right: Sequence[Row], *, twice: str = TWICE, lost: str = OTHERS) -> None:
-        """Raise Mismatch unless each of these rows is there once, and no other. `twice` and `lost`
-        say why a row may be.
+        """Raise Mismatch unless the folder has each of these rows once, and no other row. The
+        message gives `twice` as the reason for a row that is there twice, `lost` for a lost one.
         """
         came = self._learner.read(self.folder)
         asked = "spark.read.parquet(folder)"
@@ -76,7 +76,7 @@ class Folder:
 
 
 def rows_of(batch_id: int, rows: int = 4) -> list[Row]:
-    """Return the rows of a batch."""
+    """Return the rows of a batch: (partition, offset) of each."""
     return [(number % 3, batch_id * 100 + number) for number in range(rows)]
 
 
@@ -86,31 +86,31 @@ def all_of(*batches: int) -> list[Row]:
 
 @pytest.fixture
 def folder(learner: SparkLearner, tmp_path: Path) -> Folder:
-    """An empty folder for the learner's function."""
+    """An empty folder into which the learner's function writes."""
     return Folder(learner, tmp_path)
 
 
 def test_in_order(folder: Folder) -> None:
-    """three batches, each once"""
+    """three batches, each of them written once"""
     folder.write(*((number, rows_of(number)) for number in range(3)))
     folder.holds(all_of(0, 1, 2))
 
 
 def test_again(folder: Folder) -> None:
-    """a batch comes again after it was written"""
+    """a batch comes again after it was written whole"""
     folder.write((0, rows_of(0)), (1, rows_of(1)), (1, rows_of(1)), (2, rows_of(2)))
     folder.holds(all_of(0, 1, 2))
 
 
 def test_died_in_the_middle(folder: Folder) -> None:
-    """a batch comes again of which a part was written"""
+    """a batch comes again after only a part of it was written"""
     folder.write((0, rows_of(0)), (1, rows_of(1)[:2]))
     folder.write((1, rows_of(1)))
     folder.holds(all_of(0, 1), lost=PART)
 
 
 def test_after_a_crash(folder: Folder) -> None:
-    """the process is killed, and the last batch comes again in a new one"""
+    """the process is killed, and the last batch comes again in a new process"""
     folder.write((0, rows_of(0)), (1, rows_of(1)))
     folder.crash()
     folder.write((1, rows_of(1)), (2, rows_of(2)))
@@ -118,13 +118,13 @@ def test_after_a_crash(folder: Folder) -> None:
 
 
 def test_empty(folder: Folder) -> None:
-    """an empty batch, also before all others"""
+    """empty batches, one of them before all others"""
     folder.write((0, []), (1, rows_of(1)), (2, []), (2, []))
     folder.holds(all_of(1))
 
 
 def test_many(folder: Folder, seed: int) -> None:
-    """batches that the seed lets die and come again"""
+    """random batches, some of which are written in part and come again"""
     random, right = Random(seed), list[Row]()
     for batch_id in range(6):
         rows = rows_of(batch_id, random.randrange(1, 9))

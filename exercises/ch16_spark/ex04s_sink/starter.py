@@ -1,5 +1,5 @@
-"""Exercise 16-4s: a sink that writes each row once. README.md says what is asked;
-`kafka-edu lab check 16-4s` tries it, `kafka-edu lab hint 16-4s` helps.
+"""Exercise 16-4s: write a sink that stores each row once. README.md has the task.
+`kafka-edu lab check 16-4s` tests your code, and `kafka-edu lab hint 16-4s` gives you a hint.
 """
 
 from pyspark.sql import DataFrame

@@ -1,1 +1,1 @@
-"""Exercise 16-5: top pages, from partial results."""
+"""Exercise 16-5: find the top pages by merging partial results."""

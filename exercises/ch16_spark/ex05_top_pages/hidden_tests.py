@@ -9,7 +9,7 @@ from .public_tests import Checked
 
 
 def test_thousands_of_pages(learner: Learner, seed: int) -> None:
-    """so many pages that no part may leave any out"""
+    """thousands of pages: a part must not leave any of them out"""
     random = Random(f"pages/{seed}")
     pages = [f"/p{number}" for number in range(3_000)]
     parts = []
@@ -21,14 +21,14 @@ def test_thousands_of_pages(learner: Learner, seed: int) -> None:
 
 
 def test_forty_parts(learner: Learner, seed: int) -> None:
-    """forty parts, merged in any order"""
+    """forty parts, merged in a random order"""
     random = Random(f"parts/{seed}")
     for n in (1, 3, 50):
         Checked(learner, n).agrees(*random_parts(random, 40), random=random)
 
 
 def test_many_bots(learner: Learner, seed: int) -> None:
-    """a thousand bots, each in several parts, and nobody else"""
+    """hundreds of bots, many of them in several parts, and no other client"""
     random = Random(f"bots/{seed}")
     parts = [
         [

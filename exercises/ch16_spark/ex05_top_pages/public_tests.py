@@ -1,5 +1,5 @@
-"""Public tests of exercise 16-5. Run them by `kafka-edu lab check 16-5`: the learner's class lives
-in another process, and `learner` asks it.
+"""Public tests of exercise 16-5. Run them by `kafka-edu lab check 16-5`. The learner's class runs
+in another process, and the fixture `learner` calls it there.
 """
 
 from collections.abc import Callable, Sequence
@@ -18,15 +18,15 @@ NAMES: Final = ("top", "bots", "errors")
 
 
 class Checked:
-    """The learner's partial results, merged in an order that the test chooses."""
+    """Merges the learner's partial results in a given order, and checks the final result."""
 
     def __init__(self, learner: Learner, n: int) -> None:
         self._made = learner.make(n)
         self._n = n
 
     def agrees(self, *parts: Sequence[Hit], random: Random | None = None) -> None:
-        """Merge the parts from the left, or two at a time by chance. Raise Mismatch unless the
-        result is that of all lines.
+        """Merge the parts from the left, or in a random order if `random` is given. Raise Mismatch
+        unless the final result is right for all lines.
         """
         merged = [self._made.call("partial", [list(hit) for hit in part]) for part in parts]
         while len(merged) > 1:
@@ -120,55 +120,55 @@ MakeTop = Callable[..., Checked]
 
 @pytest.fixture
 def top(learner: Learner) -> MakeTop:
-    """The learner's TopPages: top(n)."""
+    """A function top(n): the learner's TopPages, with a check of its result."""
     return lambda n=3: Checked(learner, n)
 
 
 def hits(*paths: str, client: str = "10.0.0.1", status: int = 200, agent: str = "x") -> list[Hit]:
-    """Return a line for each path."""
+    """Return a line of the log for each path."""
     return [Hit(client, path, status, agent) for path in paths]
 
 
 def test_one_part(top: MakeTop) -> None:
-    """the lines of one partition"""
+    """the top pages of the lines of one partition"""
     top().agrees(hits("/a", "/b", "/b", "/c", "/c", "/c", "/d"))
     top(1).agrees(hits("/a", "/b", "/b"))
     top(9).agrees(hits("/a"))
 
 
 def test_ties(top: MakeTop) -> None:
-    """equally frequent pages come by their names"""
+    """equally frequent pages come in the order of their names"""
     top(2).agrees(hits("/c", "/b", "/a"))
     top(2).agrees(hits("/c", "/b"), hits("/a", "/z"))
 
 
 def test_pages(top: MakeTop) -> None:
-    """what comes after ? does not belong to the page"""
+    """the part of a path after ? does not belong to the page"""
     top().agrees(hits("/s?q=1", "/s?q=2?", "/s", "/t"))
 
 
 def test_bots(top: MakeTop) -> None:
-    """bots by their agents, in small and capital letters; their lines do not count"""
+    """lines of bots do not count; the agent names the bot, in small or capital letters"""
     person = hits("/a", "/b", "/b", client="10.0.0.9")
     for agent in ("ExampleBot/2.1", "a web CRAWLER", "BigSpider", "robot"):
         top().agrees(person + hits("/a", "/a", "/x", agent=agent, status=500))
 
 
 def test_no_lines(top: MakeTop) -> None:
-    """no lines at all, and no lines but a bot's"""
+    """no lines at all, and only lines of a bot"""
     top().agrees([])
     top().agrees(hits("/a", agent="bot"))
     top().agrees([], hits("/a"), [])
 
 
 def test_top_of_tops(top: MakeTop) -> None:
-    """a page that is first in no partition is first in all"""
+    """a page that is first in no partition, but first in all of them together"""
     one, other = hits("/a", "/a", "/a", "/b", "/b"), hits("/c", "/c", "/c", "/b", "/b")
     top(1).agrees(one, other)
 
 
 def test_same_bot(top: MakeTop) -> None:
-    """a bot that is in two partitions is one bot"""
+    """a bot that is in two partitions counts as one bot"""
     name = "10.0.0.7"
     one = hits("/a", "/b", client=name, agent="bot")
     top().agrees(one, hits("/c", client=name, agent="bot"))
@@ -183,7 +183,7 @@ def test_shares(top: MakeTop) -> None:
 
 
 def test_any_order(top: MakeTop, seed: int) -> None:
-    """the same lines, merged in different orders"""
+    """the same parts, merged in different orders"""
     random = Random(seed)
     parts = random_parts(random, 5)
     for _ in range(6):
@@ -192,7 +192,7 @@ def test_any_order(top: MakeTop, seed: int) -> None:
 
 
 def test_many(top: MakeTop, seed: int) -> None:
-    """partitions and lines that the seed chooses"""
+    """random partitions and lines"""
     random = Random(seed)
     for _ in range(ROUNDS):
         parts = random_parts(random, random.randrange(1, 6))

@@ -1,5 +1,5 @@
-"""Exercise 16-5: top pages, from partial results. README.md says what is asked; `kafka-edu lab
-check 16-5` tries it, `kafka-edu lab hint 16-5` helps.
+"""Exercise 16-5: find the top pages by merging partial results. README.md has the task.
+`kafka-edu lab check 16-5` tests your code, and `kafka-edu lab hint 16-5` gives you a hint.
 """
 
 from collections.abc import Sequence
@@ -8,23 +8,23 @@ Line = tuple[str, str, int, str]  # client, path, status, agent
 
 
 class TopPages:
-    """Counts lines in parts, and merges the parts."""
+    """Counts the lines of each page part by part, and merges the partial results."""
 
     def __init__(self, n: int) -> None:
         self.n = n
 
     def partial(self, lines: Sequence[Line]) -> object:
-        """Return the partial result of some lines."""
+        """Return the partial result for `lines`, which are a part of all lines."""
         raise NotImplementedError(
             "TopPages.partial is not written yet: it returns what merge and finish need"
         )
 
     def merge(self, one: object, other: object) -> object:
-        """Return the partial result of the lines of both."""
+        """Merge two partial results: return the partial result for the lines of both."""
         raise NotImplementedError("TopPages.merge is not written yet: it returns a partial result")
 
     def finish(self, partial: object) -> tuple[list[tuple[str, int]], int, int]:
-        """Return top, bots and errors."""
+        """Return the top pages, the number of bots, and the errors per 1,000 lines."""
         raise NotImplementedError(
             "TopPages.finish is not written yet: it returns (top, bots, errors)"
         )

@@ -9,7 +9,7 @@ from .public_tests import Checked
 
 
 def test_a_baseline_of_an_hour(learner: Learner, seed: int) -> None:
-    """an alarm that learns from sixty minutes"""
+    """an alarm with a baseline of sixty minutes"""
     random = Random(f"hour/{seed}")
     checked = Checked(learner, Settings(60, 10, 4, 5))
     after = checked.minutes(*[(random.randrange(3), random.randint(60, 90)) for _ in range(70)])
@@ -19,7 +19,7 @@ def test_a_baseline_of_an_hour(learner: Learner, seed: int) -> None:
 
 
 def test_a_large_site(learner: Learner, seed: int) -> None:
-    """minutes with more lines than a floating-point number can count one by one"""
+    """minutes with more lines than a floating-point number can represent exactly"""
     random = Random(f"large/{seed}")
     for _ in range(6):
         lines = 10**16 + random.randrange(10**6)
@@ -35,7 +35,7 @@ def test_a_large_site(learner: Learner, seed: int) -> None:
 
 
 def test_a_long_night(learner: Learner, seed: int) -> None:
-    """hundreds of batches of one alarm, with rows that come late"""
+    """150 batches for one alarm, with rows that come late"""
     random = Random(f"night/{seed}")
     checked = Checked(learner, Settings(5, 10, 2, 3))
     for rows, until in random_batches(random, 150):

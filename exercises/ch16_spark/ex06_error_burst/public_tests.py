@@ -1,5 +1,5 @@
-"""Public tests of exercise 16-6. Run them by `kafka-edu lab check 16-6`: the learner's class lives
-in another process, and `learner` asks it.
+"""Public tests of exercise 16-6. Run them by `kafka-edu lab check 16-6`. The learner's class runs
+in another process, and the fixture `learner` calls it there.
 """
 
 from collections.abc import Callable, Sequence
@@ -29,7 +29,7 @@ SILENCE: Final = 1_000_000_000
 
 
 class Checked:
-    """The learner's alarm next to the right one."""
+    """Gives rows to the learner's ErrorAlarm and to the right one, and compares them."""
 
     def __init__(self, learner: Learner, settings: Settings) -> None:
         self._made = learner.make(*settings)
@@ -41,7 +41,7 @@ class Checked:
         )
 
     def batch(self, rows: Sequence[Row], until: int) -> None:
-        """Give a batch to both. Raises Mismatch."""
+        """Give a batch to both. Raises Mismatch if the learner's messages are wrong."""
         was_until = self._right.until
         expected = self._right.batch(rows, until)
         came = self._made.call("batch", [list(row) for row in rows], until)
@@ -58,15 +58,15 @@ class Checked:
         )
 
     def minutes(self, *minutes: tuple[int, int], first: int = 0) -> int:
-        """Give minutes to both, each (failed, lines) and in a batch of its own. Return the next
-        minute.
+        """Give minutes to both, each as (failed, lines) and in a batch of its own. Return the
+        number of the next minute.
         """
         for number, (failed, lines) in enumerate(minutes, first):
             self.batch(rows_of(number, lines, failed), number + 1)
         return first + len(minutes)
 
     def has_baseline(self) -> None:
-        """Compare the baselines. Raises Mismatch."""
+        """Compare the baselines of both. Raises Mismatch if they differ."""
         expected = self._right.baseline()
         came = self._made.call("baseline")
         if came == expected:
@@ -223,7 +223,7 @@ MakeAlarm = Callable[..., Checked]
 
 @pytest.fixture
 def alarm(learner: Learner) -> MakeAlarm:
-    """The learner's ErrorAlarm: alarm(learn, least, times, rest)."""
+    """A function alarm(learn, least, times, rest): the learner's ErrorAlarm, with checks."""
     return lambda learn=2, least=10, times=4, rest=2: Checked(
         learner, Settings(learn, least, times, rest)
     )
@@ -235,7 +235,7 @@ QUIET: Final = 1, 2
 
 
 def test_the_figures_of_the_page(alarm: MakeAlarm) -> None:
-    """the figures of README.md"""
+    """the example numbers of README.md"""
     checked, f, b = alarm(), "Firefox", "ExampleBot"
     checked.batch([Row(0, f, 200, 39), Row(0, f, 503, 1), Row(1, f, 200, 20)], 2)
     checked.has_baseline()
@@ -248,13 +248,13 @@ def test_the_figures_of_the_page(alarm: MakeAlarm) -> None:
 
 
 def test_one_burst(alarm: MakeAlarm) -> None:
-    """a burst begins and ends once, and another one after it"""
+    """a burst begins and ends once, and then another burst begins and ends once"""
     checked = alarm()
     checked.minutes(CALM, CALM, HOT, HOT, CALM, CALM, CALM, HOT, CALM, CALM, CALM)
 
 
 def test_learning(alarm: MakeAlarm) -> None:
-    """while the baseline is not complete, nothing is hot"""
+    """no minute is hot while the baseline is not complete"""
     checked = alarm(3)
     checked.has_baseline()
     for number, minute in enumerate(((0, 30), (30, 30), (0, 60), (60, 60))):
@@ -276,7 +276,7 @@ def test_closed(alarm: MakeAlarm) -> None:
 
 
 def test_any_order(alarm: MakeAlarm) -> None:
-    """minutes are judged in their order, whichever row came first"""
+    """minutes are judged in the order of time, in whatever order their rows came"""
     checked = alarm()
     checked.batch(rows_of(3, 20, 12) + rows_of(1, 20) + rows_of(0, 20), 0)
     checked.batch(rows_of(2, 40, 2) + rows_of(6, 20) + rows_of(4, 20), 1)
@@ -286,7 +286,7 @@ def test_any_order(alarm: MakeAlarm) -> None:
 
 
 def test_too_late(alarm: MakeAlarm) -> None:
-    """rows of a judged minute change nothing"""
+    """rows that come after their minute was judged change nothing"""
     checked = alarm()
     after = checked.minutes(CALM, CALM)
     checked.batch(rows_of(1, 500, 400) + rows_of(0, 50, 40), after)
@@ -297,7 +297,7 @@ def test_too_late(alarm: MakeAlarm) -> None:
 
 
 def test_quiet(alarm: MakeAlarm) -> None:
-    """1 failed of 2 is no burst, and teaches nothing"""
+    """a minute of 2 lines, 1 of them failed, is quiet: no burst begins, and it is not learnt"""
     checked = alarm()
     checked.minutes(CALM, QUIET, CALM, QUIET, QUIET, (9, 9))
     checked.has_baseline()
@@ -306,13 +306,13 @@ def test_quiet(alarm: MakeAlarm) -> None:
 
 
 def test_least(alarm: MakeAlarm) -> None:
-    """one line fewer than least is quiet, and exactly least is not"""
+    """a minute with one line fewer than `least` is quiet, and one with exactly `least` is not"""
     checked = alarm(least=12)
     checked.minutes(CALM, CALM, (11, 11), (12, 12))
 
 
 def test_bots(alarm: MakeAlarm) -> None:
-    """lines of bots are no lines and no failures, in small and capital letters"""
+    """lines of bots do not count; the agent names the bot, in small or capital letters"""
     for agent in ("ExampleBot/2.1", "a web CRAWLER", "BigSpider", "robot"):
         checked = alarm()
         checked.batch(rows_of(0, 20) + rows_of(1, 20) + rows_of(0, 300, agent=agent), 2)
@@ -325,7 +325,7 @@ def test_bots(alarm: MakeAlarm) -> None:
 
 
 def test_status(alarm: MakeAlarm) -> None:
-    """500 and 599 failed, 499 and 404 did not"""
+    """a status of 500 or 599 counts as failed, and 499 or 404 does not"""
     checked = alarm()
     first = checked.minutes(CALM, CALM)
     for minute, status in enumerate((499, 404, 500, 599), first):
@@ -333,13 +333,13 @@ def test_status(alarm: MakeAlarm) -> None:
 
 
 def test_no_failure_before(alarm: MakeAlarm) -> None:
-    """the first errors after minutes without any: one is added to the baseline"""
+    """the first errors after minutes without any: one failed line is added to the baseline"""
     checked = alarm()
     checked.minutes(CALM, CALM, (1, 20), (2, 20), (3, 20), CALM, CALM, (4, 20))
 
 
 def test_exactly_times(alarm: MakeAlarm) -> None:
-    """exactly `times` the share of the baseline is not more, and one line more is"""
+    """a share of exactly `times` the baseline's is not hot, and with one more failed line it is"""
     for times, base_lines, failed, lines in ((3, 17, 3, 17), (3, 28, 9, 84), (4, 40, 6, 60)):
         for more in (0, 1):
             checked = alarm(1, times=times)
@@ -371,7 +371,7 @@ def test_long_burst(alarm: MakeAlarm) -> None:
 
 
 def test_rest(alarm: MakeAlarm) -> None:
-    """calm minutes end a burst if no hot one is between them"""
+    """`rest` calm minutes end a burst only if no hot minute is between them"""
     checked = alarm(rest=3)
     checked.minutes(CALM, CALM, HOT, CALM, CALM, HOT, CALM, HOT, CALM, CALM, CALM, CALM)
     checked = alarm(rest=1)
@@ -379,7 +379,7 @@ def test_rest(alarm: MakeAlarm) -> None:
 
 
 def test_calm_in_a_burst(alarm: MakeAlarm) -> None:
-    """nothing is learnt while a burst is open, and not from the minute that ends it"""
+    """no minute is learnt while a burst is open, and neither is the minute that ends it"""
     checked = alarm()
     checked.minutes(CALM, CALM, HOT, (0, 500))
     checked.has_baseline()
@@ -390,20 +390,20 @@ def test_calm_in_a_burst(alarm: MakeAlarm) -> None:
 
 
 def test_quiet_in_a_burst(alarm: MakeAlarm) -> None:
-    """quiet minutes do not end a burst, and do not interrupt a row of calm ones"""
+    """quiet minutes do not end a burst, and do not interrupt a row of calm minutes"""
     checked = alarm()
     checked.minutes(CALM, CALM, HOT, QUIET, QUIET, QUIET, CALM, QUIET, CALM, CALM)
 
 
 def test_failed(alarm: MakeAlarm) -> None:
-    """the failed lines of a burst: up to its last hot minute, quiet and calm ones among them"""
+    """a burst's failed lines: all up to its last hot minute, in quiet and calm minutes too"""
     checked = alarm()
     checked.minutes((1, 100), (1, 100), HOT, (1, 2), (3, 60), (13, 20), (2, 60), (5, 6), (4, 90))
     checked.minutes((0, 100), (15, 20), (1, 100), (0, 100), first=9)
 
 
 def test_long_silence(alarm: MakeAlarm) -> None:
-    """a million minutes without a line, in a burst and outside of one"""
+    """a billion minutes without a line, in a burst and outside of a burst"""
     checked = alarm()
     first = checked.minutes(CALM, CALM)
     checked.batch(rows_of(first, 20, 12), SILENCE)
@@ -411,7 +411,7 @@ def test_long_silence(alarm: MakeAlarm) -> None:
 
 
 def test_many_batches(alarm: MakeAlarm, seed: int) -> None:
-    """a site with bursts, quiet minutes, bots and late rows that the seed chooses"""
+    """random bursts, quiet minutes, bots and late rows"""
     random = Random(seed)
     for _ in range(ROUNDS):
         checked = alarm(

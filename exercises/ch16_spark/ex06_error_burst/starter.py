@@ -1,5 +1,5 @@
-"""Exercise 16-6: write an alarm for bursts of errors. README.md says what is asked; `kafka-edu lab
-check 16-6` tries it, `kafka-edu lab hint 16-6` helps.
+"""Exercise 16-6: write an alarm for bursts of errors. README.md has the task.
+`kafka-edu lab check 16-6` tests your code, and `kafka-edu lab hint 16-6` gives you a hint.
 """
 
 from collections.abc import Sequence
@@ -24,7 +24,7 @@ class ErrorAlarm:
         )
 
     def baseline(self) -> tuple[int, int]:
-        """Return the failed lines and all lines of the minutes in the baseline."""
+        """Return (failed, lines): the sums over the minutes that are in the baseline now."""
         raise NotImplementedError(
             "ErrorAlarm.baseline is not written yet: it returns (failed, lines)"
         )

@@ -21,7 +21,7 @@ def test_large(learner: Learner, seed: int) -> None:
 
 
 def test_two_segments(learner: Learner) -> None:
-    """two segments know nothing of each other"""
+    """two Segment objects do not share their data"""
     one = Checked(learner, written([Batch(2), Batch(3)] * 5, 0))
     other = Checked(learner, written([Batch(4, codec=1)] * 9, 500, active=True))
     for _ in range(2):
@@ -32,7 +32,7 @@ def test_two_segments(learner: Learner) -> None:
 
 
 def test_cut_anywhere(learner: Learner, seed: int) -> None:
-    """the last batch is cut at any of its bytes, also in its head and before its first byte"""
+    """the last batch is cut at any place: in its records, in its head, or before its first byte"""
     random = Random(f"cut/{seed}")
     for _ in range(25):
         batches = [Batch(random.randint(1, 4)) for _ in range(random.randint(1, 6))]

@@ -1,5 +1,5 @@
-"""Public tests of exercise 16-7. Run them by `kafka-edu lab check 16-7`: the learner's class lives
-in another process, and `learner` asks it.
+"""Public tests of exercise 16-7. Run them by `kafka-edu lab check 16-7`. The learner's class runs
+in another process, and the fixture `learner` calls it there.
 """
 
 from collections.abc import Callable
@@ -18,7 +18,7 @@ PLAIN: Final = tuple(Batch() for _ in range(8))
 
 
 class Checked:
-    """The learner's answers about one segment."""
+    """Calls the learner's Segment about one segment, and checks the answers."""
 
     def __init__(self, learner: Learner, made: Made) -> None:
         self._segment = learner.make(made.base_offset, made.log, made.index_file)
@@ -89,7 +89,7 @@ class Checked:
         self._agrees("longest_walk", self.made.longest_walk(), why)
 
     def offsets(self) -> list[int]:
-        """Return the offsets around each batch and each entry."""
+        """Return the first and last offset of each batch, and the offsets next to them."""
         ends = {row.first for row in self.made.rows} | {row.last for row in self.made.rows}
         return sorted({at + by for at in ends for by in (-1, 0, 1)})
 
@@ -99,26 +99,26 @@ MakeSegment = Callable[[Made], Checked]
 
 @pytest.fixture
 def segment(learner: Learner) -> MakeSegment:
-    """The learner's Segment."""
+    """A function that gives a made segment to the learner's Segment, with checks."""
     return lambda made: Checked(learner, made)
 
 
 def test_batches(segment: MakeSegment) -> None:
-    """where the batches are, and what is in them"""
+    """position, offsets and number of records of each batch"""
     segment(written([])).batches()
     segment(written([Batch(1)])).batches()
     segment(written(PLAIN, 368_769)).batches()
 
 
 def test_codec_names(segment: MakeSegment) -> None:
-    """the codec of each batch"""
+    """the name of each batch's codec"""
     segment(written([Batch(codec=codec, records=9) for codec in range(5)])).batches(
         "1 is gzip, 2 snappy, 3 lz4, 4 zstd"
     )
 
 
 def test_attributes(segment: MakeSegment) -> None:
-    """the codec of a transaction's batch"""
+    """the codec of a batch that belongs to a transaction"""
     made = written([Batch(codec=codec, transactional=True) for codec in range(5)])
     why = "only the bits 0 to 2 of the attributes are the codec; bit 4 says transactional"
     segment(made).batches(why)
@@ -126,7 +126,7 @@ def test_attributes(segment: MakeSegment) -> None:
 
 
 def test_compacted(segment: MakeSegment) -> None:
-    """records of compacted batches"""
+    """the number of records in compacted batches"""
     made = written([Batch(3, lost=2), Batch(2, skip=7), Batch(1, lost=9)])
     why = "compaction removed records and left the offsets: only the head knows the count"
     segment(made).batches(why)
@@ -134,14 +134,14 @@ def test_compacted(segment: MakeSegment) -> None:
 
 
 def test_markers(segment: MakeSegment) -> None:
-    """markers are batches, and nobody's records"""
+    """markers are in `batches`, and do not count in `codecs`"""
     made = written([Batch(transactional=True), Batch(marker=True), Batch()])
     segment(made).batches("a marker is a batch too: its position and offset are taken")
     segment(made).codecs("a marker is a control batch, bit 5 of the attributes: no user wrote it")
 
 
 def test_codecs(segment: MakeSegment) -> None:
-    """batches, records and bytes by codec"""
+    """the number of batches, records and bytes of each codec"""
     made = written([Batch(9, codec, width=90) for codec in (0, 1, 2, 3, 4, 1, 4, 4)])
     segment(made).codecs("the bytes of a batch are those of the whole batch, its head included")
     segment(written([])).codecs()
@@ -149,7 +149,7 @@ def test_codecs(segment: MakeSegment) -> None:
 
 @pytest.mark.parametrize("missing", [1, 60, 61, 130])
 def test_cut(segment: MakeSegment, missing: int) -> None:
-    """the last batch is cut"""
+    """the last batch is cut at its end, so it does not count"""
     made = written([*PLAIN[:3], Batch(width=60)], cut=missing)
     why = f"the last {missing} bytes of the last batch are missing, so it does not count"
     one = segment(made)
@@ -160,7 +160,7 @@ def test_cut(segment: MakeSegment, missing: int) -> None:
 
 
 def test_start(segment: MakeSegment) -> None:
-    """where a search begins"""
+    """the position at which a search for an offset begins"""
     made = written(PLAIN)
     one = segment(made)
     for offset in one.offsets():
@@ -168,7 +168,7 @@ def test_start(segment: MakeSegment) -> None:
 
 
 def test_base_offset(segment: MakeSegment) -> None:
-    """entries are relative to the base offset"""
+    """the index has offsets relative to the base offset"""
     made = written(PLAIN, 5_000_000_000)
     one = segment(made)
     for offset in one.offsets():
@@ -179,7 +179,7 @@ def test_base_offset(segment: MakeSegment) -> None:
 
 
 def test_active(segment: MakeSegment) -> None:
-    """the index of an active segment ends in zeros"""
+    """the index of an active segment ends with zeros, which are no entries"""
     made = written(PLAIN, 368_769, active=True)
     one = segment(made)
     why = "the zeros behind the entries are room for more entries, and no entries themselves"
@@ -190,7 +190,7 @@ def test_active(segment: MakeSegment) -> None:
 
 
 def test_heads(segment: MakeSegment) -> None:
-    """how many heads a search reads"""
+    """how many batch heads a search reads"""
     one = segment(written(PLAIN))
     for offset in one.offsets():
         if offset <= one.made.rows[-1].last:
@@ -198,7 +198,7 @@ def test_heads(segment: MakeSegment) -> None:
 
 
 def test_in_a_gap(segment: MakeSegment) -> None:
-    """an offset that was compacted away"""
+    """the search for an offset that was compacted away"""
     made = written([Batch(), Batch(skip=5), Batch(lost=4), Batch(skip=3), Batch()])
     one = segment(made)
     for offset in range(made.rows[-1].last + 1):
@@ -206,7 +206,7 @@ def test_in_a_gap(segment: MakeSegment) -> None:
 
 
 def test_behind(segment: MakeSegment) -> None:
-    """an offset behind the last batch"""
+    """the search for an offset after the last batch"""
     one = segment(written(PLAIN))
     end = one.made.rows[-1].last + 1
     for offset in (end, end + 1, end + 1000):
@@ -215,7 +215,7 @@ def test_behind(segment: MakeSegment) -> None:
 
 
 def test_longest_walk(segment: MakeSegment) -> None:
-    """how sparse the index is"""
+    """how sparse the index is: the longest way from the start of a search to its batch"""
     for made in (
         written(PLAIN),
         written(PLAIN, interval=10_000),
@@ -226,7 +226,7 @@ def test_longest_walk(segment: MakeSegment) -> None:
 
 
 def test_many(segment: MakeSegment, seed: int) -> None:
-    """segments that the seed chooses"""
+    """random segments"""
     random = Random(seed)
     for _ in range(ROUNDS):
         one = segment(random_segment(random))

@@ -1,1 +1,1 @@
-"""Exercise 16-8: a report on a cluster's recordings that is wrong."""
+"""Exercise 16-8: mend a wrong report on the recordings of a cluster."""

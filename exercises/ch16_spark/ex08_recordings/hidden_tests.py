@@ -10,7 +10,7 @@ from .public_tests import Checked
 
 
 def test_long_evening(learner: Learner, seed: int) -> None:
-    """an evening with forty acts"""
+    """the recording of an evening with forty acts"""
     made = made_incident(seed, acts=40)
     one = Checked(learner, made.by_file())
     one.latency("thousands of requests are no other case than ten")
@@ -19,7 +19,7 @@ def test_long_evening(learner: Learner, seed: int) -> None:
 
 
 def test_all_percentiles(learner: Learner, seed: int) -> None:
-    """percentiles of each number of requests"""
+    """percentiles of many different numbers of requests"""
     random = Random(seed)
     made = Incident()
     for number, api in enumerate(ApiKey):
@@ -29,7 +29,7 @@ def test_all_percentiles(learner: Learner, seed: int) -> None:
 
 
 def test_two_evenings(learner: Learner) -> None:
-    """two recordings know nothing of each other"""
+    """two Incident objects do not share their data"""
     both = [Checked(learner, made_incident(number).by_file()) for number in (1, 2)]
     for one in (*both, *both):
         one.flaps("the report is asked twice, and about another recording in between")

@@ -1,4 +1,4 @@
-"""The recording of exercise 16-8: an incident made for one learner."""
+"""Makes the recording of exercise 16-8: an incident that is made up for one learner."""
 
 from typing import Final, NamedTuple
 
@@ -9,7 +9,7 @@ _SEEDS: Final = 1_000
 
 
 class Found(NamedTuple):
-    """The facts to be found in the recording."""
+    """The right diagnosis of a recording: what the learner has to find in it."""
 
     act: str
     lasted_us: int
@@ -17,13 +17,13 @@ class Found(NamedTuple):
 
 
 def make(seed: int) -> dict[str, str]:
-    """Return the file recording.jsonl."""
+    """Return a dict with one file: recording.jsonl → its text."""
     return {"recording.jsonl": incident(seed)[0].text()}
 
 
 def incident(seed: int) -> tuple[Incident, Found]:
-    """Return the incident that a seed gives: the first in which one flap and one rebalance are
-    longer than all others, and two acts have flaps.
+    """Return the incident of a seed, and its diagnosis. One flap is longer than all others. The
+    flaps follow two acts or more, and the rebalances have two causes or more.
     """
     for number in range(_SEEDS):
         made = made_incident(seed * _SEEDS + number)

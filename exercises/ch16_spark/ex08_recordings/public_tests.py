@@ -1,5 +1,5 @@
-"""Public tests of exercise 16-8. Run them by `kafka-edu lab check 16-8`: the learner's class lives
-in another process, and `learner` asks it.
+"""Public tests of exercise 16-8. Run them by `kafka-edu lab check 16-8`. The learner's class runs
+in another process, and the fixture `learner` calls it there.
 """
 
 from collections.abc import Callable, Iterable
@@ -30,14 +30,14 @@ INCIDENTS: Final = 8
 
 
 class Checked:
-    """The learner's answers about one recording."""
+    """Calls the learner's report about one recording, and checks the answers."""
 
     def __init__(self, learner: Learner, envelopes: Iterable[Envelope]) -> None:
         self._events = list(envelopes)
         self._incident = learner.make(rows_of(self._events))
 
     def latency(self, why: str) -> None:
-        """Compare the times by API. Raises Mismatch."""
+        """Compare the report's times of each API with the right ones. Raises Mismatch."""
         expected = {api: tuple(times) for api, times in right_latency(self._events).items()}
         came = self._incident.call("latency")
         found = came if isinstance(came, dict) else {}
@@ -58,11 +58,11 @@ class Checked:
                 )
 
     def flaps(self, why: str) -> None:
-        """Compare the flaps. Raises Mismatch."""
+        """Compare the report's flaps with the right ones. Raises Mismatch."""
         self._rows("flaps", right_flaps(self._events), why)
 
     def rebalances(self, why: str) -> None:
-        """Compare the rebalances. Raises Mismatch."""
+        """Compare the report's rebalances with the right ones. Raises Mismatch."""
         self._rows("rebalances", right_rebalances(self._events), why)
 
     def _rows(self, method: str, right: list[Flap] | list[Pause], why: str) -> None:
@@ -85,7 +85,7 @@ class Checked:
                 )
 
     def diagnosis(self) -> object:
-        """Return what the learner found in the learner's own recording."""
+        """Return the diagnosis that the learner wrote about the learner's own recording."""
         return self._incident.call("diagnosis")
 
 
@@ -94,7 +94,7 @@ MakeChecked = Callable[[Incident], Checked]
 
 @pytest.fixture
 def report(learner: Learner) -> MakeChecked:
-    """The learner's Incident, about the files of an incident one after the other."""
+    """A function that gives a made-up incident, file after file, to the learner's report."""
     return lambda made: Checked(learner, made.by_file())
 
 
@@ -109,7 +109,7 @@ def test_percentiles(report: MakeChecked) -> None:
 
 
 def test_all_brokers(report: MakeChecked) -> None:
-    """the times of three brokers together"""
+    """a percentile covers the requests of all three brokers together"""
     made = Incident()
     for broker, times in enumerate(([100] * 90, [200] * 9, [90_000])):
         for total_us in times:
@@ -121,7 +121,7 @@ def test_all_brokers(report: MakeChecked) -> None:
 
 
 def test_followers(report: MakeChecked) -> None:
-    """fetches of followers"""
+    """fetches of followers do not count"""
     made = Incident().requests(ApiKey.FETCH, (800, 900, 1_000, 1_100))
     for _ in range(20):
         made.after(20).request(1, ApiKey.FETCH, 500_300, follower=True)
@@ -139,7 +139,7 @@ def test_no_requests(report: MakeChecked) -> None:
 
 
 def web(made: Incident, leader: int = 0) -> Incident:
-    """Let a broker lead web-0, with all three in its ISR."""
+    """Let a broker become the leader of web-0, with all three brokers in the ISR."""
     return made.leads(leader, "web", 0, [leader, *{0, 1, 2} - {leader}])
 
 
@@ -153,20 +153,20 @@ def test_flap(report: MakeChecked) -> None:
 
 
 def test_still_out(report: MakeChecked) -> None:
-    """a broker that does not come back"""
+    """a broker that does not come back into the ISR"""
     made = web(Incident()).kill(2).after(900).isr("web", 0, [0, 1])
     report(made).flaps("it has not come back by the end of the recording: lasted is None")
 
 
 def test_two_out(report: MakeChecked) -> None:
-    """two brokers leave at once, and come back one after the other"""
+    """two brokers leave the ISR at once, and come back one after the other"""
     made = web(Incident()).pause(1).pause(2).after(1_500).isr("web", 0, [0])
     made.after(700).isr("web", 0, [0, 2]).after(400).isr("web", 0, [0, 2, 1])
     report(made).flaps("each broker has a flap of its own: `before` and `after` differ by two")
 
 
 def test_two_partitions(report: MakeChecked) -> None:
-    """the same broker leaves two partitions"""
+    """the same broker leaves the ISRs of three partitions"""
     made = web(Incident()).leads(1, "web", 1, [1, 0, 2]).leads(1, "pay", 0, [1, 0, 2]).pause(2)
     made.after(900).isr("web", 0, [0, 1]).after(30).isr("web", 1, [1, 0]).isr("pay", 0, [1, 0])
     made.after(300).isr("web", 1, [1, 0, 2]).after(50).isr("web", 0, [0, 1, 2])
@@ -174,7 +174,7 @@ def test_two_partitions(report: MakeChecked) -> None:
 
 
 def test_new_leader(report: MakeChecked) -> None:
-    """the leader dies, and the next one begins without it"""
+    """the leader dies, and the next leader begins with an ISR without it"""
     made = web(Incident(), 2).kill(2).after(1_700).leads(0, "web", 0, [0, 1])
     made.after(2_000).isr("web", 0, [0, 1, 2])
     report(made).flaps(
@@ -200,7 +200,7 @@ def test_first_isr(report: MakeChecked) -> None:
 
 
 def test_act(report: MakeChecked) -> None:
-    """the act before each flap"""
+    """the last act before each flap"""
     made = web(Incident()).after(100).isr("web", 0, [0, 1]).after(100).isr("web", 0, [0, 1, 2])
     made.cut(0, 2).after(1_500).isr("web", 0, [0, 1]).after(10).pause(1)
     made.after(200).isr("web", 0, [0, 1, 2]).after(900).isr("web", 0, [0, 2])
@@ -211,7 +211,7 @@ def test_act(report: MakeChecked) -> None:
 
 
 def test_order_of_files(report: MakeChecked) -> None:
-    """recordings of several processes"""
+    """the rows come process after process, not in the order of time"""
     made = web(Incident(), 2).kill(2).after(1_700).leads(1, "web", 0, [1, 0]).after(500)
     made.leads(0, "web", 0, [0, 1]).after(700).isr("web", 0, [0, 1, 2])
     made.pause(1).after(1_500).isr("web", 0, [0, 2])
@@ -223,7 +223,7 @@ def test_order_of_files(report: MakeChecked) -> None:
 
 
 def group(made: Incident, kind: type, member: str, *, coordinator: int = 1) -> Incident:
-    """Let one member come or go, and the group be assigned."""
+    """Let a member join, leave or fail, and let the group finish its rebalance."""
     made.members(coordinator, "readers", kind, member).after(120).joined(coordinator, "readers")
     if made.members_of("readers"):
         made.after(45).assigned(coordinator, "readers")
@@ -231,7 +231,7 @@ def group(made: Incident, kind: type, member: str, *, coordinator: int = 1) -> I
 
 
 def test_rebalance(report: MakeChecked) -> None:
-    """members join, leave and fail"""
+    """rebalances because members join, leave and fail"""
     made = group(Incident(), MemberJoined, "ann-1")
     group(made, MemberJoined, "bob-2")
     group(made, MemberLeft, "ann-1")
@@ -244,7 +244,7 @@ def test_rebalance(report: MakeChecked) -> None:
 
 
 def test_last_member(report: MakeChecked) -> None:
-    """the last member leaves"""
+    """the last member leaves the group"""
     made = group(group(Incident(), MemberJoined, "ann-1"), MemberLeft, "ann-1")
     group(made, MemberJoined, "bob-2")
     report(made).rebalances(
@@ -253,7 +253,7 @@ def test_last_member(report: MakeChecked) -> None:
 
 
 def test_not_over(report: MakeChecked) -> None:
-    """a rebalance that is not over"""
+    """a rebalance that is not over at the end of the recording"""
     made = group(Incident(), MemberJoined, "ann-1")
     made.members(1, "readers", MemberJoined, "bob-2").after(90).joined(1, "readers")
     report(made).rebalances(
@@ -262,7 +262,7 @@ def test_not_over(report: MakeChecked) -> None:
 
 
 def test_begun_again(report: MakeChecked) -> None:
-    """one more member comes before the assignment"""
+    """one more member joins before the assignment: this is still the same rebalance"""
     made = group(Incident(), MemberJoined, "ann-1")
     made.members(1, "readers", MemberLeft, "ann-1").members(1, "readers", MemberJoined, "bob-2")
     made.after(800).joined(1, "readers").after(20).members(1, "readers", MemberJoined, "cem-3")
@@ -282,7 +282,7 @@ def test_two_groups(report: MakeChecked) -> None:
 
 
 def test_same_moment(report: MakeChecked) -> None:
-    """two groups begin at the same moment"""
+    """two groups begin to rebalance at the same moment"""
     made = group(Incident(), MemberJoined, "ann-1", coordinator=2)
     made.members(1, "writers", MemberJoined, "bob-1").members(2, "readers", MemberJoined, "cem-2")
     made.after(10).joined(1, "writers").joined(2, "readers").after(10)
@@ -297,7 +297,7 @@ def test_no_cause(report: MakeChecked) -> None:
 
 
 def test_same_numbers(report: MakeChecked) -> None:
-    """events of two brokers with the same number"""
+    """two brokers have events with the same number"""
     made = Incident().requests(ApiKey.HEARTBEAT, [300] * 8, brokers=2)
 
     def between() -> None:
@@ -312,7 +312,7 @@ def test_same_numbers(report: MakeChecked) -> None:
 
 
 def test_started_again(report: MakeChecked) -> None:
-    """a coordinator that was started again"""
+    """a coordinator that was started again numbers its events from 1 again"""
     made = group(Incident(), MemberJoined, "ann-1")
     made.restarted(1).requests(ApiKey.HEARTBEAT, [300], brokers=1)
     group(made, MemberFailed, "ann-1")
@@ -324,7 +324,7 @@ def test_started_again(report: MakeChecked) -> None:
 
 
 def test_many(report: MakeChecked, seed: int) -> None:
-    """incidents that the seed chooses"""
+    """random incidents"""
     random = Random(seed)
     for _ in range(INCIDENTS):
         one = report(made_incident(random.randrange(10**9)))
@@ -334,7 +334,7 @@ def test_many(report: MakeChecked, seed: int) -> None:
 
 
 def test_diagnosis(learner: Learner, material: int) -> None:
-    """your own recording"""
+    """your diagnosis of your own recording"""
     made, found = incident(material)
     came = Checked(learner, made.by_file()).diagnosis()
     if not isinstance(came, tuple) or len(came) != 3:

@@ -1,5 +1,5 @@
-"""Exercise 16-8: this report is wrong in six places. README.md says what is asked;
-`kafka-edu lab check 16-8` tries it, `kafka-edu lab hint 16-8` helps.
+"""Exercise 16-8: mend this report, which is wrong in six places. README.md has the task.
+`kafka-edu lab check 16-8` tests your code, and `kafka-edu lab hint 16-8` gives you a hint.
 """
 
 import json
@@ -9,14 +9,14 @@ Row = dict[str, Any]
 
 
 class Incident:
-    """What the recordings of a cluster say of one evening."""
+    """A report on one evening of a cluster, made from the events in its recordings."""
 
     def __init__(self, rows: list[Row]) -> None:
         self.rows = rows
         self.causes = {row["number"]: row["event"] for row in rows}
 
     def latency(self) -> dict[str, tuple[int, int, int]]:
-        """Return API → (requests, p50, p99), the times in µs."""
+        """Return a dict: API → (number of requests, p50, p99). p50 and p99 are in µs."""
         times: dict[str, list[int]] = {}
         for row in self.rows:
             if row["event"] == "ResponseSent":
@@ -51,7 +51,7 @@ class Incident:
         return sorted(found, key=lambda flap: (flap[2], flap[0], flap[1]))
 
     def rebalances(self) -> list[tuple[str, int | None, str, int, int | None]]:
-        """Return (group, generation, cause, began, lasted) for each time a group read nothing."""
+        """Return (group, generation, cause, began, lasted) for each rebalance of a group."""
         began: dict[str, tuple[str, int]] = {}
         found = []
         for row in self.rows:
@@ -68,8 +68,8 @@ class Incident:
         return sorted(found, key=lambda one: (one[3], one[0]))
 
     def diagnosis(self) -> tuple[str, int, str]:
-        """Return what you found in your own recording.jsonl: the act with the longest flap, how
-        long that flap was in µs, and the event that caused the longest rebalance.
+        """Return what you found in your own recording.jsonl: the act before the longest flap, the
+        length of that flap in µs, and the event that caused the longest rebalance.
         """
         raise NotImplementedError(
             "Incident.diagnosis is not written yet: it returns (act, µs, name of an event)"
@@ -77,5 +77,5 @@ class Incident:
 
 
 def percentile(values: list[int], percent: int) -> int:
-    """Return the value that so many percent of the values do not exceed."""
+    """Return the value that `percent` % of the values do not exceed."""
     return sorted(values)[len(values) * percent // 100]

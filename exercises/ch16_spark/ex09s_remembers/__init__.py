@@ -1,1 +1,1 @@
-"""Exercise 16-9s: a stream that remembers for ever, to be mended."""
+"""Exercise 16-9s: mend a Spark stream whose state grows without end."""

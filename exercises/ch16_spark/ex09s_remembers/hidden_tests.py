@@ -6,7 +6,7 @@ from .public_tests import RETRY, Checked, Order
 
 
 def test_odd_ids(learner: SparkLearner) -> None:
-    """ids that look alike: upper and lower case, blanks, an empty one"""
+    """ids that look alike: upper and lower case, blanks, an empty id"""
     names = ("A", "a", " a", "", "null", "ä", "a" * 500)
     first = [Order(name, at) for at, name in enumerate(names)]
     Checked(learner).agrees("each of these ids is another", first, first[::-1], [Order("z", 30)])

@@ -1,5 +1,5 @@
-"""Public tests of exercise 16-9s. Run them by `kafka-edu lab check 16-9s`: the learner's job runs
-in another process, with a Spark of its own, and `learner` asks it.
+"""Public tests of exercise 16-9s. Run them by `kafka-edu lab check 16-9s`. The learner's job runs
+in another process with its own Spark, and the fixture `learner` calls it there.
 """
 
 from collections import Counter
@@ -24,7 +24,7 @@ PATIENCE: Final = "a retry may come 2 minutes later"
 
 
 class Order(NamedTuple):
-    """A line of the topic; `time_s` counts from 10:00:00."""
+    """A record of the topic: an order. `time_s` is its time in seconds after 10:00:00."""
 
     id: str | None
     time_s: int
@@ -38,15 +38,15 @@ class Order(NamedTuple):
 
 
 class RightOrders:
-    """Each order once, by the rules of the exercise, and Spark's watermark."""
+    """Finds the orders to write, each once, by the exercise's rules and Spark's watermark."""
 
     def __init__(self) -> None:
         self.watermark_s = -(10**9)
         self.known: dict[str, int] = {}
-        """Id → when it is forgotten."""
+        """Id of an order → when the id is forgotten, in seconds after 10:00:00."""
 
     def batch(self, orders: Sequence[Order]) -> list[Order]:
-        """Return what this batch writes."""
+        """Add a batch of orders, and return the orders that it must write."""
         kept = []
         for order in orders:
             if order.id is None:
@@ -61,14 +61,14 @@ class RightOrders:
 
 
 class Checked:
-    """The learner's stream next to the right orders."""
+    """Runs the learner's stream, and compares its orders with the right ones."""
 
     def __init__(self, learner: SparkLearner) -> None:
         self._learner = learner
 
     def agrees(self, why: str, *batches: Sequence[Order]) -> None:
-        """Raise Mismatch unless each micro-batch writes the right orders. `why` says why an order
-        that is written is a retry.
+        """Raise Mismatch unless each micro-batch writes the right orders. If a retry was written,
+        the message gives `why` as the reason.
         """
         came = self._learner.stream(ORDERS, [[one.row() for one in batch] for batch in batches])
         check_columns("build(spark, records)", came, COLUMNS)
@@ -89,7 +89,7 @@ class Checked:
 
 
 def why_other(why: str, missing: Sequence[Row], surplus: Sequence[Row]) -> str:
-    """Return why an order is missing; else the rule that decides."""
+    """Return why an order is missing, or else the rule `why`."""
     if missing and missing[0][0] is None:
         return "this order is missing: it is a guest's, and each counts"
     if missing and not surplus:
@@ -99,12 +99,12 @@ def why_other(why: str, missing: Sequence[Row], surplus: Sequence[Row]) -> str:
 
 @pytest.fixture
 def job(learner: SparkLearner) -> Checked:
-    """The learner's stream."""
+    """The learner's stream, with a check of its orders."""
     return Checked(learner)
 
 
 def test_once(job: Checked) -> None:
-    """the same order twice, in one micro-batch and in two"""
+    """the same order comes twice, in one micro-batch and in two"""
     job.agrees(
         PATIENCE,
         [Order("a", 10), Order("a", 10), Order("b", 20)],
@@ -132,7 +132,7 @@ def test_guests(job: Checked) -> None:
 
 
 def test_state(job: Checked, learner: SparkLearner) -> None:
-    """orders leave the state"""
+    """orders are removed from the state when no retry can come any more"""
     batches = [
         [Order(f"o-{at}", at) for at in range(begin, begin + 600, 100)]
         for begin in range(0, 6_000, 600)
@@ -150,7 +150,7 @@ def test_state(job: Checked, learner: SparkLearner) -> None:
 
 
 def test_many(job: Checked, seed: int) -> None:
-    """orders, retries and guests that the seed chooses"""
+    """random orders, retries and guests"""
     random, now_s, sent, batches = Random(seed), 0, list[Order](), list[list[Order]]()
     for _ in range(BATCHES):
         batch = []

@@ -1,17 +1,17 @@
-"""Exercise 01-1: a solution."""
+"""Exercise 01-1: the reference solution."""
 
 Answer = tuple[str, object, int] | tuple[str, int]
 
 
 class Varints:
-    """Numbers of 7 bits a byte, with zigzag (varint: 32 bits, varlong: 64 bits)."""
+    """Writes and reads varints (`bits` is 32) and varlongs (64): zigzag, then 7 bits in a byte."""
 
     def __init__(self, bits: int) -> None:
         self.bits = bits  # 32 or 64
         self.most_bytes = (bits + 6) // 7
 
     def write(self, number: int) -> bytes:
-        """Return the bytes of a number, which fits into `bits` bits with its sign."""
+        """Return the bytes of a signed number that fits into `bits` bits."""
         rest = number << 1 if number >= 0 else (-number << 1) - 1
         out = bytearray()
         while rest >= 0x80:
@@ -21,7 +21,7 @@ class Varints:
         return bytes(out)
 
     def read(self, data: bytes, at: int) -> Answer:
-        """Read the number that begins at `at`. `data` may end too early, and it may be wrong."""
+        """Return the number at position `at`, or say that bytes are missing or wrong."""
         raw = shift = 0
         for place in range(at, at + self.most_bytes):
             if place == len(data):
@@ -36,7 +36,7 @@ class Varints:
         return "value", (raw >> 1) ^ -(raw & 1), place + 1
 
     def read_bytes(self, data: bytes, at: int) -> Answer:
-        """Read a length at `at`, and as many bytes behind it. The length -1 means null."""
+        """Read a length at position `at`, then that many bytes. A length of -1 means null."""
         answer = self.read(data, at)
         match answer:
             case ("value", int(length), int(begin)):

@@ -1,4 +1,4 @@
-"""Exercise 01-2: a solution."""
+"""Exercise 01-2: the reference solution."""
 
 import struct
 from collections.abc import Sequence
@@ -30,7 +30,7 @@ HEADER_BYTES = 61
 
 
 def crc32c(data: bytes) -> int:
-    """Return the checksum of some bytes (CRC-32C). This works; you need not change it."""
+    """Return the CRC-32C checksum of `data`. This works; you need not change it."""
     crc = 0xFFFFFFFF
     for byte in data:
         crc = crc >> 8 ^ CRC_TABLE[(crc ^ byte) & 0xFF]
@@ -38,7 +38,7 @@ def crc32c(data: bytes) -> int:
 
 
 def varint(number: int) -> bytes:
-    """Return a number in zigzag, 7 bits a byte (exercise 01-1). This works."""
+    """Return a number as a varint: zigzag, then 7 bits in a byte (exercise 01-1). This works."""
     rest = 2 * number if number >= 0 else -2 * number - 1
     out = bytearray()
     while rest >= 0x80:
@@ -49,12 +49,12 @@ def varint(number: int) -> bytes:
 
 
 def with_length(data: bytes | None) -> bytes:
-    """Return bytes behind their length; the length of null is -1."""
+    """Return the length of the data as a varint, then the data. For null, the length is -1."""
     return varint(-1) if data is None else varint(len(data)) + data
 
 
 class BatchBuilder:
-    """Collects records, and makes one batch of them."""
+    """Collects records, and builds one record batch from them."""
 
     def __init__(
         self,
@@ -81,8 +81,8 @@ class BatchBuilder:
         value: bytes | None,
         headers: Sequence[tuple[str, bytes | None]],
     ) -> int | None:
-        """Take a record, and return how many bytes it takes in the batch; or None, if the batch
-        would get too long with it.
+        """Add a record, and return how many bytes it takes. If the batch has records already and
+        would become longer than `max_bytes`, add nothing, and return None.
         """
         base_timestamp = self.base_timestamp if self.records else timestamp
         body = b"\x00" + varint(timestamp - base_timestamp) + varint(len(self.records))
@@ -99,7 +99,7 @@ class BatchBuilder:
         return len(record)
 
     def close(self) -> tuple[bytes, list[Field]]:
-        """Return the batch, and where each of its fields lies."""
+        """Return the bytes of the batch, and (name, begin, end) of each field in them."""
         values = {
             "base_offset": 0,
             "batch_length": self.size - 12,

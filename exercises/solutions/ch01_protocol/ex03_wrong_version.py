@@ -1,4 +1,4 @@
-"""Exercise 01-3: a solution. The numbers are those of the run of seed 0; yours are others."""
+"""Exercise 01-3: the reference solution. Its numbers belong to seed 0; your run has others."""
 
 import struct
 from collections.abc import Sequence
@@ -37,10 +37,10 @@ NUMBERS = {"int16": ">h", "int32": ">i", "int64": ">q"}
 
 
 class FetchDecoder:
-    """Reads responses to Fetch, versions 4 to 11, by the tables above."""
+    """Decodes Fetch responses of the versions 4 to 11. The tables above name the fields."""
 
     def decode(self, version: int, frame: bytes) -> list[tuple[str, Value]]:
-        """Return each field with its value. A field of an array has its number in its name, such as
+        """Return (name, value) for each field. In an array, the name has the element's index, as in
         topics[0].partitions[1].error_code.
         """
         self.frame = frame
@@ -50,7 +50,7 @@ class FetchDecoder:
         return self.found
 
     def read_rows(self, version: int, rows: Sequence[Row], within: str) -> None:
-        """Read the fields of a table that this version has."""
+        """Read those fields of the table `rows` that exist in this version."""
         for name, kind, since in rows:
             if version < since:
                 continue
@@ -61,7 +61,7 @@ class FetchDecoder:
                 self.read_rows(version, kind, f"{within}{name}[{number}].")
 
     def read(self, kind: str) -> Value:
-        """Read one value."""
+        """Read the next value from the frame. `kind` is its type."""
         if kind in NUMBERS:
             return self.number(kind)
         length = self.number("int16" if kind == "string" else "int32")
@@ -72,15 +72,15 @@ class FetchDecoder:
         return data.decode() if kind == "string" else data
 
     def number(self, kind: str) -> int:
-        """Read a number."""
+        """Read the next number from the frame. `kind` is its type."""
         (number,) = struct.unpack_from(NUMBERS[kind], self.frame, self.at)
         self.at += struct.calcsize(NUMBERS[kind])
         return int(number)
 
     def diagnosis(self) -> tuple[int, int, str, int]:
-        """Return what you found: the number of the first response in frames.txt that is read
-        wrongly, the lowest version that is read wrongly, the name of the field that really lies
-        where the reading begins to go wrong, and the session id that the broker really gave in
-        that response.
+        """Return the diagnosis: the number of the first response in frames.txt that is decoded
+        wrongly; the lowest version that is decoded wrongly; the name of the field that really
+        stands where the decoding goes wrong; and the session id that the broker really sent in
+        this response.
         """
         return 4, 7, "error_code", 967519754

@@ -1,8 +1,8 @@
-"""Exercise 01-4: the right answers for the numbers of seed 0. Yours are others."""
+"""Exercise 01-4: the right answers for the numbers of seed 0. You get other numbers."""
 
 
 def answers() -> dict[str, object]:
-    """Return a dict: the name of each question → the answer."""
+    """Return a dict that maps the name of each question to its answer."""
     return {
         "batch_of_one": 131,
         "batch_of_all": 6387,

@@ -1,4 +1,4 @@
-"""Exercise 01-5: a solution."""
+"""Exercise 01-5: the reference solution."""
 
 import struct
 from collections.abc import Sequence
@@ -11,9 +11,9 @@ UNSUPPORTED_VERSION = 35
 
 
 def parse(version: int, body: bytes) -> tuple[int, list[Row]]:
-    """Return error code and rows of a response to ApiVersions that is written in `version`, 0 to 3.
+    """Return the error code and the rows of an ApiVersions response in `version`, 0 to 3.
 
-    This works; you need not change it. It raises an error for a body of another version.
+    This works; you need not change it. It raises an error if the body has another version.
     """
     (error_code,) = struct.unpack_from(">h", body, 0)
     rows = []
@@ -47,8 +47,8 @@ class Negotiator:
         return max(self.known[API_VERSIONS])
 
     def on_response(self, version: int, body: bytes) -> int | None:
-        """Take the response to the ApiVersions of this version. Return the version of the next
-        ApiVersions, or None if there is none to be sent.
+        """Process the response to an ApiVersions request of this version. Return the version of the
+        next ApiVersions request, or None if no other one is to be sent.
         """
         error_code = int.from_bytes(body[:2], "big", signed=True)
         if error_code == NONE:
@@ -62,11 +62,11 @@ class Negotiator:
         return 0 if 0 in self.known[API_VERSIONS] else None
 
     def pick(self, api_key: int) -> int | None:
-        """Return the version to use for a request, or None if there is none."""
+        """Return the highest version of this API that both sides know, or None."""
         return self.common(api_key, self.rows)
 
     def common(self, api_key: int, rows: Sequence[Row]) -> int | None:
-        """Return the highest version that both sides know, or None."""
+        """Return the highest version that both this client and `rows` have, or None."""
         versions = [
             version
             for key, lowest, highest in rows

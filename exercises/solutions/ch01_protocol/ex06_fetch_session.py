@@ -1,4 +1,4 @@
-"""Exercise 01-6: a solution."""
+"""Exercise 01-6: the reference solution."""
 
 from collections.abc import Sequence
 
@@ -12,7 +12,7 @@ FULL = 0  # the epoch of a full fetch
 
 
 class FetchSession:
-    """Decides what a fetch names. The broker keeps the list of partitions, too."""
+    """Decides which partitions a fetch request names. The broker keeps a list of them, too."""
 
     def __init__(self, max_epoch: int) -> None:
         self.max_epoch = max_epoch  # after this epoch comes 1; Kafka's is 2,147,483,647
@@ -21,7 +21,7 @@ class FetchSession:
         self.known: dict[str, int] = {}  # what the broker has in its list
 
     def next_fetch(self, wanted: Sequence[Row]) -> Fetch:
-        """Return (session id, epoch, rows to name, partitions to forget) of the next fetch."""
+        """Return the next fetch: (session id, epoch, rows to name, partitions to forget)."""
         now = dict(wanted)
         known = {} if self.epoch == FULL else self.known
         named = [(name, offset) for name, offset in wanted if known.get(name) != offset]
@@ -30,7 +30,7 @@ class FetchSession:
         return self.session_id, self.epoch, named, forgotten
 
     def on_response(self, error_code: int, session_id: int, partitions: Sequence[str]) -> bool:
-        """Take the response to the last fetch. Return whether its records may be used."""
+        """Process the response to the last fetch. Return whether its records may be used."""
         if error_code == FETCH_SESSION_ID_NOT_FOUND:
             self.begin_again(NO_SESSION)
             return False
@@ -55,6 +55,6 @@ class FetchSession:
         self.begin_again(self.session_id)
 
     def begin_again(self, session_id: int) -> None:
-        """Make the next fetch a full one, which closes this session."""
+        """Make the next fetch a full one with this session id. It closes the old session."""
         self.session_id = session_id
         self.epoch = FULL

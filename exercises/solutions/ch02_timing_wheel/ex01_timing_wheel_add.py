@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 
 class TimingWheel:
-    """One wheel of `slots[0]` buckets of `tick_ms` each. It holds numbers only."""
+    """One wheel of `slots[0]` buckets, each `tick_ms` long. It stores no tasks."""
 
     def __init__(self, tick_ms: int, slots: Sequence[int], start_ms: int, level: int = 1) -> None:
         self.tick_ms = tick_ms
@@ -15,7 +15,7 @@ class TimingWheel:
         self.overflow_wheel: TimingWheel | None = None
 
     def advance_clock(self, time_ms: int) -> None:
-        """Move the hand, and the hands of the wheels above."""
+        """Move the current time of this wheel, and of the wheels above it, up to `time_ms`."""
         if time_ms >= self.current_time_ms + self.tick_ms:
             self.current_time_ms = time_ms - time_ms % self.tick_ms
             if self.overflow_wheel is not None:

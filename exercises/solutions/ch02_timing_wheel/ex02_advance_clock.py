@@ -7,7 +7,7 @@ Move = tuple[int, int, Place | None]  # when, which task, and where to; None if 
 
 
 class Timer:
-    """Wheels of buckets of tasks. A task is a number."""
+    """A hierarchical timing wheel. Its buckets hold tasks, and a task is a number."""
 
     def __init__(self, tick_ms: int, slots: Sequence[int], start_ms: int) -> None:
         self.tick_ms = tick_ms
@@ -27,7 +27,7 @@ class Timer:
         return tick_ms
 
     def place(self, deadline_ms: int) -> Place | None:
-        """Return the bucket for a deadline, or None if it is due (exercise 02-1)."""
+        """Return (level, slot) of the bucket for a deadline, or None if it is due already."""
         if deadline_ms < self.now_ms - self.now_ms % self.tick_ms + self.tick_ms:
             return None
         level = 1
@@ -38,13 +38,13 @@ class Timer:
             level += 1
 
     def due_ms(self, level: int, slot: int) -> int:
-        """Return when the time that a bucket covers begins."""
+        """Return the time (ms) at which a bucket is due: the begin of the time that it covers."""
         tick_ms = self.tick(level)
         hand = self.now_ms // tick_ms
         return (hand + (slot - hand) % self.size(level)) * tick_ms
 
     def add(self, task: int, deadline_ms: int) -> Place | None:
-        """Put a task into its bucket, and return which that is, or None if the task is due."""
+        """Put a task into its bucket. Return the bucket's place, or None if the task is due."""
         place = self.place(deadline_ms)
         if place is not None:
             self.buckets.setdefault(place, []).append((task, deadline_ms))
@@ -58,7 +58,7 @@ class Timer:
                 del self.buckets[place]
 
     def advance_clock(self, time_ms: int) -> list[Move]:
-        """Empty every bucket that is due up to `time_ms`, and return what happened to its tasks."""
+        """Empty every bucket that is due up to `time_ms`. Return a Move for each of its tasks."""
         moves: list[Move] = []
         while self.buckets:
             next_one = min(self.buckets, key=lambda place: (self.due_ms(*place), -place[0]))

@@ -7,7 +7,7 @@ Move = tuple[int, int, Place | None]  # when, which task, and where to; None if 
 
 
 class Entry:
-    """One link of the list (环形双向链表): a task and its deadline."""
+    """An element of a circular doubly linked list (环形双向链表): a task and its deadline."""
 
     def __init__(self, task: int, deadline_ms: int) -> None:
         self.task = task
@@ -18,7 +18,7 @@ class Entry:
 
 
 class Bucket:
-    """The tasks of one bucket: root ⇄ first ⇄ … ⇄ last ⇄ root."""
+    """A bucket. It keeps its tasks in a circular list: root ⇄ first ⇄ … ⇄ last ⇄ root."""
 
     def __init__(self, level: int, slot: int) -> None:
         self.level = level
@@ -27,14 +27,14 @@ class Bucket:
         self.root = Entry(0, 0)
 
     def append(self, entry: Entry) -> None:
-        """Put an entry, which is in no list, at the end. O(1)."""
+        """Append an entry that is in no list yet, in O(1)."""
         last = self.root.prev
         entry.prev, entry.next, entry.bucket = last, self.root, self
         last.next = self.root.prev = entry
         self.size += 1
 
     def take_all(self) -> list[Entry]:
-        """Take out all entries, and return them in their order."""
+        """Remove all entries from the bucket, and return them in the order of the list."""
         entries = []
         entry = self.root.next
         while entry is not self.root:
@@ -64,7 +64,7 @@ class Bucket:
         return tasks
 
     def remove(self, entry: Entry) -> None:
-        """Unlink an entry of this list. O(1)."""
+        """Remove an entry from this list, in O(1)."""
         entry.prev.next = entry.next
         entry.next.prev = entry.prev
         entry.bucket = None
@@ -72,7 +72,7 @@ class Bucket:
 
 
 class Timer:
-    """Wheels of buckets of tasks. A task is a number."""
+    """A hierarchical timing wheel. Its buckets hold tasks, and a task is a number."""
 
     def __init__(self, tick_ms: int, slots: Sequence[int], start_ms: int) -> None:
         self.tick_ms = tick_ms
@@ -93,7 +93,7 @@ class Timer:
         return tick_ms
 
     def place(self, deadline_ms: int) -> Place | None:
-        """Return the bucket for a deadline, or None if it is due (exercise 02-1)."""
+        """Return (level, slot) of the bucket for a deadline, or None if it is due already."""
         if deadline_ms < self.now_ms - self.now_ms % self.tick_ms + self.tick_ms:
             return None
         level = 1
@@ -104,13 +104,13 @@ class Timer:
             level += 1
 
     def due_ms(self, level: int, slot: int) -> int:
-        """Return when the time that a bucket covers begins."""
+        """Return the time (ms) at which a bucket is due: the begin of the time that it covers."""
         tick_ms = self.tick(level)
         hand = self.now_ms // tick_ms
         return (hand + (slot - hand) % self.size(level)) * tick_ms
 
     def add(self, task: int, deadline_ms: int) -> Place | None:
-        """Put a task into its bucket, and return which that is, or None if the task is due."""
+        """Put a task into its bucket. Return the bucket's place, or None if the task is due."""
         return self._add(Entry(task, deadline_ms))
 
     def _add(self, entry: Entry) -> Place | None:
@@ -125,7 +125,7 @@ class Timer:
         return place
 
     def advance_clock(self, time_ms: int) -> list[Move]:
-        """Empty every bucket that is due up to `time_ms`, and return what happened to its tasks
+        """Empty every bucket that is due up to `time_ms`. Return a Move for each of its tasks
         (exercise 02-2).
         """
         moves: list[Move] = []
@@ -141,12 +141,12 @@ class Timer:
         return moves
 
     def bucket(self, level: int, slot: int) -> tuple[int, list[int], list[int]]:
-        """Return the size of a bucket, and its tasks forward and backward."""
+        """Return the size of a bucket, its tasks from first to last, and from last to first."""
         bucket = self.buckets.get((level, slot), Bucket(level, slot))
         return bucket.size, bucket.tasks(), bucket.tasks_backward()
 
     def cancel(self, task: int) -> Place | None:
-        """Take a task out, and return the place where it was, or None if it does not wait. O(1)."""
+        """Cancel a task in O(1). Return its (level, slot), or None if the task does not wait."""
         entry = self.entries.pop(task, None)
         if entry is None or entry.bucket is None:
             return None

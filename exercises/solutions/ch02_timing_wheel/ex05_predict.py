@@ -1,8 +1,8 @@
-"""Exercise 02-5: the right answers for the run of seed 0. Yours are others."""
+"""Exercise 02-5: the right answers for the run of seed 0. Your run has other answers."""
 
 
 def answers() -> dict[str, object]:
-    """Return a dict: the name of each question → the answer."""
+    """Return a dict that maps the name of each question to its answer."""
     return {
         "a_first": (3, 8),
         "a_due_ms": 3200,

@@ -7,15 +7,15 @@ Step = str | tuple[str, str]
 
 
 class CheckThenWatch:
-    """The thread that has the request: it completes the operation, or leaves it in the watch lists
-    of `keys`.
+    """The thread that handles a request. It completes the delayed operation, or puts it into the
+    watch lists of `keys`.
     """
 
     def __init__(self, keys: Sequence[str]) -> None:
         self.keys = keys
 
     def steps(self) -> Generator[Step, bool, str]:
-        """Yield one step after the other, and return "mine", "theirs" or "waits"."""
+        """Yield the steps. Return "mine" or "theirs" (who completed the operation), or "waits"."""
         if (yield "try"):
             return "mine"
         for number, key in enumerate(self.keys):
@@ -33,7 +33,7 @@ class CheckThenWatch:
         return "waits"
 
     def play(self, answers: Sequence[bool]) -> tuple[str, object, int]:
-        """Return the step that follows these answers, and its line."""
+        """Run the steps with these answers. Return the step that comes next, and its line."""
         thread = self.steps()
         try:
             step = next(thread)

@@ -8,7 +8,7 @@ Missing = list[tuple[str, int]]  # (partition, how many offsets the HW is below)
 
 
 class State(TypedDict):
-    """The broker's knowledge of a partition at this moment."""
+    """What the broker knows about a partition at this moment."""
 
     online: bool  # False: its log dir has failed
     leader: bool  # whether this broker is its leader
@@ -19,17 +19,17 @@ class State(TypedDict):
 
 
 class DelayedProduce:
-    """A produce with acks=all, after its records were appended to the leader's log."""
+    """A produce request with acks=all, after its records were appended to the leader's log."""
 
     def __init__(self, appended: Sequence[tuple[str, str, int, int]]) -> None:
-        """Each partition of the request is (name, error, required_offset, leader_epoch), as its
-        append ended. The error is "NONE" if the append succeeded.
+        """`appended` has (name, error, required_offset, leader_epoch) for each partition of the
+        request. The error says how the append ended: "NONE" if it succeeded.
         """
         self.appended = appended
         self.settled: set[str] = set()
 
     def look(self, states: Mapping[str, State]) -> tuple[Settled, Missing]:
-        """Return the partitions that this look has settled, and those that still wait."""
+        """Return the partitions that this check has settled, and those that still wait."""
         settled: Settled = []
         missing: Missing = []
         for name, append_error, required_offset, epoch in self.appended:
@@ -46,7 +46,7 @@ class DelayedProduce:
         return settled, missing
 
     def error_now(self, state: State | None, required_offset: int, epoch: int) -> str:
-        """Return how a partition ends; empty if it has to wait."""
+        """Return the error (or "NONE") that settles a partition; empty if it has to wait."""
         if state is None:
             return "UNKNOWN_TOPIC_OR_PARTITION"
         if not state["online"]:
@@ -60,7 +60,7 @@ class DelayedProduce:
         return "NONE"
 
     def expire(self) -> Settled:
-        """The time is up: settle the partitions that still wait, and return them."""
+        """After the time-out, settle the partitions that still wait, and return them."""
         left = []
         for name, append_error, _, _ in self.appended:
             if name not in self.settled:

@@ -8,7 +8,7 @@ Wanted = tuple[str, Place, int, int]  # (partition, where the reader stands, max
 
 
 class State(TypedDict):
-    """The broker's knowledge of a partition at this moment."""
+    """What the broker knows about a partition at this moment."""
 
     replica: bool  # False: the replica was moved away from this broker
     online: bool  # False: its log dir has failed
@@ -20,15 +20,15 @@ class State(TypedDict):
 
 
 class DelayedFetch:
-    """A fetch that found too little at its first read."""
+    """A fetch request that waits because its first read found too few bytes."""
 
     def __init__(self, min_bytes: int, wanted: Sequence[Wanted]) -> None:
         self.min_bytes = min_bytes
         self.wanted = wanted
 
     def look(self, states: Mapping[str, State]) -> tuple[str, str | int]:
-        """Return the case that ends the wait, and the partition or the number of bytes; or "wait",
-        and how many bytes are missing.
+        """Return the letter of the case that ends the wait, and its partition (for G: the bytes).
+        If no case ends the wait, return "wait" and how many bytes are missing.
         """
         available = 0
         for name, place, max_bytes, epoch in self.wanted:
@@ -43,7 +43,7 @@ class DelayedFetch:
         return "wait", self.min_bytes - available
 
     def case_of(self, state: State | None, place: Place, epoch: int) -> str:
-        """Return the case by which one partition ends the wait; empty if it does not."""
+        """Return the letter of the case by which this partition ends the wait; empty if none."""
         if state is None:
             return "C"
         if not state["replica"]:
@@ -64,5 +64,5 @@ class DelayedFetch:
         return "H" if state["diverging"] else ""
 
     def bytes_between(self, place: Place, end: Place) -> int:
-        """Return how many bytes the reader could have, in one segment."""
+        """Return how many bytes lie from `place` to `end`; 0 unless both are in one segment."""
         return end[2] - place[2] if place[0] < end[0] and place[1] == end[1] else 0

@@ -5,14 +5,14 @@ from types import GeneratorType
 from typing import Any
 
 Thread = Generator[tuple[object, ...], Any, object]
-"""The steps of a thread. Between two of them, other threads may do anything."""
+"""The steps of a thread. Between any two steps, other threads may do anything."""
 
 
 class Purgatory:
-    """Operations are numbers. Each has a lock and a flag. README.md has a table of the steps."""
+    """A purgatory. An operation is a number with a lock and a flag. README.md lists the steps."""
 
     def try_complete_else_watch(self, operation: int, keys: Sequence[str]) -> Thread:
-        """Complete a new operation now, or leave it in the lists of its keys, with a time-out."""
+        """Complete a new operation, or put it into the lists of its keys, with a time-out."""
         if (yield from self.maybe_try_complete(operation)):
             return True
         for key in keys:
@@ -27,8 +27,8 @@ class Purgatory:
         return False
 
     def check_and_complete(self, key: str) -> Thread:
-        """Try every operation in the list of a key, after an event of that key. Return how many
-        were completed.
+        """After an event of `key`, try every operation in the list of this key. Return how many
+        operations were completed.
         """
         completed = 0
         for operation in (yield "list", key):
@@ -39,8 +39,8 @@ class Purgatory:
         return completed
 
     def maybe_try_complete(self, operation: int) -> Thread:
-        """Try an operation under its lock, and return whether this completed it. Never wait for the
-        lock: two threads that wait for each other's locks would wait for ever.
+        """Try an operation under its lock, and return whether this try completed it. Never wait for
+        the lock: two threads that wait for each other's locks would wait for ever.
         """
         done = False
         again = True
@@ -66,8 +66,8 @@ class Purgatory:
     def play(
         self, method: str, arguments: Sequence[Any], answers: Sequence[Any]
     ) -> tuple[str, object, int]:
-        """Return the step of a method that follows these answers, and its line. The tests call
-        this; it works, and you need not change it.
+        """Run a method with these answers. Return the step that comes next, and its line. The tests
+        call `play`; it works, and you need not change it.
         """
         methods: dict[str, Callable[..., Thread]] = {
             "try_complete_else_watch": self.try_complete_else_watch,

@@ -1,8 +1,8 @@
-"""Exercise 03-6: the answers for seed 0."""
+"""Exercise 03-6: the right answers for seed 0."""
 
 
 def answers() -> dict[str, object]:
-    """Return a dict: the name of each question → the answer."""
+    """Return a dict that maps the name of each question to its answer."""
     return {
         "fetch_ends_by": "bytes",
         "fetch_ends_ms": 767,

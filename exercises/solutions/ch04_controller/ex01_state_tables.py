@@ -26,16 +26,16 @@ TABLES: Mapping[str, Mapping[str, frozenset[str]]] = {
 
 
 class StateMachine:
-    """The states of all partitions, or of all replicas."""
+    """Keeps the states of all partitions or of all replicas, and checks each change."""
 
     def __init__(self, machine: str) -> None:
-        """`machine` is "partition" or "replica"."""
+        """`machine` is "partition" or "replica". It says whose states are kept."""
         self.table = TABLES[machine]
         self.known: dict[str, str] = {}
 
     def handle(self, names: Sequence[str], wanted: str) -> tuple[Named, Named]:
-        """Bring each name into the state `wanted`. Return those that changed, and those for which
-        the table has no such change.
+        """Bring each name into the state `wanted`. Return (name, state before) of those that
+        changed, and of those for which the table does not allow the change.
         """
         changed: Named = []
         refused: Named = []
@@ -52,5 +52,5 @@ class StateMachine:
         return changed, refused
 
     def states(self) -> Named:
-        """Return (name, state) of all that exist, in the order of their names."""
+        """Return (name, state) of each partition or replica that exists, sorted by name."""
         return sorted(self.known.items())

@@ -7,15 +7,15 @@ Request = tuple[int, str, list[Row]]  # (broker, kind, rows)
 
 
 def rows_of(leaders: Mapping[str, tuple[int, int]]) -> list[Row]:
-    """Return (name, leader, epoch) in the order of the names."""
+    """Return (name, leader, epoch) of each partition, sorted by name."""
     return [(name, *leaders[name]) for name in sorted(leaders)]
 
 
 class RequestBatch:
-    """What one step of the controller must tell the brokers."""
+    """Collects the requests that one step of the controller must send to the brokers."""
 
     def __init__(self, live: Sequence[int]) -> None:
-        """`live` has the ids of the brokers that live."""
+        """`live` has the ids of the live brokers."""
         self.live = sorted(live)
         self.forget()
 
@@ -26,22 +26,22 @@ class RequestBatch:
         self.changed = False
 
     def elected(self, name: str, leader: int, epoch: int, replicas: Sequence[int]) -> None:
-        """Note that a leader was elected."""
+        """Note that a leader was elected for the partition `name`."""
         self.leaders[name] = (leader, epoch)
         for broker in replicas:
             self.orders.setdefault(broker, {})[name] = (leader, epoch)
 
     def stop(self, name: str, broker: int, delete: bool) -> None:
-        """Note that a broker has to stop its replica."""
+        """Note that a broker must stop its replica, and also delete it if `delete` is true."""
         mine = self.stops.setdefault(broker, {})
         mine[name] = delete or mine.get(name, False)
 
     def members_changed(self) -> None:
-        """Note that a broker has come or gone."""
+        """Note that a broker has joined or left the cluster."""
         self.changed = True
 
     def send(self) -> list[Request]:
-        """Return the requests that leave now, and forget what was noted."""
+        """Return the requests for everything that was noted, and clear the notes."""
         requests: list[Request] = []
         for broker in self.live:
             if broker in self.orders:

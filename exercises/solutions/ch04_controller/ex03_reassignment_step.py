@@ -7,16 +7,16 @@ Step = tuple[str, list[int]]  # (what to do, with which brokers)
 
 
 class Reassignment:
-    """One partition, at rest or on its way to other brokers."""
+    """One partition, which is at rest or is being moved to other brokers."""
 
     def __init__(self, replicas: Sequence[int]) -> None:
-        """The partition is at rest, held by these brokers."""
+        """Begin with a partition at rest. Its replicas are on these brokers."""
         self.replicas = list(replicas)
         self.adding: list[int] = []
         self.removing: list[int] = []
 
     def order(self, target: Sequence[int] | None) -> None:
-        """Order a move to these brokers; None cancels the one that is running."""
+        """Order a move to the brokers `target`. None cancels the move that is under way."""
         origin = [broker for broker in self.replicas if broker not in self.adding]
         wanted = origin if target is None else list(target)
         self.replicas = wanted + [broker for broker in origin if broker not in wanted]
@@ -30,7 +30,7 @@ class Reassignment:
     def next(
         self, leader: int, isr: Sequence[int], live: Sequence[int], stopped: Sequence[int]
     ) -> Step:
-        """Return the next step, and the brokers that it concerns."""
+        """Return the next step of the move, and the brokers that this step concerns."""
         if not self.adding and not self.removing:
             return "done", []
         target = [broker for broker in self.replicas if broker not in self.removing]

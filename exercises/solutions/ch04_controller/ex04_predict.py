@@ -1,8 +1,8 @@
-"""Exercise 04-4: the answers for seed 0."""
+"""Exercise 04-4: the right answers for seed 0."""
 
 
 def answers() -> dict[str, object]:
-    """Return a dict: the name of each question → the answer."""
+    """Return a dict that maps the name of each question to its answer."""
     return {
         "created_leader_and_isr": [0, 1, 2],
         "created_metadata": [0, 1, 2, 3],

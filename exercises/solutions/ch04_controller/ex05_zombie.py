@@ -10,10 +10,10 @@ STALE = "STALE_CONTROLLER_EPOCH"
 
 
 class ControllerOrders:
-    """What one broker does with the requests of controllers."""
+    """Handles the requests that controllers send to one broker."""
 
     def __init__(self) -> None:
-        """Nothing has come yet."""
+        """Begin with controller epoch 0, without replicas and without leaders."""
         self.controller_epoch = 0
         self.replicas: dict[str, tuple[int, int]] = {}  # partition: (leader, leader epoch)
         self.leaders: dict[str, int] = {}  # partition: leader, for the clients
@@ -29,7 +29,7 @@ class ControllerOrders:
         self, controller: int, controller_epoch: int, states: Sequence[State]
     ) -> tuple[str, Errors]:
         """Lead or follow these partitions. Return the error of the request, and of each partition.
-        A request that is refused has no errors of partitions.
+        If the request is refused, the list of the partitions' errors is empty.
         """
         if not self.accept(controller_epoch):
             return STALE, []
@@ -45,7 +45,7 @@ class ControllerOrders:
     def update_metadata(
         self, controller: int, controller_epoch: int, leaders: Sequence[tuple[str, int]]
     ) -> str:
-        """Remember who leads these partitions, for the clients. Return the error of the request."""
+        """Store the leaders of these partitions for clients. Return the error of the request."""
         if not self.accept(controller_epoch):
             return STALE
         for partition, leader in leaders:
@@ -55,8 +55,8 @@ class ControllerOrders:
     def stop_replica(
         self, controller: int, controller_epoch: int, partitions: Sequence[str]
     ) -> tuple[str, Errors]:
-        """Delete these replicas. Return the error of the request, and of each partition: NONE, also
-        for one that this broker does not have.
+        """Delete these replicas. Return the error of the request, and of each partition. That is
+        NONE even for a replica that this broker does not have.
         """
         if not self.accept(controller_epoch):
             return STALE, []
@@ -67,16 +67,16 @@ class ControllerOrders:
         return NONE, errors
 
     def state(self) -> tuple[list[State], list[tuple[str, int]]]:
-        """Return the replicas as (partition, leader, leader epoch), and what clients are told as
-        (partition, leader), both in the order of the partitions' names. The tests call this; it
-        works, and you need not change it.
+        """Return two lists, sorted by partition: (partition, leader, leader epoch) of each replica,
+        and (partition, leader) as clients get them. The tests call `state`; it works, and you
+        need not change it.
         """
         replicas = sorted((name, *state) for name, state in self.replicas.items())
         return replicas, sorted(self.leaders.items())
 
     def diagnosis(self) -> tuple[int, int, str]:
-        """Return the number of the event in events.txt that should have been refused, the number of
-        the first event by which this broker could know that, and the name of the method that is
-        wrong.
+        """Return the number of the event in events.txt that this broker should have refused, the
+        number of the first event from which this broker could know that, and the name of the
+        wrong method.
         """
         return 8, 7, "update_metadata"

@@ -12,10 +12,10 @@ INELIGIBLE = "DeletionIneligible"
 
 
 class TopicDeletion:
-    """What the controller keeps of topics, replicas and brokers."""
+    """The controller's part in the deletion of topics. It keeps their replicas' states."""
 
     def __init__(self, topics: Sequence[tuple[str, Sequence[int]]], live: Sequence[int]) -> None:
-        """Each topic has replicas on these brokers. These brokers live."""
+        """`topics` has (topic, brokers with a replica of it). `live` has the live brokers."""
         self.live = set(live)
         self.replicas = {
             topic: {broker: ONLINE if broker in self.live else OFFLINE for broker in brokers}
@@ -26,7 +26,7 @@ class TopicDeletion:
         self.moving: set[str] = set()
 
     def order(self, topic: str) -> Sent:
-        """Somebody wants this topic deleted. Return the StopReplica that go out."""
+        """Order the deletion of a topic. Return the StopReplica requests to send now."""
         if topic not in self.replicas or topic in self.ordered:
             return []
         self.ordered.add(topic)
@@ -35,7 +35,7 @@ class TopicDeletion:
         return self.resume()
 
     def answered(self, topic: str, broker: int, ok: bool) -> Sent:
-        """A broker has deleted its replica, or could not."""
+        """Process a broker's answer: whether it has deleted its replica. Return what to send."""
         states = self.replicas.get(topic, {})
         if states.get(broker) != STARTED:
             return []
@@ -45,7 +45,7 @@ class TopicDeletion:
         return self.resume()
 
     def broker_failed(self, broker: int) -> Sent:
-        """A broker is dead."""
+        """Process the death of a broker. Return the StopReplica requests to send now."""
         self.live.discard(broker)
         for topic, states in self.replicas.items():
             if states.get(broker) == ONLINE:
@@ -56,7 +56,7 @@ class TopicDeletion:
         return self.resume()
 
     def broker_started(self, broker: int) -> Sent:
-        """A broker has come back."""
+        """Process the return of a broker. Return the StopReplica requests to send now."""
         self.live.add(broker)
         for topic, states in self.replicas.items():
             if states.get(broker) == OFFLINE and topic not in self.ordered:
@@ -66,20 +66,20 @@ class TopicDeletion:
         return self.resume()
 
     def move_begins(self, topic: str) -> Sent:
-        """The replicas of a topic begin to move. One that is to be deleted does not."""
+        """Note that a topic's replicas begin to move, unless the topic is being deleted."""
         if topic in self.replicas and topic not in self.ordered:
             self.moving.add(topic)
         return []
 
     def move_ended(self, topic: str) -> Sent:
-        """The move has ended."""
+        """Note that the move of a topic has ended. Return the StopReplica requests to send now."""
         if topic in self.moving:
             self.moving.discard(topic)
             self.waiting.discard(topic)
         return self.resume()
 
     def resume(self) -> Sent:
-        """Take every topic that is to be deleted as far as possible now."""
+        """Continue every ordered deletion as far as possible. Return the requests to send now."""
         sent: Sent = []
         for topic in sorted(self.ordered):
             states = self.replicas[topic]
@@ -92,7 +92,7 @@ class TopicDeletion:
         return sent
 
     def start(self, topic: str) -> Sent:
-        """Let each replica of a topic be deleted whose broker lives."""
+        """Begin to delete each replica whose broker lives. Return the requests to send now."""
         sent: Sent = []
         for broker, state in self.replicas[topic].items():
             if state == SUCCESSFUL:
@@ -106,8 +106,8 @@ class TopicDeletion:
         return sent
 
     def states(self) -> list[tuple[str, int, str]]:
-        """Return (topic, broker, state) of each replica that there is, in the order of the topics'
-        names and of their brokers. The tests call this; it works, and you need not change it.
+        """Return (topic, broker, state) of each replica that exists, sorted by topic and broker.
+        The tests call `states`; it works, and you need not change it.
         """
         return sorted(
             (topic, broker, state)
@@ -117,6 +117,6 @@ class TopicDeletion:
 
     def diagnosis(self) -> tuple[str, int, str]:
         """Return the topic whose deletion never ends, the number of the event in events.txt after
-        which nobody would go on with it, and the name of the method that is wrong.
+        which no step would continue this deletion, and the name of the wrong method.
         """
         return "pay", 13, "broker_failed"

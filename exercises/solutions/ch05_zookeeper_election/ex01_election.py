@@ -8,7 +8,7 @@ class Candidate:
     """A broker that wants to be the controller."""
 
     def __init__(self, broker: int) -> None:
-        """It does not lead, and knows of no controller."""
+        """Begin as a broker that does not lead and knows no controller."""
         self.broker = broker
         self.led = 0
         self.active = -1
@@ -19,7 +19,7 @@ class Candidate:
         self.makes_epoch = False
 
     def next(self, came: Came) -> Operation:
-        """Return the next operation."""
+        """Process what has come, and return the next operation."""
         made, self.makes_epoch = self.makes_epoch, False
         match came:
             case ("office", id_, bool(mine)):
@@ -48,16 +48,16 @@ class Candidate:
         return ("read_epoch",) if made else ("look",)
 
     def after_reading(self) -> Operation:
-        """Return what to do after reading the office, for one who does not lead."""
+        """Return the operation after `/controller` was read by a broker that does not lead."""
         if not self.known:
             return ("look",)
         self.deletes = self.active >= 0
         return ("read_epoch",) if self.mine or not self.deletes else ("wait",)
 
     def controller(self) -> int:
-        """Return the id that was last read or won; -1: none."""
+        """Return the controller's broker id as last read or won; -1 if there is none."""
         return self.active
 
     def epoch(self) -> int:
-        """Return the epoch that this broker leads; 0: it does not lead."""
+        """Return the epoch in which this broker leads; 0 if it does not lead."""
         return self.led

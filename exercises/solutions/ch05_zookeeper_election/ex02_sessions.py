@@ -4,10 +4,10 @@ Buckets = list[tuple[int, list[int]]]  # (bucket, its sessions)
 
 
 class SessionTracker:
-    """All live sessions, in buckets by tick."""
+    """Keeps all live sessions in buckets. The sessions of a bucket expire at the same tick."""
 
     def __init__(self, tick_ms: int, now_ms: int) -> None:
-        """There are no sessions yet."""
+        """Begin without sessions, at the time `now_ms`."""
         self.tick_ms = tick_ms
         self.next_end = self.rounded(now_ms)
         self.timeouts: dict[int, int] = {}
@@ -15,11 +15,11 @@ class SessionTracker:
         self.in_bucket: dict[int, dict[int, None]] = {}
 
     def rounded(self, ms: int) -> int:
-        """Return the end of the tick in which this moment lies."""
+        """Return the end (in ms) of the tick in which the moment `ms` lies."""
         return (ms // self.tick_ms + 1) * self.tick_ms
 
     def add(self, session: int, timeout_ms: int, now_ms: int) -> int:
-        """Add a new session, and return its bucket."""
+        """Add a new session, and return its bucket: the time in ms at which it expires."""
         self.timeouts[session] = timeout_ms
         return self.put(session, self.rounded(now_ms + timeout_ms))
 
@@ -37,7 +37,7 @@ class SessionTracker:
             del self.in_bucket[bucket]
 
     def touch(self, session: int, now_ms: int) -> bool:
-        """Let the session's time-out start again. Return False if there is no such session."""
+        """Start the session's time-out again. Return False if there is no such session."""
         if session not in self.timeouts:
             return False
         bucket = self.rounded(now_ms + self.timeouts[session])
@@ -47,13 +47,13 @@ class SessionTracker:
         return True
 
     def remove(self, session: int) -> None:
-        """Forget a session."""
+        """Remove a session, if there is one with this id."""
         if session in self.timeouts:
             del self.timeouts[session]
             self.take(session)
 
     def poll(self, now_ms: int) -> list[int]:
-        """Return the sessions whose tick has ended, the oldest tick first, and forget them."""
+        """Remove the sessions whose tick has ended, and return them, the oldest tick first."""
         expired: list[int] = []
         while self.next_end <= now_ms:
             expired += self.in_bucket.get(self.next_end, ())

@@ -4,16 +4,16 @@ Message = tuple[int, str, str]  # (client, what, path)
 
 
 class ZooKeeper:
-    """A tree of znodes without data, and those who watch it."""
+    """A tree of znodes without data, and the watches that clients have set."""
 
     def __init__(self) -> None:
-        """Only the znode / is there."""
+        """Begin with one znode, `/`, and without watches."""
         self.paths = {"/"}
         self.data: dict[str, dict[int, None]] = {}
         self.children: dict[str, dict[int, None]] = {}
 
     def request(self, client: int, verb: str, path: str, watch: bool) -> list[Message]:
-        """Do a request. Return the notifications, and then the answer."""
+        """Carry out a request. Return the notifications that it fires, and then its answer."""
         error = self.error(verb, path)
         if watch and (verb == "exists" or not error):
             watches = self.children if verb == "children" else self.data
@@ -39,7 +39,7 @@ class ZooKeeper:
         return [*messages, (client, "OK", path)]
 
     def error(self, verb: str, path: str) -> str:
-        """Return why a request cannot be done; empty if it can."""
+        """Return the error of a request; empty if the request can be carried out."""
         if verb == "create":
             if path in self.paths:
                 return "NODE_EXISTS"
@@ -51,11 +51,11 @@ class ZooKeeper:
         return ""
 
     def fire(self, watches: dict[str, dict[int, None]], path: str, what: str) -> list[Message]:
-        """Take the watches of a path away, and return their messages."""
+        """Remove the watches of a path, and return a notification for each of them."""
         return [(client, what, path) for client in watches.pop(path, {})]
 
     def closed(self, client: int) -> None:
-        """Forget the watches of a client."""
+        """Remove all watches of a client whose connection is gone."""
         for watches in (self.data, self.children):
             for clients in watches.values():
                 clients.pop(client, None)

@@ -1,8 +1,8 @@
-"""Exercise 05-4: the answers for seed 0."""
+"""Exercise 05-4: the right answers for seed 0."""
 
 
 def answers() -> dict[str, object]:
-    """Return a dict: the name of each question → the answer."""
+    """Return a dict that maps the name of each question to its answer."""
     return {
         "given_a": 6000,
         "given_b": 6700,

@@ -2,10 +2,10 @@
 
 
 class Watcher:
-    """A broker that follows the office of the controller, and runs for it."""
+    """A broker that watches `/controller`, and tries to create it if it does not exist."""
 
     def __init__(self, broker: int) -> None:
-        """It knows of no controller: -1."""
+        """Begin as a broker that knows no controller (-1)."""
         self.broker = broker
         self.controller = -1
 
@@ -14,12 +14,12 @@ class Watcher:
         return "watch"
 
     def read(self, id_: int | None) -> str:
-        """`/controller` has this id, or is not there."""
+        """Process what was read from `/controller`: a broker id, or None if it does not exist."""
         self.controller = -1 if id_ is None else id_
         return "create" if id_ is None else "wait"
 
     def created(self) -> str:
-        """This broker is the controller."""
+        """Note that this broker has become the controller."""
         self.controller = self.broker
         return "wait"
 
@@ -36,13 +36,13 @@ class Watcher:
         return "watch"
 
     def knows(self) -> int:
-        """Return who the controller is, as this broker believes; -1: nobody. The tests call this;
-        it works, and you need not change it.
+        """Return the id of the broker that this broker takes for the controller; -1 for none. The
+        tests call `knows`; it works, and you need not change it.
         """
         return self.controller
 
     def diagnosis(self) -> tuple[int, int]:
-        """Return the number of the broker that believes something wrong at the end of events.txt,
-        and the number of the event that it missed.
+        """Return the number of the broker that knows a wrong controller at the end of events.txt,
+        and the number of the event that this broker missed.
         """
         return 1, 27

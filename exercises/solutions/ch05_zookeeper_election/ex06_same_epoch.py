@@ -4,10 +4,10 @@ Operation = tuple[object, ...]  # ("create",), ("set_epoch", 5, -1)
 
 
 class Successor:
-    """A broker that takes the office, and then the next epoch."""
+    """A broker that creates `/controller`, and then writes the next controller epoch."""
 
     def __init__(self, broker: int) -> None:
-        """It does not lead."""
+        """Begin as a broker that does not lead."""
         self.broker = broker
         self.wanted: int
         self.version: int
@@ -21,11 +21,11 @@ class Successor:
         return "set_epoch", self.wanted, self.version
 
     def node_exists(self, mine: bool) -> Operation:
-        """Somebody stands in `/controller` already: this broker itself, or another one."""
+        """`/controller` exists already. `mine` says whether this broker has created it."""
         return ("set_epoch", self.wanted, self.version) if mine else ("wait",)
 
     def epoch(self, epoch: int, version: int) -> Operation:
-        """`/controller_epoch` holds this epoch, and its znode has this version."""
+        """Process what was read from `/controller_epoch`: the epoch, and the znode's version."""
         self.wanted, self.version = epoch + 1, version
         return ("create",)
 
@@ -46,7 +46,7 @@ class Successor:
         return ("read_epoch",)
 
     def diagnosis(self) -> tuple[int, int]:
-        """Return the number of the broker that wrote an epoch in events.txt which another one had
-        written, and the number of the event by which it did so.
+        """Return the number of the broker that wrote an epoch which another broker had written
+        before, and the number of this second write in events.txt.
         """
         return 2, 18

@@ -5,16 +5,16 @@ Operation = tuple[object, ...]  # what to do next: ("find",), ("wait", 500)
 
 
 class Shutdown:
-    """A broker that is about to stop."""
+    """Decides the steps of a broker that shuts down."""
 
     def __init__(self, max_retries: int, backoff_ms: int) -> None:
-        """It may ask `max_retries` times, with `backoff_ms` between two attempts."""
+        """Allow `max_retries` attempts, with a pause of `backoff_ms` between two attempts."""
         self.left = max_retries
         self.backoff_ms = backoff_ms
         self.connected: int | None = None
 
     def next(self, came: Came) -> Operation:
-        """Return the next operation."""
+        """Process what has come, and return the next operation."""
         match came:
             case ("begin",) | ("waited",):
                 return self.attempt()
@@ -32,12 +32,12 @@ class Shutdown:
         return self.again()
 
     def attempt(self) -> Operation:
-        """Begin an attempt, if one is left."""
+        """Begin the next attempt. If no attempt is left, stop."""
         if self.left == 0:
             return "stop", False
         self.left -= 1
         return ("find",)
 
     def again(self) -> Operation:
-        """An attempt has ended without success."""
+        """Return the operation after a failed attempt: wait, or stop if no attempt is left."""
         return ("wait", self.backoff_ms) if self.left else ("stop", False)

@@ -7,17 +7,17 @@ Row = tuple[str, Sequence[int], int | None, bool]
 
 
 class ControlledShutdown:
-    """The controller's decisions about a broker that wants to go."""
+    """The controller's decisions about a broker that wants to shut down."""
 
     def refusal(self, asked_epoch: int, live_epoch: int | None) -> str:
-        """Return the name of an error, or "NONE"."""
+        """Return the error by which the request is refused, or "NONE" if it is accepted."""
         if live_epoch is None:
             return "BROKER_NOT_AVAILABLE" if asked_epoch == -1 else "STALE_BROKER_EPOCH"
         stale = asked_epoch != -1 and asked_epoch < live_epoch
         return "STALE_BROKER_EPOCH" if stale else "NONE"
 
     def sort(self, broker: int, partitions: Sequence[Row]) -> tuple[list[str], list[str]]:
-        """Return the names of the partitions to move, and of those to stop."""
+        """Return which partitions get another leader, and of which the replica only stops."""
         to_move: list[str] = []
         to_stop: list[str] = []
         for name, replicas, leader, deleting in partitions:
@@ -28,7 +28,7 @@ class ControlledShutdown:
         return to_move, to_stop
 
     def remaining(self, broker: int, partitions: Sequence[Row]) -> list[str]:
-        """Return the names of the partitions that the broker still leads."""
+        """Return the partitions that the broker still leads although another replica exists."""
         return [
             name
             for name, replicas, leader, deleting in partitions
@@ -36,5 +36,5 @@ class ControlledShutdown:
         ]
 
     def counts(self, replicas: Sequence[int], deleting: bool) -> bool:
-        """Return whether somebody else could lead, and it is worth the trouble."""
+        """Return whether the partition has other replicas, and its topic is not being deleted."""
         return len(replicas) > 1 and not deleting

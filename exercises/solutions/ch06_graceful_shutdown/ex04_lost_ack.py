@@ -6,10 +6,10 @@ Operation = tuple[str, ...]  # ("flush", "a")
 
 
 class Stopping:
-    """A broker that is being stopped."""
+    """Decides the order of the operations by which a broker stops."""
 
     def __init__(self, disks: Sequence[str]) -> None:
-        """It has these disks."""
+        """`disks` has the names of the broker's disks."""
         self.disks = list(disks)
         self.flushing = ""
         self.plan: list[Operation] = [
@@ -21,7 +21,7 @@ class Stopping:
         ]
 
     def next(self, came: str) -> Operation:
-        """Return the next operation. What came is "begin", "done" or "disk_error"."""
+        """Return the next operation. `came` is "begin", or a result: "done" or "disk_error"."""
         if came == "disk_error":
             self.plan.remove(("mark_clean", self.flushing))
         operation = self.plan.pop(0)
@@ -30,7 +30,7 @@ class Stopping:
         return operation
 
     def diagnosis(self) -> tuple[int, int]:
-        """Return the number of the record in events.txt that was acknowledged and is gone, and the
-        number of the event that flushed its disk too early.
+        """Return the number of the acknowledged record in events.txt that is lost, and the number
+        of the event that flushed this record's disk too early.
         """
         return 4, 12

@@ -5,14 +5,14 @@ from collections.abc import Sequence
 Row = tuple[str, Sequence[int], Sequence[int], int]
 """A partition: name, replicas, ISR, leader."""
 Answer = tuple[list[tuple[str, int]], list[str], list[str]]
-"""Partitions: moved ones with their new leaders, remaining ones, and those to be offline."""
+"""Three lists of partitions: moved (with their new leaders), remaining, and offline."""
 
 
 class Handler:
-    """The controller's part of a controlled shutdown, and its answer."""
+    """Handles a controlled shutdown in the controller, and makes the answer to the broker."""
 
     def let_go(self, broker: int, partitions: Sequence[Row], live: Sequence[int]) -> Answer:
-        """Return what moved, what remains, and what will be offline."""
+        """Return which partitions move to a new leader, which remain, and which go offline."""
         moved: list[tuple[str, int]] = []
         remaining: list[str] = []
         offline: list[str] = []
@@ -29,7 +29,7 @@ class Handler:
         return moved, remaining, offline
 
     def diagnosis(self) -> tuple[int, int]:
-        """Return the number of the event in events.txt whose answer lied, and the number of the
-        partition that went offline unannounced.
+        """Return the number of the event in events.txt with the false answer, and the number of
+        the partition that went offline although this answer did not name it.
         """
         return 4, 4

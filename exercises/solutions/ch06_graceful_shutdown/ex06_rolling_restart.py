@@ -1,4 +1,4 @@
-"""Exercise 06-6: the reference solution, for the work of seed 0."""
+"""Exercise 06-6: the reference solution, for the cluster that seed 0 makes."""
 
 #: What an operator does: first the one that is down, and last the controller.
 ACTS = [
@@ -13,5 +13,5 @@ ACTS = [
 
 
 def report() -> dict[str, object]:
-    """Return what was seen at the beginning."""
+    """Return which broker did not run at the beginning, and which one should lead orders-0."""
     return {"down": 2, "preferred": 2}

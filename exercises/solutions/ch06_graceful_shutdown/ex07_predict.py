@@ -1,8 +1,8 @@
-"""Exercise 06-7: the answers for seed 0."""
+"""Exercise 06-7: the right answers for seed 0."""
 
 
 def answers() -> dict[str, object]:
-    """Return a dict: the name of each question → the answer."""
+    """Return a dict that maps the name of each question to its answer."""
     return {
         "gap_a": 3,
         "gap_b": 3,

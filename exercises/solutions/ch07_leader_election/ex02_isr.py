@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 
 class Isr:
-    """The rules by which a leader keeps its ISR."""
+    """The rules by which a leader removes followers from its ISR, and lets them join."""
 
     def leaving(
         self,
@@ -15,7 +15,7 @@ class Isr:
         now_ms: int,
         max_lag_ms: int,
     ) -> list[int]:
-        """Return the members that leave."""
+        """Return the ISR members that must leave: they lag for more than `max_lag_ms`."""
         return [
             broker
             for broker, caught_up_ms in followers
@@ -23,5 +23,5 @@ class Isr:
         ]
 
     def may_join(self, leo: int, hw: int, epoch_start: int) -> bool:
-        """Return whether a follower whose log ends at `leo` may join."""
+        """Return whether a follower whose log ends at `leo` may join the ISR."""
         return leo >= hw and leo >= epoch_start

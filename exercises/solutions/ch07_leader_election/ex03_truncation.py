@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 
 class Truncation:
-    """The rule by which a follower cuts its log."""
+    """The rule by which a follower truncates its log."""
 
     def cut(
         self,
@@ -16,7 +16,7 @@ class Truncation:
         leader_epoch: int,
         leader_end: int,
     ) -> tuple[int, bool]:
-        """Return the new end of the log, and whether that is all."""
+        """Return the new end of the log, and whether the truncation is complete."""
         if leader_end == -1:
             return min(hw, leo), True
         newer = [start for epoch, start in epochs if epoch > leader_epoch]

@@ -6,19 +6,19 @@ Operation = tuple[str, int]  # ("cut", 17), ("ask", 3)
 
 
 class Follower:
-    """A broker that is about to follow a leader."""
+    """Decides what a broker does before it follows a leader."""
 
     def follow(self, epochs: Sequence[Sequence[int]], leo: int, hw: int) -> Operation:
-        """Return what to do first."""
+        """Return the first operation: ask the leader about an epoch, or cut the log."""
         self.leo = leo
         return ("ask", epochs[-1][0]) if epochs else ("cut", 0)
 
     def answer(self, epoch: int, end: int) -> Operation:
-        """Return what to do when the leader has answered."""
+        """Return the operation after the leader's answer about an epoch."""
         return "cut", min(self.leo, max(end, 0))
 
     def diagnosis(self) -> tuple[int, int]:
-        """Return the number of the record in events.txt that was acknowledged and is gone, and the
-        number of the event that cut it off first.
+        """Return the number of the acknowledged record in events.txt that is lost, and the number
+        of the first event that cut this record off.
         """
         return 7, 25

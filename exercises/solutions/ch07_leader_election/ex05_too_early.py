@@ -2,14 +2,14 @@
 
 
 class Leader:
-    """A leader that keeps its ISR."""
+    """A leader that decides which followers may join its ISR."""
 
     def may_join(self, leo: int, hw: int, epoch_start: int) -> bool:
-        """Return whether a follower whose log ends at `leo` may join."""
+        """Return whether a follower whose log ends at `leo` may join the ISR."""
         return leo >= max(hw, epoch_start)
 
     def diagnosis(self) -> tuple[int, int]:
-        """Return the number of the record in events.txt that was acknowledged and is gone, and the
-        number of the event by which the broker joined that lacks it.
+        """Return the number of the acknowledged record in events.txt that is lost, and the number
+        of the event by which a broker without this record joined the ISR.
         """
         return 9, 30

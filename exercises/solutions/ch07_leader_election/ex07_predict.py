@@ -1,8 +1,8 @@
-"""Exercise 07-7: the answers for seed 0."""
+"""Exercise 07-7: the right answers for seed 0."""
 
 
 def answers() -> dict[str, object]:
-    """Return a dict: the name of each question → the answer."""
+    """Return a dict that maps the name of each question to its answer."""
     return {
         "leader_1": -1,
         "leader_2": 1,

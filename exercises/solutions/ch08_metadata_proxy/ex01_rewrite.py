@@ -11,7 +11,7 @@ INTERNAL = ("__consumer_offsets", "__transaction_state")
 
 
 class Rewrite:
-    """Makes the topics of an answer out of somebody else's metadata."""
+    """Makes the topics of a proxy's answer from its copy of a cluster's metadata."""
 
     def topics(
         self,
@@ -20,7 +20,7 @@ class Rewrite:
         topics: Mapping[str, Sequence[Any]],
         alive: Sequence[int],
     ) -> list[tuple[object, ...]]:
-        """Return the topics of the answer: (error, name, internal, partitions)."""
+        """Return (error, name, internal, partitions) of each topic of the answer."""
         asked = list(topics) if names is None else names
         return [self._topic(name, version, topics, alive) for name in asked]
 

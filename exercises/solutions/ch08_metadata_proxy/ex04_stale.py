@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 
 def partition_for(group: str, partitions: int) -> int:
-    """Return the partition of __consumer_offsets that a group belongs to: Java's hash of its
-    name, without its sign. The lowest hash has no positive counterpart, and counts as 0.
+    """Return a group's partition of __consumer_offsets: the absolute value of Java's hash of its
+    name, modulo `partitions`. The lowest hash has no positive counterpart, and counts as 0.
     """
     code = 0
     for one in group:
@@ -15,13 +15,13 @@ def partition_for(group: str, partitions: int) -> int:
 
 
 class Coordinators:
-    """Finds the coordinators of groups in the copy of the metadata."""
+    """Finds the coordinators of groups in a proxy's copy of the metadata."""
 
     def find(self, group: str, leaders: Sequence[int], brokers: Sequence[int]) -> int:
-        """Return the broker that coordinates the group now, or -1."""
+        """Return the id of the broker that coordinates the group now, or -1 if there is none."""
         leader = leaders[partition_for(group, len(leaders))] if leaders else -1
         return leader if leader in brokers else -1
 
     def diagnosis(self) -> tuple[int, int]:
-        """Return the number of the wrong answer, and of the copy since which it is stale."""
+        """Return the number of the wrong answer, and of the copy that made this answer stale."""
         return 24, 22

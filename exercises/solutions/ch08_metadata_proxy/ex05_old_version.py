@@ -39,12 +39,12 @@ TABLES = {
 
 
 class Layout:
-    """Says which fields an answer to Metadata has, in the versions 0 to 8."""
+    """Knows which fields a Metadata response has in each of the versions 0 to 8."""
 
     def fields(self, part: str, version: int) -> list[str]:
-        """Return the fields of a part of the answer, in their order."""
+        """Return the names of the fields of one part of the response, in their order."""
         return [name for name, since in TABLES[part] if version >= since]
 
     def diagnosis(self) -> tuple[int, int]:
-        """Return the number of the answer, and the position of the byte."""
+        """Return the number of the answer that is read wrongly, and where this begins in it."""
         return 3, 77

@@ -1,8 +1,8 @@
-"""Exercise 08-7: the answers for seed 0."""
+"""Exercise 08-7: the right answers for seed 0."""
 
 
 def answers() -> dict[str, object]:
-    """Return a dict: the name of each question → the answer."""
+    """Return a dict that maps the name of each question to its answer."""
     return {
         "to_1": 1,
         "to_2": 1,

@@ -23,7 +23,7 @@ REQUEST = r"([A-Z]+) ([^ ]+) HTTP/\d(?:\.\d)?"
 
 
 def read_time(text: str) -> int | None:
-    """Return seconds since 1970, or None if there is no such time."""
+    """Return a log's time as seconds since 1970 (UTC), or None if no such time exists."""
     match = re.fullmatch(TIME, text)
     if match is None or match[2] not in MONTHS:
         return None
@@ -44,10 +44,10 @@ def read_time(text: str) -> int | None:
 
 
 class AccessLog:
-    """Reads the lines of an access log."""
+    """Parses the lines of a web server's access log."""
 
     def parse(self, line: str) -> tuple[object, ...]:
-        """Return ("ok", its fields...) or ("bad", the first field that is wrong)."""
+        """Return ("ok", the values...), or ("bad", the name of the first field that is wrong)."""
         if re.search(r"[^ -~]", line):
             return ("bad", "line")
         found: dict[str, str] = {}

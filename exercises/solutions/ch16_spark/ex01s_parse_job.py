@@ -24,7 +24,7 @@ TIME_FORMAT = "dd/MMM/yyyy:HH:mm:ss Z"
 
 
 def build(spark: SparkSession, records: DataFrame) -> DataFrame:
-    """Return a row for each record."""
+    """Return one row for each record, whether its line is good or bad."""
     text = col("value").cast("string")
 
     def field(number: int) -> Column:

@@ -6,7 +6,7 @@ Window = tuple[int, int]  # when it begins, and how many lines it has
 
 
 class WindowCounts:
-    """Counts lines by window, and drops what is too late."""
+    """Counts log lines in time windows, and drops lines that come too late."""
 
     def __init__(self, window_s: int, delay_s: int) -> None:
         self.window_s = window_s
@@ -15,13 +15,13 @@ class WindowCounts:
         self.open: dict[int, int] = {}
 
     def is_over(self, begin: int) -> bool:
-        """Return whether a window ends at the watermark or before."""
+        """Return whether the window that begins at `begin` ends at the watermark or before it."""
         if self.latest_s is None:
             return False
         return begin + self.window_s <= self.latest_s - self.delay_s
 
     def batch(self, times: Sequence[int]) -> tuple[int, list[Window]]:
-        """Count one batch. Return how many lines are dropped, and the windows that are closed."""
+        """Count one batch. Return how many lines it drops, and the windows that it closes."""
         dropped = 0
         for time in times:
             begin = time - time % self.window_s
@@ -35,5 +35,5 @@ class WindowCounts:
         return dropped, [(begin, self.open.pop(begin)) for begin in closed]
 
     def open_windows(self) -> list[Window]:
-        """Return the windows that are not closed, the first first."""
+        """Return the windows that are still open, the earliest first."""
         return sorted(self.open.items())

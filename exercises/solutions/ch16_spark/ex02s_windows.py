@@ -5,7 +5,7 @@ from pyspark.sql.functions import col, count, count_if, expr, window
 
 
 def build(spark: SparkSession, records: DataFrame) -> DataFrame:
-    """Return begin, lines, errors and p99_us of each minute, as a stream."""
+    """Return a stream with one row for each minute: begin, lines, errors and p99_us."""
     return (
         records.withWatermark("time", "120 seconds")
         .groupBy(window("time", "60 seconds").alias("minute"))

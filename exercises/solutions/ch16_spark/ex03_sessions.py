@@ -4,18 +4,18 @@ Session = tuple[int, int, int]  # first_s, last_s, lines
 
 
 class Sessions:
-    """The open sessions of every client."""
+    """Keeps the open sessions of every client."""
 
     def __init__(self, gap_s: int) -> None:
         self.gap_s = gap_s
         self.open: dict[str, list[Session]] = {}
 
     def touch(self, one: Session, other: Session) -> bool:
-        """Return whether no long pause is between two sessions."""
+        """Return whether the pause between two sessions is not longer than `gap_s`."""
         return one[0] - self.gap_s <= other[1] and other[0] - self.gap_s <= one[1]
 
     def add(self, client: str, time_s: int) -> Session:
-        """Count a line, and return the session that it is in now."""
+        """Count a line of a client, and return the session to which this line belongs now."""
         merged = (time_s, time_s, 1)
         kept = []
         for session in self.open.get(client, []):
@@ -31,7 +31,7 @@ class Sessions:
         return merged
 
     def close(self, watermark_s: int) -> list[tuple[str, int, int, int]]:
-        """Return the sessions that are over, and forget them."""
+        """Remove the sessions that are over at this watermark, and return them."""
         closed = []
         for client, found in list(self.open.items()):
             left = []

@@ -7,7 +7,7 @@ from pyspark.sql.functions import min as min_of
 
 
 def build(spark: SparkSession, records: DataFrame) -> DataFrame:
-    """Return client, begin, last, lines and failed of each session, as a stream."""
+    """Return a stream with one row for each session: client, begin, last, lines and failed."""
     return (
         records.withWatermark("time", "120 seconds")
         .groupBy("client", session_window("time", "300 seconds"))

@@ -7,7 +7,7 @@ Step = tuple[str] | tuple[str, str] | tuple[str, str, int]
 
 
 class ExactlyOnce:
-    """The acts of the driver and the tasks of a streaming query."""
+    """Decides what the driver and the tasks of a streaming query do."""
 
     def next_batch(
         self,
@@ -25,7 +25,7 @@ class ExactlyOnce:
         return last_id + 1, ends[-1], list(latest)
 
     def transactional_id(self, task: int, partition: int) -> str:
-        """Return the id by which a task begins its transaction."""
+        """Return the transactional id with which a task begins its transaction."""
         return f"web-{partition}"
 
     def steps(
@@ -36,7 +36,7 @@ class ExactlyOnce:
         rows: Sequence[str],
         marks: Mapping[str, int],
     ) -> list[Step]:
-        """Return what a task does after it has begun its transaction."""
+        """Return the steps of a task after it has begun its transaction."""
         key = f"web-{partition}"
         if marks.get(key, 0) > batch_id:
             return []

@@ -8,7 +8,7 @@ Line = tuple[str, str, int, str]  # client, path, status, agent
 
 
 class Partial(TypedDict):
-    """A partial result that can be merged."""
+    """The counts for a part of the lines. Two partial results can be merged."""
 
     pages: dict[str, int]
     bots: list[str]
@@ -16,18 +16,18 @@ class Partial(TypedDict):
 
 
 def is_bot(agent: str) -> bool:
-    """Return whether a user agent is a bot's."""
+    """Return whether a user agent is that of a bot."""
     return any(word in agent.lower() for word in ("bot", "crawl", "spider"))
 
 
 class TopPages:
-    """Counts lines in parts, and merges the parts."""
+    """Counts the lines of each page part by part, and merges the partial results."""
 
     def __init__(self, n: int) -> None:
         self.n = n
 
     def partial(self, lines: Sequence[Line]) -> Partial:
-        """Return the partial result of some lines."""
+        """Return the partial result for `lines`, which are a part of all lines."""
         people = [line for line in lines if not is_bot(line[3])]
         bots = {line[0] for line in lines if is_bot(line[3])}
         pages = dict(Counter(path.partition("?")[0] for _, path, _, _ in people))
@@ -35,13 +35,13 @@ class TopPages:
         return {"pages": pages, "bots": sorted(bots), "failed": failed}
 
     def merge(self, one: Partial, other: Partial) -> Partial:
-        """Return the partial result of the lines of both."""
+        """Merge two partial results: return the partial result for the lines of both."""
         pages = dict(Counter(one["pages"]) + Counter(other["pages"]))
         bots = sorted({*one["bots"], *other["bots"]})
         return {"pages": pages, "bots": bots, "failed": one["failed"] + other["failed"]}
 
     def finish(self, partial: Partial) -> tuple[list[tuple[str, int]], int, int]:
-        """Return top, bots and errors."""
+        """Return the top pages, the number of bots, and the errors per 1,000 lines."""
         pages = partial["pages"]
         top = sorted(pages.items(), key=lambda item: (-item[1], item[0]))[: self.n]
         lines = sum(pages.values())

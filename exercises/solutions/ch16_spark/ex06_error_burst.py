@@ -7,7 +7,7 @@ Row = tuple[int, str, int, int]  # minute, agent, status, lines
 
 
 class Burst:
-    """A burst that is open."""
+    """A burst of errors that is not over yet."""
 
     def __init__(self, begin: int) -> None:
         self.begin = begin
@@ -17,7 +17,7 @@ class Burst:
         self.calm = 0
 
     def hot(self, minute: int, failed: int) -> None:
-        """Make the burst last up to this minute, and count what failed since the last hot one."""
+        """Extend the burst to this minute. Add the failed lines since its last hot minute."""
         self.end = minute + 1
         self.failed += self.failed_since + failed
         self.failed_since = self.calm = 0
@@ -51,7 +51,7 @@ class ErrorAlarm:
         return messages
 
     def judge(self, minute: int, failed: int, lines: int) -> list[tuple[object, ...]]:
-        """Judge one minute, and return its messages."""
+        """Decide whether a minute is hot, calm or quiet, and return the messages for it."""
         judged = lines >= self.least
         if judged and self.is_hot(failed, lines):
             began = self.burst is None
@@ -70,12 +70,12 @@ class ErrorAlarm:
         return [("ends", over.begin, over.end, over.failed)]
 
     def is_hot(self, failed: int, lines: int) -> bool:
-        """Return whether more lines failed than usual."""
+        """Return whether a minute is hot: more of its lines failed than the rule allows."""
         if len(self.calm) < self.learn:
             return False
         base_failed, base_lines = self.baseline()
         return failed * base_lines > self.times * (base_failed + 1) * lines
 
     def baseline(self) -> tuple[int, int]:
-        """Return the failed lines and all lines of the minutes in the baseline."""
+        """Return (failed, lines): the sums over the minutes that are in the baseline now."""
         return sum(failed for failed, _ in self.calm), sum(lines for _, lines in self.calm)

@@ -7,13 +7,13 @@ Row = dict[str, Any]
 
 
 class Incident:
-    """What the recordings of a cluster say of one evening."""
+    """A report on one evening of a cluster, made from the events in its recordings."""
 
     def __init__(self, rows: list[Row]) -> None:
         self.rows = sorted(rows, key=lambda row: row["monoUs"])  # keeps the order within a process
 
     def latency(self) -> dict[str, tuple[int, int, int]]:
-        """Return API → (requests, p50, p99), the times in µs."""
+        """Return a dict: API → (number of requests, p50, p99). p50 and p99 are in µs."""
         times: dict[str, list[int]] = {}
         for row in self.rows:
             if row["event"] == "ResponseSent" and not json.loads(row["fields"])["follower"]:
@@ -49,7 +49,7 @@ class Incident:
         return sorted(found, key=lambda flap: (flap[2], flap[0], flap[1]))
 
     def rebalances(self) -> list[tuple[str, int | None, str, int, int | None]]:
-        """Return (group, generation, cause, began, lasted) for each time a group read nothing."""
+        """Return (group, generation, cause, began, lasted) for each rebalance of a group."""
         causes: dict[tuple[str, int], str] = {}
         began: dict[str, tuple[str, int]] = {}
         found = []
@@ -68,12 +68,12 @@ class Incident:
         return sorted(found, key=lambda one: (one[3], one[0]))
 
     def diagnosis(self) -> tuple[str, int, str]:
-        """Return what you found in your own recording.jsonl: the act with the longest flap, how
-        long that flap was in µs, and the event that caused the longest rebalance.
+        """Return what you found in your own recording.jsonl: the act before the longest flap, the
+        length of that flap in µs, and the event that caused the longest rebalance.
         """
         return "pause broker 1 (SIGSTOP)", 3_029_000, "MemberLeft"
 
 
 def percentile(values: list[int], percent: int) -> int:
-    """Return the smallest value that at least so many percent of the values do not exceed."""
+    """Return the smallest value that at least `percent` % of the values do not exceed."""
     return sorted(values)[-(-len(values) * percent // 100) - 1]
