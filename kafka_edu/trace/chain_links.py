@@ -221,7 +221,7 @@ def _child_change_key(e: Envelope) -> Key | None:
 
 def state_path(topic: str, partition: int) -> str:
     """Return the path of a partition's state znode. kafka_edu.zk.zk_data makes the same path, but
-    it imports this package, so this module cannot import it.
+    this package must not import kafka_edu.zk, which is a higher layer.
     """
     return f"/brokers/topics/{topic}/partitions/{partition}/state"
 
