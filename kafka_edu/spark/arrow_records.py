@@ -245,13 +245,13 @@ def _bodies(buffer: bytes, at: int, end: int, count: int, found: list[int]) -> N
     try:
         for _ in repeat(None, count):
             byte = buffer[at]
-            if byte < 0x80:  # a record below 64 bytes
+            if byte < 0x80:  # the record has fewer than 64 bytes
                 at += 1
                 append(at)
                 at += byte >> 1
                 continue
             second = buffer[at + 1]
-            if second < 0x80:  # below 8 KiB: the length is (byte & 0x7F | second << 7) >> 1
+            if second < 0x80:  # below 8 KiB; its length is (byte & 0x7F | second << 7) >> 1
                 append(at + 2)
                 at += (byte >> 1) + (second << 6) - 62
                 continue
@@ -504,7 +504,7 @@ def _slices(
     if size > 2**31 - 1:
         raise CorruptBatchError(f"the batches of one fetch hold {size} bytes; 2 GiB are the most")
     rows, width = len(fields[0][0]), 2 * len(fields)
-    if not rows:  # headers: there may be none at all
+    if not rows:  # no record has a header
         return [pa.array([], pa.binary()) for _ in fields]
     table = np.empty((rows, width), np.int64)
     for i, (at, length) in enumerate(fields):

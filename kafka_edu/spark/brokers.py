@@ -37,12 +37,12 @@ MAX_FRAME_BYTES: Final = 2**31 - 1
 SYSTEM_BUFFER: Final = -1
 _SIZE: Final = struct.Struct(">i")
 _OLDEST: Final = {
-    ApiKey.PRODUCE: 3,  # record batches of format v2
-    ApiKey.FETCH: 4,  # isolation levels
+    ApiKey.PRODUCE: 3,  # the first version with record batches v2
+    ApiKey.FETCH: 4,  # the first version with isolation levels
     ApiKey.LIST_OFFSETS: 1,
     ApiKey.METADATA: 1,
-    ApiKey.OFFSET_FETCH: 7,  # require_stable
-    ApiKey.FIND_COORDINATOR: 1,  # coordinators of transactions
+    ApiKey.OFFSET_FETCH: 7,  # the first version with require_stable
+    ApiKey.FIND_COORDINATOR: 1,  # the first version for transactions
     ApiKey.INIT_PRODUCER_ID: 0,
     ApiKey.ADD_PARTITIONS_TO_TXN: 0,
     ApiKey.ADD_OFFSETS_TO_TXN: 0,

@@ -51,7 +51,7 @@ def code_modules(roots: Sequence[str] = ROOTS, folder: Path = _FOLDER) -> dict[s
         if path is None:
             if module in roots:
                 raise ModuleNotFoundError(f"there is no module {module} in {folder}")
-            continue  # `from module import name` may name a function
+            continue  # not a module, but a function or class in a module
         found[module] = path
         package = module if path.name == "__init__.py" else module.rpartition(".")[0]
         ahead.append(module.rpartition(".")[0] or PACKAGE)

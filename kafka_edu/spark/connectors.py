@@ -59,9 +59,9 @@ def start_session(
     connector: Connector = Connector.PYTHON,
     config: Mapping[str, str] = MappingProxyType({}),
 ) -> Iterator["SparkSession"]:
-    """Start a session that prints few messages, listens on loopback only, and knows our connector.
-    If requested, it also knows the official connector. The session stops at the end of the `with`
-    block.
+    """Start a session that prints few messages and knows our connector. If requested, it also knows
+    the official connector. The session stops at the end of the `with` block. If the master runs on
+    this machine, the driver uses only the loopback address.
 
     If a session already runs in this process, it is used unchanged, and continues after the block.
     So `master` and `config` only matter for the first session. The workers of a local master import
@@ -125,11 +125,11 @@ def start_session(
             _add(spark, connector)
             yield spark
     except SystemExit:
-        interrupted = True  # the JVM ends with this process; `stop` would wait for the job
+        interrupted = True  # the JVM ends with this process; `stop` would wait
         raise
     except BaseException as error:
         interrupted = is_ctrl_c(error)
-        if interrupted:  # PySpark's own clean-up after it may have failed
+        if interrupted:  # PySpark's own clean-up may have failed
             raise KeyboardInterrupt from None
         raise
     finally:
@@ -148,7 +148,7 @@ def _sigterm_like_ctrl_c() -> Iterator[None]:
     """
     before = signal.getsignal(signal.SIGTERM)
     if not callable(before) or threading.current_thread() is not threading.main_thread():
-        yield  # SIGTERM ends the process at once, or is ignored
+        yield  # here SIGTERM ends the process at once, or is ignored
         return
     came: list[tuple[int, FrameType | None]] = []
 
@@ -185,7 +185,7 @@ def _stop(spark: "SparkSession") -> None:
     try:
         spark.stop()
     except Exception as error:
-        if not lost_the_jvm(error):  # the block has failed by the same loss
+        if not lost_the_jvm(error):  # then the block itself has reported the error
             raise
 
 

@@ -35,7 +35,7 @@ def _shift_tables(length: int) -> "np.ndarray[Any, np.dtype[np.uint32]]":
     """
     # bits[i] is the CRC that begins as 1 << i, after `length` bytes of zeros.
     bits = np.uint32(1) << np.arange(32, dtype=np.uint32)
-    one = _TABLE[bits & 0xFF] ^ (bits >> np.uint32(8))  # one zero byte
+    one = _TABLE[bits & 0xFF] ^ (bits >> np.uint32(8))  # the CRC after one more zero byte
     moved, power, left = bits, one, length
     while left:  # square and multiply, as with powers of a number
         if left & 1:
@@ -88,7 +88,7 @@ def crc32c_by_numpy(data: bytes) -> int:
 
 try:
     from google_crc32c import value as _hardware
-except ImportError:  # an executor with numpy and pyarrow alone
+except ImportError:  # the executor has only numpy and pyarrow
     _hardware = None
 
 

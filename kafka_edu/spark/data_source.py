@@ -108,7 +108,7 @@ def _read(options: SourceOptions, partition: InputPartition) -> Iterator["pa.Rec
     from kafka_edu.spark.arrow_records import Wanted, decode, next_offset
 
     if not isinstance(partition, RangePartition):
-        return  # Spark's own placeholder for a batch without any partition
+        return  # Spark passes this for a batch without partitions
     topic, number, start, end, _ = partition.wanted
     wanted = Wanted(topic, number, start, end, options.consumer.check_crcs, options.include_headers)
     with FetchClient(options.consumer) as client:

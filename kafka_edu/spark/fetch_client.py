@@ -288,7 +288,7 @@ class FetchClient:
                         raise ClusterError(f"{tp} sends no whole batch at offset {position}")
                     empty += 1
                     if limit >= wanted.end and empty >= EMPTY_ANSWERS:
-                        return  # compaction has emptied the rest of the range
+                        return  # compaction has removed all records that are left
                     if time.monotonic() > deadline:
                         reason = f"its end is {limit}, and offset {wanted.end - 1} is wanted"
                         if not fail_on_data_loss:
@@ -305,7 +305,7 @@ class FetchClient:
                 )
                 yield Fetched(view, aborted, begun)
         finally:
-            if asked is not None:  # its answer would be taken for that of the next request
+            if asked is not None:  # else its answer would be read as the next one
                 self._brokers.drop(asked)
 
     def _find_topic(self, wanted: OffsetRange) -> tuple[bool, bool]:
@@ -376,7 +376,7 @@ class FetchClient:
         """
         first, last = self.earliest([tp])[tp], self.latest([tp])[tp]
         if first <= position < last:
-            return position  # the log has changed meanwhile
+            return position  # the log has changed in between
         _lost(f"{tp} has offsets {first} to {last}, and {position} is wanted", fail)
         return min(first, end) if position < first else end
 

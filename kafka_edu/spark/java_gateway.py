@@ -171,7 +171,7 @@ def start_java_gateway(*, with_home: bool = True, jars: Sequence[Path] = ()) -> 
             f" `{how_to_install('spark')}`, which brings one, or set JAVA_HOME to a newer Java."
         ) from None
     command = gateway_command(java, spark_home, jars)
-    kept, ours = os.pipe()  # the JVM's standard input; `ours` stays open until this process ends
+    kept, ours = os.pipe()  # the JVM's standard input; `ours` is open until we end
     with tempfile.TemporaryDirectory() as folder:
         where = Path(folder, "where")
         process = subprocess.Popen(
@@ -186,14 +186,14 @@ def start_java_gateway(*, with_home: bool = True, jars: Sequence[Path] = ()) -> 
                 "_PYSPARK_DRIVER_CONN_INFO_PATH": str(where),
                 "SPARK_CONNECT_MODE": "0",
             },
-            process_group=0,  # Ctrl-C is for this process, which ends the JVM in its turn
+            process_group=0,  # so Ctrl-C reaches only this process, which ends the JVM
         )
         os.close(kept)
         assert process.stdout is not None
         output = _Output(process.stdout)
         limit = StartLimit([process.pid])
         try:
-            while not where.exists():  # the JVM writes another file and renames it
+            while not where.exists():  # the JVM writes it under another name first
                 if limit.is_over():
                     raise SparkStartError(
                         f"Spark's JVM ({java.program}) has used up its time and did not start: it"
@@ -205,9 +205,7 @@ def start_java_gateway(*, with_home: bool = True, jars: Sequence[Path] = ()) -> 
                         f"Spark's JVM ({java.program}) did not start: {last_words(output.so_far())}"
                     )
                 time.sleep(0.02)
-        except (
-            BaseException
-        ):  # Ctrl-C too: a JVM that cannot write its file any more would live on without us
+        except BaseException:  # also after Ctrl-C: else the JVM would continue without this process
             process.kill()
             process.wait()
             os.close(ours)
@@ -269,7 +267,7 @@ def _stop(process: "subprocess.Popen[bytes]", pipe: int) -> None:
 
         gateway = SparkContext._gateway
         if gateway is not None:
-            with contextlib.suppress(Exception):  # py4j's errors: the JVM may have gone before
+            with contextlib.suppress(Exception):  # py4j's errors: the JVM may have ended already
                 gateway.shutdown()
     os.close(pipe)
     try:

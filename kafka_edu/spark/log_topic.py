@@ -73,7 +73,7 @@ class TopicWriter:
             {
                 "bootstrap.servers": bootstrap_servers,
                 "acks": "all",
-                "enable.idempotence": True,  # a retry, after a broker died, doubles no line
+                "enable.idempotence": True,  # a retry does not write a line twice
                 "linger.ms": 20,
                 "batch.num.messages": 10_000,
                 "queue.buffering.max.messages": 200_000,
@@ -98,7 +98,7 @@ class TopicWriter:
                         on_delivery=self._delivered,
                     )
                     break
-                except BufferError:  # the producer's own buffer is full: let it send
+                except BufferError:  # the producer's buffer is full: wait until it has sent
                     poll(0.1)
                     self._raise_if_failed()
         poll(0)

@@ -278,7 +278,7 @@ class Stream:
         call.
         """
         for query in self.queries:
-            last = query.lastProgress  # one is fetched from the JVM in a moment, all are not
+            last = query.lastProgress  # reading only the last one from the JVM is fast
             if last is None or last["batchId"] <= self._seen.get(query.name, -1):
                 continue
             for done in query.recentProgress:

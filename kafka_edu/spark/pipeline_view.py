@@ -251,7 +251,7 @@ class PipelineView:
     @property
     def headline(self) -> Headline:
         """Return the most important answer: does the pipeline keep up with the producer?"""
-        clock = self.clock_s is not None and self.behind > 0  # its record is no line of the log
+        clock = self.clock_s is not None and self.behind > 0  # the clock line is no log line
         behind = f"{self.behind - clock:,} lines behind"
         if self.dropped:
             return Headline(

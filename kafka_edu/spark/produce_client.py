@@ -48,7 +48,7 @@ _MAX_SEQUENCE: Final = 2**31
 #: new topic.
 TOPIC_ROUNDS: Final = 4
 _PASSING: Final = MOVED | {
-    Errors.CONCURRENT_TRANSACTIONS,  # the transaction before is still being completed
+    Errors.CONCURRENT_TRANSACTIONS,  # the last transaction is not yet complete
     Errors.COORDINATOR_NOT_AVAILABLE,
     Errors.NOT_COORDINATOR,
 }
@@ -273,7 +273,7 @@ class RecordWriter:
                         elif error is not Errors.MESSAGE_TOO_LARGE:
                             reason = f"{tp}: {error.name}. {error.message}"
         finally:
-            for address in asked:  # their answers would be taken for those of later requests
+            for address in asked:  # else their answers would be read as later ones
                 brokers.drop(address)
         return done, reason
 

@@ -145,7 +145,7 @@ def _snappy(data: bytes) -> bytes:
 
 def _snappy_block(block: bytes) -> bytes:
     size = shift = 0
-    for byte in block[:5]:  # the block begins with the size of the result, a varint
+    for byte in block[:5]:  # the block begins with a varint: the result's size
         size |= (byte & 0x7F) << shift
         shift += 7
         if byte < 0x80:

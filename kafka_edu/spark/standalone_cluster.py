@@ -199,7 +199,7 @@ class StandaloneCluster:
                 stdout=log,
                 stderr=subprocess.STDOUT,
                 env={**self._environment, "PYTHONPATH": ours.get("PYTHONPATH", "")},
-                process_group=0,  # Ctrl-C is for this process, which stops them in its turn
+                process_group=0,  # so Ctrl-C reaches only this process, which stops them
             )
 
     def _wait_for_workers(self, count: int) -> None:

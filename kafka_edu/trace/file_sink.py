@@ -88,9 +88,7 @@ class FileSink:
             self._leave_out()
 
     def _leave_out(self) -> None:
-        """Tell the tracer that this file wants no hops until the next tick, because the budget is
-        used up.
-        """
+        """Get no hops until the next tick, because the file's budget is used up."""
         self._out_since_us = self._now_us()
         self.level = Level.STATE
         self._tracer.levels_changed()

@@ -306,9 +306,9 @@ class History:
             self.zookeeper_tells |= envelope.source.kind is SourceKind.ZOOKEEPER
             return
         if isinstance(event, Gap):
-            return  # it has the number of the fact before it, and changes nothing
+            return  # not a change; its number is that of the fact before
         if self._by_number.get(self.ident(envelope)) is envelope:
-            return  # the same object: a recording was wound back
+            return  # already added: a recording was wound back
         self.events.append(envelope)
         ident = self._enter(envelope)
         self._by_number[ident] = envelope
@@ -782,7 +782,7 @@ class History:
             yield effect
             if (
                 key := written_key(effect)
-            ) is not None:  # what told of a write, and what was written, have one cause
+            ) is not None:  # a write and the fact about it have one cause
                 yield from self._znodes.get(key, ())
         for index in self._cause_indexes.get(type(envelope.event), ()):
             if (key := index.rule.cause_key(envelope)) is not None:

@@ -95,8 +95,8 @@ class EventsFile(io.BufferedIOBase):
     def _end_whole(self) -> None:
         """Close the file, and cut off everything after the last complete event."""
         with suppress(OSError):
-            self._out.close()  # tries to write the rest once more
-        with suppress(OSError):  # a reader leaves out an incomplete end, and says so
+            self._out.close()  # this tries to write the rest again
+        with suppress(OSError):  # if this fails, readers skip the incomplete end
             self._cut()
         self._end()
 
@@ -189,7 +189,7 @@ def readable_part(file: io.BufferedIOBase, left_out: LeftOut | None) -> BinaryIO
     """
     lines = io.BytesIO()
     try:
-        while block := file.read1(_BLOCK):  # `read` would lose what it has when it fails
+        while block := file.read1(_BLOCK):  # if `read` failed, it would lose what it has read
             lines.write(block)
     except EOFError:
         if left_out is not None:

@@ -129,7 +129,7 @@ class Subscriber:
             self._server.control(hello, self._wire)
         else:
             self._server.admit(self)
-            if rest:  # the lines of a subscriber in a hurry
+            if rest:  # more lines came together with the first one
                 self._change_level()
 
     def _change_level(self) -> None:
@@ -222,7 +222,7 @@ class Subscriber:
             if self._wire.unsent < MAX_UNSENT_BYTES:
                 self._lines.extend(map(gauges.line, self._choice.choose(gauges.samples)))
             else:
-                self._dropped = 1  # many gauges come only when they have changed
+                self._dropped = 1  # some gauges were not sent, so a Gap must follow
         self.flush()
 
     def all_sent(self) -> None: ...
@@ -488,7 +488,7 @@ class EventServer:
                 subscriber.tick(self._tracer, gauges)
             except Exception as error:
                 self._tracer.sink_failed(subscriber, error)
-                subscriber.close()  # one that is still at the past is no sink yet
+                subscriber.close()  # a subscriber that still reads the past is not a sink
 
     def _now_us(self) -> int:
         return self._tracer.time.nanoseconds() // 1000

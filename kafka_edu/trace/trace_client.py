@@ -144,7 +144,7 @@ class TraceClient:
 
     def close(self) -> None:
         """Close the connection. A thread that waits for an event stops waiting."""
-        with suppress(OSError):  # the other end has closed it
+        with suppress(OSError):  # the process has closed the connection
             self._socket.shutdown(socket.SHUT_RDWR)
         self._socket.close()
 

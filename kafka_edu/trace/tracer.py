@@ -136,7 +136,7 @@ class Tracer:
             rank = rank_of_type(type(event)) if level is None else RANKS[level]
             mixed[seq % FACTS_REMEMBERED] = rank
         accepts = self._accepts[rank]
-        try:  # it costs nothing while nobody raises
+        try:  # `try` costs nothing as long as no sink raises
             for accept in accepts:
                 accept(envelope)
         except Exception as error:
@@ -388,9 +388,7 @@ class _Carried(Generic[T]):
                 answer = error = None
                 try:
                     answer = yield waits_for
-                except (
-                    BaseException
-                ) as thrown:  # a cancellation too: `work` decides what becomes of it
+                except BaseException as thrown:  # also a cancellation: `work` handles it
                     error = thrown
         finally:
             error = waits_for = (

@@ -135,7 +135,7 @@ class LoopHandler(SequentialThreadingHandler):  # type: ignore[misc]  # kazoo ha
             self._loop.call_soon_threadsafe(self._run_steps)
 
     def _run_steps(self) -> None:
-        self._is_waking = False  # before the steps: one that is added from here on wakes again
+        self._is_waking = False  # set first, so that a step added from now on wakes the loop
         while self._steps:
             self._steps.popleft()()
 

@@ -298,7 +298,7 @@ class KazooZkClient:
         self._closed = True
         self._connected = False
         await asyncio.to_thread(self._stop_kazoo)
-        await asyncio.sleep(0)  # one turn, in which the loop handles the thread's last news
+        await asyncio.sleep(0)  # the loop needs one turn for the thread's last steps
 
     def _stop_kazoo(self) -> None:
         self._kazoo.stop()
@@ -425,7 +425,7 @@ class KazooZkClient:
 
     def _compare_data(self, path: str, result: Result) -> None:
         if result.exception is not None:
-            return  # the connection is lost again: the watch stays in the list
+            return  # the connection is lost again; the watch is kept
         if result.value is None:
             self._notify_missed(WatchType.DELETED, path)
         elif self._watches.data.get(path) != result.value.mzxid:
@@ -463,7 +463,7 @@ class KazooZkClient:
             case _:
                 new = SessionState.CLOSED
         self._handler.enter(partial(self._session_changed, new, session_id))
-        self._handler.flush()  # kazoo may sleep now, or end its thread
+        self._handler.flush()  # kazoo's thread may sleep or end now
 
     def _session_changed(self, state: SessionState, session_id: int) -> None:
         self._connected = state is SessionState.CONNECTED and not self._closed
@@ -501,7 +501,7 @@ def _shuffled(hosts: str) -> str:
 def _code(error: ZookeeperError) -> ZkErrorCode:
     try:
         return ZkErrorCode(error.code)
-    except ValueError:  # a newer server's code
+    except ValueError:  # a code of a newer server
         return ZkErrorCode.SYSTEM_ERROR
 
 

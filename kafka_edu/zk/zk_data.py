@@ -49,7 +49,7 @@ from kafka_edu.cluster.broker import Broker, EndPoint
 from kafka_edu.cluster.leader_and_isr import LeaderAndIsr, LeaderIsrAndControllerEpoch
 from kafka_edu.cluster.topic_assignment import (
     ReplicaAssignment as ReplicaAssignment,
-)  # also for those above
+)  # other modules import these names from here
 from kafka_edu.cluster.topic_assignment import TopicAssignment as TopicAssignment
 from kafka_edu.common.topic_partition import TopicPartition
 

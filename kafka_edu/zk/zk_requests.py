@@ -96,7 +96,7 @@ class ZkRequests:
                 self._connected.clear()
             case SessionState.CLOSED | SessionState.AUTH_FAILED:
                 self._closed = True
-                self._connected.set()  # waiting requests go on and get the error
+                self._connected.set()  # so waiting requests continue and get the error
         self._on_session(state)
 
     async def close(self) -> None:

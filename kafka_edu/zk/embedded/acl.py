@@ -119,7 +119,7 @@ def _network(text: str) -> tuple[int, int, int] | None:
     """Parse a network such as `10.0.0.0/8`. Return its address as a number, the length of its
     prefix (8), and the length of an address in bits (32). Return None for other text.
     """
-    import ipaddress  # takes 5 ms, which a server without such a list need not spend at its start
+    import ipaddress  # takes 5 ms, so it is imported only when needed
 
     address, slash, bits = text.partition("/")
     try:
@@ -137,6 +137,6 @@ def _digest(user_and_password: str) -> str:
     password.
     """
     import base64
-    import hashlib  # as above: few connections authenticate
+    import hashlib  # imported here because few connections authenticate
 
     return base64.b64encode(hashlib.sha1(user_and_password.encode()).digest()).decode()

@@ -88,7 +88,7 @@ class FileTxnSnapLog:
             self._log = self._fs.open(self._path(f"log.{first_zxid:016x}"))
             if self._log.size() == 0:
                 self._log.append([LOG_MAGIC])
-        self._log.append([b"".join(frames)])  # one part, because pwritev takes 1024 at most
+        self._log.append([b"".join(frames)])  # one part, because pwritev accepts at most 1024
 
     def flush(self) -> None:
         if self._log is not None:
@@ -179,7 +179,7 @@ class FileTxnSnapLog:
                 ) from None
             position += 8 + length
             if header.zxid <= server.tree.last_processed_zxid:
-                continue  # the snapshot contains it
+                continue  # the snapshot contains this transaction
             if header.zxid != server.tree.last_processed_zxid + 1:
                 raise DataDirError(
                     f"{path}: transaction {header.zxid:#x} follows"

@@ -205,7 +205,7 @@ def dirs(view: ServerView) -> str:
     """
     size = 0
     for path in Path(view.data_dir).rglob("*"):
-        with contextlib.suppress(FileNotFoundError):  # an old snapshot was deleted meanwhile
+        with contextlib.suppress(FileNotFoundError):  # an old snapshot was deleted in between
             size += path.stat().st_size if path.is_file() else 0
     return f"datadir_size: {size}\nlogdir_size: {size}\n"
 

@@ -96,7 +96,7 @@ def lock(data_dir: str) -> BinaryIO:
     file = open(os.path.join(data_dir, "lock"), "a+b")  # noqa: SIM115
     try:
         import fcntl
-    except ImportError:  # no such lock on this system
+    except ImportError:  # this system has no such lock
         return file
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -190,7 +190,7 @@ async def _open_event_socket(
         tracer, transport, tracer.time, secrets.token_hex(16), ring_bytes=SMALL_BYTES
     )
     stack.callback(events.close)
-    if not await events.publish(path):  # ZooKeeper serves without it
+    if not await events.publish(path):  # ZooKeeper works without events
         return
     stack.callback(_remove_quietly, path)
     stack.callback(asyncio.create_task(events.run()).cancel)

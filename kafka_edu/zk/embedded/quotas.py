@@ -83,7 +83,7 @@ class Quotas:
         stats = ROOT + path + STATS
         if path and stats in self._nodes:
             now = _STATS_DATA.fullmatch(self._nodes[stats].data or b"")
-            if now is None:  # somebody has written other data there
+            if now is None:  # a client has written other data there
                 self._write(stats, *self._counted(path))
             else:
                 self._write(stats, int(now[1]) + count, int(now[2]) + size)

@@ -52,7 +52,7 @@ def password_for(session_id: int) -> bytes:
     """
     words = []
     state = (session_id ^ 0xB3415C00) & _MASK
-    for _ in range(2):  # splitmix64
+    for _ in range(2):  # two steps of the generator splitmix64
         state = (state + 0x9E3779B97F4A7C15) & _MASK
         word = ((state ^ state >> 30) * 0xBF58476D1CE4E5B9) & _MASK
         word = ((word ^ word >> 27) * 0x94D049BB133111EB) & _MASK

@@ -152,7 +152,7 @@ def _decode_body(op: int, d: Decoder) -> Request:
         case OpCode.REMOVE_WATCHES | OpCode.CHECK_WATCHES:
             return RemoveWatchesRequest(d.read_string(), d.read_int(), op == OpCode.CHECK_WATCHES)
         case OpCode.AUTH:
-            d.read_int()  # an unused type
+            d.read_int()  # a type, which the server ignores
             return AuthPacket(d.read_string(), d.read_buffer() or b"")
         case OpCode.CLOSE_SESSION:
             return CloseSessionRequest()
