@@ -716,7 +716,7 @@ class KafkaZkClient:
         found = await self._requests.get(FeatureZNode.PATH)
         return found[1].version if found is not None and FeatureZNode.is_enabled(found[0]) else None
 
-    # Consumers' offsets, as consumers before 0.9 stored them.
+    # The offsets of consumer groups, where consumers before version 0.9 stored them.
 
     async def get_consumer_offset(self, group: str, tp: TopicPartition) -> int | None:
         """Return a consumer group's stored offset for a partition, or None if there is none.

@@ -1,5 +1,5 @@
-"""The four-letter words show a server's state as plain text, for people and scripts (ZooKeeper:
-command/*.java).
+"""Answer the four-letter words. These are short commands that show a server's state as plain text,
+for people and scripts (ZooKeeper: command/*.java).
 
 $ echo ruok | nc 127.0.0.1 2181
 imok
