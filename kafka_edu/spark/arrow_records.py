@@ -35,9 +35,9 @@ from kafka_edu.spark import crc32c
 from kafka_edu.spark.record_codecs import CodecError, decompress
 from kafka_edu.spark.source_errors import CorruptBatchError
 
-#: The head of a v2 batch. Its fields are: base offset, length, leader epoch, magic, CRC, attributes,
-#: last offset delta, base timestamp, max timestamp, producer id, producer epoch, base sequence,
-#: number of records.
+#: The head of a v2 batch. Its fields are: base offset, length, leader epoch, magic, CRC,
+#: attributes, last offset delta, base timestamp, max timestamp, producer id, producer epoch, base
+#: sequence, number of records.
 BATCH: Final = struct.Struct(">qiibIhiqqqhii")
 _ENTRY: Final = struct.Struct(">qi")
 LEGACY: Final = struct.Struct(">qiIbb")

@@ -34,7 +34,7 @@ class HasFileno(Protocol):
 
 
 class Result:
-    """The answer to one request, now or in the future (kazoo: IAsyncResult). Its callbacks run on
+    """The answer to one request, which may arrive later (kazoo: IAsyncResult). Its callbacks run on
     the loop.
     """
 

@@ -155,8 +155,9 @@ class ZkClient(Protocol):
 
     @property
     def watch_after_zxid(self) -> int:
-        """While `on_watch` runs: the zxid of the last answer before the event. The change has a
-        later zxid. The value is -1 if that zxid is unknown.
+        """The zxid that the client knew before the present event, for use in `on_watch`. It is the
+        zxid of the last answer before the event, so the change has a later zxid. It is -1 if
+        unknown.
         """
         ...
 

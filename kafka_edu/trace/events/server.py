@@ -149,7 +149,7 @@ class LoopStalled(NamedTuple):
     """
     held_by: str = ""
     turn_cpu_ms: int = -1
-    """Processor time of the loop's thread in the blocked turn, in ms. -1 if nobody looked."""
+    """Processor time of the loop's thread in the blocked turn, in ms. -1 if it was not read."""
     core_wait_ms: int = -1
     """How long the thread could have run in that turn but got no processor core, in ms. -1 if the
     system does not report it.
