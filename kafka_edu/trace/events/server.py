@@ -139,7 +139,7 @@ class LoopStalled(NamedTuple):
     another thread.
 
     `held_by` is the blocking call, found by looking at the loop's stack, innermost call first. It
-    is empty if nobody looked in time.
+    is empty if the stack was not read in time.
     """
 
     stalled_ms: int
