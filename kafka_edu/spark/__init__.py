@@ -1,4 +1,5 @@
-"""Spark's side: a Python data source that reads the cluster, and the jobs of the lab (spec W).
+"""The part of the project that runs with Spark: a Python data source that reads the cluster, and
+the jobs of the Spark lab (spec W).
 
-It needs PySpark, which is installed the first time it is needed.
+This part needs PySpark, which is installed when it is used for the first time.
 """

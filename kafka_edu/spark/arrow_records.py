@@ -7,12 +7,14 @@ A record of format v2 is a chain of varints (see `kafka_edu.record.record`):
 
 All fields are read column by column (`kafka_edu.record.record_columns`).
 
-Keys and values are not copied one by one either. Their borders are one ascending list of numbers,
-and so the whole buffer already is a valid Arrow array of key, gap, value, gap … Arrow's `take` then
-copies every fourth element.
+Keys and values are not copied one by one either. The positions where they begin and end form one
+ascending list of numbers. With this list, the whole buffer is a valid Arrow array of the elements
+key, gap, value, gap and so on. Arrow's `take` then copies every fourth element, for example all
+keys.
 
 The rows are those of Spark's own connector: key, value, topic, partition, offset, timestamp,
-timestampType, and headers if they are wanted. A record without headers has null there.
+timestampType, and headers if they are wanted. For a record without headers, the column `headers` is
+null.
 """
 
 import struct
@@ -31,8 +33,9 @@ from kafka_edu.spark import crc32c
 from kafka_edu.spark.record_codecs import CodecError, decompress
 from kafka_edu.spark.source_errors import CorruptBatchError
 
-#: base offset, length, leader epoch, magic, CRC, attributes, last offset delta, base timestamp,
-#: max timestamp, producer id, producer epoch, base sequence, count
+#: The head of a v2 batch. Its fields are: base offset, length, leader epoch, magic, CRC,
+#: attributes, last offset delta, base timestamp, max timestamp, producer id, producer epoch, base
+#: sequence, number of records.
 BATCH: Final = struct.Struct(">qiibIhiqqqhii")
 _ENTRY: Final = struct.Struct(">qi")
 LEGACY: Final = struct.Struct(">qiIbb")
@@ -61,20 +64,22 @@ SCHEMA_WITH_HEADERS: Final = pa.schema([*FIELDS, pa.field("headers", pa.list_(HE
 
 
 class Wanted(NamedTuple):
-    """The records wanted from the bytes of one partition."""
+    """Which records of one partition are wanted."""
 
     topic: str
     partition: int
     start: int
-    """The first offset wanted. A batch may begin before it."""
+    """The first wanted offset. A batch may begin before it."""
     end: int
-    """The first offset that is not wanted."""
+    """The first offset after the wanted ones."""
     check_crcs: bool = True
     include_headers: bool = False
 
 
 class _Columns(NamedTuple):
-    """The records of one run, as positions in `buffer`. A length of −1 is a null."""
+    """The decoded columns of some records. Keys, values and headers are positions in `buffer`. A
+    length of −1 means null.
+    """
 
     buffer: bytes
     offsets: Int64s
@@ -85,7 +90,9 @@ class _Columns(NamedTuple):
     value_at: Int64s
     value_length: Int64s
     headers_at: Int64s | None
-    """Where the count of headers is. None in formats v0 and v1, which have none."""
+    """For each record, the position of its count of headers. None for formats v0 and v1, which have
+    no headers.
+    """
 
 
 class _V2Batch(NamedTuple):
@@ -94,14 +101,16 @@ class _V2Batch(NamedTuple):
     base_offset: int
     base_timestamp: int
     append_timestamp: int | None
-    """The leader's timestamp, for all records; None with CreateTime."""
+    """With LogAppendTime, the leader's timestamp, which counts for all records of the batch. None
+    with CreateTime.
+    """
 
 
 def next_offset(records: memoryview, position: int) -> int:
     """Return the offset after the last complete batch, or `position` if there is none.
 
-    It reads the heads alone, so that the next fetch can be sent before the records are decoded.
-    O(batches).
+    Only the heads of the batches are read. So the next fetch can be sent before the records are
+    decoded. O(batches).
     """
     for at, _ in entries(records):
         offset = _ENTRY.unpack_from(records, at)[0]
@@ -112,7 +121,9 @@ def next_offset(records: memoryview, position: int) -> int:
 
 
 def entries(records: memoryview) -> Iterator[tuple[int, int]]:
-    """Yield begin and end of each complete batch or old message. The last one may be cut short."""
+    """Yield the begin and end of each complete batch or old message. The last one is left out if it
+    was cut off.
+    """
     at, size = 0, len(records)
     while size - at > MAGIC_AT:
         length = _ENTRY.unpack_from(records, at)[1]
@@ -128,12 +139,13 @@ def entries(records: memoryview) -> Iterator[tuple[int, int]]:
 def decode(
     records: memoryview, wanted: Wanted, aborted: Sequence[tuple[int, int]] = ()
 ) -> Iterator[pa.RecordBatch]:
-    """Yield the rows of `records` in order, without those outside of the wanted offsets.
+    """Yield the rows of `records` in order. Rows outside of the wanted offsets are left out.
 
-    `aborted` lists producer id and first offset of the aborted transactions that reach into these
-    records, as a broker answers for read_committed; their rows are left out. Control batches never
-    become rows. Each run of one generation of formats becomes one Arrow batch; empty ones are left
-    out. Raises CorruptBatchError.
+    `aborted` lists the producer id and first offset of each aborted transaction with records here,
+    as a broker answers for read_committed. Rows of these transactions are left out. Control batches
+    never become rows. Neighbouring batches of format v2 become one Arrow batch, and so do
+    neighbouring messages of formats v0 and v1. An Arrow batch without rows is left out. Raises
+    CorruptBatchError if the bytes are not valid.
     """
     schema = SCHEMA_WITH_HEADERS if wanted.include_headers else SCHEMA
     for columns in _runs(records, wanted, sorted(aborted, key=lambda one: one[1])):
@@ -145,7 +157,9 @@ def decode(
 def _runs(
     records: memoryview, wanted: Wanted, aborted: list[tuple[int, int]]
 ) -> Iterator[_Columns]:
-    """Yield the columns of each run of v2 batches and of each run of older messages."""
+    """Yield the columns of neighbouring v2 batches together, and those of neighbouring older
+    messages together.
+    """
     new: list[_V2Batch] = []
     old: list[memoryview] = []
     ongoing: set[int] = set()
@@ -176,10 +190,11 @@ def _runs(
 def _v2_batch(
     entry: memoryview, wanted: Wanted, ongoing: set[int], upcoming: list[tuple[int, int]]
 ) -> tuple[_V2Batch | None, set[int], list[tuple[int, int]]]:
-    """Return the batch if it has wanted rows, and the aborted transactions after it.
+    """Return the batch, or None if it has no wanted rows. Also return the new values of `ongoing`
+    and `upcoming` for the next batch.
 
-    `ongoing` are the producers in the middle of an aborted transaction, `upcoming` the aborted
-    transactions that begin later.
+    `ongoing` are the producers with an aborted transaction that has begun and not ended before this
+    batch. `upcoming` are the aborted transactions that begin later.
     """
     (base_offset, _, _, _, crc, attributes, last_delta, base_timestamp, max_timestamp, producer,
      _, _, count) = BATCH.unpack_from(entry)  # fmt: skip
@@ -207,7 +222,7 @@ def _v2_batch(
 
 
 def _is_abort(entry: memoryview, attributes: int) -> bool:
-    """Return whether a control batch marks an abort, as the key of its only record says."""
+    """Return whether a control batch marks an abort. The key of its only record says so."""
     try:
         records: memoryview | bytes = entry[BATCH.size :]
         if codec := attributes & CODEC_BITS:
@@ -238,7 +253,9 @@ def _varints(buffer: Bytes, at: Int64s) -> tuple[Int64s, Int64s]:
 
 
 def _v2_columns(batches: list[_V2Batch]) -> _Columns:
-    """Read the columns of several batches at once, so that numpy's calls serve many records."""
+    """Decode the columns of several batches together, so that each call of numpy handles many
+    records.
+    """
     buffer = b"".join(batch.records for batch in batches)
     found: list[int] = []
     at = 0
@@ -278,7 +295,7 @@ def _v2_columns(batches: list[_V2Batch]) -> _Columns:
 
 
 class _OldMessage(NamedTuple):
-    """A message of format v0 or v1, as positions in `raw`."""
+    """A message of format v0 or v1. Its key and value are positions in `raw`."""
 
     offset: int
     magic: int
@@ -328,11 +345,11 @@ def _old_message(raw: memoryview, at: int, end: int, check_crcs: bool) -> _OldMe
 
 
 def _legacy_columns(messages: list[memoryview], check_crcs: bool) -> _Columns:
-    """Read messages of formats v0 and v1, and the compressed sets among them.
+    """Decode messages of formats v0 and v1, also those inside compressed sets.
 
-    A set is a message whose value holds the others. In v0 they carry their offsets. In v1 they
-    count from 0, and the set carries the offset of its last message. With LogAppendTime the
-    timestamp of the set is that of all.
+    A set is a message whose value contains other messages. In v0 the inner messages have their own
+    offsets. In v1 the inner messages count from 0, and the set has the offset of its last message.
+    With LogAppendTime, the set's timestamp counts for all messages in it.
     """
     parts: list[bytes] = []
     rows: list[tuple[int, int, int, int, int, int, int]] = []
@@ -378,7 +395,7 @@ def _legacy_columns(messages: list[memoryview], check_crcs: bool) -> _Columns:
 
 
 def _to_arrow(columns: _Columns, wanted: Wanted, schema: pa.Schema) -> pa.RecordBatch:
-    """Build the Arrow batch of the rows that lie in the wanted offsets."""
+    """Return an Arrow batch with those rows whose offsets are wanted."""
     keep = np.flatnonzero((columns.offsets >= wanted.start) & (columns.offsets < wanted.end))
     everything = len(keep) == len(columns.offsets)
     rows = len(keep)
@@ -417,10 +434,11 @@ def _bits(flags: Bools) -> pa.Buffer:
 
 
 def _arrow(kind: pa.DataType, values: Numbers, valid: Bools | None = None) -> pa.Array:
-    """Return numbers as an Arrow array over the same memory, null where they are not valid.
+    """Return numbers as an Arrow array that uses the same memory. Numbers that are not valid are
+    null.
 
-    `pa.array` would do it too, but like `pa.repeat` it imports pandas. That takes 0.3 s of CPU in a
-    new worker.
+    `pa.array` could do this too, but it imports pandas, like `pa.repeat`. The import takes 0.3 s of
+    CPU time in a new worker.
     """
     bits = None if valid is None else _bits(valid)
     data = pa.py_buffer(np.ascontiguousarray(values))
@@ -437,14 +455,16 @@ def _repeated(text: str, rows: int) -> pa.StringArray:
 def _slices(
     buffer: pa.Buffer, size: int, fields: Sequence[tuple[Int64s, Int64s]]
 ) -> list[pa.BinaryArray]:
-    """Return a binary array for each field, given where its values begin and how long they are.
+    """Return a binary array for each field. `fields` has, for each field, the positions where its
+    values begin, and the lengths of the values.
 
-    Row by row and field by field, the positions ascend. A length of −1 is a null.
+    The positions must ascend from row to row, and within a row from field to field. A length of −1
+    means null.
     """
     if size > 2**31 - 1:
         raise CorruptBatchError(f"the batches of one fetch hold {size} bytes; 2 GiB are the most")
     rows, width = len(fields[0][0]), 2 * len(fields)
-    if not rows:  # headers: there may be none at all
+    if not rows:  # no record has a header
         return [pa.array([], pa.binary()) for _ in fields]
     table = np.empty((rows, width), np.int64)
     for i, (at, length) in enumerate(fields):
@@ -464,9 +484,11 @@ def _slices(
 
 
 def _headers(buffer: bytes, at: Int64s) -> pa.ListArray:
-    """Return the headers of each record as a list of key and value; null for a record without.
+    """Return the headers of each record as a list of key and value, or null for a record without
+    headers.
 
-    Headers are read in rounds: first the first header of all records, then the second …
+    Headers are read in rounds: first the first header of all records, then the second header of all
+    records, and so on.
     """
     data = np.frombuffer(buffer, np.uint8)
     counts, after = _varints(data, at)
@@ -503,7 +525,7 @@ def _headers(buffer: bytes, at: Int64s) -> pa.ListArray:
 
 
 def _text(keys: pa.BinaryArray) -> pa.StringArray:
-    """Return bytes as text. As in Java, bytes that are not UTF-8 become U+FFFD."""
+    """Return binary values as text. Bytes that are not UTF-8 become U+FFFD, as in Java."""
     try:
         return keys.cast(pa.string())
     except pa.ArrowInvalid:

@@ -1,8 +1,8 @@
-"""Make a Python that has numpy and pyarrow and nothing else, as the machines of a cluster have it.
+"""Make a Python environment that has only numpy and pyarrow, as on the machines of a real cluster.
 
-It shows what the executors need: our code comes to them as a zip (`code_zip`), and PySpark's own as
-the zip that Spark ships. The packages are links to those that run this program, so it takes no
-download and a tenth of a second.
+It shows what the executors need. They get our code as a zip (`code_zip`), and PySpark's code as the
+zip that Spark sends. The packages in the environment are links to the packages of this Python. So
+nothing is downloaded, and it takes a tenth of a second.
 """
 
 import importlib.util
@@ -15,9 +15,9 @@ PACKAGES: Final = ("numpy", "pyarrow")
 
 
 def make_bare_python(folder: Path) -> Path:
-    """Make the environment in `folder`, and return its interpreter.
+    """Make the environment in `folder`, and return the path of its Python interpreter.
 
-    Raises ModuleNotFoundError if a package is missing here too.
+    Raises ModuleNotFoundError if numpy or pyarrow is missing in this Python too.
     """
     venv.create(folder, with_pip=False, symlinks=True)
     version = f"python{sys.version_info.major}.{sys.version_info.minor}"

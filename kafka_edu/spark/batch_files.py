@@ -1,7 +1,8 @@
-"""Read what one batch of the pipeline wrote, without Spark: for a view that shows it at once.
+"""Read the files that one batch of the pipeline wrote, without Spark, so that a view can show them
+at once.
 
-The folder of a batch is `lines/batch=7/kind=bad`, or `windows/batch=7`. A Parquet file has its
-number of rows at its end, so lines are counted without reading them.
+Examples of a batch's folder are `lines/batch=7/kind=bad` and `windows/batch=7`. A Parquet file has
+its number of rows at its end, so lines can be counted without reading them.
 """
 
 from pathlib import Path
@@ -15,7 +16,7 @@ _COLUMNS = ("begin", "lines", "errors", "p99_us")
 
 
 def kinds_of_batch(folder: Path) -> dict[str, int]:
-    """Return kind → lines in the folder of a batch of lines."""
+    """Return how many lines of each kind are in the folder of a batch of lines."""
     counts: dict[str, int] = {}
     for file in folder.glob("kind=*/*.parquet"):
         kind = file.parent.name.removeprefix("kind=")
@@ -24,7 +25,7 @@ def kinds_of_batch(folder: Path) -> dict[str, int]:
 
 
 def windows_of_batch(folder: Path) -> list[WindowRow]:
-    """Return the windows in the folder of a batch of windows."""
+    """Return the windows that are stored in the folder of a batch of windows."""
     rows = []
     for file in folder.glob("*.parquet"):
         table = pq.ParquetFile(file).read(columns=list(_COLUMNS))

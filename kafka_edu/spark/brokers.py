@@ -1,8 +1,9 @@
 """Blocking connections of a Spark worker to the brokers of one cluster.
 
-A worker of Spark is a plain Python process with one task at a time. So these connections need
-neither threads nor an event loop. They speak the messages of `kafka_edu.protocol`, and import
-nothing beyond the standard library. `fetch_client` reads over them, and `produce_client` writes.
+A Spark worker is a plain Python process that runs one task at a time. So these connections need
+neither threads nor an event loop. They use the messages of `kafka_edu.protocol`, and no package
+outside of the standard library. `fetch_client` reads over these connections, and `produce_client`
+writes.
 """
 
 import socket
@@ -31,27 +32,28 @@ Address = tuple[str, int]
 
 CONNECT_TIMEOUT_S: Final = 10.0
 MAX_FRAME_BYTES: Final = 2**31 - 1
-#: As a size of the receive buffer: the system's own, which grows with what arrives.
+#: As the size of a connection's receive buffer: let the operating system choose the size, and
+#: enlarge the buffer when much data arrives.
 SYSTEM_BUFFER: Final = -1
 _SIZE: Final = struct.Struct(">i")
 _OLDEST: Final = {
-    ApiKey.PRODUCE: 3,  # record batches of format v2
-    ApiKey.FETCH: 4,  # isolation levels
+    ApiKey.PRODUCE: 3,  # the first version with record batches v2
+    ApiKey.FETCH: 4,  # the first version with isolation levels
     ApiKey.LIST_OFFSETS: 1,
     ApiKey.METADATA: 1,
-    ApiKey.OFFSET_FETCH: 7,  # require_stable
-    ApiKey.FIND_COORDINATOR: 1,  # coordinators of transactions
+    ApiKey.OFFSET_FETCH: 7,  # the first version with require_stable
+    ApiKey.FIND_COORDINATOR: 1,  # the first version for transactions
     ApiKey.INIT_PRODUCER_ID: 0,
     ApiKey.ADD_PARTITIONS_TO_TXN: 0,
     ApiKey.ADD_OFFSETS_TO_TXN: 0,
     ApiKey.TXN_OFFSET_COMMIT: 0,
     ApiKey.END_TXN: 0,
 }
-"""The oldest version of each request that these clients speak."""
+"""The oldest version of each request that these clients can send."""
 
 
 class ConnectionOptions(Protocol):
-    """The settings that reading and writing share. Times are in ms, sizes in bytes."""
+    """The settings that source and sink share. Times are in ms, sizes in bytes."""
 
     @property
     def bootstrap_servers(self) -> tuple[Address, ...]: ...
@@ -68,7 +70,7 @@ class ConnectionOptions(Protocol):
 
 
 class Refused(Exception):
-    """A broker answered a request with an error."""
+    """Raised if a broker answers a request with an error code."""
 
     def __init__(self, error: Errors, what: str) -> None:
         super().__init__(f"{what}: {error.name}. {error.message}")
@@ -76,7 +78,7 @@ class Refused(Exception):
 
 
 class Connection:
-    """One connection. At most one request is under way."""
+    """One connection to a broker. At most one request waits for its answer."""
 
     def __init__(self, host: str, port: int, options: ConnectionOptions, timeout_s: float) -> None:
         self._options = options
@@ -107,7 +109,9 @@ class Connection:
         return self.receive(kind)
 
     def send(self, request: Message, version: int | None = None) -> None:
-        """Send in the newest version that both sides know. Raises OSError."""
+        """Send a request in the newest version that client and broker both know. Raises OSError if
+        the connection fails.
+        """
         key = request.KEY
         assert key is not None
         assert self._asked is None
@@ -124,7 +128,9 @@ class Connection:
         self._socket.sendall(b"".join(map(part_bytes, parts)))
 
     def receive(self, kind: type[R]) -> R:
-        """Return the answer to the request under way. Raises OSError and ProtocolError."""
+        """Wait for the answer to the request that was sent, and return it. Raises OSError if the
+        connection fails, and ProtocolError if the answer cannot be decoded.
+        """
         assert self._asked is not None
         request, version = self._asked
         size = _SIZE.unpack(self._exactly(4))[0]
@@ -140,7 +146,9 @@ class Connection:
         return answer
 
     def _exactly(self, size: int) -> bytearray:
-        """Read `size` bytes. The size comes from a stranger, so memory grows with what arrives."""
+        """Read exactly `size` bytes. `size` came over the network and may be wrong, so memory is
+        allocated only for bytes that arrive.
+        """
         found = bytearray(min(size, 1 << 22))
         filled = 0
         while filled < size:
@@ -155,21 +163,24 @@ class Connection:
 
 
 class Brokers:
-    """The brokers of one cluster, for one thread: their addresses, leaders and connections."""
+    """The brokers of one cluster, for use in one thread: their addresses, the partitions' leaders,
+    and the connections.
+    """
 
     def __init__(self, options: ConnectionOptions, rounds: int | None, pause_ms: int) -> None:
-        """`rounds` limits how often all bootstrap servers are tried, with `pause_ms` between.
+        """`rounds` limits how often all bootstrap servers are tried. Between two rounds there is a
+        pause of `pause_ms`.
 
-        None: until kafka.default.api.timeout.ms is over.
+        If `rounds` is None, the servers are tried until kafka.default.api.timeout.ms is over.
         """
         self._options = options
         self._rounds = rounds
         self._pause_ms = pause_ms
         self._connections: dict[Address, Connection] = {}
         self.nodes: dict[int, Address] = {}
-        """Broker id → address, from the last metadata."""
+        """Broker id → address, as in the last metadata."""
         self.leaders: dict[TopicPartition, int] = {}
-        """Partition → id of its leader, or −1 while it has none."""
+        """Partition → id of its leader, or −1 if it has no leader."""
 
     def close(self) -> None:
         for connection in self._connections.values():
@@ -178,11 +189,13 @@ class Brokers:
 
     @property
     def servers(self) -> str:
-        """The bootstrap servers as the user gave them, for messages."""
+        """The bootstrap servers as the user wrote them, for use in messages."""
         return ",".join(f"{host}:{port}" for host, port in self._options.bootstrap_servers)
 
     def connection(self, address: Address) -> Connection:
-        """Return the connection to `address`. Open it if there is none. Raises OSError."""
+        """Return the connection to `address`. If there is none, open one. Raises OSError if that
+        fails.
+        """
         found = self._connections.get(address)
         if found is None:
             timeout_s = self._options.request_timeout_ms / 1000
@@ -190,12 +203,14 @@ class Brokers:
         return found
 
     def drop(self, address: Address) -> None:
-        """Close the connection to `address`, because an answer on it is missing or wrong."""
+        """Close the connection to `address`. Called when an answer on it is missing or wrong."""
         if connection := self._connections.pop(address, None):
             connection.close()
 
     def ask_at(self, address: Address, request: Message, kind: type[R]) -> R:
-        """Return one broker's answer. Raises OSError and ProtocolError."""
+        """Send a request to the broker at `address`, and return its answer. Raises OSError or
+        ProtocolError if there is no valid answer.
+        """
         try:
             return self.connection(address).ask(request, kind)
         except (OSError, ProtocolError):
@@ -203,9 +218,10 @@ class Brokers:
             raise
 
     def ask_any(self, request: Message, kind: type[R]) -> R:
-        """Ask the known brokers, then the bootstrap servers, until one answers.
+        """Send a request to the known brokers and then to the bootstrap servers, until one of them
+        answers. Return the answer.
 
-        Raises ClusterError when no broker answers in time.
+        Raises ClusterError if no broker answers in time.
         """
         deadline = time.monotonic() + self._options.api_timeout_ms / 1000
         rounds = 0
@@ -226,7 +242,9 @@ class Brokers:
             time.sleep((self._options.retry_backoff_ms if self.nodes else self._pause_ms) / 1000)
 
     def metadata(self, topics: Iterable[str] | None) -> MetadataResponse:
-        """Read `nodes`, and the `leaders` of `topics`, or of all topics for None."""
+        """Request the metadata of `topics`, or of all topics for None. Store the brokers in `nodes`
+        and the leaders in `leaders`, and return the metadata.
+        """
         names = None if topics is None else [MetadataRequestTopic(name=name) for name in topics]
         answer = self.ask_any(
             MetadataRequest(topics=names, allow_auto_topic_creation=False), MetadataResponse
@@ -239,7 +257,8 @@ class Brokers:
         return answer
 
 
-#: Errors of a stale leader that Kafka's table does not call retriable in every version.
+#: Errors after which the leader must be looked up again, although Kafka's table does not call them
+#: retriable in every version.
 MOVED: Final = frozenset(
     {
         Errors.NOT_LEADER_OR_FOLLOWER,
@@ -253,6 +272,6 @@ MOVED: Final = frozenset(
 
 
 def reason_of(error: Exception) -> str:
-    """Return what a broken connection says, in one line."""
+    """Return the reason why a connection failed, as one line."""
     text = getattr(error, "strerror", None) or str(error) or type(error).__name__
     return " ".join(str(text).split())

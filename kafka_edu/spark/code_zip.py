@@ -1,12 +1,13 @@
-"""Our code as a zip, for Spark's executors on a cluster that do not have this package.
+"""Put our code into a zip for Spark's executors, if they are on a cluster that does not have this
+package.
 
-On a local master the workers import the package that the driver imports. The executors of a real
-cluster have Python, numpy and pyarrow, and nothing of ours. So the driver sends them the modules
-that a task imports: `data_source` and every module of ours that it imports, directly or by way of
-others.
+With a local master, the workers import the same package as the driver. The executors of a real
+cluster have Python, numpy and pyarrow, but not our package. So the driver sends them the modules
+that a task imports: `data_source`, and every module of ours that it imports, directly or through
+other modules.
 
-The imports are read from the source text, so nothing is imported for it. Imports inside of
-functions count. Imports under `if TYPE_CHECKING:` do not, because they never run.
+The imports are found by parsing the source text, so no module is imported for this. Imports inside
+of functions count. Imports under `if TYPE_CHECKING:` do not count, because they never run.
 """
 
 import ast
@@ -23,20 +24,22 @@ if TYPE_CHECKING:
 
 PACKAGE: Final = "kafka_edu"
 NAME: Final = "kafka_edu_code.zip"
-#: The modules whose functions and classes Spark sends to executors by name.
+#: Modules with functions and classes that Spark sends to executors by name only.
 ROOTS: Final = ("kafka_edu.spark.data_source", "kafka_edu.clients.web_log.access_log")
 
 _FOLDER: Final = Path(__file__).resolve().parents[1]
-#: The oldest time that a zip can hold: the same code gives the same bytes on each day.
+#: The time of each file in the zip, the oldest that a zip can store. Because it is fixed, the same
+#: code always gives the same bytes.
 _TIME: Final = (1980, 1, 1, 0, 0, 0)
 _READABLE: Final = 0o644 << 16
 
 
 def code_modules(roots: Sequence[str] = ROOTS, folder: Path = _FOLDER) -> dict[str, Path]:
-    """Return module → file for all modules of ours that `roots` import, with their packages.
+    """Return the name and file of each module of ours that `roots` import, directly or indirectly.
+    Their packages are included.
 
-    `folder` is that of the package kafka_edu. Raises ModuleNotFoundError if a root is missing.
-    O(bytes of source): 82 modules took 0.1 s.
+    `folder` is the folder of the package kafka_edu. Raises ModuleNotFoundError if a root is
+    missing. O(bytes of source): 82 modules took 0.1 s.
     """
     found: dict[str, Path] = {}
     ahead = list(roots)
@@ -48,7 +51,7 @@ def code_modules(roots: Sequence[str] = ROOTS, folder: Path = _FOLDER) -> dict[s
         if path is None:
             if module in roots:
                 raise ModuleNotFoundError(f"there is no module {module} in {folder}")
-            continue  # `from module import name` may name a function
+            continue  # not a module, but a function or class in a module
         found[module] = path
         package = module if path.name == "__init__.py" else module.rpartition(".")[0]
         ahead.append(module.rpartition(".")[0] or PACKAGE)
@@ -61,7 +64,7 @@ def code_modules(roots: Sequence[str] = ROOTS, folder: Path = _FOLDER) -> dict[s
 
 
 def _file_of(module: str, folder: Path) -> Path | None:
-    """Return the file of a module by its full name, or None if there is none."""
+    """Return the file of the module with this full name, or None if there is no such file."""
     place = folder.joinpath(*module.split(".")[1:])
     for path in (place / "__init__.py", place.with_suffix(".py")):
         if path.is_file():
@@ -70,7 +73,7 @@ def _file_of(module: str, folder: Path) -> Path | None:
 
 
 def _imports(nodes: Iterable[ast.AST], package: str) -> Iterator[str]:
-    """Yield the full names that these pieces of a program import: modules, and names in them."""
+    """Yield the full names that these statements import: names of modules, and names in modules."""
     for node in nodes:
         match node:
             case ast.Import():
@@ -86,9 +89,10 @@ def _imports(nodes: Iterable[ast.AST], package: str) -> Iterator[str]:
 
 
 def write_code_zip(file: Path, modules: Mapping[str, Path]) -> None:
-    """Write the modules to a zip that Python imports from. The same code gives the same bytes.
+    """Write the modules to a zip from which Python can import them. The same code gives the same
+    bytes.
 
-    Nothing is compressed, because the bytes of a compressed file depend on the version of zlib.
+    The zip is not compressed, because compressed bytes depend on the version of zlib.
     """
     with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
         for module, path in sorted(modules.items()):
@@ -101,10 +105,10 @@ def write_code_zip(file: Path, modules: Mapping[str, Path]) -> None:
 
 
 def send_code(spark: "SparkSession") -> None:
-    """Send our code to the executors of this session, once. Do nothing on a local master, whose
-    workers import the package of the driver, and nothing through Spark Connect.
+    """Send our code to the executors of this session. A second call does nothing. Nothing is sent
+    with a local master, whose workers import the driver's package, or through Spark Connect.
 
-    The zip lies in a folder of Spark's own, which Spark removes when the session stops.
+    The zip is in a folder of Spark, which Spark removes when the session stops.
     """
     from pyspark import SparkFiles
     from pyspark.sql.utils import is_remote

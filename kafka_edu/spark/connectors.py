@@ -1,6 +1,6 @@
-"""Start the Spark session that every command of the Spark lab runs in, with one of two connectors.
+"""Start the Spark session for a command of the Spark lab, with one of two connectors.
 
-Both read and write topics with the same options and columns:
+Both connectors read and write topics, with the same options and columns:
 
 - `python` is ours, `format("kafka-edu")`. It needs no jar.
 - `official` is Spark's own, `format("kafka")`. Maven fetches its jars.
@@ -38,14 +38,16 @@ _log = logging.getLogger(__name__)
 
 
 class Connector(StrEnum):
-    """The code that reads and writes topics, as `--connector` names it."""
+    """The code that reads and writes topics. The user chooses it with `--connector`."""
 
     PYTHON = "python"
     OFFICIAL = "official"
 
 
 def format_of(connector: Connector) -> str:
-    """Return the name for `spark.read.format`, `readStream`, `write` and `writeStream`."""
+    """Return the connector's name for `format(…)` in `spark.read`, `readStream`, `write` and
+    `writeStream`.
+    """
     return {Connector.PYTHON: "kafka-edu", Connector.OFFICIAL: "kafka"}[connector]
 
 
@@ -57,12 +59,13 @@ def start_session(
     connector: Connector = Connector.PYTHON,
     config: Mapping[str, str] = MappingProxyType({}),
 ) -> Iterator["SparkSession"]:
-    """Start a quiet session on loopback with our connector, and with the official one if it is
-    asked for. Stop it with the block.
+    """Start a session that prints few messages and knows our connector. If requested, it also knows
+    the official connector. The session stops at the end of the `with` block. If the master runs on
+    this machine, the driver uses only the loopback address.
 
-    A session that runs already in this process is used as it is, and goes on after the block. So
-    `master` and `config` count only for the first one. The workers of a local master import this
-    very package; the executors of a cluster get it as a zip.
+    If a session already runs in this process, it is used unchanged, and continues after the block.
+    So `master` and `config` only matter for the first session. The workers of a local master import
+    this same package. The executors of a cluster get it as a zip.
 
     Raises SparkStartError if Java is missing or does not start, MasterError if there is no such
     master, and OfficialConnectorMissing.
@@ -71,7 +74,7 @@ def start_session(
     from pyspark.sql import SparkSession
 
     for logger in ("DataFrameQueryContextLogger", "SQLQueryContextLogger"):
-        # PySpark raises each error, and logs it too, with the whole stack of Java
+        # PySpark raises each error as an exception, and also logs it with Java's whole stack trace.
         PySparkLogger.getLogger(logger).setLevel(logging.CRITICAL)
     if (running := SparkSession.getActiveSession()) is not None:
         _add(running, connector)
@@ -88,7 +91,7 @@ def start_session(
     given = filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))
     ours = [str(Path(__file__).resolve().parents[2])]
     if os.environ["PYSPARK_PYTHON"] != sys.executable:
-        # the Python of the executors, which this JVM takes for its own workers too
+        # The path of PySpark for the executors' Python. The JVM uses it for its own workers too.
         ours.append(str(find_spark_home().parent))
     os.environ["PYTHONPATH"] = os.pathsep.join(dict.fromkeys([*ours, *given]))
     builder = SparkSession.builder.appName(name).master(master)
@@ -113,7 +116,8 @@ def start_session(
         signal.signal(
             signal.SIGINT,
             interrupt,
-            # PySpark's own handler asks the JVM to cancel jobs, but Ctrl-C has stopped the JVM too.
+            # PySpark's own handler sends the JVM a request to cancel its jobs. But Ctrl-C has
+            # stopped the JVM too.
         )
     interrupted = False
     try:
@@ -121,11 +125,11 @@ def start_session(
             _add(spark, connector)
             yield spark
     except SystemExit:
-        interrupted = True  # the JVM ends with this process; `stop` would wait for the job
+        interrupted = True  # the JVM ends with this process; `stop` would wait
         raise
     except BaseException as error:
         interrupted = is_ctrl_c(error)
-        if interrupted:  # PySpark's own clean-up after it may have failed
+        if interrupted:  # PySpark's own clean-up may have failed
             raise KeyboardInterrupt from None
         raise
     finally:
@@ -135,14 +139,16 @@ def start_session(
 
 @contextmanager
 def _sigterm_like_ctrl_c() -> Iterator[None]:
-    """Raise KeyboardInterrupt in the block at SIGTERM, and call the handler of before after it.
+    """While the block runs, SIGTERM raises KeyboardInterrupt. After the block, the earlier signal
+    handler is set again, and called if SIGTERM came.
 
-    While a job runs, its thread waits for an answer of the JVM. py4j gives that connection up at
-    KeyboardInterrupt alone. After any other exception PySpark uses it again, and waits for the job.
+    While a job runs, its thread waits for an answer from the JVM. py4j closes that connection only
+    after KeyboardInterrupt. After any other exception, PySpark would use the connection again, and
+    so wait until the job ends.
     """
     before = signal.getsignal(signal.SIGTERM)
     if not callable(before) or threading.current_thread() is not threading.main_thread():
-        yield  # SIGTERM ends the process at once, or is ignored
+        yield  # here SIGTERM ends the process at once, or is ignored
         return
     came: list[tuple[int, FrameType | None]] = []
 
@@ -160,10 +166,10 @@ def _sigterm_like_ctrl_c() -> Iterator[None]:
 
 
 def _end_quietly(spark: "SparkSession") -> None:
-    """Let the thread that takes accumulators from the JVM end without a traceback.
+    """After Ctrl-C, let the thread that receives accumulators from the JVM end without a traceback.
 
-    Ctrl-C ends the JVM too. That thread then reads the end of its connection, which
-    `socketserver` prints as an error. Any other error is printed as before.
+    Ctrl-C ends the JVM too. The thread then reads the end of its connection, which `socketserver`
+    would print as an error. Other errors are still printed.
     """
     server = spark.sparkContext._accumulatorServer
     tell = server.handle_error
@@ -179,15 +185,17 @@ def _stop(spark: "SparkSession") -> None:
     try:
         spark.stop()
     except Exception as error:
-        if not lost_the_jvm(error):  # the block has failed by the same loss
+        if not lost_the_jvm(error):  # then the block itself has reported the error
             raise
 
 
 def _jars_at_start(connector: Connector, master: str) -> Sequence[Path]:
-    """Return the jars that the JVM must have from its start. Raises OfficialConnectorMissing.
+    """Return the jars that the JVM needs from its start. Raises OfficialConnectorMissing if they
+    cannot be fetched.
 
-    On a cluster the executors send back objects of the connector's sink. The part of the driver
-    that reads them knows only the jars of the start, not those of `ADD JAR`.
+    On a cluster, the executors send objects of the connector's sink to the driver. The part of the
+    driver that decodes these objects knows only jars from the JVM's start. Jars that are added by
+    `ADD JAR` come too late for it.
     """
     if connector is not Connector.OFFICIAL or is_local(master):
         return ()
@@ -205,11 +213,11 @@ def _add(spark: "SparkSession", connector: Connector) -> None:
 
 
 def add_official_connector(spark: "SparkSession") -> OfficialJars:
-    """Make `format("kafka")` known to a session that runs, and return its jars.
+    """Add the official connector, `format("kafka")`, to a running session, and return its jars.
 
-    The option `spark.jars` does this only before the JVM starts. `ADD JAR` does it later: for the
-    driver, and for the workers of this and each later job. A connector that is older than Spark is
-    logged. Raises OfficialConnectorMissing.
+    The option `spark.jars` works only before the JVM starts. `ADD JAR` works later, for the driver
+    and for the workers of all later jobs. If the connector is older than Spark, a log line says so.
+    Raises OfficialConnectorMissing if the jars cannot be fetched.
     """
     found = official_jars(spark.version)
     for jar in found.files:

@@ -1,11 +1,12 @@
-"""CRC-32C, the checksum of a v2 record batch, on an executor that may have numpy alone.
+"""Compute CRC-32C, the checksum of a v2 record batch, also on an executor that has only numpy.
 
-`crc32c` is google_crc32c's where that package is installed, as on the driver of a checkout. Else it
-is `crc32c_by_numpy`.
+If the package google_crc32c is installed, as it usually is on the driver, `crc32c` uses that
+package. If not, `crc32c` uses `crc32c_by_numpy`.
 
-A CRC is linear: the CRC of two pieces together follows from the CRCs of both (zlib's crc32_combine
-does so). So the data is cut into `lanes` of equal length, and numpy runs a byte-wise CRC over all
-lanes at once. Then neighbours are combined, in log2(lanes) steps.
+The CRC of two joined pieces can be computed from the CRCs of both pieces, because a CRC is linear
+(zlib's crc32_combine uses this too). So the data are cut into pieces of equal length, called lanes,
+and numpy computes the CRCs of all lanes at the same time, byte by byte. Then the CRCs of
+neighbouring lanes are combined, in log2(lanes) steps.
 """
 
 from functools import cache
@@ -29,10 +30,12 @@ _TABLE: Final = _byte_table()
 
 @cache
 def _shift_tables(length: int) -> "np.ndarray[Any, np.dtype[np.uint32]]":
-    """Return four tables of 256 that move a CRC over `length` bytes of zeros, byte by byte."""
-    # bits[i]: the CRC that starts as 1 << i, after `length` zero bytes
+    """Return four tables with 256 entries each. They turn a CRC into the CRC after `length` more
+    bytes of zeros. Each table handles one byte of the CRC.
+    """
+    # bits[i] is the CRC that begins as 1 << i, after `length` bytes of zeros.
     bits = np.uint32(1) << np.arange(32, dtype=np.uint32)
-    one = _TABLE[bits & 0xFF] ^ (bits >> np.uint32(8))  # one zero byte
+    one = _TABLE[bits & 0xFF] ^ (bits >> np.uint32(8))  # the CRC after one more zero byte
     moved, power, left = bits, one, length
     while left:  # square and multiply, as with powers of a number
         if left & 1:
@@ -44,7 +47,9 @@ def _shift_tables(length: int) -> "np.ndarray[Any, np.dtype[np.uint32]]":
 
 
 def _apply(matrix: Any, values: Any) -> Any:
-    """Multiply each value, a vector of 32 bits, by a matrix given as 32 columns."""
+    """Multiply each value by a matrix of 32 × 32 bits. A value is a vector of 32 bits, and the
+    matrix is given by its 32 columns.
+    """
     found = np.zeros_like(values)
     for i in range(32):
         found ^= np.where((values >> np.uint32(i)) & 1, matrix[i], np.uint32(0))
@@ -52,15 +57,17 @@ def _apply(matrix: Any, values: Any) -> Any:
 
 
 def crc32c_by_numpy(data: bytes) -> int:
-    """Return CRC-32C of `data`. O(bytes): 1 MB took 24 ms on a busy core."""
+    """Return the CRC-32C of `data`, computed with numpy. O(bytes): 1 MB took 24 ms on a busy
+    core.
+    """
     if not data:
         return 0
     length = -(-len(data) // _LANES)
     padded = np.zeros(length * _LANES, np.uint8)
     begin = len(padded) - len(data)
     padded[begin:] = np.frombuffer(data, np.uint8)
-    # a CRC starts with all ones: the same as its first four bytes inverted, and leading zeros then
-    # change nothing
+    # A CRC begins with all bits set. This is the same as inverting the first four bytes of the
+    # data. Then leading zeros can be added without changing the result.
     short = max(4 - len(data), 0)
     padded[begin : begin + 4] ^= 0xFF
     crc = np.zeros(_LANES, np.uint32)
@@ -81,10 +88,12 @@ def crc32c_by_numpy(data: bytes) -> int:
 
 try:
     from google_crc32c import value as _hardware
-except ImportError:  # an executor with numpy and pyarrow alone
+except ImportError:  # the executor has only numpy and pyarrow
     _hardware = None
 
 
 def crc32c(data: bytes) -> int:
-    """Return CRC-32C of `data`, in hardware where google_crc32c is installed. O(bytes)."""
+    """Return the CRC-32C of `data`. It is fast if google_crc32c is installed, which uses the
+    processor's own instruction. O(bytes).
+    """
     return int(_hardware(data)) if _hardware is not None else crc32c_by_numpy(data)

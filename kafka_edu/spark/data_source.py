@@ -1,7 +1,8 @@
 """`spark.read.format("kafka-edu")`: a Python data source with the options and rows of Spark's own
 Kafka connector (spec W2).
 
-It needs no jar, while the official connector is not part of PySpark. Register it, then read:
+It needs no jar. (The jars of the official connector are not part of PySpark.) Register the data
+source, and then read:
 
     from kafka_edu.spark.data_source import register
     register(spark)
@@ -9,8 +10,9 @@ It needs no jar, while the official connector is not part of PySpark. Register i
         "kafka.bootstrap.servers", "127.0.0.1:9092"
     ).option("subscribe", "web").load()
 
-The driver fixes the offsets of a batch, or of each micro-batch. A range of offsets is one task, so
-a repeated task reads the same records. The next hop is `fetch_client`, then `arrow_records`.
+The driver decides the offsets of a batch, or of each micro-batch, before the tasks run. Each task
+gets a fixed range of offsets, so a repeated task reads the same records. The next hop is
+`fetch_client`, and then `arrow_records`.
 
 docs/spark-options.md lists the options, and the differences from the official connector.
 """
@@ -82,10 +84,10 @@ StreamJson = dict[str, dict[str, int | str]]
 
 
 def register(spark: "SparkSession") -> None:
-    """Make our three formats known to a session: `kafka-edu`, and those of `file_sources`. Call it
-    once for each session.
+    """Register our three formats with a session: `kafka-edu`, and the two formats of
+    `file_sources`. Call this once for each session.
 
-    On a cluster this sends our code to the executors too, which need only numpy and pyarrow.
+    On a cluster, this also sends our code to the executors. They need only numpy and pyarrow.
     """
     send_code(spark)
     for source in (KafkaEduDataSource, SegmentDataSource, EventDataSource):
@@ -93,18 +95,20 @@ def register(spark: "SparkSession") -> None:
 
 
 class RangePartition(InputPartition):
-    """The input of one task."""
+    """The input of one task: a range of offsets of one partition."""
 
     def __init__(self, wanted: OffsetRange) -> None:
         self.wanted = wanted
 
 
 def _read(options: SourceOptions, partition: InputPartition) -> Iterator["pa.RecordBatch"]:
-    """Read one range, in a worker. It imports numpy and pyarrow only there."""
+    """Read one range of offsets in a worker, and yield its rows. numpy and pyarrow are imported
+    only here.
+    """
     from kafka_edu.spark.arrow_records import Wanted, decode, next_offset
 
     if not isinstance(partition, RangePartition):
-        return  # Spark's own placeholder for a batch without any partition
+        return  # Spark passes this for a batch without partitions
     topic, number, start, end, _ = partition.wanted
     wanted = Wanted(topic, number, start, end, options.consumer.check_crcs, options.include_headers)
     with FetchClient(options.consumer) as client:
@@ -124,8 +128,8 @@ def _partitions(options: SourceOptions, ranges: Sequence[OffsetRange]) -> list[I
 
 
 def _allowed(losses: Losses, options: SourceOptions) -> list[OffsetRange]:
-    """Return the ranges, and tell the user what is lost. Raises DataLossError if nothing may be
-    lost.
+    """Return the ranges to read, and show the user what is lost. Raises DataLossError if the query
+    must not lose anything.
     """
     ranges = judge(losses, options.fail_on_data_loss)
     for line in losses.lost:
@@ -134,7 +138,7 @@ def _allowed(losses: Losses, options: SourceOptions) -> list[OffsetRange]:
 
 
 class _Planner:
-    """Asks the brokers for what the pure functions of `source_planning` need."""
+    """Gets from the brokers what the pure functions of `source_planning` need."""
 
     def __init__(self, options: SourceOptions) -> None:
         self.options = options
@@ -143,7 +147,9 @@ class _Planner:
         )
 
     def layout(self) -> Layout:
-        """Return the partitions. Raises SourceOptionError if one that the user named is missing."""
+        """Return the partitions that the query reads. Raises SourceOptionError if the user has
+        named one that does not exist.
+        """
         found = self.client.layout(self.options.topics)
         if found.missing:
             raise SourceOptionError(
@@ -159,9 +165,9 @@ class _Planner:
         ends: tuple[dict[TopicPartition, int], dict[TopicPartition, int]],
         time_without_record: Bound | None,
     ) -> dict[TopicPartition, int]:
-        """Return the offset of each partition for one of the options of positions.
+        """Return each partition's offset for the option `name`, which says where to begin or end.
 
-        `ends` are the first offsets and the ends of all partitions.
+        `ends` are the first offsets and the end offsets of all partitions.
         """
         times = {}
         if isinstance(position, AtTime):
@@ -169,12 +175,12 @@ class _Planner:
         return resolve(name, position, *ends, times, time_without_record)
 
     def ends(self, layout: Layout) -> tuple[dict[TopicPartition, int], dict[TopicPartition, int]]:
-        """Return the first offset and the end of each partition."""
+        """Return the first offset and the end offset of each partition."""
         return self.client.earliest(layout.partitions), self.client.latest(layout.partitions)
 
 
 class KafkaEduBatchReader(DataSourceReader):
-    """Reads the records between two sets of offsets."""
+    """The reader of a batch query. It reads the records between two fixed sets of offsets."""
 
     def __init__(self, options: SourceOptions) -> None:
         self._options = options
@@ -200,11 +206,12 @@ class KafkaEduBatchReader(DataSourceReader):
 
 
 class KafkaEduStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
-    """Reads records as they arrive, one micro-batch after the other.
+    """The reader of a streaming query. It reads new records, one micro-batch after the other.
 
-    Its offsets are the connector's JSON, topic → partition → next offset to read, with the ids of
-    the topics under a key of their own. Spark keeps this object in one process of the driver for as
-    long as the query runs, so it may remember the time of the last micro-batch.
+    Its offsets have the JSON of the official connector, topic → partition → next offset to read.
+    The ids of the topics are added under a separate key. Spark keeps this object in one process of
+    the driver as long as the query runs. Therefore it can remember the time of the last
+    micro-batch.
     """
 
     def __init__(
@@ -217,7 +224,9 @@ class KafkaEduStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._available_now: StreamOffset | None = None
 
     def __getstate__(self) -> dict[str, object]:
-        """Return what a worker needs to call `read`: connections stay in the driver."""
+        """Return the state that a worker needs to call `read`. Connections are left out, because
+        they belong to the driver.
+        """
         return {"_options": self._options}
 
     def __setstate__(self, state: Mapping[str, SourceOptions]) -> None:
@@ -244,7 +253,9 @@ class KafkaEduStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return StreamOffset(offsets, layout.topic_ids).to_json()
 
     def getDefaultReadLimit(self) -> ReadLimit:
-        """Return one limit, because Spark knows no two at once; `latestOffset` obeys both."""
+        """Return one read limit, because Spark accepts no combination of two. `latestOffset` obeys
+        both limits.
+        """
         if self._options.max_offsets_per_trigger is not None:
             return ReadMaxRows(self._options.max_offsets_per_trigger)
         if self._options.min_offsets_per_trigger is not None:
@@ -265,10 +276,11 @@ class KafkaEduStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return (self._available_now or self._latest()).to_json()
 
     def latestOffset(self, start: StreamJson, limit: ReadLimit) -> StreamJson:
-        """Return where this micro-batch ends. Equal to `start`: there is nothing to do yet.
+        """Return the offsets at which this micro-batch ends. If they are equal to `start`, there is
+        nothing to read yet.
 
-        With AvailableNow the end never passes what was there at the beginning, and there is no
-        wait for minOffsetsPerTrigger.
+        With AvailableNow, the end is never after the end that the topics had when the query began,
+        and minOffsetsPerTrigger is ignored.
         """
         begun = self._begun(start)
         latest = self._available_now or self._latest()
@@ -294,9 +306,10 @@ class KafkaEduStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return StreamOffset(end, latest.topic_ids).to_json()
 
     def _begun(self, start: StreamJson) -> StreamOffset:
-        """Return the offset that a micro-batch begins at. It may come from a checkpoint.
+        """Return the offset at which a micro-batch begins. Spark may have read it from a
+        checkpoint.
 
-        Raises CheckpointError if another query has written it.
+        Raises CheckpointError if another query has written the checkpoint.
         """
         begun = StreamOffset.from_json(start)
         check_topics(begun, self._options.topics, self._options.fail_on_data_loss)
@@ -314,7 +327,7 @@ class KafkaEduStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return _read(self._options, partition)
 
     def commit(self, end: StreamJson) -> None:
-        """Do nothing, because Spark keeps the offsets in its checkpoint."""
+        """Do nothing, because Spark itself keeps the offsets in its checkpoint."""
 
     def stop(self) -> None:
         if self._open is not None:
@@ -322,7 +335,7 @@ class KafkaEduStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
 
 class KafkaEduDataSource(DataSource):
-    """The data source that Spark registers."""
+    """The data source class that Spark registers as `kafka-edu`."""
 
     @classmethod
     def name(cls) -> str:
@@ -342,5 +355,5 @@ class KafkaEduDataSource(DataSource):
         return KafkaEduBatchWriter(schema, overwrite, options)
 
     def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamWriter:
-        """Return the sink of a stream. Spark passes both arguments by name."""
+        """Return the sink of a streaming query. Spark passes both arguments by name."""
         return KafkaEduStreamWriter(schema, parse_sink_options(self.options, streaming=True))

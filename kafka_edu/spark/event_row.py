@@ -1,7 +1,7 @@
-"""One event as a row of `format("kafka-edu-events")`, in plain Python.
+"""Convert one event to a row of `format("kafka-edu-events")`, in plain Python.
 
-`event_rows` makes Arrow batches of such rows. Exercise 16-8 asks a learner's code about the same
-rows, without Spark and without pyarrow. docs/spark-files.md describes the columns.
+`event_rows` makes Arrow batches of such rows. Exercise 16-8 gives the same rows to a learner's
+code, without Spark and without pyarrow. docs/spark-files.md describes the columns.
 """
 
 import json
@@ -11,8 +11,8 @@ from kafka_edu.trace.event import EVENT_TYPES, Envelope, fields_of, plain
 
 
 def row_of(envelope: Envelope, file: str, *, as_map: bool) -> dict[str, object]:
-    """Return the columns of one event. `as_map`: the column `fields` is a list of names and texts,
-    otherwise a text of JSON.
+    """Return the columns of one event by name. With `as_map`, the column `fields` is a list of
+    names and texts. Without it, the column is a JSON text.
     """
     own = fields_of(envelope.event)
     api, total = own.get("api_key"), own.get("total_us")
@@ -42,7 +42,9 @@ def _api_name(key: int) -> str:
 
 
 def _texts(fields: dict[str, object]) -> list[tuple[str, str | None]]:
-    """Return the fields as texts: a text as it is, null for None, all else as JSON."""
+    """Return the names and values of the fields. A text stays as it is, None becomes null, and any
+    other value becomes JSON.
+    """
     return [
         (name, value if isinstance(value, str | None) else json.dumps(value, ensure_ascii=False))
         for name, value in fields.items()

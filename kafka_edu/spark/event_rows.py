@@ -1,7 +1,9 @@
-"""Rows of event recordings, as Arrow columns (docs/events.md describes the events).
+"""Read recordings of events, and return the events as Arrow columns (docs/events.md describes the
+events).
 
-Every event has the columns of its envelope, and `fields` with all of its own. Some fields that many
-events have stand in columns too: topic, partition, group, and the API and total time of a request.
+Each event gives one row. It has the columns of the event's envelope, and the column `fields` with
+all of the event's own fields. Some fields that many events have are also separate columns: topic,
+partition, group, and the API and total time of a request.
 """
 
 import gzip
@@ -46,7 +48,9 @@ EVENT_ROWS_WITH_MAP: Final = pa.schema(
 
 
 def recording_files(path: str) -> list[str]:
-    """Return the recordings that a path names. Raises SourceOptionError if there are none."""
+    """Return the recordings in a file, folder or pattern. Raises SourceOptionError if there are
+    none.
+    """
     found: list[str] = []
     for place in matching(path):
         files = sorted(place.iterdir()) if place.is_dir() else [place]
@@ -59,7 +63,9 @@ def recording_files(path: str) -> list[str]:
 
 
 def event_names(text: str) -> tuple[str, ...]:
-    """Return the names of the option `events`. Raises SourceOptionError for an unknown one."""
+    """Return the event names in the text of the option `events`. Raises SourceOptionError for an
+    unknown name.
+    """
     import kafka_edu.trace.events.all  # noqa: F401 - fills the registry of event types
 
     names = tuple(filter(None, (part.strip() for part in text.split(","))))
@@ -74,11 +80,12 @@ def event_names(text: str) -> tuple[str, ...]:
 def event_rows(
     path: str, names: Sequence[str], *, as_map: bool, fail_on_damage: bool
 ) -> Iterator[pa.RecordBatch]:
-    """Yield a row for each event of a recording, in the file's order.
+    """Yield Arrow batches with a row for each event of a recording, in the file's order.
 
-    `names` keeps these events only; empty: all. An event of a kind that this program does not know
-    is left out, and the user is told. Raises DamagedRecordingError for a file that is no recording,
-    and for a damaged or cut one unless `fail_on_damage` is false. O(bytes).
+    If `names` is not empty, only events with these names are kept. Events that this program does
+    not know are left out, and the user gets a notice. Raises DamagedRecordingError if the file is
+    not a recording. With `fail_on_damage` it also raises this error if the recording is damaged or
+    cut off. O(bytes).
     """
     left_out = LeftOut()
     schema = EVENT_ROWS_WITH_MAP if as_map else EVENT_ROWS

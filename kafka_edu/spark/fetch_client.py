@@ -1,9 +1,9 @@
 """A blocking Kafka client for Spark's workers: metadata, offsets, and the records of one partition.
 
-A question goes to whichever broker answers (metadata) or to the leader of each partition (offsets).
-`read_range` fetches. It sends the next fetch before the caller has decoded the last one, so that
-the broker works at the same time. When a leader moves or a connection breaks, both read the
-metadata again and repeat the request, until their time is up.
+Metadata are requested from any broker that answers, and offsets from the leader of each partition.
+`read_range` fetches records. It sends the next fetch before the caller has decoded the last one, so
+that broker and caller work at the same time. If a leader has moved or a connection breaks, the
+client reads the metadata again and repeats the request, until a time-out.
 """
 
 import contextlib
@@ -38,46 +38,52 @@ from kafka_edu.spark.source_errors import ClusterError, DataLossError
 from kafka_edu.spark.source_options import ConsumerOptions, Topics
 from kafka_edu.spark.source_planning import OffsetRange, data_loss, loss_notice
 
-#: A broker that has no batch from here to the end says so this often before it is believed.
+#: How often a broker must answer that it has no batch up to the wanted end, before the client
+#: accepts this.
 EMPTY_ANSWERS: Final = 3
-#: So many answers in a row without the topic mean that it was deleted. New metadata may lack it
-#: for a moment while a broker starts.
+#: After this many answers in a row without the topic, it counts as deleted. A single answer is not
+#: enough, because the topic may be missing for a moment while a broker starts.
 UNKNOWN_ANSWERS: Final = 20
 
 
 class Fetched(NamedTuple):
-    """The answer to one fetch: whole batches, perhaps with a cut one after them."""
+    """The answer to one fetch: whole batches, perhaps followed by an incomplete batch."""
 
     records: memoryview
     aborted: tuple[tuple[int, int], ...]
-    """Producer id and first offset of each aborted transaction that reaches into the records."""
+    """Producer id and first offset of each aborted transaction with records in this answer."""
     start: int
-    """The offset that was asked for. A batch may begin before it, with records that are gone."""
+    """The fetch offset. The first batch may begin before it. Its earlier records must be left
+    out.
+    """
 
 
 class Layout(NamedTuple):
-    """The partitions of the topics that a query reads, at one moment."""
+    """The partitions of the topics that a query reads, as the metadata show them at one moment."""
 
     partitions: tuple[TopicPartition, ...]
     topic_ids: dict[str, str]
     missing: tuple[str, ...]
-    """Wanted topics and partitions that do not exist."""
+    """Topics and partitions that the user wants, but that do not exist."""
 
 
 class FetchClient:
-    """The brokers of one cluster, for one thread. Its `with` block closes all connections.
+    """A client for the brokers of one cluster, for use in one thread. At the end of its `with`
+    block, all connections are closed.
 
-    Every method raises ClusterError when the time is up or a broker refuses for good.
+    Every method raises ClusterError if its time is over, or if a broker refuses a request for a
+    lasting reason.
     """
 
     def __init__(
         self, options: ConsumerOptions, rounds: int | None = None, pause_ms: int = 0
     ) -> None:
-        """`rounds` limits how often the driver tries all bootstrap servers, or asks for a topic.
+        """`rounds` limits how often the client tries all bootstrap servers, and how often it looks
+        for a missing topic. Between two tries it waits `pause_ms`.
 
-        It pauses `pause_ms` between them. None: until kafka.default.api.timeout.ms is over. That
-        suits a task, which runs while the cluster may be electing. A driver that never reached the
-        cluster has the wrong address.
+        A driver sets `rounds`, because it probably has a wrong address if it cannot reach the
+        cluster. If `rounds` is None, the client tries until kafka.default.api.timeout.ms is over. A
+        task uses None, because the cluster may just be electing leaders while the task runs.
         """
         self._options = options
         self._rounds = rounds
@@ -96,14 +102,14 @@ class FetchClient:
 
     @property
     def servers(self) -> str:
-        """The bootstrap servers as the user gave them, for messages."""
+        """The bootstrap servers as the user wrote them, for use in messages."""
         return self._brokers.servers
 
     def layout(self, topics: Topics) -> Layout:
         """Return the partitions that the options select, sorted.
 
-        A topic that is not there is asked for again, because a new topic needs a moment to reach
-        all brokers. Internal topics match no pattern.
+        A missing topic is requested again, because all brokers need a moment to learn of a new
+        topic. A pattern never selects internal topics.
         """
         for turn in range(self._rounds or 1):
             if turn:
@@ -144,16 +150,20 @@ class FetchClient:
         return {tp: offset or 0 for tp, offset in found.items()}
 
     def latest(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
-        """Return the end of each partition: its high watermark, or its LSO for read_committed."""
+        """Return the end offset of each partition: its high watermark, or its LSO with
+        read_committed.
+        """
         found = self.offsets_for_times(dict.fromkeys(partitions, LATEST_TIMESTAMP))
         return {tp: offset or 0 for tp, offset in found.items()}
 
     def offsets_for_times(
         self, times: Mapping[TopicPartition, int]
     ) -> dict[TopicPartition, int | None]:
-        """Return the first offset whose timestamp is not older, or None if there is none.
+        """Return for each partition the first offset whose record has this time or a later one, or
+        None if there is no such record.
 
-        Each leader is asked once. What fails for a passing reason is asked again.
+        Each leader gets one request. It is repeated for partitions that failed for a passing
+        reason.
         """
         left = dict(times)
         found: dict[TopicPartition, int | None] = {}
@@ -218,12 +228,13 @@ class FetchClient:
         fail_on_data_loss: bool,
         poll_timeout_ms: int,
     ) -> Iterator[Fetched]:
-        """Yield the batches from `wanted.start` to `wanted.end`, in order, each fetch as it comes.
+        """Yield the batches from `wanted.start` up to `wanted.end`, in order. Each answer to a
+        fetch is yielded when it arrives.
 
-        `next_offset` returns the offset after the batches of a fetch. Raises DataLossError when the
-        records or the topic are gone and `fail_on_data_loss`. Else it says so, goes on where the
-        log begins, and ends early where the log ends. It reads nothing of a topic that was created
-        again.
+        `next_offset` returns the offset after the batches of an answer. If records or the topic no
+        longer exist, and `fail_on_data_loss` is set, DataLossError is raised. If it is not set, the
+        user gets a notice. Reading then continues at the log's first offset, or ends early at the
+        log's end. If the topic was deleted and created again, nothing more is read.
         """
         tp = TopicPartition(wanted.topic, wanted.partition)
         position, empty, unknown = wanted.start, 0, 0
@@ -277,7 +288,7 @@ class FetchClient:
                         raise ClusterError(f"{tp} sends no whole batch at offset {position}")
                     empty += 1
                     if limit >= wanted.end and empty >= EMPTY_ANSWERS:
-                        return  # compaction has emptied the rest of the range
+                        return  # compaction has removed all records that are left
                     if time.monotonic() > deadline:
                         reason = f"its end is {limit}, and offset {wanted.end - 1} is wanted"
                         if not fail_on_data_loss:
@@ -294,12 +305,12 @@ class FetchClient:
                 )
                 yield Fetched(view, aborted, begun)
         finally:
-            if asked is not None:  # its answer would be taken for that of the next request
+            if asked is not None:  # else its answer would be read as the next one
                 self._brokers.drop(asked)
 
     def _find_topic(self, wanted: OffsetRange) -> tuple[bool, bool]:
-        """Read the leader. Return whether the partition exists, and whether its topic is another
-        one than was planned for.
+        """Look up the leader of the partition. Return whether the partition exists, and whether its
+        topic is a newer one than the topic for which the query was planned.
         """
         exists = created_again = False
         for topic in self._brokers.metadata([wanted.topic]).topics:
@@ -309,7 +320,7 @@ class FetchClient:
         return exists, created_again
 
     def _send_fetch(self, tp: TopicPartition, position: int) -> tuple[str, int]:
-        """Send a fetch to the leader. Return its address."""
+        """Send a fetch request to the leader. Return the leader's address."""
         leader = self._brokers.leaders.get(tp, -1)
         if leader not in self._brokers.nodes:
             raise Refused(Errors.LEADER_NOT_AVAILABLE, str(tp))
@@ -360,16 +371,20 @@ class FetchClient:
         raise ProtocolError(f"the answer to a fetch lacks {tp}")
 
     def _inside(self, tp: TopicPartition, position: int, end: int, fail: bool) -> int:
-        """Return where to go on when `position` is outside of the log."""
+        """Return the offset at which to continue, after `position` was found to be outside of the
+        log.
+        """
         first, last = self.earliest([tp])[tp], self.latest([tp])[tp]
         if first <= position < last:
-            return position  # the log has changed meanwhile
+            return position  # the log has changed in between
         _lost(f"{tp} has offsets {first} to {last}, and {position} is wanted", fail)
         return min(first, end) if position < first else end
 
 
 def _lost(what: str, fail: bool) -> None:
-    """Raise DataLossError if a query must not lose anything. Else tell the user what is gone."""
+    """Raise DataLossError if a query must not lose anything (`fail`). If it may, show the user a
+    notice of what is lost.
+    """
     if fail:
         raise DataLossError(data_loss(what))
     give_notice(loss_notice(what))

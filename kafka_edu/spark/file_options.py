@@ -1,7 +1,7 @@
-"""The options of the two data sources that read files, and how they find their files.
+"""Define and check the options of the two data sources that read files, and find their files.
 
-`SEGMENT_OPTIONS` and `EVENT_OPTIONS` are the tables; docs/spark-files.md shows them. `checked`
-refuses an option that is unknown or has a wrong value, in one line.
+`SEGMENT_OPTIONS` and `EVENT_OPTIONS` are the tables of options. docs/spark-files.md shows them.
+`checked` refuses an option that is unknown or has a wrong value, with a message of one line.
 """
 
 import difflib
@@ -18,13 +18,13 @@ PAGE: Final = "docs/spark-files.md"
 
 
 class FileOption(NamedTuple):
-    """One row of a table of options."""
+    """One option of a data source: a row of a table of options."""
 
     name: str
     words: tuple[str, ...]
-    """The values that are allowed. Empty: any text."""
+    """The allowed values. If it is empty, any text is allowed."""
     default: str
-    """Empty: there is none."""
+    """The default value. Empty if there is no default."""
     meaning: str
 
 
@@ -91,17 +91,20 @@ EVENT_OPTIONS: Final = (
 
 
 def nearest(wrong: str, right: Iterable[str]) -> str | None:
-    """Return the name that is most like a wrong one, upper and lower case the same, or None."""
+    """Return the name that is most similar to a wrong name, or None if none is similar. Upper and
+    lower case count as the same.
+    """
     by_lower = {name.lower(): name for name in right}
     found = difflib.get_close_matches(wrong.lower(), by_lower, 1, 0.6)
     return by_lower[found[0]] if found else None
 
 
 def checked(given: Mapping[str, str], table: tuple[FileOption, ...]) -> dict[str, str]:
-    """Return name → text for every option of the table; the empty text where none is set.
+    """Return the text of every option of the table by name. An option that is not set and has no
+    default gets "".
 
-    Upper and lower case are the same in names and in fixed words. Raises SourceOptionError for the
-    first option that is unknown, wrong or missing.
+    Upper and lower case count as the same in names and in fixed values. Raises SourceOptionError
+    for the first option that is unknown, wrong or missing.
     """
     known = {option.name.lower(): option for option in table}
     found = {option.name: option.default for option in table}
@@ -123,8 +126,8 @@ def checked(given: Mapping[str, str], table: tuple[FileOption, ...]) -> dict[str
 
 
 def matching(path: str) -> list[Path]:
-    """Return the files and folders that a path or pattern names. Raises SourceOptionError if there
-    are none.
+    """Return the files and folders that a path or a pattern selects. Raises SourceOptionError if
+    there are none.
     """
     plain = path.removeprefix("file://")
     if "://" in plain:
@@ -139,7 +142,7 @@ def matching(path: str) -> list[Path]:
 
 
 class SegmentFile(NamedTuple):
-    """A file of one segment: its batches, or one of its indexes."""
+    """One file of a segment: the log file with its batches, or one of its index files."""
 
     path: str
     partition: TopicPartition
@@ -152,14 +155,17 @@ class SegmentFile(NamedTuple):
 
 
 def _of_partition(path: Path) -> TopicPartition | None:
-    """Return the partition whose folder holds a file, from the folder's name."""
+    """Return the partition to which a file belongs, from the name of the file's folder. Return None
+    if the name is not that of a partition.
+    """
     return parse_topic_partition(path.resolve().parent.name)
 
 
 def segment_files(path: str, suffixes: tuple[str, ...], topic: str = "") -> list[SegmentFile]:
-    """Return the files with these suffixes that a path names, in order of partition and offset.
+    """Return the segment files with these suffixes that a path selects, sorted by partition and
+    offset.
 
-    `topic` leaves out all others. Raises SourceOptionError if there are none.
+    If `topic` is given, only its files are returned. Raises SourceOptionError if there are none.
     """
     candidates: list[Path] = []
     for place in matching(path):
@@ -169,7 +175,8 @@ def segment_files(path: str, suffixes: tuple[str, ...], topic: str = "") -> list
                 if parse_topic_partition(folder.resolve().name) is not None:
                     candidates += folder.iterdir()
         else:
-            # rows=index of one .log file means the indexes next to it
+            # With rows=index and a path to a .log file, the index files in the same folder are
+            # meant.
             candidates += [
                 other
                 for other in place.parent.glob(f"{place.stem}.*")

@@ -3,9 +3,9 @@
     spark.read.format("kafka-edu-segments").option("rows", "batches").load("/data/broker-1/logs")
     spark.read.format("kafka-edu-events").load("run.jsonl.gz")
 
-Each file is one partition of Spark. The path must lead to the same files on every worker. The next
-hops are `segment_rows` and `event_rows`. docs/spark-files.md has the options, the columns and
-examples.
+Each file becomes one Spark partition, which one task reads. The path must lead to the same files on
+every worker. The next hops are `segment_rows` and `event_rows`. docs/spark-files.md describes the
+options and columns, with examples.
 """
 
 from collections.abc import Iterator, Sequence
@@ -57,7 +57,7 @@ _EVENT_COLUMNS: Final = (
 
 
 class FilePartition(InputPartition):
-    """The input of one task: a file."""
+    """The input of one task: one file."""
 
     def __init__(self, path: str, segment: SegmentFile | None = None) -> None:
         self.path = path
@@ -65,7 +65,7 @@ class FilePartition(InputPartition):
 
 
 class SegmentReader(DataSourceReader):
-    """Reads records, batches or index entries of the files of segments."""
+    """Reads segment files. Its rows are records, batches or index entries."""
 
     def __init__(self, options: dict[str, str]) -> None:
         self._options = options
@@ -106,7 +106,7 @@ class SegmentReader(DataSourceReader):
 
 
 class EventReader(DataSourceReader):
-    """Reads the events of recordings."""
+    """Reads recordings of events. Its rows are events."""
 
     def __init__(self, options: dict[str, str]) -> None:
         self._options = options
@@ -137,7 +137,7 @@ def _no_stream(name: str) -> SourceOptionError:
 
 
 class SegmentDataSource(DataSource):
-    """The data source of segment files."""
+    """The data source `kafka-edu-segments`, which reads segment files."""
 
     @classmethod
     def name(cls) -> str:
@@ -161,7 +161,7 @@ class SegmentDataSource(DataSource):
 
 
 class EventDataSource(DataSource):
-    """The data source of event recordings."""
+    """The data source `kafka-edu-events`, which reads recordings of events."""
 
     @classmethod
     def name(cls) -> str:

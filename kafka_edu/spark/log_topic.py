@@ -1,4 +1,4 @@
-"""Write a generated web log to a topic, by an unmodified producer (confluent-kafka)."""
+"""Write a generated web log to a topic, with the standard producer of confluent-kafka."""
 
 from collections.abc import Iterable
 from typing import Final
@@ -17,16 +17,18 @@ TIMEOUT_S: Final = 30.0
 FLUSH_S: Final = 120.0
 ANSWER_S: Final = 10.0
 QUIET: Final = {"log_level": 0}
-"""librdkafka writes no lines of its own: what goes wrong is in the one message of this module."""
+"""Settings that stop librdkafka's own log lines. Errors are reported only in the messages of this
+module.
+"""
 
 
 def require_brokers(bootstrap_servers: str) -> None:
-    """Return if a broker answers. Raises TopicNotFilled."""
+    """Check that a broker answers. Raises TopicNotFilled if none does."""
     brokers_up(bootstrap_servers)
 
 
 def brokers_up(bootstrap_servers: str) -> int:
-    """Return how many brokers the cluster has. Raises TopicNotFilled if none answers."""
+    """Return the number of brokers in the cluster. Raises TopicNotFilled if none answers."""
     try:
         parse_addresses(bootstrap_servers)
     except BootstrapAddressError as error:
@@ -42,7 +44,7 @@ def brokers_up(bootstrap_servers: str) -> int:
 
 
 def records_in_topic(bootstrap_servers: str, topic: str) -> int:
-    """Return how many records a topic has. Raises TopicNotFilled."""
+    """Return the number of records in a topic. Raises TopicNotFilled if it cannot be read."""
     consumer = Consumer(
         {"bootstrap.servers": bootstrap_servers, "group.id": "kafka-edu-counts", **QUIET}
     )
@@ -60,18 +62,18 @@ def records_in_topic(bootstrap_servers: str, topic: str) -> int:
 
 
 class TopicWriter:
-    """Sends records with acks=all. The first record that is refused ends it."""
+    """Sends records to a topic with acks=all. After the first refused record, every call fails."""
 
     def __init__(self, bootstrap_servers: str, topic: str) -> None:
         self._topic = topic
         self._failed = ""
         self.ends: dict[int, int] = {}
-        """Partition → the offset behind its last acknowledged record."""
+        """Partition → the offset after its last acknowledged record."""
         self._producer = Producer(
             {
                 "bootstrap.servers": bootstrap_servers,
                 "acks": "all",
-                "enable.idempotence": True,  # a retry, after a broker died, doubles no line
+                "enable.idempotence": True,  # a retry does not write a line twice
                 "linger.ms": 20,
                 "batch.num.messages": 10_000,
                 "queue.buffering.max.messages": 200_000,
@@ -81,7 +83,9 @@ class TopicWriter:
         )
 
     def send(self, batch: Iterable[LogRecord]) -> None:
-        """Send records. Returns when they are in the producer's buffer. Raises TopicNotFilled."""
+        """Send records. Return when all are in the producer's buffer. Raises TopicNotFilled if a
+        record was refused.
+        """
         produce, poll = self._producer.produce, self._producer.poll
         for value, key, timestamp_ms in batch:
             while True:
@@ -94,14 +98,16 @@ class TopicWriter:
                         on_delivery=self._delivered,
                     )
                     break
-                except BufferError:  # the producer's own buffer is full: let it send
+                except BufferError:  # the producer's buffer is full: wait until it has sent
                     poll(0.1)
                     self._raise_if_failed()
         poll(0)
         self._raise_if_failed()
 
     def flush(self) -> None:
-        """Return when every record is acknowledged. Raises TopicNotFilled."""
+        """Wait until every record is acknowledged. Raises TopicNotFilled if a record was
+        refused.
+        """
         left = self._producer.flush(FLUSH_S)
         self._raise_if_failed()
         if left:
@@ -122,7 +128,8 @@ class TopicWriter:
 
 
 def fill_topic(bootstrap_servers: str, topic: str, lines: int, seed: int) -> LogTruth:
-    """Write `lines` lines of a log without bad lines, with acks=all. Return their true counts.
+    """Write a log of `lines` lines with acks=all. It has no bad lines. Return the correct counts of
+    its lines.
 
     Raises TopicNotFilled if a line was not acknowledged.
     """

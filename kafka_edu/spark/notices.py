@@ -1,10 +1,11 @@
-"""Lines for the user from Spark's Python workers.
+"""Show lines from Spark's Python workers to the user.
 
-Our source plans and reads in processes that Spark starts. What they write to standard error reaches
-the standard error of the JVM. A JVM that `java_gateway` started keeps its output to itself, because
-most of it is noise. So a line that the user must see has a mark, and `java_gateway` looks for it.
+Our source runs in processes that Spark starts. Their standard error goes to the standard error of
+the JVM. If `java_gateway` has started the JVM, the JVM's output is hidden, because most of it is of
+no use for the user. So a line that the user must see is marked, and `java_gateway` looks for marked
+lines and shows them.
 
-On a cluster of other machines, what an executor's worker writes is in the executor's own log.
+If an executor runs on another machine, its workers' lines are in the executor's own log.
 """
 
 import sys
@@ -14,11 +15,11 @@ MARK: Final = "kafka-edu: "
 
 
 def give_notice(line: str) -> None:
-    """Tell the user of this query something, from whichever process this is."""
+    """Show a line to the user of this query. It can be called in any process of the query."""
     print(f"{MARK}{' '.join(line.split())}", file=sys.stderr, flush=True)
 
 
 def notice_in(line: str) -> str | None:
-    """Return the notice that a line of output is, or None."""
+    """Return the notice in a line of output, or None if the line is not a notice."""
     _, mark, notice = line.partition(MARK)
     return notice.rstrip() if mark else None

@@ -1,7 +1,8 @@
-"""The jars of Spark's own Kafka connector. They are no part of PySpark, so Maven fetches them.
+"""Find the jars of Spark's official Kafka connector. They are not part of PySpark, so they are
+downloaded from Maven.
 
-They are four: the connector, its token provider, Kafka's Java client and a pool of objects. The
-libraries that these need are among PySpark's own jars.
+There are four jars: the connector, its token provider, Kafka's Java client, and a library for
+object pools. All other libraries that they need are among PySpark's own jars.
 """
 
 from pathlib import Path
@@ -11,7 +12,7 @@ from kafka_edu.common.maven_jars import PeerMissing, is_fetched, maven_jars
 from kafka_edu.spark.source_errors import SourceError
 
 _ARTIFACT: Final = "org.apache.spark:spark-sql-kafka-0-10_2.13"
-#: Dependencies that PySpark brings.
+#: Dependencies that are already among PySpark's jars.
 _IN_PYSPARK: Final = (
     "org.apache.spark:spark-tags_2.13",
     "org.apache.hadoop:*",
@@ -27,11 +28,13 @@ _IN_PYSPARK: Final = (
 
 
 class OfficialConnectorMissing(SourceError):
-    """The official connector cannot be fetched here. The message says what to do."""
+    """Raised if the official connector cannot be downloaded. The message says what the user
+    can do.
+    """
 
 
 class OfficialJars(NamedTuple):
-    """The official connector, as it lies in the user's cache."""
+    """The jars of the official connector in the user's cache, and their version."""
 
     version: str
     spark_version: str
@@ -39,7 +42,9 @@ class OfficialJars(NamedTuple):
 
     @property
     def note(self) -> str:
-        """How its version differs from Spark's, in a sentence. Empty if it does not."""
+        """A sentence about the difference between the connector's version and Spark's. Empty if
+        they are equal.
+        """
         if self.version == self.spark_version:
             return ""
         return (
@@ -49,7 +54,8 @@ class OfficialJars(NamedTuple):
 
 
 def versions_to_try(spark_version: str) -> list[str]:
-    """Return Spark's own version, then the older ones of the same minor version, newest first.
+    """Return the connector versions to try: Spark's own version first, then older ones of the same
+    minor version, the newest first.
 
     >>> versions_to_try("4.2.2")
     ['4.2.2', '4.2.1', '4.2.0']
@@ -61,10 +67,10 @@ def versions_to_try(spark_version: str) -> list[str]:
 
 
 def official_jars(spark_version: str) -> OfficialJars:
-    """Return the connector for this version of Spark. Maven fetches it the first time.
+    """Return the connector for this version of Spark. It is downloaded from Maven the first time.
 
-    A version of the same minor version that was fetched before is used without asking Maven.
-    Raises OfficialConnectorMissing.
+    If a connector of the same minor version is in the cache already, it is used without a request
+    to Maven. Raises OfficialConnectorMissing if there is none and the download fails.
     """
     versions = versions_to_try(spark_version)
     reason = ""

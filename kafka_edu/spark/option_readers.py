@@ -1,6 +1,7 @@
-"""Turn the text of an option into its value. The source and the sink use the same readers.
+"""Convert the text of an option to its value. The source and the sink use the same functions.
 
-A table of options is a sequence of Option. A wrong text raises SourceOptionError with one line.
+A table of options is a sequence of Option. For a wrong text, a function raises SourceOptionError
+with a message of one line.
 """
 
 import difflib
@@ -16,7 +17,7 @@ MAX_INT: Final = 2**31 - 1
 
 
 class Mode(StrEnum):
-    """The kind of query in which an option has a meaning."""
+    """The kinds of queries (batch, streaming or both) in which an option may be used."""
 
     BOTH = "batch and streaming"
     BATCH = "batch"
@@ -24,13 +25,15 @@ class Mode(StrEnum):
 
 
 class Option(NamedTuple):
-    """One row of the table of options."""
+    """One option: a row of a table of options."""
 
     name: str
     read: Callable[[str, str], Any]
-    """Called with the name and the text. Returns the value or raises SourceOptionError."""
+    """Function that gets the option's name and text. It returns the value, or raises
+    SourceOptionError.
+    """
     default: str
-    """The default as its text. Empty: there is none."""
+    """The text of the default value. Empty if there is no default."""
     meaning: str
     mode: Mode = Mode.BOTH
 
@@ -88,10 +91,11 @@ def check_names(
     refused: Mapping[str, str],
     page: str,
 ) -> None:
-    """Refuse each option that no table knows. Name the one that is most like it.
+    """Refuse each option that is in none of the tables. The message names the most similar option.
 
-    `given` and `table` have lower-case names. `refused` maps a beginning of names to the reason.
-    `page` lists all options. Raises SourceOptionError.
+    The names in `given` and `table` are in lower case. `refused` maps the beginning of a name to
+    the reason why such options are refused. `page` is the documentation page with all options.
+    Raises SourceOptionError for the first refused option.
     """
     known = {
         **{name: option.name for name, option in table.items()},

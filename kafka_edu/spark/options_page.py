@@ -1,8 +1,8 @@
-"""Write docs/spark-options.md from the tables of options, with the differences from Spark's own
+"""Write docs/spark-options.md from the tables of options, with the differences from the official
 connector.
 
-`python -m kafka_edu.spark.options_page docs/spark-options.md` writes the page. A test fails when
-it is out of date.
+Run `python -m kafka_edu.spark.options_page docs/spark-options.md` to write the page. A test fails
+when the page is out of date.
 """
 
 import sys
@@ -162,7 +162,7 @@ def _filled(text: str) -> str:
 
 
 def page() -> str:
-    """Return the whole page."""
+    """Return the text of the whole page docs/spark-options.md."""
     refused = "\n".join(
         f"- `{name}{'*' if name.endswith('.') else ''}`: {reason}."
         for name, reason in REFUSED.items()

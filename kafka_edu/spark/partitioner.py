@@ -1,7 +1,8 @@
 """Choose the partition of each row as Kafka's producer does (Kafka: DefaultPartitioner.java).
 
-A row with a key goes to murmur2(key) mod partitions, so that equal keys share a partition with
-those of any Java producer. Rows without a key stick to one partition for the length of a batch.
+A row with a key goes to the partition murmur2(key) mod number of partitions. Java's producer does
+the same, so equal keys always go to the same partition. Rows without a key all go to one partition
+until a batch is full, and then to the next partition.
 """
 
 import numpy as np
@@ -37,8 +38,9 @@ def partitions_of(
 ) -> Int64s:
     """Return a partition for each row. O(bytes of the distinct keys).
 
-    `sizes` are the bytes of each row. `available` are the partitions with a leader. Rows without a
-    key fill `batch_bytes` in one of them, and then go on with the next, from number `turn` on.
+    `sizes` are the sizes of the rows in bytes. `available` are the partitions with a leader. Rows
+    without a key go to one of these partitions until `batch_bytes` are reached, and then to the
+    next one. `turn` says with which partition they begin.
     """
     choices = available if len(available) else np.arange(partition_count)
     chosen = choices[(turn + np.cumsum(sizes) // batch_bytes) % len(choices)]

@@ -1,31 +1,37 @@
-"""The pipeline of the Spark lab: a topic of log lines → lines, windows and sessions.
+"""The pipeline of the Spark lab. It reads a topic of log lines, and makes lines, windows and
+sessions.
 
-    lines           Parquet: one row a record: its fields, or why it is in quarantine
-    windows         Parquet: one row a minute of the log: lines, errors (5xx), error rate, exact p99
-    sessions        Parquet: one row a visit: client, first and last time, lines
-    windows-topic   the windows as JSON records of a topic, if the settings name one
-    lines-topic     the lines that could be read as JSON records of a topic, if one is named
-    doubles-topic   the same records at least once, to show the difference, if one is named
+    lines           Parquet: a row for each record: its fields, or why it is in quarantine
+    windows         Parquet: a row for each minute of the log: lines, errors (5xx), error rate, p99
+    sessions        Parquet: a row for each visit: client, first and last time, lines
+    windows-topic   the windows as JSON records in a topic, if the settings name a topic
+    lines-topic     the readable lines as JSON records in a topic, if the settings name a topic
+    doubles-topic   the same as lines-topic, but at least once, to show the difference
 
-`outputs` is the table of them, for batch (`run_batch`) and streaming (`Stream`) alike. A stream has
-a query for each, because a query has one output. Each reads the topic itself.
+The function `outputs` returns all of them, for batch (`run_batch`) and for streaming (`Stream`). A
+stream has a separate query for each output, because a query has only one output. Each query reads
+the topic itself.
 
-**Exactly once in Parquet.** A query writes each micro-batch into a folder of its own,
+**Exactly once in Parquet.** A query writes each micro-batch into a separate folder, for example
 `windows/batch=7`. Spark writes the offsets of batch 7 into the checkpoint before it runs the batch,
-and marks the batch as done after it. If the job dies between the two, it runs batch 7 again after
-the restart, with the same offsets, the same state and the same watermark. So it writes the same
-rows, and it overwrites what is in the folder. `mode("append")` would keep both.
+and marks the batch as done after it has run. If the job dies in between, it runs batch 7 again
+after the restart, with the same offsets, the same state and the same watermark. So it writes the
+same rows, and it overwrites the files in the folder. With `mode("append")`, the rows of both
+attempts would stay.
 
-**Exactly once in a topic.** What is in a topic cannot be overwritten. There the sink writes each
-slot of a batch in a transaction, and skips the slots that it finds committed (`pipeline_topics`).
+**Exactly once in a topic.** Records in a topic cannot be overwritten. Therefore the sink divides a
+batch into slots, and writes each slot in a transaction. When a batch is repeated, the sink skips
+the slots that are already committed (`pipeline_topics`).
 
-**Late lines.** Spark's watermark is the latest time of all batches before, minus a delay. What is
-behind it may be dropped, so which lines are dropped depends on where a batch ends. No result may
-depend on that. So `pipeline_lines.parse` takes out lines that are too late first, by a rule that
-looks at the record alone. They are counted in a tally of their own. Spark's delay is longer than
-that rule by `apart_s`, because partitions are not read in step: one may be minutes ahead of another
-when a topic is read from its beginning. So the watermark drops nothing. It only says when a window
-is complete and can leave the state. `windows + bad + too late = sent` proves it.
+**Late lines.** Spark's watermark is the latest time in all earlier batches, minus a delay. Spark
+may drop lines whose time is before the watermark. Then the dropped lines would depend on where a
+batch ends, but no result may depend on that. Therefore `pipeline_lines.parse` first takes out the
+lines that are too late, by a rule that looks only at the record itself. These lines are counted
+separately. Spark's delay is longer than the time in this rule by `apart_s`, because the partitions
+are not read at the same pace: when a topic is read from its beginning, one partition may be minutes
+ahead of another. So Spark's watermark drops nothing. It only decides when a window is complete and
+can be removed from the state. The equation `windows + bad + too late = sent` shows that no line was
+dropped.
 
 Next hop: `pipeline_answers`.
 """
@@ -66,7 +72,8 @@ SESSIONS: Final = "sessions"
 WINDOWS_TOPIC: Final = "windows-topic"
 LINES_TOPIC: Final = "lines-topic"
 DOUBLES_TOPIC: Final = "doubles-topic"
-#: A second copy of the lines, which is written with mode("append"): at least once.
+#: The output for a second copy of the lines, which is written with mode("append"), so at least
+#: once.
 APPENDED: Final = "lines-appended"
 START_ATTEMPTS: Final = 10
 _TOO_SLOW: Final = "Python worker failed to connect back"
@@ -74,12 +81,14 @@ _LOOK_EVERY_S: Final = 0.1
 
 
 def read_topic(spark: "SparkSession", settings: PipelineSettings) -> "DataFrame":
-    """Return the records of the topic as it is now."""
+    """Return the records that are in the topic now, as a batch."""
     return spark.read.format(format_of(settings.connector)).options(**_options(settings)).load()
 
 
 def read_topic_stream(spark: "SparkSession", settings: PipelineSettings) -> "DataFrame":
-    """Return the records of the topic as a stream, from its beginning or from the checkpoint."""
+    """Return the records of the topic as a stream. It begins at the topic's beginning, or where the
+    checkpoint says.
+    """
     return (
         spark.readStream.format(format_of(settings.connector))
         .options(**_options(settings))
@@ -89,7 +98,7 @@ def read_topic_stream(spark: "SparkSession", settings: PipelineSettings) -> "Dat
 
 
 def _options(settings: PipelineSettings) -> dict[str, str]:
-    """Return options that both connectors have."""
+    """Return the options for reading the topic. Both connectors know them."""
     return {
         "kafka.bootstrap.servers": settings.bootstrap_servers,
         "subscribe": settings.topic,
@@ -98,21 +107,23 @@ def _options(settings: PipelineSettings) -> dict[str, str]:
 
 
 def on_time(parsed: "DataFrame", delay_s: int) -> "DataFrame":
-    """Return the lines that windows and sessions count, and the clock lines, with a watermark.
+    """Return only the lines that windows and sessions count, and the clock lines. The result has a
+    watermark.
 
-    In batch the watermark does nothing.
+    In a batch query the watermark does nothing.
     """
     return parsed.where(col("kind").isin(GOOD, CLOCK)).withWatermark("time", f"{delay_s} seconds")
 
 
 def windows(lines: "DataFrame", window_s: int) -> "DataFrame":
-    """Return begin, lines, errors, error_rate and p99_us by window. A window without a line that
-    is good has no row.
+    """Return a row for each window: begin, lines, errors, error_rate and p99_us. A window without
+    good lines has no row.
 
-    `percentile_disc` is exact and takes the nearest rank: p99 of 200 lines is the request time of
-    the 198th. So the state of an open window has each request time that occurred. The function
-    `percentile` is exact too, but it takes a value between two others, which no line has.
-    `approx_percentile` has a small state and a small error.
+    p99 is computed by `percentile_disc`, which is exact and takes the nearest rank: p99 of 200
+    lines is the 198th request time in ascending order. Therefore the state of an open window
+    contains each request time that occurred. The function `percentile` is exact too, but its result
+    may lie between two request times. `approx_percentile` needs little state, but its result is not
+    exact.
     """
     is_line = col("kind") != CLOCK
     return (
@@ -134,7 +145,7 @@ def windows(lines: "DataFrame", window_s: int) -> "DataFrame":
 
 
 def sessions(lines: "DataFrame", gap_s: int) -> "DataFrame":
-    """Return client, begin, last and lines of each session."""
+    """Return a row for each session: client, begin, last and lines."""
     return (
         lines.groupBy("client", session_window("time", f"{gap_s} seconds").alias("span"))
         .agg(
@@ -149,16 +160,20 @@ def sessions(lines: "DataFrame", gap_s: int) -> "DataFrame":
 
 
 class Output(NamedTuple):
-    """Rows, and their place: a topic, or the folder that has the output's name."""
+    """The rows of one output, and where they are written: to a topic, or to the folder with the
+    output's name.
+    """
 
     rows: "DataFrame"
     topic: str = ""
-    """The topic of the rows, which are records then. Empty: the folder."""
+    """The topic to which the rows are written as records. Empty if they are written to the
+    folder.
+    """
     delivery: Delivery = Delivery.AT_LEAST_ONCE
 
 
 def outputs(parsed: "DataFrame", settings: PipelineSettings) -> dict[str, Output]:
-    """Return name → output, for all outputs that the settings ask for."""
+    """Return all outputs that the settings request, by name."""
     counted = on_time(parsed, settings.delay_s)
     by_window = windows(counted, settings.window_s)
     lines = line_records(parsed, settings.topic)
@@ -179,9 +194,9 @@ def outputs(parsed: "DataFrame", settings: PipelineSettings) -> dict[str, Output
 
 
 def write(rows: "DataFrame", name: str, batch: int, out: str) -> None:
-    """Write the rows of one batch of one result into the folder of this batch, and of no other.
+    """Write the rows of one batch of one output. Only the folder of this batch is overwritten.
 
-    Lines stand in a folder for each kind, so quarantine is `lines/batch=7/kind=bad`.
+    Lines are in a separate folder for each kind, so the quarantine is `lines/batch=7/kind=bad`.
     """
     folder = f"{out}/{name}/batch={batch}"
     if name == LINES:
@@ -191,10 +206,11 @@ def write(rows: "DataFrame", name: str, batch: int, out: str) -> None:
 
 
 def run_batch(records: "DataFrame", settings: PipelineSettings) -> None:
-    """Write all outputs of the records of `read_topic`, in Parquet as batch 0.
+    """Write all outputs for the records of `read_topic`. In Parquet they are written as batch 0.
 
-    All others are made from the lines that were written, so a line is parsed once. Topics get their
-    records at least once, because only a stream numbers its batches.
+    First the lines are written. All other outputs are made from the written lines, so each line is
+    parsed only once. Topics get their records at least once, because only a stream numbers its
+    batches.
     """
     write(parse(records, settings.watermark_s), LINES, 0, settings.out)
     parsed = records.sparkSession.read.parquet(f"{settings.out}/{LINES}/batch=0")
@@ -208,7 +224,9 @@ def run_batch(records: "DataFrame", settings: PipelineSettings) -> None:
 
 
 class Stream:
-    """The queries of a stream, one for each output. It goes on from a checkpoint that it finds."""
+    """The running queries of a stream, one for each output. If there is a checkpoint, they continue
+    from it.
+    """
 
     def __init__(
         self,
@@ -218,10 +236,12 @@ class Stream:
         available_now: bool,
         only: Collection[str] = (),
     ) -> None:
-        """Start the queries on the records of `read_topic_stream`. With `available_now` they end
-        when they have read what is there now. With `only` no other outputs are made.
+        """Start the queries on the records of `read_topic_stream`. With `available_now`, they end
+        when they have read everything that is in the topic now. With `only`, only these outputs are
+        made.
 
-        They call `foreachBatch` functions in this process, so it has to live as long as they do.
+        The queries call `foreachBatch` functions in this process. So this process must live as long
+        as the queries.
         """
         self._settings = settings
         self._seen: dict[str, int] = {}
@@ -247,16 +267,18 @@ class Stream:
 
     @property
     def is_active(self) -> bool:
-        """Return whether a query runs. Raises the error of a query that failed."""
+        """Return whether a query still runs. If a query has failed, raise its error."""
         for query in self.queries:
             if not query.isActive and (failed := query.exception()) is not None:
                 raise failed
         return any(query.isActive for query in self.queries)
 
     def progress(self) -> Iterator[tuple[str, Mapping[str, Any]]]:
-        """Yield the name and Spark's progress of each batch that ended since the last call."""
+        """Yield the query's name and Spark's progress for each batch that has ended since the last
+        call.
+        """
         for query in self.queries:
-            last = query.lastProgress  # one is fetched from the JVM in a moment, all are not
+            last = query.lastProgress  # reading only the last one from the JVM is fast
             if last is None or last["batchId"] <= self._seen.get(query.name, -1):
                 continue
             for done in query.recentProgress:
@@ -268,8 +290,9 @@ class Stream:
                     yield query.name, done
 
     def has_written(self, ends: Mapping[int, int]) -> bool:
-        """Return whether every query has written all that follows from the records before these
-        offsets. A window that the last of them closes comes one batch after them.
+        """Return whether every query has written everything that follows from the records before
+        the offsets `ends`. A window that is closed by the last of these records is written one
+        batch later.
         """
         settings = self._settings
         return all(
@@ -283,7 +306,9 @@ class Stream:
         )
 
     def stop(self) -> None:
-        """Stop the queries. Each may be in the middle of a batch, which is then run again."""
+        """Stop the queries. If a query is in the middle of a batch, it runs this batch again after
+        the next start.
+        """
         for query in self.queries:
             query.stop()
 
@@ -293,9 +318,10 @@ def run_stream(
     show: Callable[[str, Mapping[str, Any]], None],
     is_done: Callable[[], bool] = lambda: False,
 ) -> None:
-    """Show each batch until the queries end by themselves, or until `is_done`. Stop them then.
+    """Call `show` for each batch, until the queries end by themselves or until `is_done` returns
+    True. In the second case, stop the queries.
 
-    Raises the error of a query that failed.
+    Raises the error of a query that has failed.
     """
     try:
         while stream.is_active and not is_done():
@@ -309,10 +335,11 @@ def run_stream(
 
 
 def _start(writer: "DataStreamWriter") -> "StreamingQuery":
-    """Start a query, and return when its source has started, or when the query has failed.
+    """Start a query. Return when its source has started, or when the query has failed.
 
-    Spark gives the Python process of a source ten seconds to start, on any machine. If a busy one
-    needs longer, the query starts again. Queries start one after the other for the same reason.
+    Spark gives the Python process of a source ten seconds to start, on every machine. If a busy
+    machine needs longer, the query is started again. For the same reason, queries are started one
+    after the other.
     """
     for _ in range(START_ATTEMPTS):
         query = writer.start()
@@ -333,17 +360,18 @@ def _writes(name: str, settings: PipelineSettings) -> "Callable[[DataFrame, int]
 
 
 def watermark_is_at_its_end(progress: Mapping[str, Any], delay_s: int) -> bool:
-    """Return whether the times that a batch has read leave the watermark where it is.
+    """Return whether the watermark stays as it is after this batch.
 
-    A batch works with the watermark of all batches before it. If its own times are later, the next
-    batch closes windows, even if there is no new record. A query without watermark has no times.
+    A batch uses the watermark of all earlier batches. If the batch itself has later times, the
+    watermark moves, and the next batch closes windows even without new records. A query without a
+    watermark has no times.
     """
     times = {name: datetime.fromisoformat(text) for name, text in progress["eventTime"].items()}
     return "max" not in times or times["max"] - timedelta(seconds=delay_s) <= times["watermark"]
 
 
 def _offsets(progress: Mapping[str, Any], topic: str) -> dict[str, int]:
-    """Return partition → next offset after the batch of a progress."""
+    """Return for each partition the next offset after the batch."""
     end = progress["sources"][0]["endOffset"]
     found = json.loads(end) if isinstance(end, str) else end
     offsets: dict[str, int] = (found or {}).get(topic, {})
@@ -351,9 +379,10 @@ def _offsets(progress: Mapping[str, Any], topic: str) -> dict[str, int]:
 
 
 def unfinished_batches(checkpoint: str) -> dict[str, int]:
-    """Return query → the batch that was planned and is not done, read from a local checkpoint.
+    """Return for each query the number of its batch that was planned and is not done. It is read
+    from a local checkpoint.
 
-    Spark runs that batch again at the next start.
+    Spark runs this batch again at the next start.
     """
     found = {}
     for offsets in sorted(Path(checkpoint).glob("*/offsets")):
@@ -364,7 +393,9 @@ def unfinished_batches(checkpoint: str) -> dict[str, int]:
 
 
 def finished_batches(checkpoint: str) -> dict[str, int]:
-    """Return query → the newest batch that is done, −1 for none, read from a local checkpoint."""
+    """Return for each query the number of its newest finished batch, or −1 if there is none. It is
+    read from a local checkpoint.
+    """
     return {
         offsets.parent.name: _newest(offsets.with_name("commits"))
         for offsets in sorted(Path(checkpoint).glob("*/offsets"))

@@ -1,7 +1,8 @@
-"""The pipeline's results, read back from Parquet, and compared with the generator's truth.
+"""Read the pipeline's results back from Parquet, and compare them with the generator's correct
+counts.
 
-Nothing here knows how the results were made. Batch, stream, either connector, with or without a
-crash: all are held against the same truth, number by number.
+This module does not know how the results were made: in a batch or a stream, with which connector,
+with or without a crash. All results are compared with the same correct counts, number by number.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,37 +19,45 @@ Window = WindowTruth
 
 
 class Answers(NamedTuple):
-    """All numbers that the pipeline found. Times are seconds since 1970."""
+    """All numbers in the pipeline's results. Times are in seconds since 1970."""
 
     by_kind: dict[str, int]
-    """Kind → lines."""
+    """Kind of line → number of lines."""
     rows: int
-    """Lines in Parquet."""
+    """The number of lines in Parquet."""
     records: int
-    """Different records in Parquet: a line that was written twice counts once."""
+    """The number of different records in Parquet. A line that was written twice counts once."""
     by_reason: dict[str, int]
     by_status: dict[int, int]
     by_path: dict[str, int]
     bytes_sent: int
     too_late_by_window: dict[int, int]
     windows: dict[int, Window]
-    """The windows that the windows query wrote."""
+    """The windows that the query for windows has written, by their begin."""
     windows_of_all: dict[int, Window]
-    """The windows of all good lines that are stored, the too late ones too."""
+    """The windows of all good lines in Parquet, including the lines that are too late."""
     windows_written: int
-    """Rows of windows. More than `windows`: a window was written twice."""
+    """The number of rows of windows. If it is larger than the number of `windows`, a window was
+    written twice.
+    """
     sessions: dict[int, int]
-    """Length in lines → sessions."""
+    """Length of a session in lines → number of sessions with this length."""
     sessions_written: int
-    """Rows of sessions."""
+    """The number of rows of sessions."""
     session_begins: int
-    """Different pairs of client and begin. Less than the rows: a session was written twice."""
+    """The number of different pairs of client and begin. If it is smaller than `sessions_written`,
+    a session was written twice.
+    """
     apart_s: int
-    """How far one partition was ahead of another, at most, at the end of a batch."""
+    """The largest lead of one partition over another at the end of a batch, in seconds of the log's
+    time.
+    """
 
 
 def read_answers(spark: "SparkSession", out: str, window_s: int) -> Answers:
-    """Read the results of a folder. The lines are read several times, each column by itself."""
+    """Read the results in a folder. The lines are read several times, each time with other
+    columns.
+    """
     from pyspark.sql.functions import col, count, count_distinct, unix_seconds
     from pyspark.sql.functions import max as max_of
     from pyspark.sql.functions import sum as sum_of
@@ -102,7 +111,7 @@ def read_answers(spark: "SparkSession", out: str, window_s: int) -> Answers:
 
 
 def rows_of(spark: "SparkSession", folder: str) -> tuple[int, int]:
-    """Return the lines and the different records of a folder of lines."""
+    """Return the number of lines in a folder of lines, and the number of different records."""
     from pyspark.sql.functions import col, count, count_distinct
 
     from kafka_edu.spark.pipeline_lines import CLOCK
@@ -113,15 +122,17 @@ def rows_of(spark: "SparkSession", folder: str) -> tuple[int, int]:
 
 
 def _windows(rows: Sequence[Any]) -> dict[int, Window]:
-    """Return begin → window for rows with the columns of `pipeline.windows`, begin in seconds."""
+    """Return the windows by their begin. The rows have the columns of `pipeline.windows`, with the
+    begin in seconds.
+    """
     return {row["begin"]: Window(row["lines"], row["errors"], row["p99_us"]) for row in rows}
 
 
 def most_apart(latest: Sequence[tuple[int, int, int]]) -> int:
-    """Return how many seconds of the log one partition was ahead of another, at the most.
+    """Return how far one partition was ahead of another at most, in seconds of the log's time.
 
-    `latest` has a batch, a partition and the latest time that the batch read from the partition.
-    Batches count in which every partition has been read at least once.
+    Each entry of `latest` is (batch, partition, latest time that the batch has read from the
+    partition). Only batches count that come after every partition has been read at least once.
     """
     partitions = {partition for _, partition, _ in latest}
     last: dict[int, int] = {}
@@ -136,18 +147,20 @@ def most_apart(latest: Sequence[tuple[int, int, int]]) -> int:
 
 
 class Comparison(NamedTuple):
-    """One answer next to the truth."""
+    """One row of a comparison: a number in the results, and the correct number."""
 
     name: str
     truth: int
-    """How many there are of what the name says."""
+    """The correct number."""
     found: int
     differences: int
-    """Numbers that are not the same."""
+    """How many of the compared numbers differ."""
 
 
 def compare(answers: Answers, truth: "LogTruth") -> list[Comparison]:
-    """Return every answer next to the truth. All are right if no row has a difference."""
+    """Return a row for every number, with the result and the correct number. The results are right
+    if no row has a difference.
+    """
     counted = sum(one.lines for one in answers.windows.values())
     windows = truth.windows
     return [
@@ -179,14 +192,16 @@ def compare(answers: Answers, truth: "LogTruth") -> list[Comparison]:
 
 
 def compare_numbers(name: str, truth: int, found: int) -> Comparison:
-    """Compare one number."""
+    """Return a row that compares one number."""
     return Comparison(name, truth, found, int(truth != found))
 
 
 def compare_tables(
     name: str, truth: Mapping[Any, object], found: Mapping[Any, object]
 ) -> Comparison:
-    """Compare entry by entry. Truth and found are the sums of numbers, or the entries."""
+    """Return a row that compares two tables, entry by entry. It shows the sums of both tables, or
+    their numbers of entries if the entries are not numbers.
+    """
     wrong = sum(truth.get(key) != found.get(key) for key in truth.keys() | found.keys())
     return Comparison(name, _total(truth), _total(found), wrong)
 
@@ -199,7 +214,9 @@ def _total(table: Mapping[Any, object]) -> int:
 def compare_windows(
     name: str, truth: Mapping[int, Window], found: Mapping[int, Window], field: int
 ) -> Comparison:
-    """Compare one field of each window. Truth and found are the numbers of windows."""
+    """Return a row that compares one field of each window. It shows how many windows both sides
+    have.
+    """
     row = compare_tables(
         name,
         {begin: one[field] for begin, one in truth.items()},

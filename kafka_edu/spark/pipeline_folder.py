@@ -1,5 +1,6 @@
-"""The folders of a pipeline's results and of its checkpoint: whose they are, and whether they can
-be written to. A mix-up costs a user minutes, so it is found before Spark starts.
+"""Check the folders of a pipeline's results and of its checkpoint: whether they belong to this run,
+and whether they can be written to. Wrong folders would cost the user minutes, so the check comes
+before Spark starts.
 """
 
 import json
@@ -12,21 +13,22 @@ from kafka_edu.spark.source_errors import CheckpointError, SourceError
 if TYPE_CHECKING:
     from kafka_edu.spark.pipeline_settings import PipelineSettings
 
-#: The settings of the run that began a checkpoint.
+#: The file in a checkpoint with the settings of the run that began it.
 SETTINGS_FILE: Final = "pipeline.json"
-#: Settings that may differ when a run goes on from a checkpoint.
+#: Settings that may be different when a later run continues from a checkpoint.
 _MAY_DIFFER: Final = frozenset({"bootstrap_servers", "checkpoint", "batch_lines"})
 
 
 class FolderError(SourceError):
-    """A folder cannot be used."""
+    """Raised if a folder cannot be used."""
 
 
 def prepare_folders(settings: "PipelineSettings", *, is_batch: bool) -> bool:
-    """Make the folders. Return whether an earlier run has left a checkpoint to go on from.
+    """Create the folders. Return whether there is a checkpoint of an earlier run, from which this
+    run continues.
 
-    Raises FolderError if a folder cannot be written to or has results of another run, and
-    CheckpointError if the checkpoint is that of another query.
+    Raises FolderError if a folder cannot be written to or contains results of another run. Raises
+    CheckpointError if the checkpoint belongs to another query.
     """
     out, checkpoint = Path(settings.out), Path(settings.checkpoint)
     _make(out, "--out")
@@ -43,8 +45,8 @@ def prepare_folders(settings: "PipelineSettings", *, is_batch: bool) -> bool:
 
 
 def claim_checkpoint(settings: "PipelineSettings") -> None:
-    """Write into the checkpoint whose it is. Call it when the run is certain to begin. Raises
-    FolderError.
+    """Write this run's settings into the checkpoint, so that a later run can see whose checkpoint
+    it is. Call this when it is certain that the run begins. Raises FolderError.
     """
     file = Path(settings.checkpoint, SETTINGS_FILE)
     try:

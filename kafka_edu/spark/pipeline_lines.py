@@ -1,16 +1,17 @@
-r"""Read access-log lines with Spark's own expressions: no Python runs for a line.
+r"""Parse access-log lines with Spark's own expressions. No Python code runs for each line.
 
-`access_log.parse` is the rule, written in plain Python. The expressions here must come to the same
-fields and to the same reason for every line (`tests/spark/test_pipeline_lines.py` compares them).
-Spark compiles them to Java, so a line costs a few microseconds and no copy to a Python process.
+`access_log.parse` is the same rule in plain Python. The expressions in this module must give the
+same fields and the same reason for every line (`tests/spark/test_pipeline_lines.py` compares them).
+Spark compiles the expressions to Java. So a line costs only a few microseconds, and is not copied
+to a Python process.
 
 Three steps give each record its columns:
 
-1. One regular expression matches a good line. Its groups are put back with a byte between them that
-   no good line holds, and `split` makes an array of them. So the expression runs once for a line,
-   and not once for each of its eleven fields.
-2. The time is read. A line with a date that does not exist is a bad line.
-3. Only a bad line is read again, field by field, to find its reason.
+1. One regular expression matches a good line. Its groups are joined again, with a byte between them
+   that no good line contains, and `split` makes an array of them. So the expression runs once for
+   each line, and not once for each of its eleven fields.
+2. The time is parsed. A line with a date that does not exist is a bad line.
+3. Only bad lines are parsed again, field by field, to find out why they are bad.
 
 Next hop: `pipeline`.
 """
@@ -41,7 +42,8 @@ from kafka_edu.clients.web_log.access_log import MONTHS, Reason
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
-#: The agent of the lines that only carry the time on (`pipeline_log.clock_line`).
+#: The agent field of the clock lines. A clock line is not a request. It only moves the watermark
+#: (`pipeline_log.clock_line`).
 CLOCK_AGENT: Final = "kafka-edu-clock"
 
 GOOD: Final = "good"
@@ -65,11 +67,12 @@ FIELDS: Final = (
 )
 _TIME_FIELD: Final = FIELDS.index("time_text")
 _AGENT_FIELD: Final = FIELDS.index("agent")
-#: The byte between two fields. A good line has printable ASCII only.
+#: The byte between two joined fields. It cannot occur in a good line, which has only printable
+#: ASCII.
 _BETWEEN: Final = "\x01"
 
-# Java's regular expressions recurse for each turn of a group with alternatives, and a long field
-# would overflow the stack. Possessive quantifiers (*+) do not recurse, and never turn back.
+# In Java, a group with alternatives recurses for each repetition, so a long field would overflow
+# the stack. Possessive quantifiers (*+) do not recurse, and never go back.
 _WORD: Final = "[!-~]++"
 _IN_QUOTES: Final = r"[ !#-\[\]-~]*+(?:\\[ -~][ !#-\[\]-~]*+)*+"
 _REQUEST: Final = (
@@ -87,8 +90,8 @@ _TIME_FORMAT: Final = "dd/MMM/yyyy:HH:mm:ss Z"
 _BRACKETED: Final = r"\[[^\]]*+\]"
 _QUOTED: Final = f'"{_IN_QUOTES}"'
 _END: Final = r"(?: |\z)"
-#: Field by field from the left, as `access_log.first_fault` reads them: what ends the field, what
-#: a field without a fault is, and the reason if it has one.
+#: One entry for each field, from left to right, as in `access_log.first_fault`: what ends the
+#: field, what a correct field looks like, and the reason if the field is wrong.
 _STEPS: Final = (
     (_WORD, _WORD, Reason.BAD_TIME),
     (_WORD, _WORD, Reason.BAD_TIME),
@@ -104,18 +107,19 @@ _STEPS: Final = (
 
 
 def parse(records: "DataFrame", watermark_s: int) -> "DataFrame":
-    """Return a row for every record: its fields, and its kind.
+    """Parse the line in each record. Return a row for each record, with its fields and its kind.
 
     `records` has the columns of the Kafka source. The result has partition, offset, kind, reason,
     line (of a bad line only), client, user, time, method, path, protocol, status, size, referrer,
     agent and duration_us. The kind is:
 
     - `bad`: the line cannot be read, and `reason` says why. Its bytes are kept in `line`.
-    - `too_late`: the line was written more than `watermark_s` after its time. When it was written
-      is the record's timestamp. So the answer is a fact of the record alone: it does not change
-      with the size of a batch, and a batch that is repeated finds the same.
-    - `clock`: nobody's request. Such a line carries the time on, so that the last windows close.
-    - `good`: all others.
+    - `too_late`: the line was written more than `watermark_s` after its time. The record's
+      timestamp says when it was written. So the result depends only on the record itself: it does
+      not depend on the size of a batch, and a repeated batch gives the same result.
+    - `clock`: the line is not a request. It only moves the watermark, so that the last windows
+      close.
+    - `good`: all other lines.
     """
     text = col("value").cast("string")
     between = _BETWEEN.join(f"${number + 1}" for number in range(len(FIELDS)))
@@ -125,8 +129,8 @@ def parse(records: "DataFrame", watermark_s: int) -> "DataFrame":
         "offset",
         col("timestamp").alias("written"),
         coalesce(col("value"), lit(b"")).alias("value"),
-        # `explode` of one array: Spark would copy the whole expression into each filter that
-        # comes later, and would match each line again.
+        # `explode` of an array with one element keeps the result of the expression. Without it,
+        # Spark would copy the whole expression into each later filter, and match each line again.
         explode(array(when(~contains(text, lit(_BETWEEN)), parts))).alias("parts"),
     )
     has_all = get("parts", lit(len(FIELDS) - 1)).isNotNull()
@@ -155,7 +159,7 @@ def parse(records: "DataFrame", watermark_s: int) -> "DataFrame":
 
 
 def _field(number: int, name: str, is_good: "Column") -> "Column":
-    """Return one field of a good line, null for a bad one."""
+    """Return one field of a good line. For a bad line, the field is null."""
     text = get("parts", lit(number))
     match name:
         case "user" | "referrer":
@@ -172,19 +176,20 @@ def _field(number: int, name: str, is_good: "Column") -> "Column":
 
 
 def _time(text: "Column") -> "Column":
-    """Return the time of `01/Aug/2018:20:15:07 +0000`, or null if no such time is."""
+    """Parse a time such as `01/Aug/2018:20:15:07 +0000`. Return null if there is no such time."""
     return try_to_timestamp(text, lit(_TIME_FORMAT))
 
 
 def reason(value: "Column") -> "Column":
-    """Return why the bytes of a line that is not good are in quarantine.
+    """Return the reason why a bad line is in quarantine. `value` are the bytes of the line.
 
-    It is the first fault from the left, as `access_log.first_fault` finds it. Only bad lines come
-    here, so ten expressions for a line do no harm.
+    The reason is the first fault from the left, as in `access_log.first_fault`. Only bad lines are
+    tested here, so ten expressions for each line do not cost much.
     """
     text = value.cast("string")
     found = lit(Reason.EXTRA.value)
-    # From the right to the left, so that the leftmost fault is asked first.
+    # The loop goes from right to left, so that the leftmost fault is tested first in the finished
+    # expression.
     for number in reversed(range(len(_STEPS))):
         before = "^" + "".join(f"{allowed}{_END}" for _, allowed, _ in _STEPS[:number])
         field, allowed, fault = _STEPS[number]

@@ -1,4 +1,6 @@
-"""Feed the pipeline: a generated log on a topic, all at once or at a rate, and its truth."""
+"""Write a generated log to the pipeline's topic, all at once or at a given rate, and count its
+lines correctly for later comparison.
+"""
 
 import itertools
 import threading
@@ -26,43 +28,45 @@ if TYPE_CHECKING:
 
 SLICES_A_SECOND: Final = 20
 _SLICE: Final = 5_000
-"""Lines of a slice when there is no rate."""
+"""The number of lines that are written at once if there is no rate."""
 
 
 class LogFeeder:
-    """Writes a log to a topic. `truth` has the right answers for what was written."""
+    """Writes a log to a topic. `truth` has the correct counts for the lines that were written."""
 
     def __init__(
         self, bootstrap_servers: str, topic: str, lines: int, settings: LogSettings
     ) -> None:
-        """Raises ValueError if the settings of the log contradict each other."""
+        """Raise ValueError if the settings of the log contradict each other."""
         self._generator = LogGenerator(settings)
         self._bootstrap_servers = bootstrap_servers
         self._topic = topic
         self._lines = lines
         self._writer = TopicWriter(bootstrap_servers, topic)
         self.sent = 0
-        """Lines that are on their way."""
+        """The number of lines that were given to the producer."""
         self.failed: TopicNotFilled | None = None
-        """Why a feed in a thread of its own ended early."""
+        """The error that ended a feed in its own thread, or None."""
 
     @property
     def truth(self) -> "LogTruth":
-        """Return the right answers. They are those of the topic when the feed has ended."""
+        """Return the correct counts of the lines made so far. When the feed has ended, they are
+        those of the whole topic.
+        """
         return self._generator.truth
 
     @property
     def ends(self) -> dict[int, int]:
-        """Return partition → the offset behind its last acknowledged line."""
+        """Return for each partition the offset after its last acknowledged line."""
         return dict(self._writer.ends)
 
     def feed(self, rate: float | None = None, stop: Callable[[], bool] = lambda: False) -> None:
-        """Write all lines, `rate` of them a second or as fast as it goes. Return when every line is
-        acknowledged. Raises TopicNotFilled.
+        """Write all lines: `rate` lines a second, or as fast as possible if `rate` is None. Return
+        when every line is acknowledged. Raises TopicNotFilled if a line was refused.
 
-        A slice of lines is acknowledged before the next but one is sent. So no partition gets far
-        ahead of another whose broker is slow, and a stream that reads on the way needs no longer
-        watermark for it.
+        The lines are sent in slices. A slice must be acknowledged before the slice after the next
+        one is sent. So no partition gets far ahead of a partition whose broker is slow, and a
+        stream that reads at the same time needs no longer watermark delay.
         """
         begin = time.monotonic()
         left = self._records()
@@ -79,7 +83,7 @@ class LogFeeder:
         self._writer.flush()
 
     def start(self, rate: float | None, stop: threading.Event) -> threading.Thread:
-        """Feed in a thread of its own. When the thread ends, look at `failed`."""
+        """Write the lines in a separate thread. When the thread has ended, check `failed`."""
 
         def run() -> None:
             try:
@@ -92,10 +96,10 @@ class LogFeeder:
         return thread
 
     def is_there(self) -> bool:
-        """Return whether the topic holds this very log, clock line included, and count its truth
-        then. False says that the topic is empty.
+        """Return True if the topic already contains exactly this log and its clock line. Then also
+        compute the correct counts. Return False if the topic is empty.
 
-        Raises TopicNotFilled if it holds anything else.
+        Raises TopicNotFilled if the topic contains anything else.
         """
         there = records_in_topic(self._bootstrap_servers, self._topic)
         if not there:
@@ -114,7 +118,9 @@ class LogFeeder:
         return True
 
     def _begins_like_topic(self) -> bool:
-        """Return whether the first record of each partition is one of the log's first lines."""
+        """Return whether the first record of each partition is one of this log's lines, or a clock
+        line.
+        """
         from kafka_edu.spark.pipeline_lines import CLOCK_AGENT
 
         other = LogGenerator(self._generator.settings)
@@ -126,7 +132,9 @@ class LogFeeder:
         )
 
     def send_clock(self, settings: "PipelineSettings") -> None:
-        """Write the line that closes all windows and sessions. Raises TopicNotFilled."""
+        """Write the clock line, which closes all windows and sessions. Raises TopicNotFilled if it
+        was refused.
+        """
         self._writer.send([clock_record(self.truth.latest_s, settings)])
         self._writer.flush()
 
@@ -138,22 +146,24 @@ class LogFeeder:
 
 
 def clock_record(latest_s: int, settings: "PipelineSettings") -> LogRecord:
-    """Return a line that is so late in the log's time that the watermark passes all others.
+    """Return a line whose time is so late that the watermark passes all other lines.
 
-    Spark's watermark moves only when a line moves it. After the last line of a log, the last
-    windows would stay open for ever. Real pipelines send such a heartbeat too.
+    Spark's watermark moves only when a line with a later time comes. So after the last line of a
+    log, the last windows would stay open for ever. Real pipelines also send such heartbeats.
     """
     time_s = clock_time_s(latest_s, settings)
     return LogRecord(clock_line(time_s), None, time_s * 1000)
 
 
 def clock_time_s(latest_s: int, settings: "PipelineSettings") -> int:
-    """Return the time of the clock line of a log whose latest line has the time `latest_s`."""
+    """Return the time of the clock line. `latest_s` is the time of the log's latest line."""
     return latest_s + settings.delay_s + settings.window_s + settings.gap_s + 1
 
 
 def clock_line(time_s: int) -> bytes:
-    """Return a line with that time, which nobody's request made."""
+    """Return the bytes of a clock line with this time. It looks like a log line, but is not a
+    request.
+    """
     from kafka_edu.spark.pipeline_lines import CLOCK_AGENT
 
     moment = datetime.fromtimestamp(time_s, UTC)
@@ -162,7 +172,9 @@ def clock_line(time_s: int) -> bytes:
 
 
 def first_values(bootstrap_servers: str, topic: str) -> list[bytes]:
-    """Return the first value of each partition that has one. Raises TopicNotFilled."""
+    """Return the first value of each partition that has a record. Raises TopicNotFilled if it
+    cannot be read.
+    """
     consumer = Consumer(
         {
             "bootstrap.servers": bootstrap_servers,
@@ -190,7 +202,9 @@ def first_values(bootstrap_servers: str, topic: str) -> list[bytes]:
 
 
 def topic_ends(bootstrap_servers: str, topic: str) -> dict[int, int]:
-    """Return partition → end of the topic. Raises TopicNotFilled."""
+    """Return the end offset of each partition of the topic. Raises TopicNotFilled if no broker
+    answers.
+    """
     consumer = Consumer(
         {"bootstrap.servers": bootstrap_servers, "group.id": "kafka-edu-counts", **QUIET}
     )

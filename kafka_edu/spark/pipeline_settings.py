@@ -1,4 +1,4 @@
-"""The settings of a pipeline (`pipeline`)."""
+"""The settings of one run of the pipeline (module `pipeline`)."""
 
 import json
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -10,44 +10,50 @@ if TYPE_CHECKING:
 
 
 class PipelineSettings(NamedTuple):
-    """The places and the numbers of one pipeline. Seconds are those of the log's own time."""
+    """The folders, topics and numbers of one run of the pipeline. Times in seconds are in the log's
+    own time.
+    """
 
     bootstrap_servers: str
     topic: str
     out: str
-    """The folder of the results."""
+    """The folder for the results."""
     checkpoint: str
-    """The folder in which a stream keeps its offsets and its state."""
+    """The folder in which a stream stores its offsets and its state."""
     connector: Connector = Connector.PYTHON
     window_s: int = 60
     gap_s: int = 300
-    """A longer pause ends a session."""
+    """A pause of more than this many seconds between two lines of a client ends a session."""
     watermark_s: int = 120
-    """A line that was written later than that after its time is too late."""
+    """A line that is written more than this many seconds after its own time is too late."""
     apart_s: int = 600
-    """The farthest that one partition may be ahead of another while they are read."""
+    """How many seconds one partition may be ahead of another while they are read."""
     batch_lines: int = 20_000
-    """At most so many lines in a micro-batch."""
+    """The largest number of lines in a micro-batch."""
     also_append: bool = False
-    """Write the lines a second time, at least once, to show the difference."""
+    """Whether the lines are written a second time, at least once, to show the difference."""
     result_topic: str = ""
-    """The topic of the windows' records. Empty: none."""
+    """The topic for the windows as records. Empty if there is none."""
     lines_topic: str = ""
-    """The topic of a record for each line that could be read. Empty: none."""
+    """The topic that gets a record for each readable line. Empty if there is none."""
     doubles_topic: str = ""
-    """The topic of the same records, at least once, to show the difference. Empty: none."""
+    """The topic that gets the same records at least once, to show the difference. Empty if there is
+    none.
+    """
 
     @property
     def delay_s(self) -> int:
-        """Return how long after its end a window stays in the state: Spark's watermark delay."""
+        """Return the delay of Spark's watermark in seconds: how long a window stays in the state
+        after its end.
+        """
         return self.watermark_s + self.apart_s
 
     def to_json(self) -> str:
-        """Return the settings for a process of its own."""
+        """Return the settings as a JSON text, for another process."""
         return json.dumps(self._asdict())
 
     @classmethod
     def from_json(cls, text: str) -> "PipelineSettings":
-        """Return the settings that `to_json` wrote."""
+        """Return the settings from a JSON text that `to_json` has made."""
         fields: dict[str, Any] = json.loads(text)
         return cls(**{**fields, "connector": Connector(fields["connector"])})

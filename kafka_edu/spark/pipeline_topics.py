@@ -1,15 +1,16 @@
-"""The pipeline's rows as records of topics (`topic_answers` reads them back).
+"""Convert the pipeline's rows to records for topics (`topic_answers` reads these records back).
 
-A window is a record with its begin as the key, and a line has its client as the key:
+The key of a window's record is the window's begin. The key of a line's record is the line's client:
 
     2018-08-01T20:15:00.000Z   {"begin":"2018-08-01T20:15:00.000Z","lines":311,"errors":4,
                                 "error_rate":0.0128,"p99_us":913000}
     10.0.3.7                   {"partition":2,"offset":4711,"kind":"good","time":…,"path":…}
 
-**Exactly once.** Our own connector writes each slot of a micro-batch in a transaction (`sink`). A
-window's slot is a hash of its record, so a record has the same slot when a batch is repeated. A
-line's slot is the partition that it was read from, so no row has to move to another task. Spark's
-own connector has no transactions: a repeated batch is there twice.
+**Exactly once.** Our own connector writes each slot of a micro-batch in a transaction (`sink`). The
+slot of a window is a hash of its record, so a record gets the same slot again when a batch is
+repeated. The slot of a line is the partition from which it was read, so no row must move to another
+task. The official connector has no transactions. With it, the records of a repeated batch are in
+the topic twice.
 """
 
 from typing import TYPE_CHECKING, Final
@@ -22,10 +23,10 @@ if TYPE_CHECKING:
 
     from kafka_edu.spark.pipeline_settings import PipelineSettings
 
-#: The slots of the windows. A checkpoint is good for one number: a batch that is repeated with
-#: another number has its rows in other slots, and is written again.
+#: The number of slots for windows. It must not change as long as a checkpoint is used. If a batch
+#: is repeated with another number, its rows are in other slots and are written a second time.
 WINDOW_SLOTS: Final = 2
-#: How a time is written, whatever the session's own time zone is.
+#: How times are written in JSON, independent of the session's own time zone.
 _JSON: Final = {"timeZone": "UTC", "timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSXXX"}
 _LINE_FIELDS: Final = (
     "partition",
@@ -42,7 +43,7 @@ _LINE_FIELDS: Final = (
 
 
 def window_records(windows: "DataFrame") -> "DataFrame":
-    """Return key, value and slot of each row of `pipeline.windows`."""
+    """Return a record (key, value and slot) for each row of `pipeline.windows`."""
     from pyspark.sql.functions import get_json_object, struct, to_json
 
     from kafka_edu.spark.slots import by_slot
@@ -54,8 +55,8 @@ def window_records(windows: "DataFrame") -> "DataFrame":
 
 
 def line_records(parsed: "DataFrame", topic: str) -> "DataFrame":
-    """Return key, value and slot of each line of `pipeline_lines.parse` that could be read, also of
-    those that are too late. `topic` is the one that they were read from.
+    """Return a record (key, value and slot) for each readable line of `pipeline_lines.parse`, also
+    for lines that are too late. `topic` is the topic from which the lines were read.
     """
     from pyspark.sql.functions import col, lit, struct, to_json
 
@@ -68,8 +69,8 @@ def line_records(parsed: "DataFrame", topic: str) -> "DataFrame":
 
 
 def writer_options(settings: "PipelineSettings", topic: str, delivery: Delivery) -> dict[str, str]:
-    """Return the options that write records to a topic. Spark's own connector has no `delivery`,
-    and always writes at least once.
+    """Return the options for writing records to a topic. The official connector has no option
+    `delivery`, and always writes at least once.
     """
     options = {"kafka.bootstrap.servers": settings.bootstrap_servers, "topic": topic}
     return options | (

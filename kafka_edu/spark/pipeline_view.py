@@ -1,8 +1,7 @@
-"""A pipeline while it runs, as plain numbers: Spark's progress of each batch goes in, and what a
-view shows comes out.
+"""Compute the numbers that a view of a running pipeline shows, from Spark's progress of each batch.
 
-Nothing here knows Spark or a terminal. `PipelineView.batch` takes the progress of one micro-batch
-as Spark writes it in JSON (`StreamingQuery.lastProgress`):
+This module uses neither Spark nor a terminal. `PipelineView.batch` gets the progress of one
+micro-batch, in the JSON form of Spark (`StreamingQuery.lastProgress`). It uses these members:
 
     numInputRows, durationMs.triggerExecution   how much, and how fast
     sources[0].endOffset, .latestOffset         where the batch ended, and where the topic ended
@@ -19,19 +18,19 @@ from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Any, Final, NamedTuple
 
-#: Batches whose length a sparkline shows.
+#: The number of batches whose duration a sparkline shows.
 HISTORY: Final = 24
-#: Batches whose speed counts.
+#: The number of last batches from which a query's speed is computed.
 SPEED_BATCHES: Final = 4
-#: Batches that may wait for the slowest query before it is behind, if it is as fast as the
-#: producer. One batch, if it is slower.
+#: If the slowest query is as fast as the producer, it counts as behind when more lines wait than
+#: this many batches can hold. If it is slower than the producer, one batch is the limit.
 BEHIND_BATCHES: Final = 2
 _NEVER: Final = "1970-01-01T00:00:00.000Z"
 _MOST_WINDOWS: Final = 200
 
 
 class WindowRow(NamedTuple):
-    """A window that is complete. Times are seconds since 1970."""
+    """A window that is complete. Its begin is in seconds since 1970."""
 
     begin_s: int
     lines: int
@@ -44,7 +43,7 @@ class WindowRow(NamedTuple):
 
 
 class Batch(NamedTuple):
-    """One micro-batch of one query."""
+    """One finished micro-batch of one query."""
 
     query: str
     number: int
@@ -54,50 +53,52 @@ class Batch(NamedTuple):
 
 
 class Lag(NamedTuple):
-    """How far a partition is read by the query that has read least."""
+    """How far one partition was read by the slowest query."""
 
     partition: int
     end: int
-    """The offset behind the last record."""
+    """The offset after the partition's last record."""
     behind: int
-    """Records that the query has still to read."""
+    """The number of records that the query has not read yet."""
 
 
 class QueryState:
-    """What one query has done so far."""
+    """What one query has done up to now."""
 
     def __init__(self, name: str) -> None:
         self.name = name
         self.batches = 0
         self.rows = 0
         self.last: deque[tuple[int, float]] = deque(maxlen=SPEED_BATCHES)
-        """Rows and seconds of the last batches that had rows."""
+        """(rows, seconds) of the last batches that had rows."""
         self.seconds: deque[float] = deque(maxlen=HISTORY)
-        """How long the last batches took, the newest last."""
+        """How long each of the last batches took, in seconds. The newest is last."""
         self.has_state = False
         self.watermark_s: int | None = None
         self.state_rows = 0
-        """Windows, sessions or values that the state holds."""
+        """The number of rows in the query's state: windows, sessions or values."""
         self.dropped = 0
-        """Rows that came behind the watermark, and were left out by Spark."""
+        """The number of rows that Spark dropped because their time was before the watermark."""
         self.offsets: dict[int, int] = {}
-        """Partition → the next offset to read."""
+        """Partition → the next offset that the query will read."""
 
     @property
     def rows_a_second(self) -> float:
-        """Return the speed over the last few batches, so that one with ten rows does not count as
-        much as one with ten thousand.
+        """Return the query's speed over the last few batches together. So a batch with ten rows
+        does not count as much as a batch with ten thousand rows.
         """
         return sum(rows for rows, _ in self.last) / max(1e-9, sum(took for _, took in self.last))
 
     @property
     def read(self) -> int:
-        """Return how many records the query has read. A topic begins with offset 0."""
+        """Return how many records the query has read. This is the sum of its offsets, because a
+        topic begins with offset 0.
+        """
         return sum(self.offsets.values())
 
 
 class Headline(NamedTuple):
-    """The answer to "is all well?", in a word and a sentence."""
+    """The answer to "does the pipeline work well?", as one word and a sentence."""
 
     word: str
     text: str
@@ -105,12 +106,12 @@ class Headline(NamedTuple):
 
 
 class PipelineView:
-    """The state of a view. `fed`, `batch`, `kinds`, `windows` and `clock` bring news."""
+    """All numbers of a view. They are updated by `fed`, `batch`, `kinds`, `windows` and `clock`."""
 
     def __init__(self, topic: str, lines: int, batch_lines: int, queries: Iterable[str]) -> None:
         self.topic = topic
         self.lines = lines
-        """Lines of the whole log."""
+        """The number of lines in the whole log."""
         self.batch_lines = batch_lines
         self.sent = 0
         self.sent_a_second = 0.0
@@ -118,17 +119,19 @@ class PipelineView:
         self.all_batches: list[Batch] = []
         self.by_kind: dict[str, int] = {}
         self.newest: deque[WindowRow] = deque(maxlen=_MOST_WINDOWS)
-        """The newest complete windows, by their begin."""
+        """The newest complete windows, sorted by their begin."""
         self.windows_seen = 0
         self.newest_line_s: int | None = None
         self.clock_s: int | None = None
-        """The time in the line that closes every window, when it has been sent."""
+        """The time of the clock line, which closes every window, in seconds. None until it has been
+        sent.
+        """
         self._ends: dict[int, int] = {}
         self._fed: deque[tuple[float, int]] = deque(maxlen=20)
 
     def fed(self, sent: int, ends: Mapping[int, int], now_s: float) -> None:
-        """Take the number of lines that have been sent, the ends of the partitions, and the time of
-        a steady clock.
+        """Store how many lines have been sent, the end offsets of the partitions, and the present
+        time of a steady clock.
         """
         self.sent = sent
         self._move_ends(ends)
@@ -139,11 +142,11 @@ class PipelineView:
         self.sent_a_second = (after - before) / (end_s - begin_s) if end_s > begin_s else 0.0
 
     def clock(self, time_s: int) -> None:
-        """Take the time of the line that closes every window."""
+        """Store the time of the clock line, which closes every window."""
         self.clock_s = time_s
 
     def batch(self, name: str, progress: Mapping[str, Any]) -> None:
-        """Take Spark's progress of a batch that ended."""
+        """Store Spark's progress of a batch that has ended."""
         query = self.queries[name]
         rows = int(progress["numInputRows"])
         seconds = float(progress["durationMs"].get("triggerExecution", 0)) / 1000
@@ -181,19 +184,19 @@ class PipelineView:
             query.watermark_s = seconds_of(times["watermark"])
 
     def kinds(self, counts: Mapping[str, int]) -> None:
-        """Take how many lines of each kind a batch wrote."""
+        """Add the number of lines of each kind that a batch has written."""
         for kind, lines in counts.items():
             self.by_kind[kind] = self.by_kind.get(kind, 0) + lines
 
     def windows(self, rows: Iterable[WindowRow]) -> None:
-        """Take windows that a batch wrote."""
+        """Add the windows that a batch has written."""
         rows = list(rows)
         self.windows_seen += len(rows)
         self.newest = deque(sorted([*self.newest, *rows]), maxlen=_MOST_WINDOWS)
 
     @property
     def lags(self) -> list[Lag]:
-        """Return every partition with what the slowest query has still to read of it."""
+        """Return for every partition how many records the slowest query has not read yet."""
         offsets = self.slowest.offsets
         return [
             Lag(partition, end, max(0, end - offsets.get(partition, 0)))
@@ -202,11 +205,11 @@ class PipelineView:
 
     @property
     def slowest(self) -> QueryState:
-        """Return the query that has read least."""
+        """Return the query that has read the fewest records."""
         return min(self.queries.values(), key=lambda query: query.read)
 
     def has_read(self, ends: Mapping[int, int]) -> bool:
-        """Return whether every query has read all records before these offsets."""
+        """Return whether every query has read all records before the offsets `ends`."""
         return all(
             query.offsets.get(partition, 0) >= end
             for query in self.queries.values()
@@ -215,36 +218,40 @@ class PipelineView:
 
     @property
     def watermark_s(self) -> int | None:
-        """Return the lowest watermark of the queries, None before the first."""
+        """Return the lowest watermark of all queries, in seconds since 1970. None if there is no
+        watermark yet.
+        """
         marks = [one.watermark_s for one in self.queries.values() if one.watermark_s is not None]
         return min(marks, default=None)
 
     @property
     def behind(self) -> int:
-        """Return how many records the slowest query has still to read."""
+        """Return how many records the slowest query has not read yet."""
         return sum(lag.behind for lag in self.lags)
 
     @property
     def behind_s(self) -> int | None:
-        """Return how many seconds of the log the watermark is behind the newest line."""
+        """Return how many seconds of the log's time the watermark is behind the newest line. None
+        if one of them is unknown.
+        """
         if self.watermark_s is None or self.newest_line_s is None:
             return None
         return self.newest_line_s - self.watermark_s
 
     @property
     def dropped(self) -> int:
-        """Return the rows that Spark left out because they were behind its watermark."""
+        """Return how many rows Spark dropped because their time was before its watermark."""
         return sum(query.dropped for query in self.queries.values())
 
     @property
     def processed_a_second(self) -> float:
-        """Return the speed of the query that has the lowest."""
+        """Return the speed of the slowest query, in rows a second."""
         return min(query.rows_a_second for query in self.queries.values())
 
     @property
     def headline(self) -> Headline:
-        """Return the answer first: does the pipeline keep up?"""
-        clock = self.clock_s is not None and self.behind > 0  # its record is no line of the log
+        """Return the most important answer: does the pipeline keep up with the producer?"""
+        clock = self.clock_s is not None and self.behind > 0  # the clock line is no log line
         behind = f"{self.behind - clock:,} lines behind"
         if self.dropped:
             return Headline(
@@ -269,7 +276,8 @@ class PipelineView:
     def is_closed(self, delay_s: int) -> bool:
         """Return whether the last windows and sessions are written.
 
-        The clock line moves the watermark, and the batch after it writes what is complete then.
+        The clock line moves the watermark. The next batch then writes the windows that are
+        complete.
         """
         return self.clock_s is not None and all(
             query.watermark_s is not None and query.watermark_s >= self.clock_s - delay_s
@@ -279,12 +287,14 @@ class PipelineView:
 
 
 def seconds_of(text: str) -> int:
-    """Return the seconds since 1970 of a time as Spark writes it: `2018-08-01T00:12:31.000Z`."""
+    """Return a time in seconds since 1970. Spark writes times as `2018-08-01T00:12:31.000Z`."""
     return int(datetime.fromisoformat(text).replace(tzinfo=UTC).timestamp())
 
 
 def offsets_of(value: object, topic: str) -> dict[int, int]:
-    """Return partition → offset of an offset as Spark writes it: a JSON text, or its object."""
+    """Return the offset of each partition. `value` is an offset in Spark's form: a JSON text, or
+    the decoded object.
+    """
     found = json.loads(value) if isinstance(value, str) else value
     if not isinstance(found, Mapping):
         return {}

@@ -1,10 +1,11 @@
 """A blocking Kafka producer for Spark's workers: metadata, producer ids, coordinators, records.
 
-Each record batch is acknowledged by all replicas in sync (acks=all) before the next one of its
-partition is sent. Every producer is idempotent: a batch that is sent again, because its answer was
-lost, has the same sequence number, and the broker keeps one copy (KIP-98).
+The next record batch of a partition is sent only after all replicas in sync have acknowledged the
+one before (acks=all). Every producer is idempotent. If an answer is lost, the batch is sent again
+with the same sequence number, and the broker keeps only one copy (KIP-98).
 
-It imports the standard library, numpy and pyarrow alone. `slot_transaction` adds transactions.
+The module needs only the standard library, numpy and pyarrow. `slot_transaction` adds transactions
+to it.
 """
 
 import time
@@ -43,32 +44,35 @@ R = TypeVar("R", bound=Message)
 GROUP, TRANSACTION = 0, 1
 _ALL: Final = -1
 _MAX_SEQUENCE: Final = 2**31
-#: A new topic needs a moment to reach all brokers, so it is asked for again so often.
+#: How often the metadata of a missing topic are requested. All brokers need a moment to learn of a
+#: new topic.
 TOPIC_ROUNDS: Final = 4
 _PASSING: Final = MOVED | {
-    Errors.CONCURRENT_TRANSACTIONS,  # the transaction before is still being completed
+    Errors.CONCURRENT_TRANSACTIONS,  # the last transaction is not yet complete
     Errors.COORDINATOR_NOT_AVAILABLE,
     Errors.NOT_COORDINATOR,
 }
 
 
 class Layout(NamedTuple):
-    """The partitions of a topic that the sink writes."""
+    """The partitions of the topic to which the sink writes."""
 
     partition_count: int
     available: Int64s
-    """The partitions that have a leader."""
+    """The numbers of the partitions that have a leader."""
 
 
 def is_passing(error: Errors) -> bool:
-    """Return whether the same request may succeed a little later."""
+    """Return whether the same request may succeed if it is sent again a little later."""
     return error.retriable or error in _PASSING
 
 
 class ProduceClient:
-    """The brokers of one cluster, for one thread. Its `with` block closes all connections.
+    """A client for the brokers of one cluster, for use in one thread. At the end of its `with`
+    block, all connections are closed.
 
-    Methods raise ClusterError when the time is up, and Refused when a broker refuses for good.
+    Its methods raise ClusterError if their time is over, and Refused if a broker refuses for a
+    lasting reason.
     """
 
     def __init__(self, options: ProducerOptions) -> None:
@@ -87,7 +91,7 @@ class ProduceClient:
         time.sleep(self.options.retry_backoff_ms / 1000)
 
     def layout(self, topic: str) -> Layout:
-        """Return the partitions of a topic. Raises ClusterError if it does not exist."""
+        """Return the partitions of a topic. Raises ClusterError if the topic does not exist."""
         for turn in range(TOPIC_ROUNDS):
             if topic in self._layouts:
                 break
@@ -116,10 +120,12 @@ class ProduceClient:
         kind: type[R],
         errors_of: Callable[[R], Iterable[int]],
     ) -> R:
-        """Ask the coordinator of `role`, GROUP or TRANSACTION and its name, until it agrees.
+        """Send a request to a coordinator and return its answer. The request is repeated until it
+        succeeds.
 
-        `errors_of` returns all error codes of a response. Raises Refused for the first error that
-        does not pass, and ClusterError after kafka.max.block.ms.
+        `role` is the kind of coordinator (GROUP or TRANSACTION) and the name of the group or
+        transactional id. `errors_of` returns all error codes in an answer. Raises Refused for the
+        first error that is not passing, and ClusterError after kafka.max.block.ms.
         """
         deadline = time.monotonic() + self.options.api_timeout_ms / 1000
         while True:
@@ -157,7 +163,7 @@ class ProduceClient:
         return self._coordinators[role]
 
     def new_producer(self) -> Producer:
-        """Return an idempotent producer outside of transactions."""
+        """Return a new idempotent producer that does not use transactions."""
         deadline = time.monotonic() + self.options.api_timeout_ms / 1000
         while True:
             answer = self.brokers.ask_any(
@@ -173,16 +179,16 @@ class ProduceClient:
 
 
 class _Waiting(NamedTuple):
-    """A record batch on its way."""
+    """A record batch that was sent or will be sent, and is not acknowledged yet."""
 
     rows: Rows
     encoded: bytes
 
 
 class RecordWriter:
-    """Writes the records of one producer, in order for each partition.
+    """Writes the records of one producer. Within each partition, the order of the records is kept.
 
-    Raises SinkDataError for a record that is too large, ClusterError after
+    Its methods raise SinkDataError for a record that is too large, ClusterError after
     kafka.delivery.timeout.ms, and Refused for any other error of a broker.
     """
 
@@ -197,7 +203,7 @@ class RecordWriter:
         self._sent: dict[TopicPartition, _Waiting] = {}
 
     def append(self, tp: TopicPartition, rows: Rows) -> None:
-        """Queue rows for a partition. The caller must flush before too many wait."""
+        """Queue rows for a partition. The caller must call `flush` before too many rows wait."""
         options = self._client.options
         if (largest := int(rows.sizes().max(initial=0))) > options.max_request_size:
             raise SinkDataError(
@@ -208,7 +214,7 @@ class RecordWriter:
         self._queues.setdefault(tp, deque()).extend(batches_of(rows, options.batch_size))
 
     def flush(self) -> None:
-        """Write all that is queued, and wait for the acknowledgements."""
+        """Send all queued rows, and wait until they are acknowledged."""
         patience = self._client.options.delivery_timeout_ms / 1000
         progress = time.monotonic()
         while any(self._queues.values()):
@@ -227,7 +233,9 @@ class RecordWriter:
                 self._client.brokers.metadata(topics)
 
     def _round(self) -> tuple[int, str]:
-        """Send a batch to each partition. Return the acknowledged ones, and what failed."""
+        """Send one batch to each partition. Return the number of acknowledged batches, and a text
+        that says what failed.
+        """
         brokers = self._client.brokers
         by_leader: dict[Address, list[TopicPartition]] = {}
         done, reason = 0, ""
@@ -265,7 +273,7 @@ class RecordWriter:
                         elif error is not Errors.MESSAGE_TOO_LARGE:
                             reason = f"{tp}: {error.name}. {error.message}"
         finally:
-            for address in asked:  # their answers would be taken for those of later requests
+            for address in asked:  # else their answers would be read as later ones
                 brokers.drop(address)
         return done, reason
 
@@ -295,7 +303,7 @@ class RecordWriter:
         )  # fmt: skip
 
     def _take(self, tp: TopicPartition, error: Errors) -> bool:
-        """Work on the answer for a partition. Return whether its batch is written."""
+        """Handle the answer for one partition. Return whether its batch is written."""
         rows = self._sent[tp].rows
         if error in (Errors.NONE, Errors.DUPLICATE_SEQUENCE_NUMBER):
             del self._sent[tp]

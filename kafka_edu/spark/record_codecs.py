@@ -1,9 +1,9 @@
-"""Compress and decompress record batches with what an executor has: pyarrow and the standard
-library.
+"""Compress and decompress record batches with packages that every executor has: pyarrow and the
+standard library.
 
-The framing of each codec is described in `kafka_edu.record.compression`, which the brokers use. It
-needs cramjam, and Spark's executors may lack that. So this module reads and writes the same
-bytes with pyarrow's codecs.
+The format of each codec is described in `kafka_edu.record.compression`, which the brokers use. That
+module needs the package cramjam, which Spark's executors may not have. So this module reads and
+writes the same bytes with pyarrow's codecs.
 """
 
 import struct
@@ -22,8 +22,9 @@ _XERIAL: Final = b"\x82SNAPPY\x00"
 _XERIAL_HEADER_BYTES: Final = 16
 _XERIAL_CHUNK: Final = 32 * 1024
 _LZ4_MAGIC: Final = b"\x04\x22\x4d\x18"
-#: Version 1, independent blocks, no checksums; blocks of at most 64 KiB. Kafka's readers in Java
-#: know independent blocks alone, and Arrow's own lz4 frames have others.
+#: The descriptor of an lz4 frame: version 1, independent blocks of at most 64 KiB, no checksums.
+#: Kafka's Java readers accept only independent blocks, but Arrow's own lz4 frames have linked
+#: blocks.
 _LZ4_DESCRIPTOR: Final = b"\x60\x40"
 _LZ4_BLOCK: Final = 64 * 1024
 _LZ4_STORED: Final = 0x8000_0000
@@ -32,17 +33,21 @@ _U32_LE: Final = struct.Struct("<I")
 
 
 class CodecError(ValueError):
-    """Bytes that their codec cannot read, or that would be too large."""
+    """Raised if bytes cannot be decoded by their codec, or if the result would be too large."""
 
 
 def codec_name(codec: int) -> str:
-    """Return the name of a codec as users write it, such as `lz4`, or `unknown 7`."""
+    """Return the name of a codec as users write it, for example `lz4`. For an unknown number,
+    return a text such as `unknown 7`.
+    """
     known = codec in CompressionType.__members__.values()
     return CompressionType(codec).name.lower() if known else f"unknown {codec}"
 
 
 def compress(codec: int, data: bytes) -> bytes:
-    """Compress `data` of a batch of format v2. Raises CodecError for an unknown codec. O(size)."""
+    """Compress the records of a v2 batch, and return the result. Raises CodecError for an unknown
+    codec. O(size).
+    """
     match codec:
         case CompressionType.GZIP:
             packer = zlib.compressobj(wbits=31)
@@ -69,17 +74,17 @@ def compress(codec: int, data: bytes) -> bytes:
 
 
 def _packed(codec: str, data: bytes, size: int) -> Iterator[bytes]:
-    """Yield `data` in pieces of `size`, each compressed on its own."""
+    """Divide `data` into pieces of `size` bytes, and yield each piece compressed on its own."""
     packer = pa.Codec(codec)
     for start in range(0, len(data), size):
         yield packer.compress(data[start : start + size], asbytes=True)
 
 
 def decompress(codec: int, data: bytes, magic: int) -> bytes:
-    """Decompress `data` of a batch of message format `magic`.
+    """Decompress the records of a batch of message format `magic`, and return the result.
 
-    Raises CodecError for an unknown codec, for bytes that it cannot read, and for a result above
-    MAX_DECOMPRESSED_BYTES. O(size of the result).
+    Raises CodecError for an unknown codec, for bytes that cannot be decoded, and for a result of
+    more than MAX_DECOMPRESSED_BYTES. O(size of the result).
     """
     try:
         match codec:
@@ -119,7 +124,9 @@ def _stream(codec: str, data: bytes) -> bytes:
 
 
 def _snappy(data: bytes) -> bytes:
-    """Read xerial chunks, or one raw block, which librdkafka writes."""
+    """Decompress snappy data: either chunks in xerial's format, or one raw block, as librdkafka
+    writes it.
+    """
     if data[: len(_XERIAL)] != _XERIAL:
         return _snappy_block(data)
     parts = []
@@ -138,7 +145,7 @@ def _snappy(data: bytes) -> bytes:
 
 def _snappy_block(block: bytes) -> bytes:
     size = shift = 0
-    for byte in block[:5]:  # the block begins with the size of the result, a varint
+    for byte in block[:5]:  # the block begins with a varint: the result's size
         size |= (byte & 0x7F) << shift
         shift += 7
         if byte < 0x80:
@@ -151,9 +158,10 @@ def _snappy_block(block: bytes) -> bytes:
 
 
 def _with_right_checksum(frame: bytes) -> bytes:
-    """Return an lz4 frame of message format v0 with the descriptor checksum of the lz4 format.
+    """Return an lz4 frame of message format v0 with the header checksum that the lz4 format
+    requires.
 
-    The first version of Kafka's lz4 computed it over the magic number too.
+    Kafka's first lz4 version computed this checksum also over the magic number, which is wrong.
     """
     if frame[:4] != _LZ4_MAGIC:
         raise CodecError("lz4: this is not an lz4 frame")

@@ -5,10 +5,11 @@ A record is a chain of varints and bytes (see `kafka_edu.record.record`):
     length · attributes · timestamp delta · offset delta · key length, key · value length, value
     · header count, headers
 
-numpy writes the varints of all records at once, and Arrow joins them with keys and values. The
-joined column's buffer is the body of the batch. Headers are rare, and are encoded row by row.
+numpy encodes the varints of all records at once, and Arrow joins them with the keys and values. The
+buffer of the joined column is the body of the batch. Headers are rare, so they are encoded row by
+row.
 
-`arrow_records` does the opposite. Nothing here needs more than numpy and pyarrow.
+`arrow_records` decodes such batches. This module needs only numpy and pyarrow.
 """
 
 import struct
@@ -26,15 +27,17 @@ from kafka_edu.spark.crc32c import crc32c
 from kafka_edu.spark.record_codecs import compress
 
 _CRC: Final = struct.Struct(">I")
-#: Where the checksum stands, and where the bytes begin that it covers.
+#: Positions in a batch: where the checksum is, and where the bytes begin over which it is computed.
 _CRC_AT, _CHECKED_FROM = 17, 21
-#: More than the varints and the attributes of any record take.
+#: An upper limit, in bytes, for the varints and attributes of one record.
 RECORD_OVERHEAD: Final = 32
 NO_PRODUCER: Final = -1
 
 
 class Rows(NamedTuple):
-    """Rows for one partition: columns of equal length. A column of nulls may be None."""
+    """Rows for one partition, as columns of equal length. A column may be None if all its values
+    are null.
+    """
 
     values: pa.LargeBinaryArray
     keys: pa.LargeBinaryArray | None
@@ -51,7 +54,9 @@ class Rows(NamedTuple):
         return Rows(*(None if c is None else c.take(chosen) for c in self))
 
     def sizes(self) -> Int64s:
-        """Return how many bytes each row takes at most, without headers exactly known before."""
+        """Return an upper limit for the size of each row, in bytes. The sizes of headers in it are
+        exact.
+        """
         found = _lengths(self.values) + RECORD_OVERHEAD
         if self.keys is not None:
             found = found + _lengths(self.keys)
@@ -61,7 +66,7 @@ class Rows(NamedTuple):
 
 
 class Producer(NamedTuple):
-    """The identity that brokers recognise the batches of a producer by."""
+    """The identity of a producer, by which brokers recognise its batches."""
 
     producer_id: int = NO_PRODUCER
     epoch: int = -1
@@ -69,7 +74,9 @@ class Producer(NamedTuple):
 
 
 def batches_of(rows: Rows, batch_bytes: int) -> Iterator[Rows]:
-    """Cut rows into runs of at most `batch_bytes`. A larger row is a run of its own. O(rows)."""
+    """Divide rows into groups of at most `batch_bytes` each. A row that is larger forms a group on
+    its own. O(rows).
+    """
     ends = np.cumsum(rows.sizes())
     start, done = 0, 0
     while start < len(rows):
@@ -81,9 +88,10 @@ def batches_of(rows: Rows, batch_bytes: int) -> Iterator[Rows]:
 def encode_batch(
     rows: Rows, *, timestamp_ms: int, codec: int, producer: Producer, sequence: int
 ) -> bytes:
-    """Return one record batch with at least one row. All records have the same timestamp. O(bytes).
+    """Return one record batch with these rows; there must be at least one. All records get the same
+    timestamp. O(bytes).
 
-    `sequence` is the number of the first record, −1 for no producer id.
+    `sequence` is the sequence number of the first record, or −1 if there is no producer id.
     """
     records = encode_records(rows)
     if codec:
@@ -112,7 +120,9 @@ def encode_batch(
 
 
 def encode_records(rows: Rows) -> bytes:
-    """Return the records of a batch, one after the other. Timestamp deltas are 0. O(bytes)."""
+    """Return the encoded records of a batch, one after the other. Their timestamp deltas are 0.
+    O(bytes).
+    """
     count = len(rows)
     offsets = _varints(np.arange(count, dtype=np.int64))
     empty = pa.array([b""], pa.large_binary()).take(pa.array(np.zeros(count, np.int64)))
@@ -139,7 +149,7 @@ def _lengths(column: pa.LargeBinaryArray, null: int = 0) -> Int64s:
 
 
 def _varints(numbers: Int64s) -> pa.LargeBinaryArray:
-    """Return each number as a zigzag varint, for numbers of at most 32 bits."""
+    """Return each number as a zigzag varint. Numbers may have at most 32 bits."""
     rest = ((numbers << 1) ^ (numbers >> 63)).astype(np.uint64)
     out = np.zeros((len(rest), 5), np.uint8)
     sizes = np.ones(len(rest), np.int64)
@@ -156,7 +166,7 @@ def _varints(numbers: Int64s) -> pa.LargeBinaryArray:
 
 
 def _headers(column: pa.ListArray) -> list[bytes]:
-    """Return the header count and the headers of each row."""
+    """Return for each row its count of headers and its headers, encoded."""
     found = []
     for row in column.to_pylist():
         out = bytearray()

@@ -1,10 +1,11 @@
-"""Rows of segment files: records, batches, and entries of the sparse indexes, as Arrow columns.
+"""Read segment files, and return records, batches, or entries of the sparse indexes as Arrow
+columns.
 
-A segment is a sequence of batches without gaps, so each length leads to the next batch. The file is
-read in pieces of some megabytes, cut between batches. Records are decoded by `arrow_records`, as
-those of a fetch are. The formats are described in `kafka_edu.record.record_batch` and
-`kafka_edu.log.offset_index`, which the brokers use. Those need packages that a worker of Spark may
-lack.
+A segment is a sequence of batches without gaps, so the length of a batch leads to the next batch.
+The file is read in pieces of some megabytes, which end between two batches. `arrow_records` decodes
+the records, like those of a fetch. The formats are described in `kafka_edu.record.record_batch` and
+`kafka_edu.log.offset_index`, which the brokers use. Those modules need packages that a Spark worker
+may not have.
 """
 
 import os
@@ -44,7 +45,7 @@ from kafka_edu.spark.source_errors import CorruptBatchError
 _PIECE_BYTES: Final = 8 * 1024 * 1024
 _LAST_OFFSET: Final = 2**63 - 1
 _CRC_FROM: Final = 21
-"""The CRC of a v2 batch covers everything from its attributes on."""
+"""The position in a v2 batch from which its CRC is computed: the position of the attributes."""
 _TIMESTAMP: Final = pa.timestamp("us", tz="UTC")
 _FILE: Final = pa.field("file", pa.string())
 
@@ -90,14 +91,16 @@ INDEX_ROWS: Final = pa.schema(
 
 
 class _Damage:
-    """The treatment of damage: the first is an error, or each one is logged."""
+    """What to do with damaged data: raise an error at the first damage, or give the user a notice
+    for each.
+    """
 
     def __init__(self, file: SegmentFile, fail: bool) -> None:
         self._file = file
         self._fail = fail
 
     def found(self, text: str, *, advice: str = "") -> None:
-        """Raise CorruptBatchError, or tell the user and return."""
+        """Report a damage: raise CorruptBatchError, or show the user a notice and return."""
         if self._fail:
             advice = advice or "give failOnDamage=false to read the rest"
             raise CorruptBatchError(f"{self._file.path}: {text}: {advice}")
@@ -105,7 +108,9 @@ class _Damage:
 
 
 def _pieces(stream: BinaryIO, damage: _Damage) -> Iterator[tuple[int, memoryview]]:
-    """Yield position and bytes of runs of whole batches, up to the present end of the file."""
+    """Yield pieces of a file that contain only whole batches, each with its position, up to the
+    file's present end.
+    """
     size = os.fstat(stream.fileno()).st_size
     position, left = 0, b""
     while True:
@@ -142,9 +147,10 @@ def _pieces(stream: BinaryIO, damage: _Damage) -> Iterator[tuple[int, memoryview
 def record_batches(
     file: SegmentFile, *, check_crcs: bool, include_headers: bool, fail_on_damage: bool
 ) -> Iterator[pa.RecordBatch]:
-    """Yield the records of a segment, those of aborted transactions too. Markers are no records.
+    """Yield the records of a segment, including records of aborted transactions. Transaction
+    markers are not included.
 
-    Raises CorruptBatchError, or leaves a damaged batch out. O(bytes).
+    A damaged batch raises CorruptBatchError, or is left out if `fail_on_damage` is false. O(bytes).
     """
     damage = _Damage(file, fail_on_damage)
     topic, number = file.partition
@@ -158,7 +164,7 @@ def record_batches(
 
 
 def _decoded(piece: memoryview, wanted: Wanted, damage: _Damage) -> list[pa.RecordBatch]:
-    """Decode a piece at once; batch by batch if one of them is damaged."""
+    """Decode a whole piece at once. If one of its batches is damaged, decode batch by batch."""
     try:
         return list(decode(piece, wanted))
     except CorruptBatchError:
@@ -174,10 +180,11 @@ def _decoded(piece: memoryview, wanted: Wanted, damage: _Damage) -> list[pa.Reco
 def batch_rows(
     file: SegmentFile, *, check_crcs: bool, decompressed: bool, fail_on_damage: bool
 ) -> Iterator[pa.RecordBatch]:
-    """Yield a row for each batch of a segment. A wrong checksum is no damage here: it is a value.
+    """Yield a row for each batch of a segment. A wrong checksum does not count as damage here. The
+    row says whether the checksum is right.
 
-    Nothing is decompressed unless `decompressed`. Raises CorruptBatchError at bytes that are no
-    batch. O(batches), with checksums or decompression O(bytes).
+    Batches are decompressed only if `decompressed` is set. Raises CorruptBatchError if bytes are
+    not a batch. O(batches), or O(bytes) with checksums or decompression.
     """
     damage = _Damage(file, fail_on_damage)
     with Path(file.path).open("rb") as stream:
@@ -210,7 +217,8 @@ def _batch_row(
         timestamp = int.from_bytes(entry[18:26], "big", signed=True) if magic else -1
         by_leader = attributes & LOG_APPEND_TIME_BIT
         row |= {
-            # the offset of a compressed set is that of its last message
+            # The offset of a compressed set is the offset of its last message, so the base offset
+            # is unknown.
             "baseOffset": None if codec else offset,
             "lastOffset": offset,
             "records": None if codec else 1,
@@ -246,8 +254,8 @@ def _timestamp_type(by_leader: bool) -> int:
 
 
 def _uncompressed(entry: memoryview, damage: _Damage) -> int | None:
-    """Return the size that a v2 batch would have without its codec, in bytes. None for older
-    formats, and for a batch that its codec cannot read.
+    """Return the uncompressed size of a v2 batch in bytes. Return None for older formats, and for a
+    batch that cannot be decompressed.
     """
     if entry[MAGIC_AT] < 2:
         return None
@@ -264,8 +272,8 @@ def _uncompressed(entry: memoryview, damage: _Damage) -> int | None:
 def index_rows(file: SegmentFile, *, fail_on_damage: bool) -> Iterator[pa.RecordBatch]:
     """Yield a row for each entry of an offset index or time index. O(entries).
 
-    The index of an active segment is longer than its entries: the rest is zeros. Raises
-    CorruptBatchError if the file cannot be an index.
+    The index file of an active segment is longer than its entries. The rest of it contains zeros.
+    Raises CorruptBatchError if the file cannot be an index.
     """
     damage = _Damage(file, fail_on_damage)
     data = Path(file.path).read_bytes()

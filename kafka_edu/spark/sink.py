@@ -1,12 +1,12 @@
-"""`df.write.format("kafka-edu")` and `writeStream`: rows become records of Kafka (spec W2).
+"""Write rows to Kafka topics: `df.write.format("kafka-edu")` and `writeStream` (spec W2).
 
-Columns: `value` (binary or string), and if they are there `key`, `topic`, `headers` and
-`partition`. Others are left out, as Spark's own connector does.
+The rows must have the column `value` (binary or string). They may have the columns `key`, `topic`,
+`headers` and `partition`. Other columns are ignored, as in the official connector.
 
-Each task writes with a producer of its own, and waits for all replicas. By default a task that
-Spark repeats writes its rows again. With `delivery=exactly-once`, the rows of a stream carry a
-`slot`, and each slot of a batch is one transaction (see `slot_transaction`). The batch as a whole
-is not atomic: its slots commit one after the other.
+Each task writes with its own producer, and waits for all replicas in sync. By default, a task that
+Spark repeats writes its rows again. With `delivery=exactly-once`, the rows of a stream have a
+column `slot`, and each slot of a batch is written in one transaction (see `slot_transaction`). The
+whole batch is not atomic: its slots are committed one after the other.
 """
 
 import difflib
@@ -47,17 +47,17 @@ _HEADERS: Final = "array<struct<key:string,value:binary>>"
 
 
 class SinkMessage(WriterCommitMessage):
-    """The report of one task to the driver."""
+    """What one task reports to the driver."""
 
     def __init__(self, slots: tuple[str, ...], rows: int, skipped: int) -> None:
         self.slots = slots
         self.rows = rows
         self.skipped = skipped
-        """Rows that an earlier attempt had committed."""
+        """The number of rows that were skipped, because an earlier attempt has committed them."""
 
 
 def check_rows(schema: StructType, options: SinkOptions) -> None:
-    """Refuse columns that are missing or have a wrong type. Raises SinkDataError."""
+    """Raise SinkDataError if a required column is missing or a column has a wrong type."""
     types = {field.name: field.dataType for field in schema.fields}
     if "value" not in types:
         near = difflib.get_close_matches("value", types, 1)
@@ -98,7 +98,7 @@ def check_rows(schema: StructType, options: SinkOptions) -> None:
 
 
 class KafkaEduBatchWriter(DataSourceArrowWriter):
-    """Appends the rows of a DataFrame to topics, at least once."""
+    """Writes the rows of a DataFrame to topics, at least once."""
 
     def __init__(self, schema: StructType, overwrite: bool, options: SinkOptions) -> None:
         if overwrite:
@@ -111,7 +111,9 @@ class KafkaEduBatchWriter(DataSourceArrowWriter):
 
 
 class KafkaEduStreamWriter(DataSourceStreamArrowWriter):
-    """Appends the rows of each micro-batch to topics, at least once or by slot exactly once."""
+    """Writes the rows of each micro-batch to topics, at least once. With slots it writes them
+    exactly once.
+    """
 
     def __init__(self, schema: StructType, options: SinkOptions) -> None:
         check_rows(schema, options)
@@ -123,7 +125,9 @@ class KafkaEduStreamWriter(DataSourceStreamArrowWriter):
         return _write_slots(self._options, iterator)
 
     def commit(self, messages: Sequence[WriterCommitMessage | None], batchId: int) -> None:
-        """Check that no slot had rows in two tasks. The tasks have committed all rows already."""
+        """Check that no slot had rows in two tasks. The tasks themselves have already committed all
+        rows.
+        """
         slots = Counter(
             slot for one in messages if isinstance(one, SinkMessage) for slot in one.slots
         )
@@ -135,7 +139,9 @@ class KafkaEduStreamWriter(DataSourceStreamArrowWriter):
             )
 
     def abort(self, messages: Sequence[WriterCommitMessage | None], batchId: int) -> None:
-        """Log what stays written: Spark repeats the batch, and committed slots are skipped then."""
+        """Log which rows stay written. Spark repeats the batch, and then the committed slots are
+        skipped.
+        """
         done = [one for one in messages if isinstance(one, SinkMessage)]
         _log.warning(
             "batch %d failed after %d of %d tasks had written their rows",
@@ -146,7 +152,7 @@ class KafkaEduStreamWriter(DataSourceStreamArrowWriter):
 
 
 def _write_rows(options: SinkOptions, batches: Iterator["pa.RecordBatch"]) -> SinkMessage:
-    """Write the rows of one task at least once."""
+    """Write the rows of one task at least once, and return its report."""
     from kafka_edu.spark.brokers import Refused
     from kafka_edu.spark.produce_client import ProduceClient, RecordWriter
 
@@ -166,7 +172,9 @@ def _write_rows(options: SinkOptions, batches: Iterator["pa.RecordBatch"]) -> Si
 
 
 def _write_slots(options: SinkOptions, batches: Iterator["pa.RecordBatch"]) -> SinkMessage:
-    """Write the rows of one task, each slot in a transaction. Commit them at the end."""
+    """Write the rows of one task, with one transaction for each slot. Commit the transactions at
+    the end.
+    """
     from kafka_edu.spark.produce_client import ProduceClient
     from kafka_edu.spark.slot_transaction import SlotTransaction
 
@@ -196,7 +204,9 @@ def _write_slots(options: SinkOptions, batches: Iterator["pa.RecordBatch"]) -> S
 
 
 def batch_of_task() -> "BatchOfTask":
-    """Return which micro-batch this task belongs to. Spark gives it to tasks as properties."""
+    """Return the micro-batch to which this task belongs. Spark passes it to the task as
+    properties.
+    """
     from pyspark import TaskContext
 
     from kafka_edu.spark.slot_transaction import BatchOfTask
@@ -215,7 +225,7 @@ def batch_of_task() -> "BatchOfTask":
 
 
 def _by_slot(batch: "pa.RecordBatch") -> Iterator[tuple[str, "pa.RecordBatch"]]:
-    """Yield each slot of a batch with its rows, in their order."""
+    """Yield the slots of an Arrow batch. Each slot comes with its rows in their original order."""
     import pyarrow.compute as pc
 
     column = batch.column(SLOT)
@@ -233,7 +243,9 @@ def _append(
     options: SinkOptions,
     turn: int,
 ) -> list[TopicPartition]:
-    """Hand the rows of a batch to the writer, by partition. Return the partitions."""
+    """Pass the rows of an Arrow batch to the writer, partition by partition. Return the
+    partitions.
+    """
     import numpy as np
     import pyarrow as pa
     import pyarrow.compute as pc

@@ -1,8 +1,9 @@
-"""The options of the sink `format("kafka-edu")`: those of Spark's own Kafka connector, and of
-Kafka's producer, under their names.
+"""The options of the sink `format("kafka-edu")`. They have the same names as the options of the
+official connector and of Kafka's producer.
 
-`OPTIONS` and `PRODUCER_OPTIONS` are the tables. docs/spark-sink.md shows them. `parse_sink_options`
-checks all that a user gave, and raises SourceOptionError with one line.
+`OPTIONS` and `PRODUCER_OPTIONS` are the tables of options. docs/spark-sink.md shows them.
+`parse_sink_options` checks all options of a user. For a wrong option it raises SourceOptionError
+with a message of one line.
 """
 
 from collections.abc import Mapping
@@ -25,14 +26,14 @@ from kafka_edu.spark.source_errors import SourceOptionError
 
 
 class Delivery(StrEnum):
-    """The promise of a streaming query's sink."""
+    """How often the sink of a streaming query writes a row: at least once, or exactly once."""
 
     AT_LEAST_ONCE = "at-least-once"
     EXACTLY_ONCE = "exactly-once"
 
 
 class ProducerOptions(NamedTuple):
-    """The settings of the client (`kafka.*`). Sizes are in bytes, times in ms."""
+    """The settings of the sink's Kafka client (`kafka.*`). Sizes are in bytes, times in ms."""
 
     bootstrap_servers: tuple[tuple[str, int], ...]
     client_id: str
@@ -40,7 +41,7 @@ class ProducerOptions(NamedTuple):
     batch_size: int
     max_request_size: int
     transactional_id: str
-    """The beginning of the transactional id of each slot."""
+    """The first part of each slot's transactional id."""
     transaction_timeout_ms: int
     delivery_timeout_ms: int
     request_timeout_ms: int
@@ -50,10 +51,10 @@ class ProducerOptions(NamedTuple):
 
 
 class SinkOptions(NamedTuple):
-    """All options, checked and typed."""
+    """All options of the sink, checked and converted to their types."""
 
     topic: str | None
-    """The topic of all rows, or None: the column `topic` names it."""
+    """The topic for all rows. If it is None, the column `topic` has the topic of each row."""
     delivery: Delivery
     producer: ProducerOptions
 
@@ -79,7 +80,7 @@ def _topic(name: str, text: str) -> str:
 
 
 _SERVERS: Final = "kafka.bootstrap.servers"
-#: Every option without the prefix `kafka.`, in the order of the page.
+#: All options without the prefix `kafka.`, in the order of the page.
 OPTIONS: Final = (
     Option(
         "topic",
@@ -103,7 +104,7 @@ OPTIONS: Final = (
     Option("queryName", string, "", "Spark's own: the name of the query."),
 )
 
-#: Settings of Kafka's producer that this client obeys.
+#: The settings of Kafka's producer that this client supports.
 PRODUCER_OPTIONS: Final = (
     Option(_SERVERS, servers, "", "Required: host:port, host:port …"),
     Option("kafka.client.id", string, "kafka-edu-spark-sink", "The name that brokers log."),
@@ -170,7 +171,7 @@ PRODUCER_OPTIONS: Final = (
     ),
 )
 
-#: Settings of Kafka's producer that mean nothing to this client. They are accepted.
+#: Settings of Kafka's producer that have no effect in this client. They are accepted and ignored.
 WITHOUT_EFFECT: Final = tuple(
     "kafka." + name
     for name in (
@@ -195,7 +196,8 @@ WITHOUT_EFFECT: Final = tuple(
     )
 )
 
-#: Settings that are refused, with the reason and what to do. The first two are the connector's.
+#: Settings that are refused, with the reason and advice for the user. The official connector
+#: refuses the first two as well.
 REFUSED: Final[Mapping[str, str]] = {
     "kafka.key.serializer": "keys are bytes: cast the column key",
     "kafka.value.serializer": "values are bytes: cast the column value",
@@ -212,7 +214,7 @@ _TABLE: Final[Mapping[str, Option]] = {
 
 
 def parse_sink_options(given: Mapping[str, str], *, streaming: bool) -> SinkOptions:
-    """Check all options and return them typed. O(options).
+    """Check all options, and return them converted to their types. O(options).
 
     Raises SourceOptionError for the first option that is unknown, missing or wrong.
     """

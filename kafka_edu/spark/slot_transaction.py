@@ -1,18 +1,22 @@
-"""The transaction of one slot in one micro-batch: its rows and the batch's number, or nothing.
+"""Write one slot of one micro-batch in a transaction. Either all its rows and the batch's number
+are written, or nothing. These requests are sent, in this order:
 
-    InitProducerId      ends what an earlier task of the slot left open, and fences that task
-    OffsetFetch         the number that the slot committed last; not below batch id + 1: skip
+    InitProducerId      ends an open transaction of an earlier task of the slot, and fences it
+    OffsetFetch         reads the number that the slot committed last; if it is at least
+                        batch id + 1, the slot is skipped
     AddPartitionsToTxn  before the first record of each partition
-    Produce …
-    AddOffsetsToTxn, TxnOffsetCommit   batch id + 1, in the group of the slot
-    EndTxn
+    Produce             sends the records
+    AddOffsetsToTxn, TxnOffsetCommit   commit batch id + 1 as an offset in the slot's group
+    EndTxn              commits the transaction
 
-The transactional id and the group have one name: the option's beginning, the id of the query (which
-its checkpoint keeps), and the slot. A broker stores offsets of existing partitions alone. So the
-number stands at the first partition that the slot wrote in the batch, and the highest one counts.
+The transactional id and the group have the same name. It consists of the text in the option, the id
+of the query (which its checkpoint keeps), and the slot. A broker stores offsets only for existing
+partitions. So the batch's number is stored for the first partition to which the slot wrote in this
+batch. If several partitions have a number, the highest one counts.
 
-With the number, the transaction commits the run and the number of the task as text. A second task
-that finds a slot committed by another task of the same run has found rows of one slot in two tasks.
+Together with this number, the transaction stores a text with the run and the number of the task. If
+a task finds that another task of the same run has committed its slot, two tasks have had rows of
+one slot. This is an error.
 """
 
 from collections.abc import Iterable
@@ -57,21 +61,22 @@ _FENCED: Final = frozenset(
 
 
 class BatchOfTask(NamedTuple):
-    """The micro-batch and the task that write, as Spark names them."""
+    """The micro-batch and the task that write, with Spark's names and numbers."""
 
     query_id: str
-    """The id that the checkpoint keeps over restarts."""
+    """The query's id, which the checkpoint keeps when the query is restarted."""
     batch_id: int
     run_id: str
-    """The id of one start of the query."""
+    """The id of one start of the query. Each restart gets a new id."""
     task: int
 
 
 class SlotTransaction:
-    """One slot's rows of one micro-batch. It is skipped if they are committed already.
+    """Writes the rows of one slot of one micro-batch. If an earlier attempt has committed them,
+    `is_committed` is True.
 
-    Raises ClusterError when the coordinator does not agree or another producer took over, and
-    SinkDataError when another task of this run committed the slot.
+    Its methods raise ClusterError if the coordinator does not accept a request or another producer
+    has taken over, and SinkDataError if another task of this run has committed the slot.
     """
 
     def __init__(self, client: ProduceClient, slot: str, batch: BatchOfTask) -> None:
@@ -88,7 +93,9 @@ class SlotTransaction:
         self._writer.append(tp, rows)
 
     def flush(self, partitions: Iterable[TopicPartition]) -> None:
-        """Write what was appended. `partitions` are all that it may touch."""
+        """Send the appended rows to the brokers. `partitions` must contain all partitions of these
+        rows.
+        """
         new = [tp for tp in dict.fromkeys(partitions) if tp not in self._added]
         try:
             if new:
@@ -98,7 +105,7 @@ class SlotTransaction:
             raise self._explained(refused) from None
 
     def commit(self) -> None:
-        """Commit the rows together with the number of the batch."""
+        """Commit the rows together with the number of the batch, in one transaction."""
         if not self._added:
             return
         try:
@@ -119,7 +126,9 @@ class SlotTransaction:
             raise self._explained(refused) from None
 
     def abort(self) -> None:
-        """Abort what was written. Do nothing if that fails: the coordinator aborts it in time."""
+        """Abort the transaction. If that fails, do nothing: the coordinator aborts it after its
+        time-out.
+        """
         if self._added:
             try:
                 self._end(committed=False)

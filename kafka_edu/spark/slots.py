@@ -1,8 +1,9 @@
-"""Give rows a slot, the unit that the sink writes exactly once.
+"""Add a slot to each row. A slot is the unit that the sink writes exactly once.
 
-A slot must hold the same rows again when Spark repeats a micro-batch. So it follows from the data:
-from a hash of columns (`by_slot`), or from the partition that the source read (`by_source`). The
-number of Spark's task does not serve. After a restart, tasks get their partitions in another order.
+When Spark repeats a micro-batch, each slot must get the same rows again. So the slot must follow
+from the data: from a hash of columns (`by_slot`), or from the partition that the source has read
+(`by_source`). The number of a Spark task cannot be used, because after a restart the tasks get
+their partitions in another order.
 """
 
 from typing import TYPE_CHECKING, Final
@@ -16,10 +17,11 @@ SLOT: Final = "slot"
 
 
 def by_slot(frame: "DataFrame", count: int, *columns: str) -> "DataFrame":
-    """Add the column `slot`, one of `count`, and move the rows of each slot into one task.
+    """Add the column `slot` with one of `count` values, and move all rows of a slot into one task.
 
-    The slot is a hash of `columns`, or of all columns. They must be the same when a batch is
-    repeated: `uuid()` and `rand()` are not. Use it as the last step before `writeStream`.
+    The slot is a hash of `columns`, or of all columns. These columns must have the same values when
+    a batch is repeated. The results of `uuid()` and `rand()` differ each time. Call this as the
+    last step before `writeStream`.
     """
     from pyspark.sql.functions import concat, lit, pmod, xxhash64
 
@@ -31,11 +33,11 @@ def by_slot(frame: "DataFrame", count: int, *columns: str) -> "DataFrame":
 
 
 def by_source(frame: "DataFrame") -> "DataFrame":
-    """Add the column `slot`, the topic and partition that each row was read from.
+    """Add the column `slot` with the topic and partition from which each row was read.
 
-    `frame` is what the source returned, with its columns `topic` and `partition`. The rows stay in
-    their tasks. That suits a query without shuffle, and a source without minPartitions and
-    maxRecordsPerPartition, because those split a partition into several tasks.
+    `frame` must be the result of the source, with its columns `topic` and `partition`. The rows
+    stay in their tasks. Use this only for a query without a shuffle. The source must not use
+    minPartitions or maxRecordsPerPartition, because they divide a partition among several tasks.
     """
     from pyspark.sql.functions import concat_ws
 

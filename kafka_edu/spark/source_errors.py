@@ -1,8 +1,8 @@
-"""The mistakes and mishaps of Spark jobs that a user can do something about.
+"""The errors of Spark jobs that a user can do something about.
 
-Spark runs the source in processes of its own. Their errors arrive as the text of a traceback inside
-of an exception of Spark. `user_error` finds our one line in it. It has a line of ours also for what
-Spark, its own Kafka connector and the JVM report in the same cases.
+Spark runs the source in other processes. Errors in these processes arrive as the text of a
+traceback inside of a Spark exception. `user_error` finds our own line in this text. It also has
+such lines for errors that Spark itself, the official connector and the JVM report.
 """
 
 import re
@@ -11,35 +11,37 @@ from typing import Final
 
 
 class SourceError(Exception):
-    """An error whose text is one line: what happened, why, and what to do."""
+    """An error for the user. Its text is one line that says what happened, why, and what the user
+    can do.
+    """
 
 
 class SourceOptionError(SourceError, ValueError):
-    """An option is missing, wrong or unknown."""
+    """Raised if an option is missing, wrong or unknown."""
 
 
 class ClusterError(SourceError):
-    """The cluster does not answer, or refuses."""
+    """Raised if the cluster does not answer, or refuses a request."""
 
 
 class DataLossError(SourceError):
-    """Records that the query wants are gone, and failOnDataLoss is true."""
+    """Raised if records that the query wants no longer exist, and failOnDataLoss is true."""
 
 
 class CheckpointError(SourceError):
-    """The checkpoint of the query belongs to another query."""
+    """Raised if a query's checkpoint belongs to another query."""
 
 
 class CorruptBatchError(SourceError, ValueError):
-    """A size, a checksum, a codec or a length inside of the records is wrong."""
+    """Raised if a size, checksum, codec or length in a record batch is wrong."""
 
 
 class DamagedRecordingError(SourceError, ValueError):
-    """A file is no recording of events, or is damaged or cut."""
+    """Raised if a file is not a recording of events, or is damaged or cut off."""
 
 
 class SinkDataError(SourceError, ValueError):
-    """Rows that the sink cannot write: a column, a type, a size, or a slot is wrong."""
+    """Raised if the sink cannot write a row: a column, type, size or slot is wrong."""
 
 
 _OURS: Final = re.compile(rf"^{re.escape(__name__)}\.\w+: (.+)$", re.MULTILINE)
@@ -52,7 +54,8 @@ _ANOTHER_QUERY: Final = (
     "The checkpoint was written by another query, or by an earlier version of this one. Give each"
     " query a checkpointLocation of its own, and a changed query a new one"
 )
-#: What Spark, the official connector and Java say → our line. The first that fits counts.
+#: Patterns for messages of Spark, the official connector and Java, each with our line for the user.
+#: The first pattern that matches is used.
 _THEIRS: Final = tuple(
     (re.compile(pattern), line)
     for pattern, line in {
@@ -127,10 +130,11 @@ _JVM_GONE: Final = (
 
 
 def user_error(error: BaseException) -> str | None:
-    """Return the line for the user that a failed query carries, or None if it is a fault of ours.
+    """Return the line for the user about a failed query. Return None if the failure is a bug of
+    ours.
 
-    It takes exceptions of Python, PySpark and py4j, of a batch or of a streaming query, and looks
-    at their causes too.
+    `error` may be an exception of Python, PySpark or py4j, from a batch or from a streaming query.
+    The causes of the exception are searched too.
     """
     chain = list(_chain(error))
     for one in chain:
@@ -150,7 +154,7 @@ def user_error(error: BaseException) -> str | None:
 
 
 def _chain(error: BaseException | None) -> Iterator[BaseException]:
-    """Yield an exception and its causes."""
+    """Yield an exception, then its cause, and so on."""
     seen: set[int] = set()
     while error is not None and id(error) not in seen:
         seen.add(id(error))
@@ -159,22 +163,24 @@ def _chain(error: BaseException | None) -> Iterator[BaseException]:
 
 
 def is_ctrl_c(error: BaseException) -> bool:
-    """Return whether an exception is Ctrl-C, or was raised while the program unwound after it."""
+    """Return whether an exception is Ctrl-C, or was raised while the program ended after Ctrl-C."""
     return any(isinstance(one, KeyboardInterrupt) for one in _chain(error))
 
 
 def _text(error: BaseException) -> str:
-    """Return all that an exception says. One of py4j asks the JVM, which may be gone."""
+    """Return the whole text of an exception. For an exception of py4j, the text is read from the
+    JVM, which may have ended.
+    """
     try:
         text = str(error)
-        # PySpark leaves the Java stack out of the text, and the cause may be named there alone
+        # PySpark does not include Java's stack trace in the text, but the cause may be only there.
         return f"{text}\n{getattr(error, '_stackTrace', '')}"
     except Exception:
         return ""
 
 
 def lost_the_jvm(error: BaseException) -> bool:
-    """Return whether py4j could not reach the JVM."""
+    """Return whether an exception means that py4j could not reach the JVM."""
     if type(error).__module__.startswith("py4j.") and type(error).__name__ == "Py4JNetworkError":
         return True
     if not isinstance(error, OSError | EOFError):

@@ -1,11 +1,13 @@
-"""The options of `format("kafka-edu")`: those of Spark's own Kafka connector, under its names, with
-its defaults and its precedence (spec W2).
+"""The options for reading with `format("kafka-edu")`. They have the same names, defaults and order
+of precedence as those of the official connector (spec W2).
 
-`OPTIONS` and `CONSUMER_OPTIONS` are the tables. docs/spark-options.md is written from them.
-`parse_options` checks all that a user gave. It raises SourceOptionError with one line.
+`OPTIONS` and `CONSUMER_OPTIONS` are the tables of options. docs/spark-options.md is made from them.
+`parse_options` checks all options of a user. For a wrong option it raises SourceOptionError with a
+message of one line.
 
-Three options say where to begin. A timestamp for all partitions wins over timestamps by partition,
-and those win over offsets. The same holds for the three that say where to end.
+Three options say where to begin. If several of them are set, a timestamp for all partitions has
+priority over timestamps for each partition, and these have priority over offsets. The same is true
+for the three options that say where to end.
 """
 
 import json
@@ -35,20 +37,20 @@ _PREFIX: Final = "kafka."
 
 
 class Bound(StrEnum):
-    """An end of the log, as the options name it."""
+    """The first or last end of the log, as the options name it: `earliest` or `latest`."""
 
     EARLIEST = "earliest"
     LATEST = "latest"
 
 
 Offsets = dict[str, dict[int, int]]
-"""topic → partition → offset, or → timestamp in ms."""
+"""topic → partition → offset. It is also used for topic → partition → timestamp in ms."""
 
 
 class AtTime(NamedTuple):
-    """A position given by time: the first record that is not older.
+    """A position that is given by a time. It means the first record with this time or a later one.
 
-    Exactly one of the two is set. Both hold ms since 1970.
+    Exactly one of the two fields is set. Times are in ms since 1970.
     """
 
     everywhere: int | None
@@ -59,14 +61,16 @@ Position = Bound | Offsets | AtTime
 
 
 class Topics(NamedTuple):
-    """The topics or partitions to read. Exactly one of the three is set."""
+    """The topics or partitions to read. Exactly one of the three fields is set."""
 
     names: tuple[str, ...] | None = None
     pattern: str | None = None
     assigned: dict[str, tuple[int, ...]] | None = None
 
     def include(self, tp: TopicPartition) -> bool:
-        """Return whether the partition is selected, if it exists."""
+        """Return whether the user's choice includes this partition. The partition need not
+        exist.
+        """
         if self.pattern is not None:
             return re.fullmatch(self.pattern, tp.topic) is not None
         if self.assigned is not None:
@@ -75,7 +79,7 @@ class Topics(NamedTuple):
 
 
 class ConsumerOptions(NamedTuple):
-    """The settings of the client (`kafka.*`). Sizes are in bytes, times in ms."""
+    """The settings of the source's Kafka client (`kafka.*`). Sizes are in bytes, times in ms."""
 
     bootstrap_servers: tuple[tuple[str, int], ...]
     client_id: str
@@ -92,14 +96,16 @@ class ConsumerOptions(NamedTuple):
 
 
 class SourceOptions(NamedTuple):
-    """All options, checked and typed."""
+    """All options of the source, checked and converted to their types."""
 
     topics: Topics
     starting: Position | None
-    """None: earliest for a batch, latest for a new stream."""
+    """Where to begin. None means `earliest` for a batch, and `latest` for a new stream."""
     ending: Position
     time_without_record: Bound | None
-    """Where a partition starts that has no record so late: None is an error, LATEST the end."""
+    """Where a partition begins if none of its records is as late as the given time. LATEST means
+    its end, and None means an error.
+    """
     include_headers: bool
     fail_on_data_loss: bool
     min_partitions: int | None
@@ -153,7 +159,7 @@ def _json_object(name: str, text: str, example: str) -> dict[str, Any]:
 
 
 def _number_in_json(value: object) -> int:
-    """Return an int of JSON. JSON's true is an int in Python, but no offset."""
+    """Return a JSON value as an int. JSON's true is refused, although it is an int in Python."""
     if isinstance(value, bool) or not isinstance(value, int):
         raise ValueError(value)
     return value
@@ -189,7 +195,7 @@ def _by_partition(name: str, text: str, example: str, least: int) -> Offsets:
 
 
 def parse_offsets(name: str, text: str) -> Bound | Offsets:
-    """Parse `earliest`, `latest`, or JSON of topic → partition → offset."""
+    """Parse `earliest`, `latest`, or JSON of the form topic → partition → offset."""
     if text.strip().lower() in (Bound.EARLIEST, Bound.LATEST):
         return Bound(text.strip().lower())
     if not text.lstrip().startswith("{"):
@@ -201,7 +207,7 @@ def _times(name: str, text: str) -> Offsets:
     return _by_partition(name, text, '{"topic": {"0": 1700000000000}}', 0)
 
 
-#: Every option without the prefix `kafka.`, in the order of the page.
+#: All options without the prefix `kafka.`, in the order of the page.
 OPTIONS: Final = (
     Option("subscribe", _topic_list, "", "Topics, separated by commas."),
     Option(
@@ -317,8 +323,9 @@ OPTIONS: Final = (
 
 _SERVERS: Final = "kafka.bootstrap.servers"
 _READ_UNCOMMITTED: Final = "read_uncommitted"
-#: Settings of Kafka's consumer that this client obeys, with Kafka's defaults but for the buffer.
-#: With Kafka's 64 KiB, fetching took twice the CPU time (docs/performance.md).
+#: The settings of Kafka's consumer that this client supports. The defaults are Kafka's, except for
+#: the size of the receive buffer. With Kafka's 64 KiB, fetching took twice the CPU time
+#: (docs/performance.md).
 CONSUMER_OPTIONS: Final = (
     Option(_SERVERS, servers, "", "Required: host:port, host:port …"),
     Option("kafka.client.id", string, "kafka-edu-spark", "The name that brokers log."),
@@ -374,7 +381,7 @@ CONSUMER_OPTIONS: Final = (
     ),
 )
 
-#: Settings of Kafka's consumer that mean nothing to this client. They are accepted.
+#: Settings of Kafka's consumer that have no effect in this client. They are accepted and ignored.
 WITHOUT_EFFECT: Final = tuple(
     _PREFIX + name
     for name in (
@@ -407,7 +414,8 @@ WITHOUT_EFFECT: Final = tuple(
     )
 )
 
-#: Settings that are refused, with the reason and what to do. The first five are the connector's.
+#: Settings that are refused, with the reason and advice for the user. The official connector
+#: refuses the first five as well.
 REFUSED: Final[Mapping[str, str]] = {
     "kafka.auto.offset.reset": "give startingOffsets: Spark keeps the offsets itself",
     "kafka.key.deserializer": "keys are bytes: cast the column key",
@@ -423,7 +431,7 @@ _TABLE: Final[Mapping[str, Option]] = {
 
 
 class _Given:
-    """The options that a user gave, by lower-case name."""
+    """The options that the user has set, by their names in lower case."""
 
     def __init__(self, given: Mapping[str, str]) -> None:
         self._given = {name.lower(): text for name, text in given.items()}
@@ -433,7 +441,7 @@ class _Given:
         return name.lower() in self._given
 
     def get(self, name: str) -> Any:
-        """Return the value that was given, or the default, or None if there is neither."""
+        """Return an option's value or its default. Return None if it has neither."""
         option = _TABLE[name.lower()]
         text = self._given.get(name.lower())
         if text is not None:
@@ -441,13 +449,14 @@ class _Given:
         return option.read(option.name, option.default) if option.default else None
 
     def if_given(self, name: str) -> Any:
-        """Return the value that was given, or None."""
+        """Return an option's value if the user has set it, or else None."""
         return self.get(name) if self.has(name) else None
 
     def position(self, side: str) -> Position | None:
-        """Return where to begin (`starting`) or to end (`ending`), or None if nothing was given.
+        """Return where to begin (`side` is `starting`) or where to end (`ending`). Return None if
+        no such option is set.
 
-        All that was given is checked, also what another option overrides.
+        All options that are set are checked, also those that another option overrides.
         """
         everywhere = self.if_given(f"{side}Timestamp")
         times = self.if_given(f"{side}OffsetsByTimestamp")
@@ -471,7 +480,9 @@ def _topics(given: _Given) -> Topics:
 
 
 def _refuse_offset(position: Position | None, bound: Bound, name: str) -> None:
-    """Refuse a batch that begins at latest or ends at earliest, for all partitions or for one."""
+    """Refuse a batch that begins at `latest` or ends at `earliest`, for all partitions or for one
+    of them.
+    """
     number = {Bound.EARLIEST: EARLIEST, Bound.LATEST: LATEST}[bound]
     where = "" if position is bound else None
     if isinstance(position, dict):
@@ -489,11 +500,11 @@ def _refuse_offset(position: Position | None, bound: Bound, name: str) -> None:
 
 
 def parse_options(given: Mapping[str, str], *, streaming: bool | None = None) -> SourceOptions:
-    """Check all options at once and return them typed. O(options).
+    """Check all options, and return them converted to their types. O(options).
 
-    `streaming` is None while Spark asks for the schema alone, because it does not say yet which
-    kind of query it plans. Raises SourceOptionError for the first option that is unknown, missing,
-    wrong, or that contradicts another.
+    `streaming` is None while Spark requests only the schema, because the kind of the query is not
+    yet known then. Raises SourceOptionError for the first option that is unknown, missing, wrong,
+    or that contradicts another.
     """
     options = _Given(given)
     consumer = ConsumerOptions(

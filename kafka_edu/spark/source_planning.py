@@ -1,13 +1,16 @@
-"""Which offsets a query reads: pure functions of what the user wants and what the brokers have.
+"""Plan which offsets a query reads. All functions are pure: they compute the plan from the user's
+options and the offsets on the brokers.
 
-A batch is planned once. A stream is planned once a micro-batch, in two steps, as Spark asks for it
-(Spark: KafkaMicroBatchStream, KafkaOffsetRangeCalculator):
+A batch query is planned once. A streaming query is planned once for each micro-batch, in two steps,
+as Spark requires (Spark: KafkaMicroBatchStream, KafkaOffsetRangeCalculator):
 
-1. `admit` says where the micro-batch ends. It holds back what maxOffsetsPerTrigger does not allow,
-   and waits for minOffsetsPerTrigger.
-2. `stream_ranges` says what to read between the two ends. It finds records that are gone.
+1. `admit` decides where the micro-batch ends. It admits no more offsets than maxOffsetsPerTrigger,
+   and waits for as many as minOffsetsPerTrigger.
+2. `stream_ranges` returns the ranges to read between begin and end. It finds out which records no
+   longer exist.
 
-`split` then makes Spark tasks of the ranges. Nothing here asks a broker, reads a clock or sleeps.
+Then `split` divides the ranges into the inputs of Spark tasks. This module sends no requests, reads
+no clock and never sleeps.
 """
 
 import math
@@ -28,21 +31,22 @@ from kafka_edu.spark.source_options import (
 
 PartitionOffsets = Mapping[TopicPartition, int]
 
-#: The advice for a checkpoint of another query.
+#: Advice for the user if a checkpoint belongs to another query.
 OWN_CHECKPOINT: Final = "Give each query a checkpointLocation of its own"
-#: The key of the topic ids among the topics of an offset. No topic can have a space in its name.
+#: The key under which the topic ids are stored in an offset, next to the topics. A topic's name
+#: cannot contain a space, so no topic has this name.
 TOPIC_IDS: Final = "topic ids"
 
 
 class OffsetRange(NamedTuple):
-    """Offsets `start` ≤ offset < `end` of one partition: the input of one Spark task."""
+    """The offsets of one partition from `start` to just below `end`. One Spark task reads them."""
 
     topic: str
     partition: int
     start: int
     end: int
     topic_id: str = ""
-    """The id of the topic that was planned for. Empty if the broker gave none."""
+    """The id of the topic at the time of planning. Empty if the broker gave no id."""
 
     @property
     def size(self) -> int:
@@ -50,20 +54,24 @@ class OffsetRange(NamedTuple):
 
 
 class Losses(NamedTuple):
-    """Ranges to read, and a line for each loss on the way to them."""
+    """The ranges to read, and a line of text for each loss that was found."""
 
     ranges: list[OffsetRange]
     lost: list[str]
 
 
 class StreamOffset(NamedTuple):
-    """A position in a stream: the next offset of each partition, and the ids of the topics."""
+    """A position in a stream: for each partition the next offset to read, and the ids of the
+    topics.
+    """
 
     offsets: dict[TopicPartition, int]
     topic_ids: dict[str, str]
 
     def to_json(self) -> dict[str, dict[str, int | str]]:
-        """Return the connector's form, topic → partition → offset, with the topic ids in it."""
+        """Return the offset in the JSON form of the official connector, topic → partition → offset.
+        The topic ids are added.
+        """
         found: dict[str, dict[str, int | str]] = {}
         for tp in sorted(self.offsets):
             found.setdefault(tp.topic, {})[str(tp.partition)] = self.offsets[tp]
@@ -73,8 +81,8 @@ class StreamOffset(NamedTuple):
 
     @classmethod
     def from_json(cls, found: Mapping[str, Mapping[str, int | str]]) -> "StreamOffset":
-        """Read the connector's form, with or without topic ids. Raises CheckpointError for the
-        offset of another kind of source.
+        """Make an offset from the JSON form of the official connector, with or without topic ids.
+        Raises CheckpointError if it is an offset of another kind of source.
         """
         try:
             return cls(
@@ -94,9 +102,11 @@ class StreamOffset(NamedTuple):
 
 
 def check_topics(begun: StreamOffset, topics: Topics, fail_on_data_loss: bool) -> None:
-    """Raise CheckpointError if a query begins with offsets of a topic that its options leave out.
+    """Raise CheckpointError if the query begins with offsets of a topic that its options do not
+    include.
 
-    With failOnDataLoss=false the query goes on with the topics that it reads.
+    With failOnDataLoss=false no error is raised, and the query continues with the topics in its
+    options.
     """
     for tp in sorted(begun.offsets) if fail_on_data_loss else ():
         if not topics.include(tp):
@@ -110,7 +120,9 @@ def check_topics(begun: StreamOffset, topics: Topics, fail_on_data_loss: bool) -
 def fixed_offsets(
     name: str, wanted: Offsets, partitions: Sequence[TopicPartition]
 ) -> dict[TopicPartition, int]:
-    """Return what option `name` says for each partition. It must name exactly these partitions."""
+    """Return the offset of each partition as the option `name` gives it. The option must name
+    exactly these partitions.
+    """
     given = {TopicPartition(topic, p): n for topic, of in wanted.items() for p, n in of.items()}
     if missing := sorted(set(partitions) - set(given)):
         raise SourceOptionError(
@@ -125,7 +137,7 @@ def fixed_offsets(
 def wanted_times(
     name: str, position: AtTime, partitions: Sequence[TopicPartition]
 ) -> dict[TopicPartition, int]:
-    """Return the timestamp for each partition, in ms."""
+    """Return the timestamp for each partition in ms, as the option `name` gives it."""
     if position.by_partition is not None:
         return fixed_offsets(f"{name}ByTimestamp", position.by_partition, partitions)
     return dict.fromkeys(partitions, position.everywhere or 0)
@@ -139,10 +151,11 @@ def resolve(
     found_by_time: Mapping[TopicPartition, int | None],
     time_without_record: Bound | None,
 ) -> dict[TopicPartition, int]:
-    """Return an offset for each partition of `latest`, which may still lie outside of the log.
+    """Return an offset for each partition in `latest`. The offset may still be outside of the log.
 
-    `found_by_time` is the brokers' answer when the position is a time; None where no record is so
-    late. Then `time_without_record` LATEST takes the end, and None raises SourceOptionError.
+    If the position is a time, `found_by_time` has the brokers' answers: for each partition an
+    offset, or None if no record is so late. For None, the end is used if `time_without_record` is
+    LATEST. If it is None, SourceOptionError is raised.
     """
     if position is Bound.EARLIEST:
         return dict(earliest)
@@ -170,7 +183,9 @@ def resolve(
 def move_inside(
     name: str, offsets: PartitionOffsets, earliest: PartitionOffsets, latest: PartitionOffsets
 ) -> tuple[dict[TopicPartition, int], list[str]]:
-    """Return the offsets, moved into the log, and a line for each that lay outside of it."""
+    """Move offsets that are outside of the log into the log. Return all offsets, and a line of text
+    for each moved one.
+    """
     lost = [
         f"{tp} has offsets {earliest[tp]} to {latest[tp]}, and {name} is {offset}"
         for tp, offset in sorted(offsets.items())
@@ -186,7 +201,9 @@ def batch_ranges(
     latest: PartitionOffsets,
     topic_ids: Mapping[str, str],
 ) -> Losses:
-    """Return what a batch reads. Offsets outside of the log count as lost and are moved inside."""
+    """Return the ranges that a batch query reads. Offsets outside of the log are moved into it, and
+    count as a loss.
+    """
     begins, early = move_inside("startingOffsets", start, earliest, latest)
     stops, late = move_inside("endingOffsets", end, earliest, latest)
     ranges = []
@@ -205,10 +222,11 @@ def batch_ranges(
 def rate_limit(
     start: PartitionOffsets, latest: PartitionOffsets, most: int
 ) -> dict[TopicPartition, int]:
-    """Return ends such that about `most` offsets lie between, shared in proportion to what waits.
+    """Return an end for each partition, so that about `most` offsets are read in total. Each
+    partition gets a share in proportion to its waiting offsets.
 
-    A partition that has anything gets at least one offset, so that none starves beside a large
-    one. With 1000 and 10 offsets waiting and `most` 100, the shares are 99 and 1.
+    A partition with waiting offsets gets at least one, so that a small partition is read beside a
+    large one. Example: if 1000 and 10 offsets wait and `most` is 100, the shares are 99 and 1.
     """
     waiting = {tp: max(end - start[tp], 0) for tp, end in latest.items()}
     total = sum(waiting.values())
@@ -228,9 +246,11 @@ def admit(
     waited_ms: float,
     max_delay_ms: int,
 ) -> dict[TopicPartition, int] | None:
-    """Return where the micro-batch ends, or None to wait for more records.
+    """Return the offsets at which the micro-batch ends. Return None if the query must wait for more
+    records.
 
-    `waited_ms` is the time since the last micro-batch. `start` has every partition of `latest`.
+    `waited_ms` is the time since the last micro-batch. `start` must contain every partition of
+    `latest`.
     """
     waiting = sum(max(end - start[tp], 0) for tp, end in latest.items())
     if least is not None and waiting < least and waited_ms < max_delay_ms:
@@ -246,16 +266,18 @@ def stream_ranges(
     earliest: PartitionOffsets,
     topic_ids: Mapping[str, str],
 ) -> Losses:
-    """Return what a micro-batch reads, and a line for each loss.
+    """Return the ranges that a micro-batch reads, and a line of text for each loss.
 
-    `earliest` and `topic_ids` are the brokers' present answer; they lack what was deleted.
+    `earliest` and `topic_ids` are the brokers' present answers, without deleted topics.
 
-    - A partition that `start` lacks is new. It begins at its first record, and offset 0 is
-      expected there.
-    - A topic with another id was deleted and created again; so was one that ends before its start.
-      What the old one held is gone. The new one is read from its first record. If the end is one
-      of the old topic too, nothing is read now: the next micro-batch begins the new topic.
-    - A start before the first record means that retention or DeleteRecords was faster.
+    - A partition that is not in `start` is new. It is read from its first record, which is expected
+      to have offset 0.
+    - If a topic has another id, or its end is before its start, it was deleted and created again.
+      The records of the old topic are lost. The new topic is read from its first record. If the end
+      still belongs to the old topic, nothing is read now, and the next micro-batch begins with the
+      new topic.
+    - If the start is before the first record, retention or DeleteRecords has deleted the records in
+      between.
     """
     ranges, lost = [], []
     for tp in sorted(start.offsets):
@@ -290,14 +312,16 @@ def stream_ranges(
 
 
 def judge(losses: Losses, fail_on_data_loss: bool) -> list[OffsetRange]:
-    """Return the ranges. Raise DataLossError for the first loss if the query must not lose any."""
+    """Return the ranges to read. If the query must not lose anything, raise DataLossError for the
+    first loss.
+    """
     if losses.lost and fail_on_data_loss:
         raise DataLossError(data_loss(losses.lost[0]))
     return losses.ranges
 
 
 def data_loss(what: str) -> str:
-    """Return the line for a loss, with what the user can do."""
+    """Return the error line for a loss, with advice for the user."""
     return (
         f"{what}. Records that this query wants are gone. Set failOnDataLoss to false to read what"
         " is there, or begin a new query with a new checkpoint"
@@ -305,18 +329,19 @@ def data_loss(what: str) -> str:
 
 
 def loss_notice(what: str) -> str:
-    """Return the line for a loss that the user allowed."""
+    """Return the notice for a loss that the user's options allow."""
     return f"{what}. What is there is read, because failOnDataLoss is false"
 
 
 def split(
     ranges: Iterable[OffsetRange], min_partitions: int | None, max_records: int | None
 ) -> list[OffsetRange]:
-    """Return the inputs of the Spark tasks, in the order of topic, partition and offset.
+    """Divide the ranges into the inputs of the Spark tasks, sorted by topic, partition and offset.
 
-    First no task gets more than `max_records` offsets. If there are still fewer tasks than
-    `min_partitions`, the large ranges are split in proportion to their size, and small ones stay
-    whole. The number of tasks is then about `min_partitions`, because parts are rounded.
+    First, no task gets more than `max_records` offsets. If there are then fewer tasks than
+    `min_partitions`, large ranges are divided further, in proportion to their size, and small
+    ranges stay whole. The number of tasks is then about `min_partitions`, because the parts are
+    rounded.
     """
     found = [one for one in ranges if one.size > 0]
     if max_records is not None:
@@ -337,12 +362,14 @@ def split(
 
 
 def _parts(size: int, total: int, wanted: int) -> int:
-    """Return into how many parts a range of `size` goes: its share, rounded, and at least one."""
+    """Return the number of parts for a range of `size` offsets: its share of `wanted`, rounded, but
+    at least one.
+    """
     return max((2 * size * wanted + total) // (2 * total), 1)
 
 
 def _in_parts(one: OffsetRange, parts: int) -> list[OffsetRange]:
-    """Cut a range into parts whose sizes differ by one at most. None is empty."""
+    """Divide a range into parts whose sizes differ by at most one. No part is empty."""
     parts = min(parts, one.size)
     edges = [one.start + one.size * i // parts for i in range(parts + 1)]
     return [one._replace(start=edges[i], end=edges[i + 1]) for i in range(parts)]

@@ -1,7 +1,7 @@
-"""Spark's masters as `--master` names them: this process, or a cluster.
+"""Check Spark's master, as `--master` names it: a local master in this process, or a cluster.
 
-A wrong name, or a master that does not run, costs the user a minute and a page of Java when Spark
-itself finds out. So both are checked before the JVM starts.
+If Spark itself finds a wrong name, or a master that does not run, it takes a minute and prints a
+page of Java errors. So both are checked before the JVM starts.
 """
 
 import re
@@ -11,7 +11,7 @@ from typing import Final
 from kafka_edu.spark.source_errors import SourceError
 
 CONNECT_TIMEOUT_S: Final = 5.0
-#: local, local[N], local[*], local[N, failures], local[*, failures]
+#: Matches local, local[N], local[*], local[N, failures] and local[*, failures].
 _LOCAL: Final = re.compile(r"local(\[\s*(\d+|\*)\s*(,\s*\d+\s*)?\])?")
 _STANDALONE: Final = re.compile(r"spark://(?P<servers>[^,:/\s]+:\d+(,[^,:/\s]+:\d+)*)")
 _OTHERS: Final = re.compile(r"yarn|k8s://\S+|local-cluster\[.+\]")
@@ -19,22 +19,22 @@ _LOOPBACK: Final = re.compile(r"127\.\d+\.\d+\.\d+|localhost")
 
 
 class MasterError(SourceError):
-    """The master is misspelt, or it does not answer."""
+    """Raised if the master's name is wrong, or if the master does not answer."""
 
 
 def is_local(master: str) -> bool:
-    """Return whether the driver's own JVM runs the tasks."""
+    """Return whether the master is local, so that the driver's own JVM runs the tasks."""
     return _LOCAL.fullmatch(master) is not None
 
 
 def is_standalone(master: str) -> bool:
-    """Return whether the master is one of a standalone cluster of Spark."""
+    """Return whether the master belongs to a standalone cluster of Spark."""
     return _STANDALONE.fullmatch(master) is not None
 
 
 def is_on_loopback(master: str) -> bool:
-    """Return whether all that runs a job is on this machine: a local master, or a standalone one
-    with an address of loopback.
+    """Return whether all processes of a job run on this machine. This is so for a local master, and
+    for a standalone master with a loopback address.
     """
     found = _STANDALONE.fullmatch(master)
     if found is None:
@@ -44,9 +44,10 @@ def is_on_loopback(master: str) -> bool:
 
 
 def check_master(master: str, timeout_s: float = CONNECT_TIMEOUT_S) -> None:
-    """Check the form of a master, and whether one of the servers of a standalone master answers.
+    """Check that the master's name has a valid form. For a standalone master, also check that one
+    of its servers answers.
 
-    Raises MasterError.
+    Raises MasterError if not.
     """
     if is_local(master) or _OTHERS.fullmatch(master):
         return

@@ -1,17 +1,20 @@
-"""A real standalone cluster of Spark on this machine: one master and some workers.
+"""Run a real standalone cluster of Spark on this machine: one master and some workers.
 
     driver (this process)  → master: which workers have cores?
     master                 → worker: start an executor for this job
     executor               → driver: give me tasks
 
-Each is a process of its own, from the jars that PySpark brings. So `spark://…` behaves as it does
-on ten machines: the executors have no code of ours, and each one can be killed by itself.
+Each of them is a separate process, started from PySpark's jars. So `spark://…` behaves as on a
+cluster of ten machines: the executors do not have our code, and each executor can be killed
+separately.
 
-The processes listen on loopback, on free ports. On Linux the kernel kills them when this process
-ends, even by kill -9 (`supervised_child`). An executor ends when it has lost its worker.
+The processes listen on free ports of the loopback address. On Linux, the kernel kills them when
+this process ends, even after kill -9 (`supervised_child`). An executor ends when its worker has
+ended.
 
-Executors are started by Spark's own code, which asks Java for the module jdk.incubator.vector. The
-bundled Java lacks it, so a cluster needs a full Java (17 or newer).
+Executors are started by Spark's own code, which requires the Java module jdk.incubator.vector. The
+Java that comes with this project does not have this module. So a cluster needs a full Java (17 or
+newer).
 """
 
 import contextlib
@@ -50,15 +53,15 @@ _LOOK_EVERY_S: Final = 0.1
 
 
 class Executor(NamedTuple):
-    """A process that runs the tasks of one job on one worker."""
+    """An executor: a process that runs the tasks of one job on one worker."""
 
     pid: int
     worker: int
-    """The number of its worker, from 0."""
+    """The number of the executor's worker, counted from 0."""
 
 
 class Process(NamedTuple):
-    """A process of this machine."""
+    """A process on this machine: its id, its parent's id, and its command line."""
 
     pid: int
     parent: int
@@ -66,7 +69,9 @@ class Process(NamedTuple):
 
 
 def find_full_java() -> Java:
-    """Return a Java that can start executors. Raises SparkStartError, which says what to do."""
+    """Return a Java that can start executors. If there is none, raise SparkStartError, which says
+    what the user can do.
+    """
     try:
         return find_java(least=OLDEST_JAVA, modules={NEEDED_MODULE})
     except NoJavaError as error:
@@ -78,10 +83,12 @@ def find_full_java() -> Java:
 
 
 class StandaloneCluster:
-    """The processes of a cluster that `running_standalone_cluster` has started."""
+    """The processes of a standalone cluster. `running_standalone_cluster` starts and stops them."""
 
     def __init__(self, java: Java, folder: Path, cores: int, memory_mb: int) -> None:
-        """`folder` gets logs and the working folders. The rest is what each worker offers."""
+        """`folder` is for the logs and the workers' folders. Each worker offers `cores` processor
+        cores and `memory_mb` of memory.
+        """
         ports = free_ports(LOOPBACK)
         self._port, self._page_port = next(ports), next(ports)
         self._folder = folder
@@ -94,16 +101,18 @@ class StandaloneCluster:
 
     @property
     def master(self) -> str:
-        """Return the address for `--master`."""
+        """Return the address of the master, as `--master` needs it."""
         return f"spark://{LOOPBACK}:{self._port}"
 
     @property
     def page(self) -> str:
-        """Return the address of the master's own page."""
+        """Return the address of the master's web page."""
         return f"http://{LOOPBACK}:{self._page_port}"
 
     def start(self, workers: int) -> None:
-        """Start the processes. Return when all workers have joined. Raises SparkStartError."""
+        """Start the master and the workers. Return when all workers have joined. Raises
+        SparkStartError if a process does not start.
+        """
         self._start(
             "master",
             MASTER_CLASS,
@@ -123,8 +132,8 @@ class StandaloneCluster:
         self._wait_for_workers(workers)
 
     def wait(self) -> None:
-        """Return never, because the processes run until they are stopped. Raises SparkStartError if
-        one ends by itself.
+        """Wait for ever, because the processes run until they are stopped. Raises SparkStartError
+        if a process ends by itself.
         """
         while True:
             for name, process in self._processes.items():
@@ -133,7 +142,7 @@ class StandaloneCluster:
             time.sleep(_LOOK_EVERY_S)
 
     def stop(self) -> None:
-        """Stop the workers with their executors, then the master."""
+        """Stop the workers and their executors, and then the master."""
         executors = self.executors()
         for process in reversed(self._processes.values()):
             process.terminate()
@@ -168,13 +177,16 @@ class StandaloneCluster:
         return found
 
     def kill_executor(self) -> Executor:
-        """Kill an executor with -9, which must run. Its Python workers end when it is gone."""
+        """Kill an executor with SIGKILL and return it. At least one executor must run. Its Python
+        workers end after it.
+        """
         executor = self.executors()[0]
         _kill(executor.pid)
         return executor
 
     def _start(self, name: str, program: str, *arguments: str) -> None:
-        # This Python finds our package by PYTHONPATH. The executors must not find it.
+        # PYTHONPATH leads this Python to our package. The executors must not find our package, so
+        # it is removed.
         java = ["env", "-u", "PYTHONPATH", *self._command, program, *arguments]
         command = python_command(
             "kafka_edu.supervisor.supervised_child", str(os.getpid()), "--exec", *java
@@ -187,7 +199,7 @@ class StandaloneCluster:
                 stdout=log,
                 stderr=subprocess.STDOUT,
                 env={**self._environment, "PYTHONPATH": ours.get("PYTHONPATH", "")},
-                process_group=0,  # Ctrl-C is for this process, which stops them in its turn
+                process_group=0,  # so Ctrl-C reaches only this process, which stops them
             )
 
     def _wait_for_workers(self, count: int) -> None:
@@ -202,11 +214,11 @@ class StandaloneCluster:
             time.sleep(_LOOK_EVERY_S)
 
     def _said(self, name: str) -> str:
-        """Return the line of a process's log that names the cause."""
+        """Return the line in a process's log that says what went wrong."""
         return last_words((self._folder / f"{name}.log").read_text("utf-8", "replace"))
 
     def _state(self) -> dict[str, Any] | None:
-        """Return what the master's page says, or None while there is none."""
+        """Return the data on the master's web page, or None if the page cannot be read yet."""
         try:
             with urllib.request.urlopen(f"{self.page}/json/", timeout=5) as answer:
                 found: dict[str, Any] = json.load(answer)
@@ -216,8 +228,8 @@ class StandaloneCluster:
 
 
 def environment(java: Java, folder: Path) -> dict[str, str]:
-    """Return the environment of the processes. It has nothing that leads to our package: a Python
-    of an executor finds what Spark gives it, and what is installed with it.
+    """Return the environment variables of the processes. None of them leads to our package. So the
+    Python of an executor finds only what Spark sends, and what is installed with that Python.
     """
     kept = {
         name: value
@@ -230,7 +242,8 @@ def environment(java: Java, folder: Path) -> dict[str, str]:
         "SPARK_LOCAL_IP": LOOPBACK,
         "SPARK_LOCAL_DIRS": str(folder / "local"),
         "SPARK_DAEMON_MEMORY": _DAEMON_MEMORY,
-        # A port that is taken ends the process. Otherwise Spark takes the next one silently.
+        # If a port is in use, the process ends. Without this setting, Spark would use the next port
+        # without a message.
         "SPARK_DAEMON_JAVA_OPTS": "-Dspark.port.maxRetries=0",
     }
 
@@ -239,7 +252,8 @@ def environment(java: Java, folder: Path) -> dict[str, str]:
 def running_standalone_cluster(
     workers: int = 2, *, cores: int = 2, memory_mb: int = 1024
 ) -> Iterator[StandaloneCluster]:
-    """Run a cluster for the block. Each worker offers `cores` cores and `memory_mb` of memory.
+    """Run a cluster while the `with` block runs. Each worker offers `cores` cores and `memory_mb`
+    of memory.
 
     Raises SparkStartError if there is no full Java, or if a process does not start.
     """

@@ -1,8 +1,9 @@
-"""The time that programs may take to start, on a machine that may be busy.
+"""Limit the time that programs may take to start, on a machine that may be busy.
 
-A JVM starts in a second, or in minutes if it hardly gets a core. So its start fails when it has
-used much processor time, or has done nothing for long although it could have run; see
-`busy_machine`. Where the system does not say, the clock counts.
+A JVM starts in a second, or in minutes if it hardly gets a processor core. Therefore a start does
+not fail after a fixed time. It fails if the program has used much processor time, or has done
+nothing for a long time although it could have run (see `busy_machine`). If the system does not
+report such numbers, the time on the clock counts.
 """
 
 import time
@@ -16,7 +17,9 @@ _LOOK_EVERY_S: Final = 0.5
 
 
 class StartLimit:
-    """Says whether all of these programs have used up their time. One may wait for another."""
+    """Says whether all of the given programs have used up their time. As long as one of them still
+    has time, the others may be waiting for it.
+    """
 
     def __init__(
         self,
@@ -32,7 +35,9 @@ class StartLimit:
         self._look_at_s = clock_s() + _LOOK_EVERY_S
 
     def is_over(self) -> bool:
-        """Return whether to give up. It looks twice a second, because a look reads all of /proc."""
+        """Return whether the start must be given up. It checks only twice a second, because a check
+        reads all of /proc.
+        """
         if self._clock_s() < self._look_at_s:
             return False
         self._look_at_s = self._clock_s() + _LOOK_EVERY_S

@@ -1,6 +1,6 @@
-"""The first job of the Spark lab: how many requests ended with each HTTP status?
+"""Count how many requests ended with each HTTP status. This is the first job of the Spark lab.
 
-Spark's answer is compared with the generator's true counts (spec W).
+Spark's answer is compared with the generator's correct counts (spec W).
 """
 
 import re
@@ -18,8 +18,8 @@ def read_topic(
     topic: str,
     connector: Connector = Connector.PYTHON,
 ) -> DataFrame:
-    """Return the whole topic as it is now: key, value, topic, partition, offset, timestamp,
-    timestampType.
+    """Return all records that are in the topic now, with the columns key, value, topic, partition,
+    offset, timestamp, timestampType.
     """
     return (
         spark.read.format(format_of(connector))
@@ -30,8 +30,8 @@ def read_topic(
 
 
 def status_codes(records: DataFrame) -> DataFrame:
-    """Return the columns status and requests, ordered by status. A line without a status counts as
-    "".
+    """Return the number of requests for each status, in the columns status and requests, sorted by
+    status. A line without a status has the status "".
     """
     status = regexp_extract(col("value").cast("string"), STATUS, 1).alias("status")
     return (
@@ -45,13 +45,15 @@ def count_status_codes(
     master: str = "local[*]",
     connector: Connector = Connector.PYTHON,
 ) -> dict[str, int]:
-    """Run the job and return status → requests. Raises what `start_session` raises."""
+    """Run the job, and return the number of requests for each status. Raises the same errors as
+    `start_session`.
+    """
     with start_session("status-codes", master, connector=connector) as spark:
         records = read_topic(spark, bootstrap_servers, topic, connector)
         return {row["status"]: row["requests"] for row in status_codes(records).collect()}
 
 
 def status_of(line: str) -> str:
-    """Return the status of one line as the job reads it, for tests of the pattern."""
+    """Return the status in one line, as the job finds it. Tests use this to check the pattern."""
     found = re.match(STATUS, line)
     return found[1] if found else ""

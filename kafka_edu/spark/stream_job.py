@@ -1,11 +1,12 @@
-"""Run the pipeline's stream as a process of its own, which may be killed at any moment.
+"""Run the pipeline's stream in a separate process, so that a chapter can kill it at any moment.
 
     python -m kafka_edu.spark.stream_job MASTER SETTINGS
 
-SETTINGS is what `PipelineSettings.to_json` wrote. The job goes on from its checkpoint if there is
-one. A line of JSON on its standard input, such as {"0": 7120, "1": 6911}, says where the topic
-ends, partition by partition. The job ends by itself when every query has written all that follows
-from the records before it, also the windows that the last of them closes.
+SETTINGS is a text that `PipelineSettings.to_json` has made. If there is a checkpoint, the job
+continues from it. A line of JSON on the job's standard input gives the end offset of each
+partition, for example {"0": 7120, "1": 6911}. The job ends when every query has written everything
+that follows from the records before these offsets. This includes the windows that the last records
+close.
 """
 
 import json
@@ -19,14 +20,15 @@ from kafka_edu.spark.pipeline import Stream, read_topic_stream, run_stream
 from kafka_edu.spark.pipeline_settings import PipelineSettings
 from kafka_edu.spark.source_errors import user_error
 
-#: Small executors and few tasks, so that two of them fit next to three brokers on one machine.
+#: Settings for small executors and few tasks. So two executors fit next to three brokers on one
+#: machine.
 CONFIG: Final = MappingProxyType(
     {"spark.executor.memory": "512m", "spark.sql.shuffle.partitions": "2"}
 )
 
 
 class TopicEnd:
-    """The end of the topic, as soon as standard input has said it."""
+    """The end offsets of the topic. They are known when they have come on standard input."""
 
     def __init__(self) -> None:
         self.offsets: dict[int, int] | None = None

@@ -1,9 +1,10 @@
-"""How far a stream is behind: computed from the progress that Spark reports after each micro-batch.
+"""Compute how many records a stream is behind, from the progress that Spark reports after each
+micro-batch.
 
-Spark's own connector puts avgOffsetsBehindLatest, maxOffsetsBehindLatest and minOffsetsBehindLatest
-into the `metrics` of a source. A Python data source of PySpark 4.2 cannot report metrics, so there
-`metrics` is always empty. Both connectors report `endOffset` and `latestOffset`, and the difference
-is the lag.
+The official connector reports avgOffsetsBehindLatest, maxOffsetsBehindLatest and
+minOffsetsBehindLatest in the `metrics` of a source. A Python data source of PySpark 4.2 cannot
+report metrics, so its `metrics` is always empty. But both connectors report `endOffset` and
+`latestOffset`, and the difference of the two is the lag.
 """
 
 import json
@@ -15,7 +16,9 @@ from kafka_edu.spark.source_planning import StreamOffset
 
 
 class Lag(NamedTuple):
-    """The records that a stream has not read yet, with the names of the connector's metrics."""
+    """How many records a stream has not read yet. The fields have the meanings of the official
+    connector's metrics.
+    """
 
     avgOffsetsBehindLatest: float
     maxOffsetsBehindLatest: int
@@ -24,9 +27,9 @@ class Lag(NamedTuple):
 
 
 def stream_lag(source: Mapping[str, Any]) -> Lag | None:
-    """Return the lag of one source, as `query.lastProgress["sources"][0]` describes it.
+    """Return the lag of one source. `source` is, for example, `query.lastProgress["sources"][0]`.
 
-    None while nothing was read yet. Offsets may be texts of JSON, or dicts.
+    Return None if nothing was read yet. The offsets in `source` may be JSON texts or dicts.
     """
     end, latest = _offset(source.get("endOffset")), _offset(source.get("latestOffset"))
     if end is None or latest is None or not latest.offsets:

@@ -1,7 +1,8 @@
-"""The records of the pipeline's topics, read back, and compared with the generator's truth.
+"""Read the records in the pipeline's topics back, and compare them with the generator's correct
+counts.
 
-Only what is committed counts: `read_windows` and `read_lines` read with isolation.level
-read_committed, as every consumer of these topics should.
+Only committed records count. `read_windows` and `read_lines` read with
+isolation.level=read_committed, as every consumer of these topics should.
 """
 
 import json
@@ -27,27 +28,33 @@ if TYPE_CHECKING:
 
 
 class TopicWindows(NamedTuple):
-    """The windows of a result topic."""
+    """The windows that were found in a topic of windows."""
 
     windows: dict[int, Window]
-    """Begin in seconds since 1970 → window."""
+    """Begin of the window in seconds since 1970 → the window."""
     records: int
-    """Records of the topic. More than `windows`: a window was written twice."""
+    """The number of records in the topic. If it is larger than the number of `windows`, a window
+    was written twice.
+    """
 
 
 class TopicLines(NamedTuple):
-    """The lines of a topic of lines."""
+    """The lines that were found in a topic of lines."""
 
     by_status: dict[int, int]
-    """Status → different lines."""
+    """HTTP status → number of different lines."""
     lines: int
-    """Different lines, which are known by the place that they were read from."""
+    """The number of different lines. Two lines are the same if they were read from the same
+    partition and offset.
+    """
     records: int
-    """Records of the topic. More than `lines`: a line was written twice."""
+    """The number of records in the topic. If it is larger than `lines`, a line was written
+    twice.
+    """
 
 
 def read_windows(bootstrap_servers: str, topic: str) -> TopicWindows:
-    """Read a result topic to its end. Raises TopicNotFilled."""
+    """Read a topic of windows to its end. Raises TopicNotFilled if it cannot be read."""
     windows: dict[int, Window] = {}
     records = 0
     for row in _committed(bootstrap_servers, topic):
@@ -58,7 +65,7 @@ def read_windows(bootstrap_servers: str, topic: str) -> TopicWindows:
 
 
 def read_lines(bootstrap_servers: str, topic: str) -> TopicLines:
-    """Read a topic of lines to its end. Raises TopicNotFilled."""
+    """Read a topic of lines to its end. Raises TopicNotFilled if it cannot be read."""
     status: dict[tuple[int, int], int] = {}
     records = 0
     for row in _committed(bootstrap_servers, topic):
@@ -68,7 +75,7 @@ def read_lines(bootstrap_servers: str, topic: str) -> TopicLines:
 
 
 def _committed(bootstrap_servers: str, topic: str) -> Iterator[dict[str, Any]]:
-    """Yield the value of each committed record, to the end of each partition."""
+    """Yield the decoded value of each committed record, up to the end of each partition."""
     consumer = Consumer(
         {
             "bootstrap.servers": bootstrap_servers,
@@ -102,7 +109,9 @@ def _committed(bootstrap_servers: str, topic: str) -> Iterator[dict[str, Any]]:
 
 
 def compare_window_topic(found: TopicWindows, truth: "LogTruth") -> list[Comparison]:
-    """Return every answer of a result topic next to the truth."""
+    """Compare the windows in a topic with the correct counts. Return a row for each compared
+    number.
+    """
     return [
         compare_windows("result topic: lines", truth.windows, found.windows, 0),
         compare_windows("result topic: errors (5xx)", truth.windows, found.windows, 1),
@@ -112,7 +121,9 @@ def compare_window_topic(found: TopicWindows, truth: "LogTruth") -> list[Compari
 
 
 def compare_line_topic(found: TopicLines, truth: "LogTruth") -> list[Comparison]:
-    """Return every answer of a topic of lines next to the truth."""
+    """Compare the lines in a topic with the correct counts. Return a row for each compared
+    number.
+    """
     good = truth.lines - truth.bad
     return [
         compare_numbers("topic of lines: records", good, found.records),

@@ -1,4 +1,4 @@
-"""Create the topic of a web log, by an unmodified client (confluent-kafka)."""
+"""Create the topic for a web log, with the standard client of confluent-kafka."""
 
 from confluent_kafka import KafkaError
 from confluent_kafka.admin import AdminClient
@@ -6,18 +6,19 @@ from confluent_kafka.cimpl import NewTopic
 
 
 class TopicNotFilled(Exception):
-    """The log could not be written to the topic. The text says why."""
+    """Raised if a log cannot be written to its topic. The text says why."""
 
 
 def create_topic(
     bootstrap_servers: str, topic: str, partitions: int, replication_factor: int
 ) -> bool:
-    """Create the topic, or leave it if it exists. Return whether it is new. Raises TopicNotFilled.
+    """Create the topic if it does not exist. Return whether it was created. Raises TopicNotFilled
+    if that fails.
 
-    A new topic is empty. For a moment its partitions may have no leader yet.
+    For a moment after the creation, the partitions may have no leader.
 
-    The topic has no retention limit by time. The log's lines carry times long past, and
-    retention.ms (a week) is counted from those.
+    The topic has no retention limit by time. The times of the log's lines are long past, and the
+    default retention.ms of a week would delete such records.
     """
     new = NewTopic(topic, partitions, replication_factor, config={"retention.ms": "-1"})
     admin = AdminClient({"bootstrap.servers": bootstrap_servers, "log_level": 0})

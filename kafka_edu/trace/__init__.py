@@ -1,3 +1,3 @@
-"""Instruments: typed events, the tracer that takes them at the doors, the sinks they go to, and the
-reader that joins several brokers.
+"""Everything for tracing: typed events, the tracer that takes them where state changes, the sinks
+that get them, and the reader that joins the events of several processes.
 """

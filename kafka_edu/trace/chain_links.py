@@ -1,10 +1,11 @@
 """The rules by which an event in one process is linked to its cause in another (docs/chains.md).
 
-Kafka's wire and ZooKeeper's carry no cause. But what they carry names both ends: a connection and a
-correlation id, a session and a range of zxids, a follower and its fetch offset. A rule takes such a
-key from the effect and from the cause. Two events are linked when their keys are equal and the
-rule's `pick` finds the one cause. Time alone never links events. Where a key occurs again (a port
-that is used again, a topic that is created again), `pick` says what makes the choice certain.
+Messages of Kafka and ZooKeeper do not say what caused them. But they carry values that both
+processes know: a connection and a correlation id, a session and a range of zxids, a follower and
+its fetch offset. Such values form a key. A rule computes one key from the effect and one from each
+possible cause. Two events are linked if their keys are equal and the rule's function `pick` chooses
+this cause. Time alone never links events. A key can occur more than once, for example if a port or
+a topic's name is used again. Then `pick` must make the choice certain.
 """
 
 import re
@@ -46,73 +47,86 @@ from kafka_edu.trace.events.zk import WatchFired, ZnodeChanged, ZnodeCreated, Zn
 
 
 class LinkKind(StrEnum):
-    """By what an effect is linked to its cause."""
+    """The kind of link between an effect and its cause. Each value is described with the cause
+    first and the effect second.
+    """
 
     CAUSE = "cause number"
-    """Within one process: the effect names the number of its cause."""
+    """Within one process: the effect's event contains the number of its cause."""
     PROCESS = "process"
-    """A process ended or was paused; ZooKeeper lost the session that it had, or another broker got
-    no answer from it."""
+    """A process ended or was paused. Then ZooKeeper lost the process's session, or another broker
+    got no answer from the process.
+    """
     MISSED_CHANGE = "missed change"
-    """A watch that was set again after a reconnect fired for a change in between."""
+    """A znode changed while a client was not connected. The client set its watch again after it had
+    reconnected, and the watch fired at once.
+    """
     WATCH = "watch"
-    """ZooKeeper fired a watch; the broker was notified."""
+    """ZooKeeper fired a watch. The broker received the notification."""
     WRITER = "writer"
-    """Something in a broker wrote a znode."""
+    """An event in a broker made the broker write a znode. ZooKeeper changed the znode."""
     ZNODE = "znode"
-    """A znode was written; the broker that wrote or read it emitted a fact."""
+    """ZooKeeper changed a znode. The broker that wrote or read the znode emitted a fact about
+    it.
+    """
     REQUEST = "request"
-    """The controller sent a request; a broker received it."""
+    """The controller sent a request. A broker received it."""
     RESPONSE = "response"
-    """A broker sent a response; the controller received it."""
+    """A broker sent a response. The controller received it."""
     ELECTION = "election"
-    """The controller decided on a leader epoch; a replica takes its role in it."""
+    """The controller decided on a leader epoch. A replica became leader or follower in that
+    epoch.
+    """
     ISR = "ISR change"
-    """The controller wrote the ISR that a leader requested."""
+    """A leader requested a new ISR, and the controller wrote it. The leader uses the new ISR."""
     FOLLOWER = "follower"
-    """A replica became a follower; its leader read for it."""
+    """A replica became a follower. Its leader read records for it."""
     REPLICATION = "replication"
-    """A follower stored records; its next fetch informs the leader."""
+    """A follower stored records. With its next fetch, the leader learns that they are stored."""
     RECORDS = "records"
-    """A leader appended records; a follower stored them."""
+    """A leader appended records. A follower stored them."""
     ACK = "acknowledgement"
-    """A broker answered a produce; the client's callback was called."""
+    """A broker answered a produce request. The client's callback was called."""
 
 
 Key = tuple[object, ...]
 KeyOf = Callable[[Envelope], Key | None]
 Pick = Callable[[Envelope, Sequence[Envelope]], Sequence[Envelope]]
-"""(effect, candidates with an equal key in order of time) → the causes among them."""
+"""A function that gets an effect and the candidates with an equal key, sorted by time. It returns
+those candidates that are causes.
+"""
 
 
 class Rule(NamedTuple):
-    """One way to link events of two processes."""
+    """One rule for linking the events of two processes."""
 
     kind: LinkKind
     names: tuple[str, ...]
-    """The names of the key's values."""
+    """The names of the values in the key."""
     effects: tuple[type[tuple[object, ...]], ...]
     causes: tuple[type[tuple[object, ...]], ...]
     effect_key: KeyOf
     cause_key: KeyOf
     pick: Pick
     proof: str
-    """Why `pick` finds the true cause, and nothing else; for the documentation."""
+    """An explanation for the documentation: why `pick` finds the true cause and no other event."""
 
 
-#: `local-peer-index`: a connection's id, as SocketServer makes it. Host names may hold a `-`, so
-#: the ports part the three.
+#: Matches the id of a connection, `local-peer-index`, as SocketServer makes it. A host name may
+#: contain a `-`, so the port numbers show where each part ends.
 _CONNECTION_ID: Final = re.compile(r"(.*?:\d+)-(.*:\d+)-\d+")
 
 
 def peer_of(connection_id: str) -> str:
-    """Return the other end's `host:port` from a broker's connection id; empty if it is none."""
+    """Return the peer's `host:port` from a broker's connection id. Return "" for any other text."""
     match = _CONNECTION_ID.fullmatch(connection_id)
     return match.group(2) if match else ""
 
 
 def before(effect: Envelope, candidates: Sequence[Envelope]) -> Sequence[Envelope]:
-    """The last candidate that is not later than the effect. O(log candidates)."""
+    """Return the last candidate that is not later than the effect, or nothing. O(log
+    candidates).
+    """
     at = bisect_right(candidates, effect.mono_us, key=lambda envelope: envelope.mono_us)
     return candidates[at - 1 : at] if at else ()
 
@@ -122,12 +136,16 @@ def _every(_: Envelope, candidates: Sequence[Envelope]) -> Sequence[Envelope]:
 
 
 def only(_: Envelope, candidates: Sequence[Envelope]) -> Sequence[Envelope]:
-    """The only candidate; of several none is certain."""
+    """Return the candidate if there is only one. Of several candidates, none is certain, so return
+    nothing.
+    """
     return candidates if len(candidates) == 1 else ()
 
 
 def _first_change_after(effect: Envelope, candidates: Sequence[Envelope]) -> Sequence[Envelope]:
-    """The first watch that ZooKeeper fired above the range's lower end. O(log candidates)."""
+    """Return the first watch that ZooKeeper fired for a zxid above `after_zxid`. O(log
+    candidates).
+    """
     event = effect.event
     if not isinstance(event, ZkWatchFired) or event.after_zxid < 0:
         return ()
@@ -202,14 +220,16 @@ def _child_change_key(e: Envelope) -> Key | None:
 
 
 def state_path(topic: str, partition: int) -> str:
-    """A partition's znode (kafka_edu.zk.zk_data makes the same path, and stands above this
-    package).
+    """Return the path of a partition's state znode. kafka_edu.zk.zk_data makes the same path, but
+    this package must not import kafka_edu.zk, which is a higher layer.
     """
     return f"/brokers/topics/{topic}/partitions/{partition}/state"
 
 
 def written_key(e: Envelope) -> Key | None:
-    """Return the path and version of the znode that the broker wrote, from its event."""
+    """Return the path and version of the znode that a broker has written, from the broker's event.
+    Return None for other events.
+    """
     match e.event:
         case (
             LeaderElected(zk_path=path, zk_version=version)
@@ -235,7 +255,9 @@ def written_key(e: Envelope) -> Key | None:
 
 
 def znode_key(e: Envelope) -> Key | None:
-    """(path, version) of a znode as it was written."""
+    """Return the path and version of the znode that a client has written, from ZooKeeper's event.
+    Return None for other events.
+    """
     match e.event:
         case ZnodeCreated(path=path):
             return path, 0
@@ -317,8 +339,8 @@ def _records_key(e: Envelope) -> Key | None:
 
 
 def _appended_here(effect: Envelope, candidates: Sequence[Envelope]) -> Sequence[Envelope]:
-    """The appends whose records the follower stored: their first offsets lie in its range, which
-    holds whole batches. O(log candidates).
+    """Return the appends on the leader whose records the follower has stored. These are the appends
+    whose first offset lies in the range that the follower appended. O(log candidates).
     """
     event = effect.event
     if not isinstance(event, FollowerAppended):
@@ -333,8 +355,9 @@ def _first_offset(envelope: Envelope) -> int:
 
 
 def acknowledged(effect: Envelope, candidates: Sequence[Envelope]) -> Sequence[Envelope]:
-    """The answered produce that holds this record. None is certain if an unclean election gave the
-    offset out twice.
+    """Return the ProduceAnswered event that acknowledges this record. Return nothing if there are
+    several, because then none is certain. This happens if an unclean election has made the leader
+    assign an offset twice.
     """
     event = effect.event
     if not isinstance(event, RecordAcknowledged):
@@ -344,7 +367,7 @@ def acknowledged(effect: Envelope, candidates: Sequence[Envelope]) -> Sequence[E
 
 
 def holds_record(answered: Envelope, ack: RecordAcknowledged) -> bool:
-    """Return whether that ProduceAnswered acknowledges this record."""
+    """Return whether the ProduceAnswered event `answered` acknowledges the record of `ack`."""
     return isinstance(answered.event, ProduceAnswered) and any(
         (topic, partition, error) == (ack.topic, ack.partition, "NONE")
         and first <= ack.offset < end
@@ -364,8 +387,8 @@ _WRITES: Final = (
     ControllerElected,
 )
 
-#: The rules that need no more than the two events. WRITER, PROCESS and ACK need a third one;
-#: `reader.History` has them.
+#: Rules that need only the two events. The kinds WRITER, PROCESS and ACK need a third event; their
+#: rules are in `reader.History`.
 RULES: Final = (
     Rule(
         LinkKind.WATCH,
@@ -478,8 +501,8 @@ RULES: Final = (
     ),
 )
 
-#: These need the controller's event that brought about both ends: `reader.History` looks for it
-#: when the key occurs more than once.
+#: Rules that may need a third event. If the key occurs more than once, `reader.History` looks for
+#: the controller's event that caused both ends.
 ELECTION: Final = Rule(
     LinkKind.ELECTION,
     ("topic", "partition", "leader epoch"),

@@ -1,18 +1,19 @@
-"""Events: their form, their registry, and the envelope around each (spec M1).
+"""Events: their classes, the registry of these classes, and the envelope around each event (spec
+M1).
 
-An event is a value: a NamedTuple of ints, strings, bools, None and tuples of these, never a live
-object. Making one costs about as much as making a tuple; a frozen dataclass would cost four times
-as much, on every hop of every request.
+An event is a value: a NamedTuple of ints, strings, bools, None and tuples of these. It never holds
+a live object. Making an event costs about as much as making a tuple. A frozen dataclass would cost
+four times as much, on every hop of every request.
 
-There are two kinds. A *fact* says that a state changed. Every fact is emitted, in order, with a
-sequence number. A *gauge* is a sample, taken ten times a second, and only while somebody watches.
-It carries the number of the last fact before it.
+There are two main kinds. A *fact* says that a state changed. Every fact is emitted, in order, with
+a sequence number. A *gauge* is a sample. Gauges are taken ten times a second, and only while
+somebody watches. A gauge has the number of the last fact before it.
 
 Each process numbers its own facts from 1. `cause` is the number of the fact, in the same process,
-that caused this one, or 0. Kafka's wire cannot carry a cause from one process to another, so
-events carry natural join keys instead: connection and correlation id; session, path and a range of
-zxids; topic, partition and leader epoch; follower and fetch offset. By these `reader` links the
-events of several processes (docs/chains.md).
+that caused this one, or 0. Kafka's messages cannot carry a cause from one process to another.
+Therefore events have fields that both processes know, the join fields: connection and correlation
+id; session, path and a range of zxids; topic, partition and leader epoch; follower and fetch
+offset. With these fields, `reader` links the events of several processes (docs/chains.md).
 """
 
 import inspect
@@ -32,58 +33,63 @@ from typing import (
 )
 
 SLOW_MS: Final = 100
-"""A request that waited for so long is a fact at every level."""
+"""A request that waited longer than this, in ms, is slow. Its hops are emitted at every level."""
 
 Scalar = int | str | bool | float | None
 Event = tuple[object, ...]
 
 
 class Level(StrEnum):
-    """The amount of events that a sink gets. Each level includes those before it."""
+    """How many events a sink gets. Each level includes the levels before it."""
 
     STATE = "state"
-    """State changes: few, always kept."""
+    """Only state changes. They are few, and a sink always gets them."""
     HOPS = "hops"
-    """The hops of a request, and what a broker does every few seconds. Most hops are emitted only
-    while a sink wants this level.
+    """Also the hops of requests, and what a broker does every few seconds. Most hops are emitted
+    only while a sink wants this level.
 
-    At level `state` three kinds of requests have hops too: those of the control plane, those that
-    waited longer than SLOW_MS (in an overload not all of them: Tracer.tells_slow), and those that
-    another fact completes.
+    The hops of three kinds of requests have level `state`: requests of the control plane, requests
+    that waited longer than SLOW_MS (in an overload only some of them, see Tracer.tells_slow), and
+    requests that another fact completes.
     """
     ALL = "all"
-    """Everything, including each timer insert."""
+    """All events. This includes an event for each task that is put into a timer."""
 
 
 class Kind(StrEnum):
     FACT = "fact"
     GAUGE = "gauge"
     SNAPSHOT = "snapshot"
-    """Part of a snapshot: the present state, sent to a new subscriber."""
+    """A part of the present state. A new subscriber gets the whole state as a snapshot."""
 
 
 class EventType(NamedTuple):
-    """One event class in the registry. docs/events.md is generated from these."""
+    """One event class, as the registry describes it. docs/events.md is generated from the
+    registry.
+    """
 
     cls: type[Event]
     area: str
     level: Level
     kind: Kind
     joins: tuple[str, ...]
-    """Fields, of the event or of a value in it, that link it to events of other processes."""
+    """The join fields, which link the event to events of other processes. They are fields of the
+    event or of a value in it.
+    """
     fields: tuple[str, ...]
     make: Callable[[Iterable[object]], Event]
-    """The event of these values, in the order of `fields`."""
+    """Function that makes an event from its values, in the order of `fields`."""
     defaults: Mapping[str, object] = MappingProxyType({})
-    """Fields that were added later, with their values in older recordings."""
+    """Default values of fields that were added later. They are used for older recordings."""
     thing: tuple[str, ...] = ()
-    """Of a gauge: the fields that name what is sampled. A newer sample of the same thing, from the
-    same process, replaces an older one. Empty: the process has one such thing.
+    """For a gauge: the fields that name what is sampled, such as the topic and partition. A newer
+    sample of the same thing, from the same process, replaces the older sample. Empty if each
+    process has only one such thing.
     """
 
 
-#: name → type. Filled by the decorator when `kafka_edu.trace.events` is imported, and not changed
-#: after.
+#: The event types by name. The decorator `event` fills this dict when `kafka_edu.trace.events` is
+#: imported. After that it does not change.
 EVENT_TYPES: Final[dict[str, EventType]] = {}
 
 E = TypeVar("E", bound=type[tuple[object, ...]])
@@ -91,7 +97,9 @@ E = TypeVar("E", bound=type[tuple[object, ...]])
 
 @cache
 def value_types(annotation: object) -> tuple[type[Event], ...]:
-    """Return the NamedTuple classes that a type holds at any depth, itself first if it is one."""
+    """Return all NamedTuple classes in a type hint, also those inside tuples. A class that is
+    itself a NamedTuple comes first.
+    """
     found: dict[type[Event], None] = {}
     parts: Iterable[object] = get_args(annotation)
     if isinstance(annotation, type) and hasattr(annotation, "_fields"):
@@ -103,8 +111,8 @@ def value_types(annotation: object) -> tuple[type[Event], ...]:
 
 
 def leaves(cls: type[Event]) -> Iterator[tuple[str, object]]:
-    """Yield the fields of an event with their types, in the order in which they are written. A
-    value within an event stands for its own fields.
+    """Yield the names and types of an event's fields, in the order in which they are written. For a
+    value within the event, the value's own fields are yielded.
     """
     for name, hint in get_type_hints(cls).items():
         if isinstance(hint, type) and hasattr(hint, "_fields"):
@@ -120,13 +128,14 @@ def event(
     joins: tuple[str, ...] = (),
     thing: tuple[str, ...] = (),
 ) -> Callable[[E], E]:
-    """Register a NamedTuple class as an event.
+    """Return a decorator that registers a NamedTuple class as an event.
 
-    `thing` is for gauges: the fields that name what is sampled. They must be the first ones, each
-    an int, str or bool, so that a reader finds them in a line without decoding it.
+    `thing` is for gauges only. It lists the fields that name what is sampled. They must be the
+    first fields, and each must be an int, str or bool, so that a reader finds them in a line
+    without decoding the line.
 
-    Raises ValueError on a name taken, a missing docstring, an unknown join field, or a thing that
-    is not named by the first fields.
+    Raises ValueError if the name is already registered, if there is no docstring, if a join field
+    is unknown, or if `thing` does not list the first fields.
     """
 
     def register(cls: E) -> E:
@@ -155,26 +164,28 @@ def event(
 
 
 def meaning(cls: type[Event]) -> str:
-    """Return what an event says: the first paragraph of its class's docstring, as one line."""
+    """Return the meaning of an event: the first paragraph of its class's docstring, as one line."""
     return " ".join((inspect.getdoc(cls) or "").partition("\n\n")[0].split())
 
 
 @runtime_checkable
 class _Named(Protocol):
-    """A NamedTuple. To mypy an event is only a tuple."""
+    """Any NamedTuple. It is needed because mypy knows an event only as a tuple."""
 
     def _asdict(self) -> dict[str, object]: ...
 
 
 def fields_of(event: Event) -> dict[str, object]:
-    """Return the event's values by the names of its fields, in their order."""
+    """Return a dict of the event's field names and values, in the order of the fields."""
     if not isinstance(event, _Named):
         raise TypeError(f"{event!r} is no event: an event is a NamedTuple")
     return event._asdict()
 
 
 def plain(value: object) -> object:
-    """Return an event, or a value in one, as JSON has it: named fields become an object."""
+    """Return an event, or a value in an event, in the form in which JSON shows it: a NamedTuple
+    becomes a dict.
+    """
     if not isinstance(value, tuple):
         return value
     names: tuple[str, ...] = getattr(value, "_fields", ())
@@ -184,7 +195,7 @@ def plain(value: object) -> object:
 
 
 class SourceKind(StrEnum):
-    """The kinds of processes that emit events."""
+    """The kinds of processes that emit events, such as a broker or the supervisor."""
 
     BROKER = "broker"
     ZOOKEEPER = "zookeeper"
@@ -194,12 +205,12 @@ class SourceKind(StrEnum):
 
 
 class Source(NamedTuple):
-    """One process of a cluster: it emits events, or an event is about it."""
+    """One process of a cluster. It emits events, or an event is about it."""
 
     kind: SourceKind
     id: int
-    """A broker's id. The number of a ZooKeeper server: 1 for the first, or the only one. 0 where
-    there is one process of its kind: the supervisor, a client, a proxy.
+    """For a broker, its id. For a ZooKeeper server, its number from 1. For a kind with only one
+    process (the supervisor, a client, a proxy), 0.
     """
 
     @staticmethod
@@ -208,7 +219,7 @@ class Source(NamedTuple):
 
     @property
     def broker(self) -> int | None:
-        """The broker's id; None if this is not a broker."""
+        """The broker's id, or None if this process is not a broker."""
         return self.id if self.kind is SourceKind.BROKER else None
 
     def __str__(self) -> str:
@@ -216,16 +227,20 @@ class Source(NamedTuple):
 
 
 SUPERVISOR: Final = Source(SourceKind.SUPERVISOR, 0)
-"""In an event about an action: the whole cluster."""
+"""The supervisor. In an event about an action, it stands for the whole cluster."""
 ZOOKEEPER: Final = Source(SourceKind.ZOOKEEPER, 1)
-"""The first ZooKeeper server, or the only one."""
+"""The first or only ZooKeeper server."""
 CLIENT: Final = Source(SourceKind.CLIENT, 0)
 PROXY: Final = Source(SourceKind.PROXY, 0)
-"""The metadata proxy. As a child of a supervisor: the relay of its cluster."""
+"""The metadata proxy. In the supervisor's events about its child processes, it is the relay of the
+cluster.
+"""
 
 
 class Envelope(NamedTuple):
-    """One event as it was emitted: by which process, as which number, when, and because of what."""
+    """One event with its context: the process that emitted it, its number, its time and its
+    cause.
+    """
 
     source: Source
     seq: int
@@ -236,7 +251,9 @@ class Envelope(NamedTuple):
 
     @property
     def broker(self) -> int | None:
-        """The id of the broker that emitted it; None if another kind of process did."""
+        """The id of the broker that emitted the event, or None if another kind of process emitted
+        it.
+        """
         return self.source.broker
 
     @property

@@ -1,7 +1,7 @@
 """Write docs/events.md from the registry: every event with its fields, level and join keys.
 
-`python -m kafka_edu.trace.events_page docs/events.md` writes the page. A test fails when it
-is out of date.
+Run `python -m kafka_edu.trace.events_page docs/events.md` to write the page. A test fails when the
+page is out of date.
 """
 
 import inspect
@@ -46,7 +46,9 @@ The **join** fields link events of different processes: [Chains of causes](chain
 
 
 def _types(cls: type[Event]) -> dict[str, str]:
-    """Return each field's type, without the module of a value type."""
+    """Return the type of each field as text. For the type of a value within events, the module's
+    name is left out.
+    """
     return {
         name: re.sub(r"kafka_edu\.(\w+\.)+", "", inspect.formatannotation(annotation))
         for name, annotation in get_type_hints(cls).items()
@@ -54,7 +56,7 @@ def _types(cls: type[Event]) -> dict[str, str]:
 
 
 def filled(text: str) -> str:
-    """Return the text as one paragraph of the page's width."""
+    """Return the text as one paragraph, wrapped to the width of the page."""
     return textwrap.fill(
         " ".join(text.split()), 100, break_long_words=False, break_on_hyphens=False
     )
@@ -65,7 +67,7 @@ def _quoted(fields: Iterable[str]) -> str:
 
 
 def page() -> str:
-    """Return the whole page."""
+    """Return the text of the whole page docs/events.md."""
     areas: dict[str, list[tuple[str, EventType]]] = {}
     for name, known in sorted(EVENT_TYPES.items()):
         if known.cls.__module__.startswith("kafka_edu."):

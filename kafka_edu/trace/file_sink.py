@@ -1,10 +1,11 @@
-"""Write events to a file, with keyframes, so that a reader can begin in the middle (spec M5).
+"""Write events to a file, with keyframes (snapshots in between), so that a reader can begin in the
+middle (spec M5).
 
-A broker under full load makes 150,000 hops a second. To write them all would take as much of its
-time as the requests themselves. So a file has a budget. When more facts come in a tenth of a second
-than it allows, the rest of that tenth is recorded at level state, and HopsLeftOut says so. The
-tracer then makes no hops at all, which is what saves the time. Below the budget nothing is left
-out.
+A broker under full load makes 150,000 hops a second. Writing all of them would take as much of its
+time as the requests themselves. Therefore a file has a budget of events for each tenth of a second.
+If more come, only events of level `state` are recorded for the rest of that tenth, and HopsLeftOut
+says so. During this time the tracer does not even make the hops, which saves the time. As long as
+the budget is not used up, nothing is left out.
 """
 
 import io
@@ -19,19 +20,22 @@ from kafka_edu.trace.wire_format import encode, encode_header
 
 KEYFRAME_EVERY_MS: Final = 10_000
 HOPS_AT_ONCE: Final = 256
-"""Hops are gathered and written together, which makes them cheaper. A killed process loses up to so
-many, or those of a tenth of a second. Facts of level state are written one by one.
+"""The number of events that are gathered and written together, which costs less time. If the
+process is killed, up to this many hops, or those of a tenth of a second, are lost. If the file has
+level `state`, its facts are written one by one.
 """
 
 
 def snapshot_lines(tracer: Tracer) -> list[bytes]:
-    """Return a whole snapshot as lines, between SnapshotBegins and SnapshotEnds."""
+    """Return a whole snapshot of the process's state as lines, from SnapshotBegins to
+    SnapshotEnds.
+    """
 
     def mark(event: Event) -> Envelope:
         wall_ms, mono_us = tracer.time.milliseconds(), tracer.time.nanoseconds() // 1000
         return Envelope(tracer.source, tracer.seq, 0, wall_ms, mono_us, event)
 
-    # readers put the events of many processes in order by time, so these times keep the order
+    # Readers sort the events of many processes by time. These times keep the right order.
     begins = mark(SnapshotBegins(as_of=tracer.seq))
     state = tracer.snapshot()
     ends = mark(SnapshotEnds(events=len(state)))
@@ -41,9 +45,9 @@ def snapshot_lines(tracer: Tracer) -> list[bytes]:
 class FileSink:
     """Writes every event as a line, in the format of `wire_format`.
 
-    The caller opens the file and calls `attach`, then `tick` ten times a second, and `close` at the
-    end. If the file cannot be written, the tracer removes the sink and says so, and the file is
-    closed. The last two calls do nothing then.
+    The caller opens the file and calls `attach` first, then `tick` ten times a second, and finally
+    `close`. If the file cannot be written, the tracer removes the sink and emits SinkFailed, and
+    the file is closed. After that, `tick` and `close` do nothing.
     """
 
     def __init__(
@@ -54,7 +58,9 @@ class FileSink:
         cluster: str = "",
         hops_per_second: int = 0,
     ) -> None:
-        """`hops_per_second` is the budget above level state; 0: none."""
+        """`hops_per_second` is the file's budget of events, if its level is above `state`. 0 means
+        no limit.
+        """
         self.level = level
         self._wanted = level
         self._budget = hops_per_second // 10 if level is not Level.STATE else 0
@@ -69,7 +75,7 @@ class FileSink:
         self._header = encode_header(tracer.source, cluster)
 
     def attach(self, name: str) -> None:
-        """Write from now on. `name` is what a person calls the recording."""
+        """Begin to write events. `name` describes the recording for people."""
         self._tracer.add_sink(self, name, self._end)
         self._try(self._write_header)
 
@@ -82,13 +88,15 @@ class FileSink:
             self._leave_out()
 
     def _leave_out(self) -> None:
-        """Want no hops until the next tick."""
+        """Get no hops until the next tick, because the file's budget is used up."""
         self._out_since_us = self._now_us()
         self.level = Level.STATE
         self._tracer.levels_changed()
 
     def _take_in(self) -> None:
-        """Want hops again, and write for how long there were none."""
+        """Want hops again, and write a HopsLeftOut event, which says how long hops were left
+        out.
+        """
         now_us = self._now_us()
         event = HopsLeftOut(for_us=now_us - self._out_since_us)
         wall_ms = self._tracer.time.milliseconds()
@@ -110,13 +118,13 @@ class FileSink:
         self._file.write(self._header)
 
     def _end(self) -> None:
-        """Close the file and forget what was not written."""
+        """Close the file and drop the events that are not written yet."""
         self._ended = True
         self._open.clear()
         self._file.close()
 
     def _try(self, work: Callable[[], None]) -> None:
-        """Do a part of the work, unless the file has ended. A failure ends it."""
+        """Call `work`, unless the file has ended. If `work` raises an exception, the file ends."""
         if self._ended:
             return
         try:
@@ -125,11 +133,11 @@ class FileSink:
             self._tracer.sink_failed(self, error)
 
     def tick(self) -> None:
-        """Write the gauges, and a keyframe if one is due. To be called ten times a second."""
+        """Write the gauges, and a keyframe if one is due. Must be called ten times a second."""
         self._try(self._tick)
 
     def close(self) -> None:
-        """Write what has gathered, and the gauges, and close the file."""
+        """Write the gathered events and the gauges, and close the file."""
         self._try(self._tick)
         self._try(self._end)
         self._tracer.remove_sink(self)

@@ -1,13 +1,14 @@
-"""Which samples a subscriber gets, and how often.
+"""Choose which samples of gauges a subscriber gets, and how often.
 
-Gauges are sampled ten times a second. Most samples say what the one before said, and most are about
-something that nobody looks at. A broker with 62 partitions and ten records a second sampled 450
-events a second: half of them were wheels on which nothing moved. So a subscriber gets a sample
+Gauges are sampled ten times a second. Most samples have not changed since the last one, and most
+are about something that nobody looks at. An example: a broker with 62 partitions and ten records a
+second made 450 sample events a second, and half of them were about wheels on which nothing moved.
+Therefore a subscriber gets a sample
 
-- at once, if the thing has changed since the last sample that was sent;
-- twice a second, if it has not, so that the subscriber knows how old its knowledge is;
-- once a second and only the newest of each thing, if the subscriber has said what it looks at and
-  it is something else.
+- at once, if it differs from the last sample that the subscriber got of the same thing;
+- twice a second, if it has not changed, so that the subscriber knows how old its knowledge is;
+- once a second, and only the newest one, if the subscriber has said which gauges it looks at and
+  this gauge is not one of them.
 """
 
 from collections.abc import Callable, Collection, Iterable
@@ -20,18 +21,22 @@ UNCHANGED_TICKS: Final = 5
 UNSEEN_TICKS: Final = 10
 
 Thing = tuple[type[Event], tuple[object, ...]]
-"""The type of a gauge, and the values of the fields that name its thing."""
+"""Identifies what is sampled: the gauge's event class, and the values of the fields that name the
+thing, for example topic and partition.
+"""
 
 
 def thing_of_event(event: Event) -> Thing:
-    """Return what a gauge is a sample of. O(fields that name it)."""
+    """Return the event class and the naming values of a gauge. O(fields that name it)."""
     cls = type(event)
     return cls, _named_by(cls)(event)
 
 
 @cache
 def _named_by(cls: type[Event]) -> Callable[[Event], tuple[object, ...]]:
-    """Return how to read the values that name the thing: the first ones, at any depth."""
+    """Return a function that reads the naming values from an event of this class. They are the
+    first values, which may be inside a value within the event.
+    """
     count = len(EVENT_TYPES[cls.__name__].thing)
     depth, of = 0, cls
     while count and hasattr(first := next(iter(get_type_hints(of).values())), "_fields"):
@@ -49,23 +54,27 @@ def _named_by(cls: type[Event]) -> Callable[[Event], tuple[object, ...]]:
 
 
 class GaugeChoice:
-    """Chooses samples for one subscriber, ten times a second."""
+    """Chooses the samples for one subscriber, ten times a second."""
 
     def __init__(self) -> None:
         self._often: frozenset[str] | None = None
         self._ticks = 0
         self._sent: dict[Thing, Event] = {}
-        """The last sample that was sent of each thing, of those sampled in the last half second."""
+        """The last sample that was sent of each thing, for things that were sampled in the last
+        half second.
+        """
         self._unseen: dict[Thing, Envelope] = {}
-        """The newest sample of each thing that the subscriber does not look at."""
+        """The newest sample of each thing at which the subscriber does not look."""
 
     def look_at(self, names: Collection[str] | None) -> None:
-        """From now on the subscriber looks at gauges of these types. None: at all."""
+        """Set the gauges at which the subscriber looks, by the names of their types. None means all
+        gauges.
+        """
         self._often = None if names is None else frozenset(names)
         self._ticks = 0
 
     def choose(self, samples: Iterable[Envelope]) -> list[Envelope]:
-        """Return the samples to send now. O(samples)."""
+        """Return those of `samples` that must be sent now. O(samples)."""
         if self._ticks % UNCHANGED_TICKS == 0:
             self._sent = {}
         flush = self._ticks % UNSEEN_TICKS == 0

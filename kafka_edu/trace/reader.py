@@ -1,14 +1,14 @@
-"""Read events of several processes as one history (spec M1): one order, and the tree of causes
-across processes.
+"""Read the events of several processes as one history (spec M1): in one order, and with the causes
+of each event across processes.
 
-On one machine all processes share the monotonic clock, so the time of an event orders it among the
-processes, and its number orders it within its process. The order says nothing about causes. Within
-a process a fact names its cause by number. Between processes a rule finds the cause by a key that
-both ends hold (`chain_links`, docs/chains.md).
+All processes on one machine share the monotonic clock. So events of different processes are ordered
+by their times, and events of one process by their numbers. The order says nothing about causes.
+Within a process, a fact contains the number of its cause. Between processes, a rule finds the cause
+by a key that both events contain (`chain_links`, docs/chains.md).
 
 An event may have several true causes: a follower's fetch needs the LeaderAndIsr request that made
 it a follower, and the records that it stored. `History.parents` returns them all. In a tree each
-event stands once, below the latest of its causes.
+event appears once, below the latest of its causes.
 """
 
 import heapq
@@ -68,24 +68,30 @@ _ALL_RULES: Final = (*RULES, ELECTION, RESPONSE)
 
 _EARLY: Final = 4
 _NEXT_ATTEMPT_US: Final = 1_000_000
-"""A fetcher tries again after replica.fetch.backoff.ms."""
+"""The longest time in µs until a fetcher's next attempt. The real pause is
+replica.fetch.backoff.ms.
+"""
 
 Ident = tuple[Source, int, int]
-"""(source, its life, number): each start of a broker may count its facts from 1 again."""
+"""Identifies a fact: (source, start of this source counted from the first, number). The start is
+needed because a restarted broker counts its facts from 1 again.
+"""
 
 
 class Link(NamedTuple):
-    """One true cause of one event."""
+    """A link from one event (the effect) to one of its true causes."""
 
     kind: LinkKind
     key: tuple[tuple[str, object], ...]
-    """Names and values; the same on both ends."""
+    """The names and values of the key. They are equal in both events."""
     cause: Envelope
     effect: Envelope
 
     @property
     def key_text(self) -> str:
-        """The key in words, and the range where there is one."""
+        """The key as text. If the cause lies within a range of the effect, the range is
+        included.
+        """
         words = [f"{name} {value}" for name, value in self.key]
         return ", ".join(
             [*words, within] if (within := range_text(self.effect, self.cause)) else words
@@ -93,8 +99,8 @@ class Link(NamedTuple):
 
 
 def range_text(effect: Envelope, cause: Envelope) -> str:
-    """Where a number of the cause lies within a range of the effect, as text; empty if their link
-    has no range.
+    """Return a text that says in which range of the effect a number of the cause lies, for example
+    an offset. Return "" if the link has no range.
     """
     match effect.event, cause.event:
         case ZkWatchFired(after_zxid=after), WatchFired(zxid=zxid):
@@ -107,16 +113,18 @@ def range_text(effect: Envelope, cause: Envelope) -> str:
 
 
 class TreeNode(NamedTuple):
-    """An event in a tree of causes, below the latest of its causes."""
+    """An event in a tree of causes. Its children are events that it caused."""
 
     envelope: Envelope
     parents: tuple[Link, ...]
-    """All its causes within the tree; the first is the one that it stands below."""
+    """All causes of this event that are in the tree. The first one is this node's parent in the
+    tree.
+    """
     children: "list[TreeNode]"
 
     def walk(self, depth: int = 0) -> "Iterator[tuple[int, TreeNode]]":
-        """This node and all below it, each with its depth, in the order in which they are to be
-        drawn.
+        """Yield this node and all nodes below it, each with its depth, in the order in which a tree
+        is drawn.
         """
         waiting: list[tuple[int, TreeNode]] = [(depth, self)]
         while waiting:
@@ -126,30 +134,32 @@ class TreeNode(NamedTuple):
 
 
 def order(envelope: Envelope) -> tuple[int, Source, int]:
-    """The place of an event in the one history."""
+    """Return the key by which the events of a history are sorted: time, process, number."""
     return envelope.mono_us, envelope.source, envelope.seq
 
 
 class LeftOut:
-    """The lines of one recording that its reader leaves out, and why."""
+    """Counts the lines of one recording that its reader leaves out, with the reasons."""
 
     def __init__(self) -> None:
         self.damaged = 0
-        """Lines that are no event."""
+        """The number of lines that are not valid events."""
         self.first_damaged = ""
-        """The first of them: its number, and what is wrong with it."""
+        """Describes the first damaged line: its number, and what is wrong with it."""
         self.unknown: Counter[str] = Counter()
-        """Events of kinds that this program does not know, by the kind's name."""
+        """How many events of each unknown name were left out. This program does not know these
+        events.
+        """
         self.end_missing = ""
-        """Why the recording has no end, as a sentence; empty if it has one."""
+        """A sentence that says why the recording has no proper end. Empty if it has one."""
 
     def damage(self, what: str) -> None:
-        """Count a line; `what` names it and says what is wrong with it."""
+        """Count a damaged line. `what` names the line and says what is wrong with it."""
         self.damaged += 1
         self.first_damaged = self.first_damaged or what
 
     def sentences(self) -> Iterator[str]:
-        """Yield one sentence for each reason."""
+        """Yield one sentence for each reason why lines were left out."""
         if self.damaged:
             lines = plural(self.damaged, "line")
             yield f"{lines} cannot be read and {_be(self.damaged)} left out: {self.first_damaged}"
@@ -168,15 +178,16 @@ def _be(count: int) -> str:
 
 
 def read_recording(file: BinaryIO, left_out: LeftOut | None = None) -> Iterator[Envelope]:
-    """Yield the events of a recording, in the order in which they were emitted. A header within
-    the file begins another recording.
+    """Yield the events of a recording, in the order in which they were emitted. A header in the
+    middle of the file begins another recording.
 
-    A last line that was cut off (kill -9) is left out, and so is an event of an unknown kind. A
-    line that is no event is left out if `left_out` can count it. After a damaged header the lines
-    up to the next one are left out, because only the header says what their fields mean.
+    The last line is left out if it was cut off (kill -9). Events with an unknown name are left out.
+    If `left_out` is given, it counts lines that are not valid events, and the reader goes on. After
+    a damaged header, all lines up to the next header are left out, because only a header says what
+    the fields mean.
 
-    Raise TraceFormatError if the first line is no header. Without `left_out`, raise it for any
-    line that is no event; the error names the line.
+    Raise TraceFormatError if the first line is not a header. Without `left_out`, raise it also for
+    any line that is not a valid event; the error names the line.
     """
     decoder: Decoder | None = Decoder(file.readline())
     for number, line in enumerate(file, 2):
@@ -205,18 +216,20 @@ def read_recording(file: BinaryIO, left_out: LeftOut | None = None) -> Iterator[
 
 
 def merge(streams: Iterable[Iterable[Envelope]]) -> Iterator[Envelope]:
-    """Recordings of several brokers as one order. Each stream must be in its own order; O(log
-    streams) an event.
+    """Merge the events of several recordings into one order. Each stream must be sorted. O(log
+    streams) for each event.
     """
     return heapq.merge(*streams, key=order)
 
 
 _Entries = defaultdict[Key, list[Envelope]]
-"""Facts by a key, each list in the order in which they were added."""
+"""Lists of facts by a key. The facts in each list are in the order in which they were added."""
 
 
 class _Index:
-    """The ends of one rule, by key. Each list is in order of time, because events are added so."""
+    """The possible effects and causes for one rule, by key. Each list is sorted by time, because
+    events are added in this order.
+    """
 
     def __init__(self, rule: Rule) -> None:
         self.rule = rule
@@ -225,7 +238,7 @@ class _Index:
 
 
 class _Owner(NamedTuple):
-    """Whose ZooKeeper session it is, and since when."""
+    """The process to which a ZooKeeper session belongs, and since when."""
 
     source: Source
     pid: int
@@ -233,18 +246,18 @@ class _Owner(NamedTuple):
 
 
 class History:
-    """Events with the indexes that find causes and effects. Memory grows with the events added,
-    until `trim` forgets the oldest.
+    """A set of events, with indexes that find the causes and effects of each event. It grows with
+    each added event, until `trim` removes the oldest.
 
-    Add the events of one process in their order. Events of different processes may be added a
-    little out of order, as they come from sockets: links are looked up when they are asked for, not
-    when an event is added.
+    The events of one process must be added in their order. Events of different processes come from
+    different sockets, so they may be added a little out of order. This is no problem: links are
+    searched for when they are requested, not when an event is added.
     """
 
     def __init__(self, envelopes: Iterable[Envelope] = ()) -> None:
         self.events: list[Envelope] = []
         self._lives: dict[Source, list[int]] = {}
-        """Source → the times at which each of its lives emitted its first fact, µs."""
+        """Process → for each of its starts, the time of its first fact in µs."""
         self._last_seq: dict[Source, int] = {}
         self._by_number: dict[Ident, Envelope] = {}
         self._by_cause: _Entries = defaultdict(list)
@@ -257,31 +270,33 @@ class History:
             for cause in rule.causes:
                 self._cause_indexes[cause].append(index)
         self._written: _Entries = defaultdict(list)
-        """(path, version) → the facts of brokers that wrote it."""
+        """(path, version) of a znode → the facts of the brokers that wrote it."""
         self._znodes: _Entries = defaultdict(list)
         self._pids: dict[Source, int] = {}
         self._owners: dict[int, _Owner] = {}
-        """ZooKeeper session → the process that has it."""
+        """ZooKeeper session → the process to which it belongs."""
         self._sessions: defaultdict[tuple[Source, int], list[int]] = defaultdict(list)
-        """(source, pid) → its sessions."""
+        """(process, pid) → the ZooKeeper sessions of this process."""
         self._session_events: _Entries = defaultdict(list)
         self._process_events: _Entries = defaultdict(list)
         self._process_acts: _Entries = defaultdict(list)
-        """(process) → its starts, pauses, resumes and ends."""
+        """Process → the facts about its starts, pauses, resumes and ends."""
         self._unreached: _Entries = defaultdict(list)
-        """(process) → the facts of others that got no answer from it."""
+        """Process → the facts of other brokers that got no answer from it."""
         self._answered: _Entries = defaultdict(list)
         self._acks: _Entries = defaultdict(list)
         self._facts_of: _Entries = defaultdict(list)
-        """(source) → its facts."""
+        """Process → all its facts."""
         self.zookeeper_tells = False
-        """Whether there are events of a ZooKeeper: Apache's emits none."""
+        """Whether the history has events of a ZooKeeper server. Apache ZooKeeper emits no
+        events.
+        """
         for envelope in envelopes:
             self.add(envelope)
 
     def add(self, envelope: Envelope) -> None:
-        """Take one fact. Gauges and snapshots are no changes and are left out, but a broker's
-        snapshot says whose session it has. O(1).
+        """Add one fact. Gauges and snapshots are not stored, because they are not changes. But the
+        snapshot of a broker shows which ZooKeeper session belongs to the broker. O(1).
         """
         event = envelope.event
         if isinstance(event, BrokerSnapshot) and event.session_id:
@@ -291,9 +306,9 @@ class History:
             self.zookeeper_tells |= envelope.source.kind is SourceKind.ZOOKEEPER
             return
         if isinstance(event, Gap):
-            return  # it has the number of the fact before it, and changes nothing
+            return  # not a change; its number is that of the fact before
         if self._by_number.get(self.ident(envelope)) is envelope:
-            return  # the same object: a recording was wound back
+            return  # already added: a recording was wound back
         self.events.append(envelope)
         ident = self._enter(envelope)
         self._by_number[ident] = envelope
@@ -302,10 +317,10 @@ class History:
         self._note(envelope)
 
     def trim(self, keep: int) -> None:
-        """Forget all but the last `keep` facts, so that memory stays bounded.
+        """Remove all facts except the last `keep`, so that memory stays bounded.
 
-        What the snapshots said stays: whose session it is. O(facts forgotten); to be called when
-        many can be forgotten at once.
+        The sessions' owners, known from snapshots, are kept. The cost is O(removed facts), so call
+        it when many facts can be removed at once.
         """
         gone = self.events[:-keep]
         del self.events[:-keep]
@@ -317,14 +332,14 @@ class History:
             for entries, key in self._places(envelope, ident):
                 at = id(entries), key
                 forgotten[at] = entries, forgotten.get(at, (entries, 0))[1] + 1
-        # Each list is in the order of `events`, so what goes stands at its beginning.
+        # Each list has the same order as `events`, so the removed facts are at its beginning.
         for (_, key), (entries, count) in forgotten.items():
             del entries[key][:count]
             if not entries[key]:
                 del entries[key]
 
     def _places(self, envelope: Envelope, ident: Ident) -> "Iterator[tuple[_Entries, Key]]":
-        """Yield every list that a fact stands in, as the index and the key in it."""
+        """Yield every list in which a fact is stored, as the index and the key of the list."""
         kind = type(envelope.event)
         yield self._facts_of, (envelope.source,)
         if envelope.cause:
@@ -366,7 +381,9 @@ class History:
                 pass
 
     def _enter(self, envelope: Envelope) -> Ident:
-        """Note the place of a fact, and a new life of its process where the numbers begin again."""
+        """Register a fact and return its identity. If the fact's number shows that its process was
+        restarted, register a new start of the process.
+        """
         source, seq = envelope.source, envelope.seq
         self.zookeeper_tells |= source.kind is SourceKind.ZOOKEEPER
         lives = self._lives.setdefault(source, [])
@@ -382,8 +399,9 @@ class History:
             case ProcessStarted(child=child, pid=pid):
                 self._pids[child] = pid
             case ZnodeCreated(path=path, session_id=session) if match := _BROKER_ID.search(path):
-                # A killed broker took its own facts with it. ZooKeeper still knows whose session
-                # made the broker's znode, and the supervisor knows its process.
+                # A killed broker can no longer report its own facts. But ZooKeeper knows the
+                # session that created the broker's znode, and the supervisor knows the broker's
+                # process.
                 broker = Source.of_broker(int(match[1]))
                 if broker in self._pids:
                     self._own(session, _Owner(broker, self._pids[broker], envelope.mono_us))
@@ -401,8 +419,8 @@ class History:
             self._sessions[owner.source, owner.pid].append(session)
 
     def owner(self, session: int, at_us: int | None = None) -> Source | None:
-        """Return the process that has, or had, a ZooKeeper session; None if nobody has said it, or
-        not yet at `at_us`.
+        """Return the process to which a ZooKeeper session belongs or belonged. Return None if no
+        event has shown it, or if it was not shown before `at_us`.
         """
         known = self._owners.get(session)
         if known is None or (at_us is not None and known.since_us > at_us):
@@ -410,8 +428,8 @@ class History:
         return known.source
 
     def parents(self, envelope: Envelope) -> tuple[Link, ...]:
-        """Every cause of this event that the history holds, the latest first. O(log events), and
-        the number of causes.
+        """Return links to all causes of this event that are in the history, the latest cause first.
+        O(log events + causes).
         """
         links: dict[Ident, Link] = {}
         for link in self._parents(envelope):
@@ -419,8 +437,8 @@ class History:
         return tuple(sorted(links.values(), key=lambda link: order(link.cause), reverse=True))
 
     def children(self, envelope: Envelope) -> tuple[Link, ...]:
-        """Every event of which this one is a cause, the earliest first. O(log events) for each
-        event with an equal key.
+        """Return links to all events that this event caused, the earliest first. O(log events) for
+        each event with an equal key.
         """
         me = self.ident(envelope)
         found: dict[Ident, Link] = {}
@@ -431,21 +449,20 @@ class History:
         return tuple(sorted(found.values(), key=lambda link: order(link.effect)))
 
     def cause_of(self, envelope: Envelope) -> Envelope | None:
-        """The latest cause of this event: the one that it stands below in a tree. None if the
-        history holds none.
+        """Return the latest cause of this event, which is its parent in a tree. Return None if the
+        history has no cause of it.
         """
         links = self.parents(envelope)
         return links[0].cause if links else None
 
     def is_cut_off(self, envelope: Envelope) -> bool:
-        """Return whether the event names a cause within its process that the history does not
-        hold.
-        """
+        """Return whether the event contains the number of a cause that is not in the history."""
         return bool(envelope.cause) and self._numbered(envelope, envelope.cause) is None
 
     def chain(self, envelope: Envelope) -> list[Envelope]:
-        """From the first cause to this event, each time by the latest cause. O(length of the
-        chain).
+        """Return the chain of causes that leads to this event: each event is followed by an effect
+        of it, and the last one is this event. For each event, only the latest cause is followed.
+        O(length of the chain).
         """
         links = [envelope]
         seen = {self.ident(envelope)}
@@ -455,10 +472,10 @@ class History:
         return links[::-1]
 
     def causes_tree(self, envelope: Envelope) -> list[TreeNode]:
-        """All that brought this event about: its causes, theirs, and so on, up to those without
-        any, which are the roots.
+        """Return everything that caused this event: its causes, the causes of these, and so on. The
+        roots are the events without a cause.
 
-        A tree for each root; the event itself is a leaf. O(causes).
+        The result has one tree for each root. The event itself is a leaf. O(causes).
         """
         parents: dict[Ident, tuple[Link, ...]] = {}
         events: dict[Ident, Envelope] = {}
@@ -473,7 +490,9 @@ class History:
         return self._trees(events, parents)
 
     def effects_tree(self, envelope: Envelope, limit: int = 10_000) -> TreeNode:
-        """All that this event brought about, the first `limit` events of it. O(effects)."""
+        """Return the tree of all events that this event caused, directly or indirectly. At most
+        `limit` events are included, the first ones. O(effects).
+        """
         events = {self.ident(envelope): envelope}
         parents: dict[Ident, tuple[Link, ...]] = {self.ident(envelope): ()}
         waiting = deque([envelope])
@@ -503,7 +522,9 @@ class History:
         return roots
 
     def beginning(self, envelope: Envelope) -> str:
-        """Say why a chain begins with this event, which has no cause here."""
+        """Return a text that says why a chain begins with this event, which has no cause in the
+        history.
+        """
         if self.is_cut_off(envelope):
             return (
                 f"its cause, number {envelope.cause} of the same process, is not among these events"
@@ -522,8 +543,8 @@ class History:
         return "nothing that emits events caused it"
 
     def ident(self, envelope: Envelope) -> Ident:
-        """Return the identity of an event: its process, which life of it, and its number. O(log
-        lives).
+        """Return the identity of an event: its process, which start of the process, and the event's
+        number. O(log starts).
         """
         lives = self._lives.get(envelope.source, [])
         return (
@@ -533,10 +554,10 @@ class History:
         )
 
     def early_effects(self, envelope: Envelope) -> Iterator[Envelope]:
-        """Yield earlier events whose cause may be this event, which arrived later.
+        """Yield events that arrived earlier, but may be effects of this event.
 
-        A broker emits the fact of a write after the write. The supervisor may see the end of a
-        process after ZooKeeper has lost its connection.
+        This happens in two cases. A broker emits the fact of a write after the write. And the
+        supervisor may notice the end of a process after ZooKeeper has lost the connection.
         """
         if (key := written_key(envelope)) is not None:
             yield from _just_before(envelope, self._znodes.get(key, ()))
@@ -549,12 +570,12 @@ class History:
                 pass
 
     def holds(self, ident: Ident) -> bool:
-        """Return whether the history still has the fact of this identity."""
+        """Return whether the history still contains the fact with this identity."""
         return ident in self._by_number
 
     @property
     def begin_us(self) -> int:
-        """Return the time of the oldest fact that the history still has; 0 if it has none."""
+        """Return the time of the oldest fact in the history in µs, or 0 if the history is empty."""
         return self.events[0].mono_us if self.events else 0
 
     def _numbered(self, envelope: Envelope, seq: int) -> Envelope | None:
@@ -609,8 +630,8 @@ class History:
         return rule.pick(effect, candidates)
 
     def _controller_event(self, role: Envelope) -> Ident | None:
-        """The controller's event that sent the LeaderAndIsr request by which a replica took its
-        role.
+        """Return the controller's event that sent a LeaderAndIsr request. `role` is the fact of a
+        replica that took its role because of this request.
         """
         dequeued = self._numbered(role, role.cause)
         received = None if dequeued is None else self._numbered(dequeued, dequeued.cause)
@@ -630,8 +651,10 @@ class History:
         return broker, life, sent.cause
 
     def _writer_links(self, znode: Envelope, key: Key) -> Iterator[Link]:
-        """A broker emits the fact of its write when it has the answer. The cause of that fact is
-        the cause of the write.
+        """Yield the link from a znode's change to its cause in the broker that wrote the znode.
+
+        A broker emits a fact about its write when ZooKeeper has answered. The cause of this fact is
+        also the cause of the write.
         """
         tellers = self._written.get(key, [])
         at = bisect_right(tellers, znode.mono_us - 1, key=lambda envelope: envelope.mono_us)
@@ -645,7 +668,8 @@ class History:
             following < len(self._znodes.get(key, []))
             and self._znodes.get(key, [])[following].mono_us <= teller.mono_us
         ):
-            # the znode was deleted and made again before: that fact tells of the later write
+            # The znode was deleted and created again in between. So the broker's fact is about the
+            # later write.
             return
         if owner is not None and owner.source != teller.source:
             return
@@ -661,8 +685,8 @@ class History:
         acts = self._process_events.get((owner.source, owner.pid), [])
         key = (("session", session), (owner.source.kind.value, owner.source.id), ("pid", owner.pid))
         if isinstance(lost.event, SessionExpired):
-            # No connection was lost before: the process is dead or stopped, and its heartbeats were
-            # missed.
+            # The session has not lost its connection before it expired. So its process is dead or
+            # paused, and no heartbeats were sent.
             acts = [act for act in acts if owner.since_us <= act.mono_us <= lost.mono_us]
             ends = [act for act in acts if isinstance(act.event, ProcessEnded)]
             silent = ends[:1] or acts[-1:]
@@ -681,12 +705,12 @@ class History:
             yield Link(LinkKind.PROCESS, key, ended, lost)
 
     def _dies_with(self, lost: Envelope, session: int, owner: _Owner, ended: Envelope) -> bool:
-        """Return whether a session lost its connection because its process ended, and not before,
-        while it ran.
+        """Return whether a session lost its connection because its process ended, and not earlier
+        for another reason.
 
-        It was the session's last connection, the process emitted nothing after it, and a requested
-        end was requested before. (The supervisor may see the end some ms after
-        ZooKeeper does.)
+        It was the session's last connection, and the process emitted nothing afterwards. If a user
+        had requested the end, the request came before the loss. (The supervisor may notice the end
+        some ms after ZooKeeper does.)
         """
         if any(
             isinstance(e.event, SessionDisconnected | SessionMoved) and order(e) > order(lost)
@@ -701,11 +725,13 @@ class History:
         return asked is None or lost.mono_us >= asked.mono_us
 
     def _unreached_links(self, failed: Envelope, child: Source) -> Iterator[Link]:
-        """A broker got no answer from another one whose process had ended or was paused.
+        """Yield the link to the end or pause of a process, if a broker therefore got no answer from
+        it.
 
-        The supervisor may see the end some ms after the connection was closed. Then the process
-        emitted nothing in between, and a requested end was requested before. One that nobody
-        requested was seen before the next attempt, to which a live process would have answered.
+        The supervisor may notice the end some ms after the connection was closed. Then there are
+        more conditions. The process emitted nothing in between. If a user requested the end, the
+        request came before the failed attempt. If nobody requested it, the end was noticed before
+        the next attempt, because a living process would have answered that attempt.
         """
         acts = self._process_acts.get((child,), [])
         at = bisect_right(acts, failed.mono_us, key=lambda envelope: envelope.mono_us)
@@ -719,7 +745,9 @@ class History:
             yield Link(LinkKind.PROCESS, key, cause, failed)
 
     def _ends_with(self, failed: Envelope, ended: Envelope, child: Source) -> bool:
-        """Return whether an attempt failed because the process ended, which was seen later."""
+        """Return whether an attempt failed because the process had ended, although the end was
+        noticed later.
+        """
         if not isinstance(ended.event, ProcessEnded):
             return False
         facts = self._facts_of.get((child,), [])
@@ -747,14 +775,14 @@ class History:
                     )
 
     def _possible_effects(self, envelope: Envelope) -> Iterator[Envelope]:
-        """Events that may be effects of this one: those that name it, and those with an equal
-        key.
+        """Yield events that may be effects of this event. They contain this event's number as their
+        cause, or have an equal key.
         """
         for effect in self._by_cause.get(self.ident(envelope), ()):
             yield effect
             if (
                 key := written_key(effect)
-            ) is not None:  # what told of a write, and what was written, have one cause
+            ) is not None:  # a write and the fact about it have one cause
                 yield from self._znodes.get(key, ())
         for index in self._cause_indexes.get(type(envelope.event), ()):
             if (key := index.rule.cause_key(envelope)) is not None:
@@ -774,16 +802,16 @@ class History:
 
 
 def _just_before(envelope: Envelope, facts: Sequence[Envelope]) -> Sequence[Envelope]:
-    """Return the last few facts that are not later. A history may hold later ones too: a view may
-    have been wound back. O(log facts).
+    """Return the last few facts that are not later than this event. The list may also contain later
+    facts, if the user has wound a view back. O(log facts).
     """
     at = bisect_right(facts, envelope.mono_us, key=lambda fact: fact.mono_us)
     return facts[max(at - _EARLY, 0) : at]
 
 
 def link_fault(link: Link) -> str:
-    """Say what is wrong with a link, looking at its two events alone: not at the indexes that found
-    it. Empty: nothing.
+    """Return what is wrong with a link, as text, or "" if nothing is wrong. Only the link's two
+    events are checked. The indexes of the history are not used.
     """
     cause, effect = link.cause, link.effect
     if link.kind is LinkKind.CAUSE:
@@ -822,7 +850,9 @@ def link_fault(link: Link) -> str:
 
 
 def open_recording(path: str) -> list[Envelope]:
-    """A whole recording. Raises TraceFormatError, naming the file, when it is none."""
+    """Return all events of a recording. Raises TraceFormatError with the file's path if the file is
+    not a recording.
+    """
     with open(path, "rb") as file:
         try:
             return list(read_recording(file))

@@ -1,7 +1,8 @@
-"""Files of recorded events, perhaps compressed, perhaps cut short by kill -9 or by a full disk.
+"""Open files of recorded events. They may be compressed, and kill -9 or a full disk may have cut
+them short.
 
-The lines are read by `reader`. The command line and Spark's workers open the files here, so both
-take the same files.
+The module `reader` reads their lines. The command line and Spark's workers both open such files
+with this module, so both accept the same files.
 """
 
 import gzip
@@ -17,13 +18,13 @@ from kafka_edu.trace.reader import LeftOut
 _BLOCK: Final = 1 << 16
 _GZIP: Final = 16 + zlib.MAX_WBITS
 _LAST_BLOCK: Final = b"\x03\x00"
-"""An empty last block of a compressed stream. It may follow a flush."""
+"""An empty last block of a compressed stream (deflate). It may directly follow flushed data."""
 _TRAILER_BYTES: Final = len(_LAST_BLOCK) + 8
 
 
 def open_events(path: Path, mode: Literal["rb", "wb", "xb"] = "rb") -> io.BufferedIOBase:
-    """Open a file of events, compressed if its name ends in `.gz`. `xb` is `wb` for a file that
-    must not exist yet. Raise OSError.
+    """Open a file of events. It is compressed if its name ends in `.gz`. The mode `xb` is like
+    `wb`, but the file must not exist yet. Raise OSError if that fails.
     """
     if mode != "rb":
         return (_PackedFile if path.suffix == ".gz" else EventsFile)(path, mode)
@@ -31,15 +32,15 @@ def open_events(path: Path, mode: Literal["rb", "wb", "xb"] = "rb") -> io.Buffer
 
 
 class EventsFile(io.BufferedIOBase):
-    """A file of events that is written. One event is one line.
+    """Writes a file of events, one event on each line.
 
-    If it cannot be written, because the disk is full for example, it ends at the last event that is
-    whole, so that a reader can read it. The call that fails raises OSError. After that the file is
-    closed.
+    If a write fails, for example because the disk is full, the file is cut off after its last
+    complete event, so that a reader can read it. Then the file is closed, and the failed call
+    raises OSError.
     """
 
     def __init__(self, path: Path, mode: Literal["wb", "xb"] = "wb") -> None:
-        """Open the file. Raises OSError."""
+        """Open the file for writing. Raises OSError if that fails."""
         self.name = str(path)
         self._ended = False
         self._out: BinaryIO = path.open(mode)
@@ -48,7 +49,7 @@ class EventsFile(io.BufferedIOBase):
         return True
 
     def write(self, data: "bytes | bytearray | memoryview") -> int:  # type: ignore[override]
-        """Write whole lines. Raises OSError."""
+        """Write one or more whole lines. Raises OSError if the file cannot be written."""
         try:
             return self._write(data)
         except OSError:
@@ -56,7 +57,7 @@ class EventsFile(io.BufferedIOBase):
             raise
 
     def flush(self) -> None:
-        """Hand on to the system what was written. Raises OSError."""
+        """Pass everything written so far to the operating system. Raises OSError if that fails."""
         if self._ended:
             return
         try:
@@ -66,7 +67,9 @@ class EventsFile(io.BufferedIOBase):
             raise
 
     def close(self) -> None:
-        """Write the end of the file. Raises OSError. A second call does nothing."""
+        """Write the rest and close the file. Raises OSError if that fails. If the file is closed
+        already, do nothing.
+        """
         if self._ended:
             return
         try:
@@ -90,10 +93,10 @@ class EventsFile(io.BufferedIOBase):
         self._out.close()
 
     def _end_whole(self) -> None:
-        """Close the file and cut off what comes after the last event that is whole."""
+        """Close the file, and cut off everything after the last complete event."""
         with suppress(OSError):
-            self._out.close()  # tries to write the rest once more
-        with suppress(OSError):  # a reader leaves out an incomplete end, and says so
+            self._out.close()  # this tries to write the rest again
+        with suppress(OSError):  # if this fails, readers skip the incomplete end
             self._cut()
         self._end()
 
@@ -112,20 +115,23 @@ class EventsFile(io.BufferedIOBase):
 
 
 class _Place(NamedTuple):
-    """A place in a compressed file at which the file may end."""
+    """A place in a compressed file where the file can be cut off: its position, and the checksum
+    and size of the data before it.
+    """
 
     position: int
     crc: int
     size: int
-    """The bytes that were compressed up to here."""
+    """The number of uncompressed bytes up to this place."""
 
 
 class _PackedFile(EventsFile):
-    """The same, compressed by gzip.
+    """Writes a file of events like EventsFile, but compressed by gzip.
 
-    A flush ends at a whole byte, and a trailer of 10 bytes may follow it. So a file that cannot be
-    written is cut off after a flush, and gets its trailer there. The trailer takes the place of
-    bytes that were written before, since the disk has no more.
+    After a flush, the compressed data end at a whole byte, and the 10 bytes that end a gzip file
+    may follow directly. If a write fails, the file is cut off after an earlier flush, and gets
+    these 10 bytes there. They overwrite bytes that were written later, because a full disk has no
+    room for more.
     """
 
     def __init__(self, path: Path, mode: Literal["wb", "xb"] = "wb") -> None:
@@ -134,7 +140,7 @@ class _PackedFile(EventsFile):
         self._crc = self._size = 0
         self._written = 0
         self._places: tuple[_Place, ...] = ()
-        """The last two flushes."""
+        """The places after the last two flushes."""
 
     def _write(self, data: "bytes | bytearray | memoryview") -> int:
         self._put(self._packer.compress(data))
@@ -174,15 +180,16 @@ class _PackedFile(EventsFile):
 
 
 def readable_part(file: io.BufferedIOBase, left_out: LeftOut | None) -> BinaryIO:
-    """Return the readable part of a file that may have been cut short by kill -9, or damaged.
+    """Return the readable part of a file. The file may be damaged, or kill -9 may have cut it
+    short.
 
-    Reading a compressed file that was cut short or damaged raises an error after the last
-    readable byte. The lines before that byte are correct, so they are returned, and `left_out`
-    gets the reason. Without `left_out`, damage raises the error.
+    If a compressed file is damaged or too short, reading it raises an error after the last readable
+    byte. The lines before that byte are correct and are returned. `left_out` gets the reason.
+    Without `left_out`, damage raises the error.
     """
     lines = io.BytesIO()
     try:
-        while block := file.read1(_BLOCK):  # `read` would lose what it has when it fails
+        while block := file.read1(_BLOCK):  # if `read` failed, it would lose what it has read
             lines.write(block)
     except EOFError:
         if left_out is not None:

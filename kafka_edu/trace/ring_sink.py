@@ -1,4 +1,6 @@
-"""Keep the last events in memory, for the simulator, tests and post-mortems."""
+"""Keep the last events in memory, for the simulator, for tests and for finding the cause of a
+failure afterwards.
+"""
 
 from collections import deque
 
@@ -6,7 +8,7 @@ from kafka_edu.trace.event import Envelope, Level
 
 
 class RingSink:
-    """Keeps the last `capacity` events. O(1) each."""
+    """Keeps the last `capacity` events. Adding an event is O(1)."""
 
     def __init__(self, capacity: int = 10_000, level: Level = Level.STATE) -> None:
         self.level = level

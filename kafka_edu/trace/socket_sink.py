@@ -2,31 +2,32 @@
 
 A subscriber connects to a loopback port and sends one line: `{"token": "…", "level": "state" |
 "hops" | "all", "gauges": true}`. It gets the header and a snapshot. After that it gets every fact
-of its own level, whatever other subscribers want, and ten times a second the gauges that have
-changed. With `"often": ["WheelSampled", …]` it says at which gauges it looks; it gets the others
-once a second, and those that have not changed twice a second (`gauge_choice`). A subscriber
-that reads too slowly loses events and never blocks the broker. When it has caught up, it gets a Gap
-and a new snapshot.
+of its own level, whatever other subscribers want. Ten times a second it gets the gauges that have
+changed, and twice a second the unchanged ones. With `"often": ["WheelSampled", …]` it names the
+gauges at which it looks, and gets all other gauges only once a second (`gauge_choice`). A
+subscriber that reads too slowly loses events, but never blocks the broker. When it has caught up,
+it gets a Gap event and a new snapshot.
 
-A subscriber may also want the past: `"ring": true`, or `"since_us": 123` for what happened since a
-time of the monotonic clock. It then gets the facts of the process's ring before the snapshot,
-between RingBegins and RingEnds (`trace_ring`). They are sent piece by piece, as fast as the
-subscriber reads.
+A subscriber may also request the past: with `"ring": true`, or with `"since_us": 123` for
+everything since a time of the monotonic clock. Then, before the snapshot, it gets the facts in the
+process's ring, between RingBegins and RingEnds (`trace_ring`). They are sent in pieces, as fast as
+the subscriber reads.
 
-A subscriber may send `{"level": "…"}` later, in a line of its own: it gets another level from then
-on. With `{"often": […]}` it looks at other gauges, with null at all. With `{"snapshot": true}` it
-gets a snapshot again, for example because it was too late with
-what it had read, and left that out.
+Later a subscriber may send more lines. `{"level": "…"}` changes its level. `{"often": […]}` names
+other gauges at which it looks, and null means all gauges. With `{"snapshot": true}` it gets another
+snapshot. It needs one, for example, after it has itself skipped events that it could not process in
+time.
 
-A line with `"control": "…"` asks the process to do something in place of sending events: a broker
-slows a link, for example (`broker_process`). It gets one line back: `{"ok": true, …}` or
-`{"error": "…"}`. The cluster's supervisor uses this door.
+A line with `"control": "…"` requests an action from the process instead of events. For example, a
+broker slows a link (`broker_process`). The process answers with one line: `{"ok": true, …}` or
+`{"error": "…"}`. The cluster's supervisor uses such lines.
 
-An unexpected exception while a connection is served closes this connection, whatever its line says.
-The log has the traceback, and EventConnectionFailed the error.
+If an unexpected exception is raised while a connection is served, this connection is closed. The
+log has the traceback, and the event EventConnectionFailed has the error.
 
-Each event is encoded once for all subscribers. Of one fact that cost 3.5 µs with one subscriber and
-9.4 µs with three when each encoded it alone; now it costs 3.6 and 3.8 µs.
+Each event is encoded once for all subscribers. So a fact costs 3.6 µs with one subscriber, and 3.8
+µs with three. If each subscriber encoded it alone, it would cost 3.5 µs with one and 9.4 µs with
+three.
 """
 
 import asyncio
@@ -56,15 +57,19 @@ ControlHandler = Callable[[Mapping[str, object]], Awaitable[Mapping[str, object]
 
 MAX_UNSENT_BYTES: Final = 4 * 1024 * 1024
 MAX_UNSENT_PAST: Final = 1024 * 1024
-"""The past waits in the ring, not in the connection: more than this is never on its way."""
+"""The largest number of bytes of the past that may wait in a connection. The rest of the past waits
+in the ring.
+"""
 BLOCKS_AT_ONCE: Final = 32
-"""So many blocks of the past are sent in one step of the loop, which takes about 2 ms."""
+"""The number of the ring's blocks that are sent in one step of the loop. This takes about 2 ms."""
 MAX_HELLO_BYTES: Final = 4096
 GAUGE_PERIOD_MS: Final = 100
 
 
 class Subscriber:
-    """One subscriber: a wire and a sink. It gets nothing until its first line is accepted."""
+    """A sink that sends events to one subscriber over its connection. It sends nothing until the
+    subscriber's first line is accepted.
+    """
 
     def __init__(self, server: "EventServer", wire: Wire) -> None:
         self._server = server
@@ -75,7 +80,9 @@ class Subscriber:
         self.level = Level.STATE
         self.wants_gauges = False
         self.since_us: int | None = None
-        """The subscriber wants the past from this time on. None: only what is to come."""
+        """The time from which the subscriber wants the past, in µs. None means that it wants only
+        the present and new events.
+        """
         self.admitted = False
         self._past: _Past | None = None
         self._wants_snapshot = False
@@ -122,12 +129,12 @@ class Subscriber:
             self._server.control(hello, self._wire)
         else:
             self._server.admit(self)
-            if rest:  # the lines of a subscriber in a hurry
+            if rest:  # more lines came together with the first one
                 self._change_level()
 
     def _change_level(self) -> None:
-        """Take the lines `{"level": …}`, `{"often": …}` and `{"snapshot": true}` that follow the
-        first one. Others are left out.
+        """Handle the lines `{"level": …}`, `{"often": …}` and `{"snapshot": true}` that the
+        subscriber sends after its first line. Ignore other lines.
         """
         *lines, self._hello = self._hello.split(b"\n")
         if len(self._hello) > MAX_HELLO_BYTES:
@@ -149,7 +156,9 @@ class Subscriber:
         self._wire.close()
 
     def begin(self, tracer: Tracer, cluster: str, ring: TraceRing | None) -> None:
-        """Send the header, and then the past if the subscriber wants it, or else the present."""
+        """Send the header. Then send the past, if the subscriber wants it, or else the snapshot of
+        the present.
+        """
         self._lines.append(encode_header(tracer.source, cluster))
         if self.since_us is None:
             self.begin_present(tracer)
@@ -159,7 +168,7 @@ class Subscriber:
         self._send_past()
 
     def begin_present(self, tracer: Tracer) -> None:
-        """Send the snapshot. Facts follow as they happen."""
+        """Send the snapshot of the present. After that, send facts as they happen."""
         self._past = None
         self._lines.extend(snapshot_lines(tracer))
         self.flush()
@@ -189,14 +198,15 @@ class Subscriber:
             self.flush()
 
     def flush(self) -> None:
-        """Send the gathered lines. A fact waits for this at most one gauge period."""
+        """Send the gathered lines. A fact waits for this at most a tenth of a second."""
         if self._lines:
             lines, self._lines = self._lines, []
             self._wire.send([b"".join(lines)])
 
     def tick(self, tracer: Tracer, gauges: "_Gauges") -> None:
-        """Send what has gathered, and the gauges; after a drop, once the wire is empty, a Gap and a
-        new snapshot. A subscriber that is still at the past gets more of it.
+        """Send the gathered lines and the gauges. If the subscriber still reads the past, send more
+        of it. If events were dropped, wait until everything was sent, and then send a Gap and a new
+        snapshot.
         """
         if self._past is not None:
             self._send_past()
@@ -212,13 +222,13 @@ class Subscriber:
             if self._wire.unsent < MAX_UNSENT_BYTES:
                 self._lines.extend(map(gauges.line, self._choice.choose(gauges.samples)))
             else:
-                self._dropped = 1  # many gauges come only when they have changed
+                self._dropped = 1  # some gauges were not sent, so a Gap must follow
         self.flush()
 
     def all_sent(self) -> None: ...
 
     def close(self) -> None:
-        """End the connection: a subscriber that failed sees the end, and may come back."""
+        """Close the connection. A subscriber that failed sees the end, and may connect again."""
         self._wire.close()
 
     def connection_lost(self, reason: str) -> None:
@@ -227,7 +237,9 @@ class Subscriber:
 
 
 def _names(often: object) -> list[str] | None:
-    """Return the names of event types out of a line. Raises TypeError if it is no list."""
+    """Return the names of event types in the value of "often". Raises TypeError if the value is not
+    a list.
+    """
     if often is None:
         return None
     if not isinstance(often, list):
@@ -236,7 +248,9 @@ def _names(often: object) -> list[str] | None:
 
 
 class _Gauges:
-    """The samples of one tick, taken when the first subscriber wants them; each is encoded once."""
+    """The samples of one tick. They are taken when the first subscriber needs them, and each sample
+    is encoded only once.
+    """
 
     def __init__(self, tracer: Tracer) -> None:
         self._tracer = tracer
@@ -247,7 +261,9 @@ class _Gauges:
         return self._tracer.gauges()
 
     def line(self, sample: Envelope) -> bytes:
-        """Return the line of a sample of this tick, or of one that a subscriber has kept."""
+        """Return the line of a sample. The sample is of this tick, or an older one that a
+        subscriber has kept.
+        """
         line = self._lines.get(id(sample))
         if line is None:
             line = self._lines[id(sample)] = encode(sample)
@@ -255,7 +271,7 @@ class _Gauges:
 
 
 class _Past:
-    """A subscriber's place in the ring. The ring may forget blocks before they are sent."""
+    """How far a subscriber has read the ring. The ring may drop blocks before they are sent."""
 
     def __init__(self, tracer: Tracer, ring: TraceRing | None, since_us: int) -> None:
         self.tracer = tracer
@@ -263,7 +279,7 @@ class _Past:
         self._sent = 0
         self._next = 0
         self._seen = 0
-        """The number of the next fact to send, among all that the ring got."""
+        """The number of the next fact to send. All facts that the ring ever got are counted."""
         if ring is not None:
             ring.close_block()
             self._next = ring.start_for(since_us)
@@ -282,7 +298,9 @@ class _Past:
         return _line_now(self.tracer, begins)
 
     def next_lines(self) -> bytes:
-        """Return the next block's lines, with a Gap where blocks are gone; empty at the end."""
+        """Return the lines of the next block. If blocks before it were dropped, a Gap comes first.
+        Return b"" at the end of the ring.
+        """
         ring = self._ring
         if ring is None:
             return b""
@@ -306,7 +324,7 @@ class _Past:
 
 
 def _line_now(tracer: Tracer, event: Gap | RingBegins | RingEnds) -> bytes:
-    """Return the line of an event about the stream itself."""
+    """Return the line of an event about the stream itself, with the present time."""
     return encode(
         Envelope(
             tracer.source,
@@ -320,7 +338,9 @@ def _line_now(tracer: Tracer, event: Gap | RingBegins | RingEnds) -> bytes:
 
 
 class EventServer:
-    """The loopback port that serves a process's events. `run` must be a task of its loop."""
+    """Serves the events of a process on a loopback port. `run` must run as a task on the process's
+    loop.
+    """
 
     def __init__(
         self,
@@ -334,8 +354,9 @@ class EventServer:
         ring_bytes: int = DEFAULT_BYTES,
         on_control: ControlHandler | None = None,
     ) -> None:
-        """Facts go into a ring from now on, unless one of its limits is 0. `on_control` serves
-        control lines; it raises OSError or ValueError to refuse.
+        """Prepare the server. From now on facts are stored in a ring, unless `ring_minutes` or
+        `ring_bytes` is 0. `on_control` handles control lines. It raises OSError or ValueError to
+        refuse a line.
         """
         self._on_control = on_control
         self._controls: dict[asyncio.Task[None], None] = {}
@@ -359,10 +380,11 @@ class EventServer:
         return self._listener.port
 
     async def publish(self, path: str | os.PathLike[str], host: str = "127.0.0.1") -> bool:
-        """Listen, and write address and token to a file that only its owner can read. Return True.
+        """Listen, write the address and the token to a file that only the file's owner can read,
+        and return True.
 
-        If one of the two fails, say so by SinkFailed and in the log, and return False: the process
-        goes on, and nobody can watch it.
+        If listening or writing fails, report it with SinkFailed and in the log, and return False.
+        The process then continues, but nobody can watch it.
         """
         try:
             port = await self.listen(host)
@@ -378,12 +400,12 @@ class EventServer:
         return Subscriber(self, wire)
 
     def admit(self, subscriber: Subscriber) -> None:
-        """Send what the subscriber wants of the past, then the snapshot."""
+        """Send the past to a new subscriber, if it wants the past, and then the snapshot."""
         self._subscribers.append(subscriber)
         subscriber.begin(self._tracer, self._cluster, self.ring)
 
     def control(self, request: Mapping[str, object], wire: Wire) -> None:
-        """Serve a control line in a task of its own, answer, and close the connection."""
+        """Handle a control line in its own task: send the answer, and close the connection."""
 
         async def serve() -> None:
             with self.guard(wire, f"carrying out '{request.get('control')}'"):
@@ -402,8 +424,8 @@ class EventServer:
 
     @contextmanager
     def guard(self, wire: Wire, doing: str) -> Iterator[None]:
-        """Close a connection after an unexpected exception in its service. It gets the error as a
-        line first. The process and all other connections go on.
+        """Return a context that serves a connection. After an unexpected exception it sends the
+        error as a line and closes this connection. The process and all other connections continue.
         """
         try:
             yield
@@ -416,26 +438,28 @@ class EventServer:
             wire.close()
 
     def attach(self, subscriber: Subscriber) -> None:
-        """Begin with facts. Nothing happens between the snapshot and this call, because both are on
-        one loop.
+        """Begin to send facts to a subscriber. No fact can be missed between the snapshot and this
+        call, because both run on one loop without a pause.
         """
         if subscriber in self._subscribers:
             self._tracer.add_sink(subscriber, subscriber.name, subscriber.close)
 
     def line(self, envelope: Envelope) -> bytes:
-        """Return the event as a line. The tracer hands each event to all subscribers one after
-        another, so remembering one line is enough to encode each event once.
+        """Return the event as a line. The tracer passes each event to all subscribers one after the
+        other. So it is enough to remember the last line to encode each event only once.
         """
         if envelope is not self._encoded:
             self._encoded, self._line = envelope, encode(envelope)
         return self._line
 
     def _forget_ring(self) -> None:
-        """Serve no past any more, because the ring has failed."""
+        """Stop offering the past, because the ring has failed."""
         self.ring = None
 
     def level_changed(self) -> None:
-        """Let the tracer look at what its sinks want, because one wants another level."""
+        """Make the tracer check again which levels its sinks want, because a subscriber has changed
+        its level.
+        """
         self._tracer.levels_changed()
 
     def gone(self, subscriber: Subscriber) -> None:
@@ -444,14 +468,14 @@ class EventServer:
             self._tracer.remove_sink(subscriber)
 
     async def run(self) -> None:
-        """Call `tick` ten times a second, until cancelled."""
+        """Call `tick` ten times a second until the task is cancelled."""
         while True:
             await self._time.sleep(GAUGE_PERIOD_MS)
             self.tick()
 
     def tick(self) -> None:
-        """Sample and encode the gauges once, if a subscriber wants them, and send what has gathered
-        for each. Keep the ring within its limits.
+        """Send the gathered events to each subscriber. If a subscriber wants gauges, sample and
+        encode them once for all. Remove old blocks from the ring.
         """
         if self.ring is not None:
             try:
@@ -464,13 +488,15 @@ class EventServer:
                 subscriber.tick(self._tracer, gauges)
             except Exception as error:
                 self._tracer.sink_failed(subscriber, error)
-                subscriber.close()  # one that is still at the past is no sink yet
+                subscriber.close()  # a subscriber that still reads the past is not a sink
 
     def _now_us(self) -> int:
         return self._tracer.time.nanoseconds() // 1000
 
     def close(self) -> None:
-        """Send what has gathered, such as how a broker's last moments went, and listen no more."""
+        """Send the gathered events, such as the last events of a broker that stops, and stop
+        listening.
+        """
         for subscriber in self._subscribers:
             subscriber.flush()
         if self._listener is not None:

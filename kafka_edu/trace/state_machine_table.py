@@ -1,4 +1,6 @@
-"""The table of a state machine as an event, for pictures of the machine."""
+"""Make an event with the table of a state machine, from which a picture of the machine can be
+drawn.
+"""
 
 from collections.abc import Mapping, Set
 from enum import StrEnum
@@ -10,7 +12,9 @@ S = TypeVar("S", bound=StrEnum)
 
 
 def state_machine_table(machine: str, previous: Mapping[S, Set[S]]) -> StateMachineSnapshot:
-    """Return the table of a machine; `previous` says from which states each may be entered."""
+    """Return the table of a machine as an event. `previous` lists, for each state, the states from
+    which it may be entered.
+    """
     return StateMachineSnapshot(
         machine=machine,
         states=tuple(state.value for state in previous),

@@ -1,7 +1,8 @@
-"""Subscribe to an event socket: blocking for graders, demos and tests, async for the dashboard.
+"""Subscribe to a process's event socket: with blocking calls for graders, demos and tests, or with
+async calls for the dashboard.
 
-A test that waits for an event need not sleep. The broker writes the address of its event socket to
-a file that only its owner can read: {"host", "port", "token", "pid"}.
+A test can wait for an event instead of sleeping. The broker writes the address of its event socket
+to a file that only the file's owner can read: {"host", "port", "token", "pid"}.
 """
 
 import asyncio
@@ -17,14 +18,16 @@ from kafka_edu.trace.event import Envelope, Level
 from kafka_edu.trace.wire_format import Decoder, TraceFormatError, name_of
 
 LINES_A_TURN: Final = 200
-"""After so many lines the reader lets other tasks run. To decode them takes about 5 ms."""
+"""After this many lines the reader lets other tasks run. Decoding this many lines takes about
+5 ms.
+"""
 READ_BYTES: Final = 1 << 16
-"""So much is read at once, about 300 lines."""
+"""The number of bytes that are read at once, about 300 lines."""
 MAX_LINE: Final = 1 << 24
 
 
 class EventsAddress(NamedTuple):
-    """The address of a broker's event socket, and its token."""
+    """The address of a process's event socket, and the token that a subscriber must send."""
 
     host: str
     port: int
@@ -33,10 +36,10 @@ class EventsAddress(NamedTuple):
 
     @staticmethod
     def read(path: str) -> "EventsAddress":
-        """Read the file that the broker wrote.
+        """Read the address from the file that the broker has written.
 
-        Raises OSError if there is no file because the broker is not up, TraceFormatError if the
-        file holds something else.
+        Raises OSError if there is no file, because the broker does not run. Raises TraceFormatError
+        if the file does not contain an address.
         """
         with open(path, encoding="utf-8") as file:
             try:
@@ -72,7 +75,9 @@ class EventsAddress(NamedTuple):
 
 
 class TraceClient:
-    """A blocking subscriber. Iterate over it, or wait for one event."""
+    """A blocking subscriber. Iterate over it to get all events, or call `wait_for` to wait for one
+    event.
+    """
 
     def __init__(
         self,
@@ -84,8 +89,8 @@ class TraceClient:
     ) -> None:
         """Connect and send the first line. Raises OSError if no process listens.
 
-        With `since_us` the past comes first, from this time on or as far as the process's ring
-        goes back. 0: all of it.
+        With `since_us` the past comes first. It begins at this time, or later if the process's ring
+        does not go back so far. 0 means all of the past.
         """
         self._socket = socket.create_connection((address.host, address.port), timeout_s)
         self._socket.sendall(address.hello(level, gauges, since_us))
@@ -110,16 +115,18 @@ class TraceClient:
         return line
 
     def next(self, timeout_s: float | None = None) -> Envelope:
-        """Return the next event. Raises TimeoutError, or ConnectionError if the broker is gone."""
+        """Return the next event. Raises TimeoutError if none comes in time, and ConnectionError if
+        the broker has ended.
+        """
         while True:
             envelope = self._decoder.decode(self._line(timeout_s))
             if envelope is not None:
                 return envelope
 
     def wait_for(self, wanted: Callable[[Envelope], bool], timeout_s: float) -> Envelope:
-        """Return the first event for which `wanted` holds.
+        """Return the first event for which `wanted` returns True.
 
-        Raises TimeoutError if none comes within `timeout_s`.
+        Raises TimeoutError if no such event comes within `timeout_s`.
         """
         end = time.monotonic() + timeout_s
         while True:
@@ -128,7 +135,7 @@ class TraceClient:
                 return envelope
 
     def __iter__(self) -> Iterator[Envelope]:
-        """Yield all events until the broker is gone."""
+        """Yield all events until the broker ends."""
         while True:
             try:
                 yield self.next()
@@ -136,8 +143,8 @@ class TraceClient:
                 return
 
     def close(self) -> None:
-        """Close the connection. A thread that waits for an event ends now."""
-        with suppress(OSError):  # the other end has closed it
+        """Close the connection. A thread that waits for an event stops waiting."""
+        with suppress(OSError):  # the process has closed the connection
             self._socket.shutdown(socket.SHUT_RDWR)
         self._socket.close()
 
@@ -149,25 +156,25 @@ class TraceClient:
 
 
 class LevelSwitch:
-    """What some subscriptions want, which can be changed while they run: their level, and the types
-    of gauges that somebody looks at.
+    """The level of some subscriptions, and the types of gauges at which a user looks. Both can be
+    changed while the subscriptions run.
     """
 
     def __init__(self, level: Level) -> None:
         self.level = level
         self.often: Collection[str] | None = None
-        """None: all types."""
+        """The names of the gauge types that are sent often. None means all types."""
         self._writers: set[asyncio.StreamWriter] = set()
 
     def set(self, level: Level) -> None:
-        """Ask every process for this level from now on."""
+        """Change the level of all subscriptions, from now on."""
         if level is not self.level:
             self.level = level
             self._send({"level": level.value})
 
     def look_at(self, names: Collection[str] | None) -> None:
-        """Ask every process for gauges of these types often, and for others once a second. None:
-        for all often.
+        """Request gauges of these types often, and other gauges once a second, in all
+        subscriptions. With None, all types are sent often.
         """
         if names != self.often:
             self.often = names
@@ -179,7 +186,7 @@ class LevelSwitch:
 
     @contextmanager
     def of(self, writer: asyncio.StreamWriter) -> Iterator[None]:
-        """Write to this connection too, for as long as the block lasts."""
+        """Send changes also to this connection, while the `with` block runs."""
         self._writers.add(writer)
         try:
             yield
@@ -188,7 +195,9 @@ class LevelSwitch:
 
 
 class Subscription:
-    """The lines of one broker's events, undecoded, as they come. Close it at the end."""
+    """Receives the event lines of one process as they come, without decoding them. It must be
+    closed at the end.
+    """
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._reader = reader
@@ -199,7 +208,7 @@ class Subscription:
     async def open(
         cls, address: EventsAddress, wish: LevelSwitch, gauges: bool, since_us: int | None
     ) -> "Subscription":
-        """Connect, and send the first line. Raises OSError if no process listens."""
+        """Connect and send the subscriber's first line. Raises OSError if no process listens."""
         reader, writer = await asyncio.open_connection(
             address.host, address.port, limit=4 * READ_BYTES
         )
@@ -207,10 +216,11 @@ class Subscription:
         return cls(reader, writer)
 
     async def lines(self) -> tuple[list[bytes], bool]:
-        """Return the next whole lines, and whether nothing more has arrived yet. No lines: the
-        process is gone. Raises ValueError if a line is longer than MAX_LINE.
+        """Return the next complete lines, and whether all that has arrived is now returned. If
+        there are no lines, the process has ended. Raises ValueError if a line is longer than
+        MAX_LINE.
 
-        However much has arrived, the loop's other tasks run before each call returns.
+        The loop's other tasks get a turn before each call returns, however much has arrived.
         """
         while True:
             await asyncio.sleep(0)
@@ -224,7 +234,9 @@ class Subscription:
                 return lines, len(data) < READ_BYTES
 
     def ask_for_snapshot(self) -> None:
-        """Ask the process for a snapshot, after what it has sent up to then."""
+        """Request another snapshot. The process sends it after everything that it has already
+        sent.
+        """
         self.writer.write(b'{"snapshot": true}\n')
 
     def close(self) -> None:
@@ -238,14 +250,15 @@ async def subscribe(
     since_us: int | None = None,
     wanted: Callable[[str], bool] | None = None,
 ) -> AsyncIterator[Envelope]:
-    """Yield all events of one broker as they come, until it is gone. Raises OSError if no process
-    listens. With a LevelSwitch the level can be changed meanwhile.
+    """Yield all events of one process as they come, until the process ends. Raises OSError if no
+    process listens. With a LevelSwitch the level can be changed while this runs.
 
-    With `since_us` the past comes first, between RingBegins and RingEnds: from this time on, or as
-    far as the process's ring goes back. 0: all of it.
+    With `since_us` the past comes first, between RingBegins and RingEnds. It begins at this time,
+    or later if the process's ring does not go back so far. 0 means all of the past.
 
-    `wanted` is asked by the event's name, before the event is decoded, which costs forty times as
-    much. However many events wait, the loop's other tasks run in between.
+    `wanted` gets an event's name and returns whether the event is needed. It is called before the
+    event is decoded, because decoding costs forty times as much. However many events wait, the
+    loop's other tasks get turns in between.
     """
     switch = level if isinstance(level, LevelSwitch) else LevelSwitch(level)
     subscription = await Subscription.open(address, switch, gauges, since_us)

@@ -1,17 +1,18 @@
-"""Keep the last minutes of a process's facts in memory, so that one can look back after a surprise.
+"""Keep the facts of the last minutes of a process in memory, so that a user can look back at them.
 
 A ring gets the facts of level `state`: state changes, the hops of control-plane requests, and the
 hops of requests that waited longer than SLOW_MS. It keeps them as compressed blocks of lines, in
-the format of `wire_format`. Two limits hold: age and bytes. When facts come faster than the bytes
-allow, the ring reaches back less far, and its memory does not grow.
+the format of `wire_format`. Both the age of the facts and their size in bytes are limited. If facts
+come very fast, the limit in bytes makes the ring keep a shorter time, and its memory does not grow.
 
-Once a minute in which something happened the ring also keeps a keyframe, which is a whole snapshot.
-A reader knows the state from the first keyframe on. When the oldest block goes, the facts up to
-the next keyframe stay: they still answer questions about causes, and `RingBegins` counts them.
+Once a minute, if something has happened, the ring also stores a keyframe, which is a whole
+snapshot. A reader knows the state from the first keyframe on. When the ring drops its oldest block,
+it keeps the facts before the next keyframe. They still help to find causes, and `RingBegins` says
+how many they are.
 
-A fact costs 2 µs, nearly all of it for its line of JSON, and takes 20 to 40 bytes compressed. 256
-facts are compressed at a time, because alone they would take four times as many bytes. At 10,000
-facts/s the default 64 MB reach back about five minutes.
+Storing a fact costs 2 µs, mostly for making its line of JSON. Compressed, it takes 20 to 40 bytes.
+256 facts are compressed together, because facts that are compressed one by one take four times as
+many bytes. At 10,000 facts/s, the default size of 64 MB holds about five minutes.
 
 Kafka has no such ring.
 """
@@ -26,29 +27,32 @@ from kafka_edu.trace.event import Envelope, Level
 
 BLOCK_FACTS: Final = 256
 BLOCK_BYTES: Final = 1 << 18
-"""A block is closed at so many bytes of lines too, because single events can be large."""
+"""A block is also closed when its lines have this many bytes, because single events can be
+large.
+"""
 KEYFRAME_EVERY_US: Final = 60_000_000
 KEYFRAME_SHARE: Final = 1000
-"""A keyframe may take one part in so many of the time: a broker with more state makes them less
-often."""
+"""Making keyframes may take at most one thousandth of the time. So a broker with more state makes
+keyframes less often.
+"""
 KEYFRAME_MOST: Final = 4
-"""A keyframe larger than the ring's bytes divided by this is not kept."""
+"""A keyframe is not kept if it is larger than the ring's size divided by this number."""
 
 DEFAULT_MINUTES: Final = 10
 DEFAULT_BYTES: Final = 64 * 1024 * 1024
 SMALL_BYTES: Final = 16 * 1024 * 1024
-"""The bytes of a ring in a process that has less to tell: ZooKeeper, the supervisor."""
+"""The size of the ring, in bytes, in a process with fewer facts: ZooKeeper and the supervisor."""
 
 
 class Block(NamedTuple):
-    """Lines that were compressed together: facts, or one keyframe."""
+    """Lines that were compressed together: either facts, or one keyframe."""
 
     first_us: int
     last_us: int
     facts: int
-    """0 in a keyframe."""
+    """The number of facts in the block. 0 for a keyframe."""
     before: int
-    """The facts that the ring got before this block."""
+    """The number of all facts that the ring got before this block."""
     packed: bytes
 
     @property
@@ -60,7 +64,7 @@ class Block(NamedTuple):
 
 
 class TraceRing:
-    """A sink that keeps what is younger than `minutes` and fits into `max_bytes`."""
+    """A sink that keeps facts not older than `minutes`, as long as they fit into `max_bytes`."""
 
     level = Level.STATE
 
@@ -70,7 +74,9 @@ class TraceRing:
         minutes: float = DEFAULT_MINUTES,
         max_bytes: int = DEFAULT_BYTES,
     ) -> None:
-        """`line` returns an event's line. The event server shares one line among all its sinks."""
+        """`line` is a function that returns an event's line. The event server shares one such
+        function among all its sinks.
+        """
         self._line = line
         self._keep_us = int(minutes * 60_000_000)
         self._max_bytes = max_bytes
@@ -81,16 +87,20 @@ class TraceRing:
         self._next_keyframe_us = 0
         self._seen = 0
         self.first_number = 0
-        """The number of the oldest block that is left. Blocks are numbered from 0."""
+        """The number of the oldest block that is still kept. Blocks are numbered from 0."""
         self.bytes = 0
-        """Bytes of all closed blocks."""
+        """The size of all closed blocks in bytes."""
         self.facts = 0
-        """Facts that are held now."""
+        """The number of facts that the ring keeps now."""
         self.shed_for_bytes = 0
-        """Facts that had to go before their time, because of `max_bytes`."""
+        """The number of facts that were dropped before they were too old, because of
+        `max_bytes`.
+        """
 
     def accept(self, envelope: Envelope) -> None:
-        """Keep one fact. O(its size), and at each 256th the compression of them all."""
+        """Store one fact. O(size of the fact). Each 256th fact also compresses the last 256
+        facts.
+        """
         line = self._line(envelope)
         if not self._open:
             self._first_us = envelope.mono_us
@@ -103,7 +113,7 @@ class TraceRing:
             self.close_block()
 
     def close_block(self) -> None:
-        """Compress the facts since the last block, if there are any."""
+        """Compress the facts since the last block into a new block, if there are any."""
         if self._open:
             lines, self._open, self._open_bytes = self._open, [], 0
             before = self._seen - len(lines)
@@ -112,8 +122,8 @@ class TraceRing:
     def tick(
         self, now_us: int, snapshot: Callable[[], list[bytes]], clock: Callable[[], int]
     ) -> None:
-        """Forget what is too old, and take a keyframe if one is due. To be called ten times a
-        second. `clock` returns µs.
+        """Drop what is too old, and store a keyframe if one is due. Must be called ten times a
+        second. `clock` returns the present time in µs.
         """
         while self._blocks and self._blocks[0].last_us < now_us - self._keep_us:
             self._drop()
@@ -149,12 +159,14 @@ class TraceRing:
         return self.first_number + len(self._blocks)
 
     def block(self, number: int) -> Block:
-        """Return a block that is held, from `first_number` to before `end_number`."""
+        """Return a block that is still kept. `number` is from `first_number` up to, but not
+        including, `end_number`.
+        """
         return self._blocks[number - self.first_number]
 
     def start_for(self, since_us: int) -> int:
-        """Return the number of the block with which a reader has to begin who wants what happened
-        from `since_us` on: the last keyframe before it, or else the oldest block.
+        """Return the number of the block at which a reader must begin, if it wants everything since
+        `since_us`. This is the last keyframe before that time, or else the oldest block.
         """
         start = self.first_number
         for number, block in enumerate(self._blocks, self.first_number):
@@ -165,7 +177,7 @@ class TraceRing:
         return start
 
     def stateless(self, start: int) -> int:
-        """Return the number of facts from block `start` on that come before a keyframe."""
+        """Return how many facts, from block `start` on, come before the first keyframe."""
         facts = 0
         for number in range(start, self.end_number):
             block = self.block(number)

@@ -1,18 +1,19 @@
-"""The tracer takes events where state changes and hands them to its sinks.
+"""The tracer gets events from the code that changes state, and passes them to its sinks.
 
-A part that emits holds `self._trace: Tracer | None` and writes, after each change of state,
+A class that emits events has `self._trace: Tracer | None` and writes, after each change of state,
 
     if self._trace:
         self._trace(IsrShrunk(...))
 
-With tracing off this costs one load and one test. A part on the hot path looks at `trace.hops` (or
-`trace.all`) first, and makes no event that no sink wants. One loop owns the tracer, so nothing in
-it locks.
+With tracing off this costs one load and one test. Code on the hot path tests `trace.hops` (or
+`trace.all`) first, and makes no event that no sink wants. Only one loop uses the tracer, so the
+tracer needs no locks.
 
-No instrument can hurt what it watches. A sink that raises is removed, and so is a part that cannot
-be sampled. The tracer emits an event for the sinks that are left, and logs a line. The code that
-emits an event never gets an exception of a sink. This is one of the boundaries where a broker
-survives its own bug (docs/answers.md).
+Tracing must never harm the traced code. If a sink raises an exception, the sink is removed. If a
+part cannot be sampled, it is never sampled again. In both cases the tracer emits an event for the
+remaining sinks and writes a line to the log. The code that emits an event never gets a sink's
+exception. This is one of the places where a broker continues in spite of its own bug
+(docs/answers.md).
 """
 
 import logging
@@ -34,8 +35,9 @@ T = TypeVar("T")
 LEVELS: Final = tuple(Level)
 RANKS: Final = {level: rank for rank, level in enumerate(LEVELS)}
 FACTS_REMEMBERED: Final = 1 << 20
-"""Of so many facts the tracer remembers the level, one byte each: 1 MiB, and only while the sinks
-want different levels."""
+"""For this many facts the tracer remembers the level, with one byte for each: 1 MiB. It does so
+only after its sinks have wanted different levels.
+"""
 
 
 STATE: Final = Level.STATE
@@ -45,22 +47,26 @@ _new: Final = tuple.__new__
 
 @cache
 def rank_of_type(cls: type[Event]) -> int:
-    """Return the rank of the level that an event class is registered with."""
+    """Return the rank of an event class's registered level. A higher rank means a more detailed
+    level.
+    """
     return RANKS[EVENT_TYPES[cls.__name__].level]
 
 
 class Sink(Protocol):
-    """A destination of events: ring, file or socket."""
+    """A destination of events: a ring, a file or a socket."""
 
     level: Level
 
     def accept(self, envelope: Envelope) -> None:
-        """Take one event. Must not block. A sink that raises is removed."""
+        """Get one event. Must not block. If it raises an exception, the sink is removed."""
         ...
 
 
 class _Attached(NamedTuple):
-    """A sink of a tracer, its name in words, and what is called when it is removed as failed."""
+    """A tracer's sink, its name in words, and the function to call if the sink fails and is
+    removed.
+    """
 
     sink: Sink
     name: str
@@ -71,17 +77,17 @@ Samples = Callable[[], Iterable[Event]]
 
 
 class Tracer:
-    """Numbers the events of one process and hands each to the sinks that want its level.
+    """Numbers the events of one process, and passes each event to the sinks that want its level.
 
-    Kafka has no such class: it has metrics and logs instead.
+    Kafka has no such class. It has metrics and logs instead.
     """
 
     def __init__(self, source: Source, time: Time) -> None:
         self.source = source
         self.time = time
         self.cause = 0
-        """The fact that causes what happens now. `because` sets it around synchronous code only,
-        because it must not survive an await.
+        """The number of the fact that causes what happens now. `because` sets it only while
+        synchronous code runs, because it must not stay set during an await.
         """
         self.hops = False
         """Whether any sink wants Level.HOPS."""
@@ -90,26 +96,30 @@ class Tracer:
         self.seq = 0
         """The number of the last fact."""
         self.slow = SlowBudget()
-        """The hops of slow requests that every sink gets."""
+        """Decides which hops of slow requests every sink gets."""
         self._attached: tuple[_Attached, ...] = ()
         self._accepts: tuple[tuple[Callable[[Envelope], None], ...], ...] = ((),)
-        """The sinks that want a fact, by the rank of its level."""
+        """For each rank of a level, the `accept` methods of the sinks that want facts of this
+        level.
+        """
         self._mixed: bytearray | None = None
-        """The rank of each recent fact's level, by its number, while the sinks want different
-        levels, and from then on; else None, because then every sink wants every fact.
+        """The rank of each recent fact's level, by the fact's number. It is kept from the time when
+        sinks first want different levels. Before that it is None, because then every sink gets
+        every fact.
         """
         self._snapshots: tuple[Samples, ...] = ()
         self._gauges: tuple[Samples, ...] = ()
 
     def __call__(self, event: Event, level: Level | None = None) -> int:
-        """Emit one fact and return its number, for use as a cause. O(sinks).
+        """Emit one fact and return its number, which later facts can name as their cause. O(sinks).
 
-        A sink gets the facts of its own level. `level` is that of the event's class, unless this
-        one fact has another: a slow request's hops have level STATE.
+        A sink gets the facts of its own level. Without `level`, the fact has the level of its
+        class. With `level`, this one fact has another level: for example, a slow request's hops
+        have level STATE.
         """
         self.seq = seq = self.seq + 1
         time = self.time
-        # tuple.__new__ takes half the time of Envelope's own constructor
+        # `tuple.__new__` takes half the time of Envelope's own constructor.
         envelope: Envelope = _new(
             Envelope,
             (
@@ -126,7 +136,7 @@ class Tracer:
             rank = rank_of_type(type(event)) if level is None else RANKS[level]
             mixed[seq % FACTS_REMEMBERED] = rank
         accepts = self._accepts[rank]
-        try:  # it costs nothing while nobody raises
+        try:  # `try` costs nothing as long as no sink raises
             for accept in accepts:
                 accept(envelope)
         except Exception as error:
@@ -140,7 +150,7 @@ class Tracer:
         failed: Callable[[Envelope], None],
         error: Exception,
     ) -> None:
-        """Hand the event to the sinks behind the one that failed, and remove all that fail."""
+        """Pass the event to the sinks after the one that failed, and remove all sinks that fail."""
         failures = [(failed, error)]
         for accept in accepts[accepts.index(failed) + 1 :]:
             try:
@@ -157,13 +167,16 @@ class Tracer:
         )
 
     def sink_failed(self, sink: Sink, error: Exception) -> None:
-        """Remove a sink that failed, log why, and emit SinkFailed for the others. Its owner is
-        called, so that it can close what the sink has open. If it was removed before, do nothing.
+        """Remove a sink that failed, log the reason, and emit SinkFailed for the other sinks. Call
+        the sink's `on_failure`, so that its owner can close open files. Do nothing if the sink was
+        removed before.
         """
         self._remove_failed([(each, error) for each in self._attached if each.sink is sink])
 
     def _remove_failed(self, failures: list[tuple[_Attached, Exception]]) -> None:
-        """Remove all of them first, because the news of one would fail at the others."""
+        """Remove all failed sinks first, and then report them. Otherwise the report about one would
+        be sent to the others, which have failed too.
+        """
         for attached, _ in failures:
             self.remove_sink(attached.sink)
         for attached, error in failures:
@@ -174,7 +187,7 @@ class Tracer:
                 log.exception("%s could not be closed", attached.name)
 
     def say_failed(self, name: str, error: Exception) -> None:
-        """Log that an output of events failed, or could not be opened, and emit SinkFailed."""
+        """Log that an output of events has failed or could not be opened, and emit SinkFailed."""
         reason = _reason(error)
         log.error(
             "%s has failed and is left out from now on: %s",
@@ -186,23 +199,23 @@ class Tracer:
             self(SinkFailed(sink=name, reason=reason, after=self.seq))
 
     def level_of(self, seq: int) -> Level:
-        """Return the level at which fact `seq` was emitted. STATE where all sinks want the same
-        level, or where the fact is too old: more than FACTS_REMEMBERED facts ago.
+        """Return the level at which the fact `seq` was emitted. Return STATE if all sinks want the
+        same level, or if more than FACTS_REMEMBERED facts have followed.
         """
         if self._mixed is None or self.seq - seq >= FACTS_REMEMBERED:
             return Level.STATE
         return LEVELS[self._mixed[seq % FACTS_REMEMBERED]]
 
     def tells_slow(self) -> bool:
-        """Return whether the next hop of a slow request has level STATE. Else it is a hop like any
-        other, and is counted as left out. O(1).
+        """Return whether the next hop of a slow request has level STATE. If not, it is treated like
+        any other hop, and is counted as left out. O(1).
         """
         return self.slow.take(self.time.nanoseconds())
 
     @property
     def level_of_cause(self) -> Level:
-        """The level of a hop that is worth a fact because its cause is one: STATE if the cause was
-        emitted at that level, else HOPS.
+        """The level for a hop that is as important as its cause. It is STATE if the cause was
+        emitted at level STATE, else HOPS.
         """
         cause, mixed = self.cause, self._mixed
         if not cause:
@@ -212,23 +225,26 @@ class Tracer:
         return HOPS if mixed[cause % FACTS_REMEMBERED] else STATE
 
     def because(self, seq: int) -> "Because":
-        """Make fact `seq` the cause of the facts emitted within the block, which must not await."""
+        """Return a context in which fact `seq` is the cause of all emitted facts. The code in the
+        `with` block must not await.
+        """
         return Because(self, seq)
 
     def carry(self, seq: int, work: Awaitable[T]) -> Awaitable[T]:
         """Return an awaitable that runs `work` with fact `seq` as the cause of each of its steps.
 
-        A coroutine runs in steps, one between two awaits. The cause is set at the start of a step
-        and reset at its end. So it survives the awaits of `work`, and other tasks never see it. A
-        task that `work` creates does not inherit it.
+        A coroutine runs in steps, from one await to the next. The cause is set at the start of each
+        step and reset at its end. So `work` keeps its cause over its awaits, and other tasks never
+        get it. A task that `work` creates does not inherit the cause.
         """
         return _Carried(self, seq, work)
 
     def add_sink(
         self, sink: Sink, name: str = "", on_failure: Callable[[], None] = lambda: None
     ) -> None:
-        """Hand events to a sink from now on. `name` is what a person calls it, its class's name if
-        empty. `on_failure` is called when it has failed and is removed.
+        """Pass events to a sink from now on. `name` describes the sink for people; if it is empty,
+        the name of the sink's class is used. `on_failure` is called if the sink fails and is
+        removed.
         """
         attached = _Attached(sink, name or type(sink).__name__, on_failure)
         self._attached = (*self._attached, attached)
@@ -239,7 +255,9 @@ class Tracer:
         self.levels_changed()
 
     def levels_changed(self) -> None:
-        """Look at the levels that the sinks want. To be called when a sink changes its level."""
+        """Check again which levels the sinks want. Must be called after a sink has changed its
+        level.
+        """
         sinks = tuple(attached.sink for attached in self._attached)
         self.all = any(sink.level is Level.ALL for sink in sinks)
         self.hops = self.all or any(sink.level is Level.HOPS for sink in sinks)
@@ -254,21 +272,23 @@ class Tracer:
         )
 
     def on_snapshot(self, source: Samples) -> None:
-        """Register a part that returns its whole state as events of Kind.SNAPSHOT."""
+        """Register a function that returns the whole state of a part, as events of
+        Kind.SNAPSHOT.
+        """
         self._snapshots = (*self._snapshots, source)
 
     def on_gauges(self, source: Samples) -> None:
-        """Register a part that returns a sample as events of Kind.GAUGE. It is called ten times a
-        second, while a subscriber wants gauges.
+        """Register a function that returns a sample of a part, as events of Kind.GAUGE. It is
+        called ten times a second while a subscriber wants gauges.
         """
         self._gauges = (*self._gauges, source)
 
     def snapshot(self) -> list[Envelope]:
-        """Return the state of every part as of fact `seq`. O(state)."""
+        """Return the state of all parts after the fact `seq`, as snapshot events. O(state)."""
         return self._sample(self._snapshots)
 
     def gauges(self) -> list[Envelope]:
-        """Return one sample of every gauge."""
+        """Return one sample of every gauge, as events."""
         return self._sample(self._gauges)
 
     def _sample(self, sources: tuple[Samples, ...]) -> list[Envelope]:
@@ -288,7 +308,9 @@ class Tracer:
         return samples
 
     def _sample_failed(self, source: Samples, error: Exception) -> None:
-        """Never sample a part again that raised: it would raise ten times a second."""
+        """Never sample this part again, because it raised an exception. Otherwise it would raise
+        ten times a second.
+        """
         self._snapshots = tuple(each for each in self._snapshots if each != source)
         self._gauges = tuple(each for each in self._gauges if each != source)
         name = _name(source)
@@ -304,15 +326,15 @@ def _name(source: Samples) -> str:
 
 
 def _reason(error: Exception) -> str:
-    """Return an error in words: the system's words, or what kind of bug it is."""
+    """Return an error as text: the operating system's words, or the kind of bug."""
     if isinstance(error, OSError) and error.strerror:
         return error.strerror
     return f"{type(error).__name__}: {error}"
 
 
 class Because:
-    """Sets the cause of what is emitted within a block. 0.3 µs; a generator's context takes three
-    times as long, and a request has six of them.
+    """A context that sets the cause of all facts emitted in its block. It takes 0.3 µs. A context
+    made from a generator takes three times as long, and a request enters six contexts.
     """
 
     __slots__ = ("_before", "_seq", "_trace")
@@ -334,12 +356,14 @@ _NO_CAUSE: Final = nullcontext()
 
 
 def because(trace: Tracer | None, seq: int) -> AbstractContextManager[None]:
-    """Return `trace.because(seq)` if there are both, else a context that does nothing."""
+    """Return `trace.because(seq)`. If there is no tracer or no cause, return a context that does
+    nothing.
+    """
     return trace.because(seq) if trace is not None and seq else _NO_CAUSE
 
 
 class _Carried(Generic[T]):
-    """Runs an awaitable step by step, each step within `Tracer.because`."""
+    """Runs an awaitable step by step. During each step, `Tracer.because` sets the cause."""
 
     __slots__ = ("_seq", "_trace", "_work")
 
@@ -364,13 +388,11 @@ class _Carried(Generic[T]):
                 answer = error = None
                 try:
                     answer = yield waits_for
-                except (
-                    BaseException
-                ) as thrown:  # a cancellation too: `work` decides what becomes of it
+                except BaseException as thrown:  # also a cancellation: `work` handles it
                     error = thrown
         finally:
             error = waits_for = (
-                # an error's traceback holds this frame: together they would wait for the garbage
-                # collector
+                # An error's traceback refers to this frame. Without this line, both would stay in
+                # memory until the garbage collector runs.
                 None
             )

@@ -1,12 +1,13 @@
 """Start and stop an Apache ZooKeeper server, from the jars that PySpark ships (spec Z1).
 
-The module finds Java and the jars, and writes a zoo.cfg. An ensemble has several servers. Each of
-them has a `myid` in its data, and a `server.N` line for every server in its zoo.cfg. The supervisor
-runs each server as a process.
+The module finds Java and the jars, and writes the server's configuration file, zoo.cfg. In an
+ensemble of several servers, the data folder of each server has a `myid` file with the server's
+number, and each zoo.cfg has one `server.N` line for every server. The supervisor runs each server
+as a process.
 
-The class path has only the jars that ZooKeeper needs, and none for logging. With log4j a start
-takes 2 s instead of 1 s on two cores, and 50 MB of memory instead of 28. `with_log=True` adds the
-logging, to find out why a server does not start.
+The class path has only the jars that ZooKeeper needs, and no jar for logging. With log4j, a start
+on two cores takes 2 s instead of 1 s, and the server needs 50 MB of memory instead of 28 MB. Use
+`with_log=True` to add logging and find out why a server does not start.
 """
 
 import contextlib
@@ -28,8 +29,9 @@ JARS_VARIABLE: Final = "KAFKA_EDU_ZOOKEEPER_JARS"
 MAIN_CLASS: Final = "org.apache.zookeeper.server.quorum.QuorumPeerMain"
 READY_TIMEOUT_S: Final = 60.0
 STOP_TIMEOUT_S: Final = 5.0
-#: The ticks in which a server must join its leader, and the ticks after which a silent leader or
-#: follower counts as gone. Both are from ZooKeeper's sample file.
+#: The number of ticks in which a server must join its leader (INIT_LIMIT), and the number of ticks
+#: after which a silent leader or follower counts as lost (SYNC_LIMIT). Both are from ZooKeeper's
+#: sample file.
 INIT_LIMIT: Final = 10
 SYNC_LIMIT: Final = 5
 _REQUIRED: Final = ("zookeeper-3*.jar", "zookeeper-jute-*.jar", "slf4j-api-*.jar")
@@ -50,11 +52,11 @@ _LOGGING: Final = (
 
 
 class ApacheZooKeeperError(Exception):
-    """Apache ZooKeeper cannot run here. The message says what to do."""
+    """Raised if Apache ZooKeeper cannot run here. Its message says what the user must do."""
 
 
 def check_installed() -> None:
-    """Check that there is a Java, and that the jars are there. Raises ApacheZooKeeperError."""
+    """Raise ApacheZooKeeperError if Java or one of ZooKeeper's jars is missing."""
     _find_java()
     find_jars()
 
@@ -70,8 +72,8 @@ def _find_java() -> Path:
 
 
 def find_jars(*, with_log: bool = False) -> list[Path]:
-    """Return the jars for the class path, from the folder in KAFKA_EDU_ZOOKEEPER_JARS or from
-    PySpark. Raises ApacheZooKeeperError.
+    """Return the jars for the class path. They come from the folder in KAFKA_EDU_ZOOKEEPER_JARS, or
+    from PySpark if that variable is not set. Raises ApacheZooKeeperError if a jar is missing.
     """
     named = os.environ.get(JARS_VARIABLE)
     if named:
@@ -95,14 +97,15 @@ def find_jars(*, with_log: bool = False) -> list[Path]:
 
 
 def free_port(host: str = "127.0.0.1") -> int:
-    """Return a port that is free now."""
+    """Return the number of a TCP port that no program uses now."""
     return next(free_ports(host))
 
 
 class Member(NamedTuple):
-    """A server of an ensemble, with its ports for the other servers.
+    """One server of an ensemble: its number, and its two ports for the other servers.
 
-    Leader and followers talk over `quorum_port`. Votes go over `election_port`.
+    The leader and its followers exchange data over `quorum_port`. The servers elect their leader
+    over `election_port`.
     """
 
     id: int
@@ -123,11 +126,12 @@ def prepare(
     my_id: int = 0,
     ensemble: Sequence[Member] = (),
 ) -> list[str]:
-    """Write `data_dir`/zoo.cfg and return the command that runs a server on it, alone or as `my_id`
-    of `ensemble`. Raises ApacheZooKeeperError.
+    """Write `data_dir`/zoo.cfg and return the command line that starts a server with it.
 
-    `words` are the four-letter words that the server answers. `srvr` shows whether it is ready, and
-    whether it leads.
+    Without an `ensemble` the server runs alone. With an `ensemble` it runs as the member `my_id`.
+    `words` are the four-letter words that the server may answer. The answer to `srvr` shows whether
+    the server is ready, and whether it is the leader. Raises ApacheZooKeeperError if Java or a jar
+    is missing.
     """
     java, jars = _find_java(), find_jars(with_log=with_log)
     config = data_dir / "zoo.cfg"
@@ -174,7 +178,9 @@ def prepare(
 
 
 def four_letter_word(host: str, port: int, word: str, timeout_s: float = 1.0) -> str:
-    """Send a four-letter word to a server, ours or Apache's. Return the answer. Raises OSError."""
+    """Send a four-letter word to a server, ours or Apache's, and return the server's answer as
+    text. Raises OSError if there is no answer.
+    """
     with socket.create_connection((host, port), timeout_s) as sock:
         sock.sendall(word.encode())
         answer = b""
@@ -186,7 +192,7 @@ def four_letter_word(host: str, port: int, word: str, timeout_s: float = 1.0) ->
 def mode(host: str, port: int) -> str:
     """Return `leader`, `follower` or `standalone`, or "" if the server serves no requests.
 
-    That is so if nothing listens, if the server still loads its data, or without a quorum.
+    A server serves no requests if it is not running, still loads its data, or has no quorum.
     """
     try:
         said = four_letter_word(host, port, "srvr", timeout_s=0.3)
@@ -198,7 +204,7 @@ def mode(host: str, port: int) -> str:
 
 
 def listens(host: str, port: int) -> bool:
-    """Return whether the server answers, though perhaps without a quorum: then it serves no
+    """Return whether a server answers on this port. Without a quorum it answers here, but serves no
     requests.
     """
     try:
@@ -210,14 +216,14 @@ def listens(host: str, port: int) -> bool:
 def is_ready(host: str, port: int) -> bool:
     """Return whether the server serves requests.
 
-    The word `ruok` would be no good test: it is answered while the data are still being loaded.
+    The word `ruok` would not show this. A server already answers it while it loads its data.
     """
     return mode(host, port) != ""
 
 
 class ApacheZooKeeper:
-    """One Apache ZooKeeper process on the loopback address. Its data are in `data_dir` and survive
-    `stop` and `start`.
+    """One Apache ZooKeeper process on the loopback address. Its data stay in `data_dir` when the
+    process is stopped and started again.
     """
 
     def __init__(
@@ -251,8 +257,8 @@ class ApacheZooKeeper:
         return self._process.pid
 
     def start(self, timeout_s: float = READY_TIMEOUT_S) -> None:
-        """Start the server and return when it answers. If it raises ApacheZooKeeperError, no
-        process is left.
+        """Start the server, and return when it serves requests. If the start fails, stop the
+        process and raise ApacheZooKeeperError.
         """
         command = prepare(
             self.data_dir,
@@ -279,11 +285,11 @@ class ApacheZooKeeper:
             time.sleep(0.02)
 
     def stop(self) -> None:
-        """Stop the server with SIGTERM. If it still runs after 5 s, kill it."""
+        """Stop the server with SIGTERM. If it has not ended after 5 s, kill it with SIGKILL."""
         self._end(signal.SIGTERM)
 
     def kill(self) -> None:
-        """Kill the server with SIGKILL."""
+        """Kill the server with SIGKILL, so that it cannot clean up."""
         self._end(signal.SIGKILL if os.name != "nt" else signal.SIGTERM)
 
     def _end(self, number: signal.Signals) -> None:

@@ -1,12 +1,12 @@
 """Read and write ZooKeeper in Kafka's terms, for brokers and the controller (Kafka:
 KafkaZkClient.scala).
 
-This module stands above `ZkClient`, which knows only paths and bytes. Its callers know only
+`ZkClient` knows only paths and bytes. This module is one level above it: its callers pass and get
 brokers, topics and partitions.
 
-The controller's methods take `epoch_zk_version`, the version of /controller_epoch at its election.
-They raise ControllerMovedError if another controller has been elected since then
-(`ZkRequests.fenced`). A method for many partitions sends all its requests at once.
+Methods for the controller take `epoch_zk_version`, the version that /controller_epoch had after the
+controller's election. They raise ControllerMovedError if another controller has been elected since
+then (`ZkRequests.fenced`). A method for many partitions sends all its requests at once.
 """
 
 import asyncio
@@ -60,19 +60,23 @@ MAX_PRODUCER_ID: Final = (1 << 63) - 1
 
 
 class UpdateLeaderAndIsrResult(NamedTuple):
-    """The result of a batch of state updates (Kafka: UpdateLeaderAndIsrResult)."""
+    """What happened to each partition in a batch of state updates (Kafka:
+    UpdateLeaderAndIsrResult).
+    """
 
     finished: dict[TopicPartition, LeaderAndIsr]
-    """The states that were written, with the new versions of their znodes."""
+    """The states that were written. Each has the new version of its znode."""
     bad_version: list[TopicPartition]
-    """Partitions whose znode has another version now, for example because the leader changed its
-    ISR. The controller must read the state and decide again.
+    """Partitions whose znode has another version than expected, for example because the leader has
+    changed its ISR. The controller must read the state again and decide again.
     """
     failed: dict[TopicPartition, ZkError]
 
 
 class KafkaZkClient:
-    """Kafka's reads and writes in one session with ZooKeeper. Any task of one loop may use it."""
+    """Reads and writes Kafka's data in one session with ZooKeeper. Any task of its asyncio loop may
+    use it.
+    """
 
     def __init__(
         self,
@@ -100,19 +104,22 @@ class KafkaZkClient:
         on_session: Callable[[SessionState], None],
         timeout_ms: float,
     ) -> None:
-        """Connect. From then on, watches and session changes are notified. Raises
-        ZkError(CONNECTION_LOSS) after `timeout_ms`.
+        """Connect to ZooKeeper. From then on, call `on_watch` for each watch that fires, and
+        `on_session` for each change of the session. Raises ZkError(CONNECTION_LOSS) after
+        `timeout_ms`.
         """
         await self._requests.start(on_watch, on_session, timeout_ms)
 
     async def close(self) -> None:
-        """End the session. ZooKeeper deletes our ephemeral znodes at once."""
+        """End the session. ZooKeeper then deletes this broker's ephemeral znodes at once."""
         await self._requests.close()
 
     # The cluster, its brokers and their ids.
 
     async def create_top_level_paths(self) -> None:
-        """Create the persistent znodes that are missing. Each broker does this when it starts."""
+        """Create Kafka's persistent znodes that are missing. Each broker does this when it
+        starts.
+        """
         znodes = persistent_znodes(self.inter_broker_protocol)
         await asyncio.gather(*(self._requests.create(path, data) for path, data in znodes.items()))
 
@@ -121,30 +128,32 @@ class KafkaZkClient:
         return ClusterIdZNode.decode(found[0]) if found else None
 
     async def create_or_get_cluster_id(self, proposed: str) -> str:
-        """Return the cluster's id. If there is none, `proposed` becomes the id.
+        """Return the cluster's id. If the cluster has no id, `proposed` becomes its id.
 
-        It has 22 characters of URL-safe base64. If several brokers propose one, the first wins.
+        An id has 22 characters of URL-safe base64. If several brokers propose an id, the first one
+        wins.
         """
         if await self._requests.create(ClusterIdZNode.PATH, ClusterIdZNode.encode(proposed)):
             return proposed
         return await self.get_cluster_id() or proposed
 
     async def generate_broker_id(self, reserved_broker_max_id: int) -> int:
-        """Return the next unused id above `reserved_broker_max_id` (reserved.broker.max.id, 1000):
-        1001, 1002 … (spec Z4).
+        """Return a new broker id, the next unused one above `reserved_broker_max_id`
+        (reserved.broker.max.id, 1000): 1001, 1002 … (spec Z4).
         """
         await self._requests.create(BrokerSequenceIdZNode.PATH)
         stat = await self._requests.set(BrokerSequenceIdZNode.PATH, b"")
         return reserved_broker_max_id + stat.version
 
     async def register_broker(self, broker: Broker, wait_ms: float = 0) -> int:
-        """Create the ephemeral znode /brokers/ids/<id>. Return its czxid, the broker's epoch.
+        """Create the ephemeral znode /brokers/ids/<id>. Return its czxid, which is the broker's
+        epoch.
 
-        If the znode is left from an earlier session of this same client, it is deleted and created
-        again (KAFKA-7165). If it belongs to another session, the method raises
-        ZkError(NODE_EXISTS), as in Kafka, but only after `wait_ms`. The reason: when a broker is
-        killed and started again, its old session lives on for up to the session time-out. An
-        operator would also just wait.
+        The znode may be left from an earlier session of this same client. Then it is deleted and
+        created again (KAFKA-7165). If it belongs to another session, this method waits up to
+        `wait_ms` for its end, and then raises ZkError(NODE_EXISTS). Kafka raises the error at once.
+        The wait helps a broker that was killed and started again: its old session lives until the
+        session time-out.
         """
         path = BrokerIdZNode.path(broker.id)
         deadline = self._time.hi_res_clock_ms() + wait_ms
@@ -163,9 +172,10 @@ class KafkaZkClient:
             await self._time.sleep(100)
 
     async def update_broker_info(self, broker: Broker) -> None:
-        """Write changed listeners into our own znode.
+        """Write this broker's new listeners into its own znode.
 
-        Raises ZkError(NO_NODE) between two sessions. Then the next registration writes them.
+        Raises ZkError(NO_NODE) if the session has expired and the broker is not yet registered
+        again. The next registration then writes the new listeners.
         """
         await self._requests.set(
             BrokerIdZNode.path(broker.id),
@@ -176,7 +186,9 @@ class KafkaZkClient:
         await self._requests.delete(BrokerIdZNode.path(broker_id))
 
     async def get_broker_ids(self, *, watch: bool = False) -> list[int]:
-        """Return the ids of the live brokers, sorted."""
+        """Return the ids of the live brokers, sorted. With `watch`, the next change of the list
+        fires a watch.
+        """
         return sorted(
             int(name)
             for name in await self._requests.children(BrokerIdZNode.PARENT, watch=watch)
@@ -190,9 +202,10 @@ class KafkaZkClient:
     async def get_all_brokers_in_cluster(
         self, *, watch: bool = False, watch_each: bool = False
     ) -> dict[int, Broker]:
-        """Return the live brokers with their epochs, by id.
+        """Return the live brokers by their ids. Each Broker has its epoch.
 
-        `watch` watches the list of brokers. `watch_each` watches the znode of each broker.
+        `watch` sets a watch on the list of brokers. `watch_each` sets a watch on the znode of each
+        broker.
         """
         paths = {
             broker_id: BrokerIdZNode.path(broker_id)
@@ -206,7 +219,9 @@ class KafkaZkClient:
         return {broker_id: broker for broker_id, broker in brokers if broker is not None}
 
     async def generate_producer_id_block(self, broker_id: int) -> ProducerIdBlock:
-        """Reserve the next 1,000 producer ids by compare-and-set (Kafka: ProducerIdManager)."""
+        """Reserve the next 1,000 producer ids for a broker, by compare-and-set (Kafka:
+        ProducerIdManager).
+        """
         while True:
             found = await self._requests.get(ProducerIdBlockZNode.PATH)
             last = ProducerIdBlockZNode.decode(found[0]) if found else None
@@ -231,37 +246,42 @@ class KafkaZkClient:
     # The controller.
 
     async def watch_controller(self) -> tuple[int | None, int | None]:
-        """Watch /controller. Return the id in it and the session that owns it.
+        """Set a watch on /controller. Return the broker id in it and the session that owns it.
 
-        The session is 0 if the znode is not ephemeral. Both are None if there is no znode.
+        The session is 0 if the znode is not ephemeral. Both values are None if the znode does not
+        exist.
         """
         stat = await self._requests.exists(ControllerZNode.PATH, watch=True)
         return (await self.get_controller_id(), stat.ephemeral_owner) if stat else (None, None)
 
     async def get_controller_id(self) -> int | None:
-        """Return the id in /controller. None: there is no such znode, or it has no id."""
+        """Return the broker id in /controller. Return None if the znode does not exist or has no
+        id.
+        """
         found = await self._requests.get(ControllerZNode.PATH)
         return ControllerZNode.decode(found[0]) if found else None
 
     async def get_controller_owner(self) -> int | None:
-        """Return the session that created /controller. It stays the owner if others write into the
-        znode by hand.
+        """Return the id of the session that created /controller, or None if the znode does not
+        exist. The owner stays the same even if somebody writes into the znode by hand.
         """
         stat = await self._requests.exists(ControllerZNode.PATH)
         return stat.ephemeral_owner if stat else None
 
     async def get_controller_epoch(self) -> tuple[int, int] | None:
-        """Return (epoch, version of the znode), or None before the first controller."""
+        """Return the controller epoch and the version of its znode, or None before the first
+        controller.
+        """
         found = await self._requests.get(ControllerEpochZNode.PATH)
         epoch = ControllerEpochZNode.decode(found[0]) if found else None
         return (epoch, found[1].version) if found and epoch is not None else None
 
     async def register_controller_and_increment_epoch(self, broker_id: int) -> tuple[int, int]:
-        """Create the ephemeral /controller and increment /controller_epoch, both or neither. Return
-        (epoch, version of its znode).
+        """Create the ephemeral /controller and increment /controller_epoch in one multi: both or
+        neither. Return the new epoch and the new version of /controller_epoch.
 
         The very first controller has epoch 1. Raises ControllerMovedError if another broker was
-        faster.
+        elected first.
         """
         current = await self.get_controller_epoch()
         if current is None:
@@ -276,15 +296,19 @@ class KafkaZkClient:
         return epoch, version + 1
 
     async def create_controller_epoch(self) -> bool:
-        """Create /controller_epoch, for the very first controller. Return False if it is there."""
+        """Create /controller_epoch, before the very first election. Return False if the znode
+        exists already.
+        """
         data = ControllerEpochZNode.encode(ControllerEpochZNode.INITIAL)
         return await self._requests.create(ControllerEpochZNode.PATH, data)
 
     async def register_controller(
         self, broker_id: int, epoch: int, version: int
     ) -> ZkErrorCode | None:
-        """Create the ephemeral /controller and set /controller_epoch, if that still has this
-        version: both or neither. Return None if it worked, or else NODE_EXISTS or BAD_VERSION.
+        """Create the ephemeral /controller and set /controller_epoch in one multi: both or neither.
+
+        It succeeds only if /controller_epoch has `version` and /controller does not exist. Return
+        None for success, or else NODE_EXISTS or BAD_VERSION.
         """
         ops = (
             CreateOp(
@@ -308,11 +332,12 @@ class KafkaZkClient:
         return None
 
     async def delete_stray_controller(self, owner: int) -> None:
-        """Delete a /controller that belongs to no acting controller, so that a new election begins.
-        `owner` is the session that was just seen to own it.
+        """Delete a /controller znode that no acting controller owns, so that a new election begins.
+        `owner` is the session that owned the znode when the caller last read it.
 
-        The epoch is read before the owner is compared again. It must be unchanged when the znode is
-        deleted. So a controller that is elected meanwhile stays.
+        The method reads the controller epoch, and then compares the owner again. The znode is
+        deleted only if the epoch has not changed until then. So a controller that is elected in the
+        meantime keeps its znode.
         """
         epoch = await self.get_controller_epoch()
         if await self.get_controller_owner() != owner:
@@ -324,7 +349,9 @@ class KafkaZkClient:
             await self.delete_controller(epoch[1])
 
     async def delete_controller(self, epoch_zk_version: int) -> None:
-        """Resign, so that a new election begins, unless another controller was elected since."""
+        """Delete /controller as the controller, so that a new election begins. Nothing is deleted
+        if another controller has been elected in the meantime.
+        """
         await self._requests.fenced_or_raise(
             {0: DeleteOp(ControllerZNode.PATH)}, epoch_zk_version, unless=ZkErrorCode.NO_NODE
         )
@@ -340,8 +367,8 @@ class KafkaZkClient:
     async def get_assignment_for_topics(
         self, topics: Iterable[str], *, watch: bool = False
     ) -> dict[str, TopicAssignment]:
-        """Return the contents of the topics' znodes, in order of name. A topic without a znode is
-        left out. `watch` watches each znode.
+        """Return the assignments in the topics' znodes, sorted by topic name. A topic without a
+        znode is left out. `watch` sets a watch on each znode.
         """
         found = await self._requests.get_all(
             {topic: TopicZNode.path(topic) for topic in sorted(topics)}, watch=watch
@@ -349,10 +376,10 @@ class KafkaZkClient:
         return {topic: TopicZNode.decode(data) for topic, (data, _) in found.items()}
 
     async def create_topic_assignment(self, topic: str, assignment: TopicAssignment) -> None:
-        """Create a topic's znode. From then on the topic exists, and the controller is notified.
-        Raises ZkError(NODE_EXISTS).
+        """Create a topic's znode. This creates the topic, and the controller is notified. Raises
+        ZkError(NODE_EXISTS) if the topic exists already.
 
-        The caller has written the topic's configs before (`set_or_create_entity_configs`), because
+        The caller must write the topic's configs first (`set_or_create_entity_configs`), because
         the first leader reads them.
         """
         data = TopicZNode.encode(assignment, self.inter_broker_protocol)
@@ -361,8 +388,10 @@ class KafkaZkClient:
     async def set_topic_assignment(
         self, topic: str, assignment: TopicAssignment, epoch_zk_version: int | None = None
     ) -> None:
-        """Replace a topic's assignment, for example by one with more partitions. With
-        `epoch_zk_version`, this is a write of the controller.
+        """Replace the assignment of a topic, for example to add partitions.
+
+        With `epoch_zk_version` the write is fenced: it fails if another controller has been
+        elected.
         """
         path, data = (
             TopicZNode.path(topic),
@@ -378,11 +407,12 @@ class KafkaZkClient:
     async def update_replica_assignments(
         self, changes: Mapping[TopicPartition, ReplicaAssignment], epoch_zk_version: int
     ) -> list[str]:
-        """Change the assignments of some partitions as the controller. Return the topics that are
-        gone.
+        """Change the assignments of some partitions as the controller. Return the topics that no
+        longer exist.
 
-        Each write checks the znode's version, so partitions that are added meanwhile stay. All
-        topics together take two rounds. Topics that somebody else wrote in between take two more.
+        Each write checks the znode's version, so a partition that somebody adds at the same time is
+        kept. Each attempt takes two rounds of requests for all topics together: one to read and one
+        to write. A topic is tried again if somebody else has written its znode in between.
         """
         by_topic: dict[str, dict[int, ReplicaAssignment]] = {}
         for tp, assignment in changes.items():
@@ -419,10 +449,11 @@ class KafkaZkClient:
         return gone
 
     async def delete_topic(self, topic: str, epoch_zk_version: int) -> None:
-        """Delete a topic's znodes, then its configs, and at last the request to delete the topic.
+        """Delete a topic's znodes, then its configs, and finally the znode that requested its
+        deletion.
 
-        If the controller fails before the end, the request is still there, and the next controller
-        goes on.
+        If the controller fails before the end, this request still exists. The next controller then
+        finishes the deletion.
         """
         await self._requests.delete_recursive(TopicZNode.path(topic), epoch_zk_version)
         config = DeleteOp(ConfigEntityZNode.path("topics", topic))
@@ -436,8 +467,8 @@ class KafkaZkClient:
     async def get_topic_partition_states(
         self, partitions: Iterable[TopicPartition], *, watch: bool = False
     ) -> dict[TopicPartition, LeaderIsrAndControllerEpoch]:
-        """Return the states that exist, each with the version of its znode, in the order of
-        `partitions`. `watch` watches each znode.
+        """Return the partition states that exist, in the order of `partitions`. Each has the
+        version of its znode. `watch` sets a watch on each znode.
         """
         found = await self._requests.get_all(
             {tp: TopicPartitionStateZNode.path(tp) for tp in partitions}, watch=watch
@@ -451,12 +482,12 @@ class KafkaZkClient:
     async def create_topic_partition_states(
         self, states: Mapping[TopicPartition, LeaderIsrAndControllerEpoch], epoch_zk_version: int
     ) -> dict[TopicPartition, ZkError | None]:
-        """Create the first state of each partition and the znodes above it. Return an error for
-        each partition, or None for success.
+        """Create the first state of each partition, and the znodes above it. Return for each
+        partition an error, or None for success.
 
-        This takes three rounds for any number of partitions. NODE_EXISTS means that somebody else
-        has created the state. NO_NODE means that the topic is gone. In the first two rounds, for
-        the znodes above, it is no error if a znode exists.
+        All partitions together take three rounds of requests. NODE_EXISTS means that somebody else
+        has created the state. NO_NODE means that the topic no longer exists. The first two rounds
+        create the znodes above the states. Those may exist already.
         """
         topics = sorted({tp.topic for tp in states})
         await self._requests.fenced(
@@ -482,8 +513,8 @@ class KafkaZkClient:
         controller_epoch: int,
         epoch_zk_version: int,
     ) -> UpdateLeaderAndIsrResult:
-        """Write many states as the controller, each only if the znode still has the version that
-        was read.
+        """Write many partition states as the controller. A state is written only if its znode still
+        has the version that was read.
         """
         ops = {
             tp: SetDataOp(
@@ -512,8 +543,8 @@ class KafkaZkClient:
     async def conditional_update_partition_state(
         self, tp: TopicPartition, state: LeaderIsrAndControllerEpoch, expected_zk_version: int
     ) -> int | None:
-        """Write a leader's new ISR. Return the znode's new version, or None if the controller or
-        somebody else wrote in between (spec R2).
+        """Write the new ISR of a partition as its leader. Return the znode's new version. Return
+        None if the controller or somebody else has written the znode in between (spec R2).
         """
         return await self._requests.conditional_set(
             TopicPartitionStateZNode.path(tp),
@@ -524,14 +555,14 @@ class KafkaZkClient:
     # Notifications from brokers to the controller.
 
     async def propagate_isr_changes(self, partitions: Iterable[TopicPartition]) -> None:
-        """Notify the controller that the ISRs of `partitions` have changed. It then updates all
-        brokers.
+        """Notify the controller that the ISRs of `partitions` have changed. The controller then
+        informs all brokers.
         """
         data = IsrChangeNotificationZNode.encode(partitions)
         await self._requests.create_sequential(IsrChangeNotificationZNode.path(), data)
 
     async def get_isr_change_notifications(self, *, watch: bool = False) -> list[str]:
-        """Return the notifications' sequence numbers, the oldest first."""
+        """Return the sequence numbers of the ISR notifications, the oldest first."""
         return await self._sequences(
             IsrChangeNotificationZNode.PARENT, IsrChangeNotificationZNode.PREFIX, watch
         )
@@ -539,7 +570,9 @@ class KafkaZkClient:
     async def get_partitions_from_isr_change_notifications(
         self, sequences: Iterable[str]
     ) -> list[TopicPartition]:
-        """Return all partitions that the notifications name, each once, sorted."""
+        """Return all partitions that the given notifications name, sorted and without
+        repetitions.
+        """
         found = await self._requests.get_all(
             {sequence: IsrChangeNotificationZNode.path(sequence) for sequence in sequences}
         )
@@ -556,7 +589,7 @@ class KafkaZkClient:
         await self._requests.fenced_or_raise(ops, epoch_zk_version, unless=ZkErrorCode.NO_NODE)
 
     async def propagate_log_dir_event(self, broker_id: int) -> None:
-        """Notify the controller that `broker_id` has lost a log dir."""
+        """Notify the controller that a log dir of `broker_id` has failed."""
         data = LogDirEventNotificationZNode.encode(broker_id)
         await self._requests.create_sequential(LogDirEventNotificationZNode.path(), data)
 
@@ -596,20 +629,22 @@ class KafkaZkClient:
     # Configs.
 
     async def get_entity_configs(self, entity_type: str, name: str) -> dict[str, str]:
-        """Return the overrides of one topic, client, user or broker. Empty if it has none."""
+        """Return the config overrides of one topic, client, user or broker. The dict is empty if
+        there are no overrides.
+        """
         found = await self._requests.get(ConfigEntityZNode.path(entity_type, name))
         return ConfigEntityZNode.decode(found[0]) if found else {}
 
     async def get_entities(self, parent: str) -> list[str]:
-        """Return the names of the entities below /config/<parent>, sorted.
+        """Return the names of the entities that have configs below /config/<parent>, sorted.
 
         Examples of `parent` are `users` and `users/alice/clients`.
         """
         return await self._requests.children(ConfigEntityZNode.parent(parent))
 
     async def get_topic_configs(self, topics: Iterable[str]) -> dict[str, dict[str, str]]:
-        """Return the overrides of many topics, in order of name. A topic without any has an empty
-        dict.
+        """Return the config overrides of many topics, sorted by topic name. A topic without
+        overrides has an empty dict.
         """
         names = sorted(topics)
         found = await self._requests.get_all(
@@ -631,12 +666,14 @@ class KafkaZkClient:
         await self._requests.delete(ConfigEntityZNode.path(entity_type, name))
 
     async def create_config_change_notification(self, entity_path: str) -> None:
-        """Notify all brokers that `entity_path`, for example `topics/web`, has changed."""
+        """Notify all brokers that the configs of `entity_path` have changed, for example of
+        `topics/web`.
+        """
         data = ConfigEntityChangeNotificationZNode.encode(entity_path)
         await self._requests.create_sequential(ConfigEntityChangeNotificationZNode.path(), data)
 
     async def get_config_change_notifications(self, *, watch: bool = False) -> list[str]:
-        """Return the notifications' sequence numbers, the oldest first."""
+        """Return the sequence numbers of the config notifications, the oldest first."""
         return await self._sequences(
             ConfigEntityChangeNotificationZNode.PARENT,
             ConfigEntityChangeNotificationZNode.PREFIX,
@@ -644,7 +681,7 @@ class KafkaZkClient:
         )
 
     async def get_changed_entities(self, sequences: Sequence[str]) -> list[str]:
-        """Return the entity paths that the notifications name, the oldest first."""
+        """Return the entity paths in the given notifications, the oldest notification first."""
         found = await self._requests.get_all(
             {sequence: ConfigEntityChangeNotificationZNode.path(sequence) for sequence in sequences}
         )
@@ -657,9 +694,11 @@ class KafkaZkClient:
     async def delete_old_config_change_notifications(
         self, sequences: Iterable[str], before_ms: int
     ) -> None:
-        """Delete the notifications that were written before `before_ms` by ZooKeeper's clock.
+        """Delete the notifications that were written before `before_ms`, a time of ZooKeeper's
+        clock.
 
-        `sequences` come oldest first. So if no notification is old, this costs a single read.
+        `sequences` are sorted, the oldest first. If even the oldest is younger than `before_ms`,
+        this takes only one read.
         """
         for sequence in sequences:
             path = ConfigEntityChangeNotificationZNode.path(sequence)
@@ -669,18 +708,18 @@ class KafkaZkClient:
             await self._requests.delete(path)
 
     async def get_finalized_features_epoch(self, *, watch: bool = False) -> int | None:
-        """Return the version of /feature, or None if it is missing or not enabled. With `watch`,
-        its next change, creation or deletion is notified.
+        """Return the version of the znode /feature, or None if it is missing or not enabled. With
+        `watch`, the znode's next change, creation or deletion fires a watch.
         """
         if await self._requests.exists(FeatureZNode.PATH, watch=watch) is None:
             return None
         found = await self._requests.get(FeatureZNode.PATH)
         return found[1].version if found is not None and FeatureZNode.is_enabled(found[0]) else None
 
-    # Consumers' offsets, as consumers before 0.9 stored them.
+    # The offsets of consumer groups, where consumers before version 0.9 stored them.
 
     async def get_consumer_offset(self, group: str, tp: TopicPartition) -> int | None:
-        """Return the offset, or None if there is none.
+        """Return a consumer group's stored offset for a partition, or None if there is none.
 
         Raises ZkError(BAD_ARGUMENTS) if the group's name cannot be part of a path, for example if
         it is empty.
@@ -693,7 +732,9 @@ class KafkaZkClient:
     async def set_or_create_consumer_offset(
         self, group: str, tp: TopicPartition, offset: int
     ) -> None:
-        """Write the offset. Raises ZkError(BAD_ARGUMENTS) like `get_consumer_offset`."""
+        """Store a consumer group's offset for a partition. Raises ZkError(BAD_ARGUMENTS) for a bad
+        group name, like `get_consumer_offset`.
+        """
         path = ConsumerOffsetZNode.path(group, tp)
         validate_path(path)
         await self._requests.set_or_create(path, ConsumerOffsetZNode.encode(offset))
@@ -701,7 +742,9 @@ class KafkaZkClient:
     # Requests to the controller.
 
     async def create_delete_topic_path(self, topic: str) -> None:
-        """Request the deletion of a topic. Raises ZkError(NODE_EXISTS) after an earlier request."""
+        """Request the deletion of a topic. Raises ZkError(NODE_EXISTS) if its deletion is already
+        requested.
+        """
         await self._requests.create_new(DeleteTopicsTopicZNode.path(topic))
 
     async def get_topic_deletions(self, *, watch: bool = False) -> list[str]:
@@ -718,8 +761,8 @@ class KafkaZkClient:
     async def get_preferred_replica_election(
         self, *, watch: bool = False
     ) -> list[TopicPartition] | None:
-        """Return the requested partitions, or None. With `watch`, the creation of such a request is
-        notified.
+        """Return the partitions for which a preferred replica election is requested, or None if
+        there is no request. With `watch`, the creation of a request fires a watch.
         """
         if watch:
             await self._requests.exists(PreferredReplicaElectionZNode.PATH, watch=True)
@@ -736,8 +779,8 @@ class KafkaZkClient:
     async def create_partition_reassignment(
         self, reassignment: Mapping[TopicPartition, Sequence[int]]
     ) -> None:
-        """Request that partitions move to other brokers. Raises ZkError(NODE_EXISTS) if another
-        request is not done yet.
+        """Request that partitions move to other brokers. Raises ZkError(NODE_EXISTS) if an earlier
+        request is not finished.
         """
         await self._requests.create_new(
             ReassignPartitionsZNode.PATH, ReassignPartitionsZNode.encode(reassignment)
@@ -746,8 +789,8 @@ class KafkaZkClient:
     async def get_partition_reassignment(
         self, *, watch: bool = False
     ) -> dict[TopicPartition, tuple[int, ...]] | None:
-        """Return the requested moves, or None. With `watch`, the next write or deletion of such a
-        request is notified.
+        """Return the requested replicas of each partition, or None if there is no request. With
+        `watch`, the next creation, change or deletion of the request fires a watch.
         """
         if watch:
             await self._requests.exists(ReassignPartitionsZNode.PATH, watch=True)
@@ -757,11 +800,11 @@ class KafkaZkClient:
     async def remove_from_partition_reassignment(
         self, done: Callable[[TopicPartition, tuple[int, ...]], bool], epoch_zk_version: int
     ) -> dict[TopicPartition, tuple[int, ...]] | None:
-        """Remove the entries that are `done` from the request, as the controller. Return the rest,
-        or None if nothing was removed.
+        """Remove finished moves from the request, as the controller. `done` decides whether a move
+        is finished. Return the moves that are left, or None if nothing was removed.
 
-        With its last entry the request itself is deleted. Each write checks the znode's version, so
-        an entry that somebody adds by hand meanwhile stays.
+        If no moves are left, the request itself is deleted. Each write checks the znode's version,
+        so a move that somebody adds by hand at the same time is kept.
         """
         while found := await self._requests.get(ReassignPartitionsZNode.PATH):
             ordered = ReassignPartitionsZNode.decode(found[0])

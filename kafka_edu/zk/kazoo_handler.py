@@ -1,12 +1,16 @@
-"""Bring what kazoo's thread reads onto an asyncio loop (kazoo: IHandler, IAsyncResult).
+"""Pass what kazoo's thread reads to an asyncio loop (kazoo: IHandler, IAsyncResult).
 
-A handler is kazoo's public interface for its surroundings: sockets, waiting, and the place where
-callbacks run. kazoo has handlers for threads, gevent and eventlet. This one is for asyncio.
+In kazoo, a handler provides the sockets, the waiting, and the place where callbacks run. kazoo has
+handlers for threads, gevent and eventlet. This handler is for asyncio.
 
-kazoo's thread puts each answer, watch and session change into one queue, so they reach the loop in
-the order in which kazoo read them. The loop is woken when there is nothing more to read. So all the
-answers that have arrived enter the loop in one step. That matters for more than the cost of waking:
-a leader that hears of a thousand changed ISRs in one step wakes its waiting fetches once.
+kazoo's thread puts each answer, watch event and session change into one queue, so the loop gets
+them in the order in which kazoo read them. The thread wakes the loop when there is nothing more to
+read. So all answers that have arrived reach the loop in one step. This saves more than the cost of
+waking the loop: a leader that gets a thousand changed ISRs in one step wakes its waiting fetches
+only once.
+
+On the way from a broker's death to the new leader, `LoopHandler` passes the watch event to the
+loop. The next step is `KazooZkClient._notify` (kazoo_zk_client.py).
 """
 
 import asyncio
@@ -21,7 +25,7 @@ from kazoo.handlers.threading import SequentialThreadingHandler  # type: ignore[
 from kazoo.protocol.states import Callback  # type: ignore[import-untyped]  # kazoo has no types
 
 MAX_STEPS: Final = 1000
-"""The loop is woken for this many steps even if there is more to read."""
+"""If this many steps wait, kazoo's thread wakes the loop, even if there is more to read."""
 Step = Callable[[], None]
 
 
@@ -30,7 +34,9 @@ class HasFileno(Protocol):
 
 
 class Result:
-    """The answer to one request (kazoo: IAsyncResult). Its callbacks run on the loop."""
+    """The answer to one request, which may arrive later (kazoo: IAsyncResult). Its callbacks run on
+    the loop.
+    """
 
     def __init__(self, enter: Callable[[Step], None]) -> None:
         self._enter = enter
@@ -47,28 +53,30 @@ class Result:
         self._enter(self._complete)
 
     def get(self) -> object:
-        """Return the value or raise the exception. Called by kazoo's own callbacks only."""
+        """Return the answer, or raise the request's exception. Only kazoo's own callbacks call this
+        method.
+        """
         if self.exception is not None:
             raise self.exception
         return self.value
 
     def rawlink(self, callback: "Callable[[Result], None]") -> None:
-        """Add a callback. This never comes too late, because `_complete` runs in a later turn of
-        the loop.
+        """Add a function that is called with the result. It is never too late to add it, because
+        `_complete` runs in a later turn of the loop.
         """
         self._callbacks.append(callback)
 
     def _complete(self) -> None:
         for callback in self._callbacks:
             callback(self)
-        # kazoo's callbacks, and the frames that a raised exception holds, refer to this object.
-        # This ends the cycles, which only the garbage collector would find.
+        # kazoo's callbacks refer to this object, and so do the frames that a raised exception
+        # holds. Clearing the references frees the memory at once, without the garbage collector.
         self._callbacks.clear()
         self.value = self.exception = None
 
 
 class PipeEnd:
-    """One end of a pipe, with a socket's methods as far as kazoo uses them."""
+    """One end of a pipe. It has the socket methods that kazoo needs."""
 
     def __init__(self, fd: int) -> None:
         self._fd = fd
@@ -87,7 +95,9 @@ class PipeEnd:
 
 
 class LoopHandler(SequentialThreadingHandler):  # type: ignore[misc]  # kazoo has no types
-    """kazoo's handler for one asyncio loop. It needs none of kazoo's worker threads."""
+    """kazoo's handler for one asyncio loop. kazoo then needs no worker threads for its
+    callbacks.
+    """
 
     def __init__(self) -> None:
         super().__init__()
@@ -97,21 +107,24 @@ class LoopHandler(SequentialThreadingHandler):  # type: ignore[misc]  # kazoo ha
         self._is_waking = False
 
     def attach(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Use this loop. Called on the loop, before kazoo's thread starts."""
+        """Set the loop on which the steps run. Called on that loop, before kazoo's thread
+        starts.
+        """
         self._loop = loop
         self._loop_thread = threading.get_ident()
 
     def enter(self, step: Step) -> None:
-        """Run `step` in a later turn of the loop, after all earlier steps.
+        """Run the function `step` on the loop, in a later turn, after all earlier steps.
 
-        In kazoo's thread, the loop is woken by the next `select` that finds nothing, or by `flush`.
+        If kazoo's thread calls this, the loop is woken later: by the next `select` that finds
+        nothing to read, or by `flush`.
         """
         self._steps.append(step)
         if len(self._steps) >= MAX_STEPS or threading.get_ident() == self._loop_thread:
             self.flush()
 
     def flush(self) -> None:
-        """Wake the loop for the steps that wait, if any."""
+        """Wake the loop if steps wait for it."""
         if (
             self._steps
             and not self._is_waking
@@ -122,30 +135,34 @@ class LoopHandler(SequentialThreadingHandler):  # type: ignore[misc]  # kazoo ha
             self._loop.call_soon_threadsafe(self._run_steps)
 
     def _run_steps(self) -> None:
-        self._is_waking = False  # before the steps: one that is added from here on wakes again
+        self._is_waking = False  # set first, so that a step added from now on wakes the loop
         while self._steps:
             self._steps.popleft()()
 
     def start(self) -> None:
-        """Start no worker threads."""
+        """Do nothing. kazoo expects this method to start worker threads, but this handler has
+        none.
+        """
 
     def stop(self) -> None:
-        """There are no worker threads to stop."""
+        """Do nothing, because there are no worker threads to stop."""
 
     def async_result(self) -> Result:
         return Result(self.enter)
 
     def dispatch_callback(self, callback: Callback) -> None:
-        """Run a watch's callback in kazoo's thread. It enters the loop by itself."""
+        """Run a watch's callback at once, in kazoo's thread. The callback itself puts its work into
+        the loop's queue.
+        """
         callback.func(*callback.args)
 
     def create_socket_pair(self) -> tuple[PipeEnd, PipeEnd]:
-        """Return the pair through which the loop wakes kazoo's thread, with a byte for each
-        request.
+        """Return the two ends of the pipe with which the loop wakes kazoo's thread. The loop writes
+        one byte for each request.
 
-        While kazoo reconnects it reads none of these bytes. kazoo's own pair is made of sockets,
-        which are full after some 280 bytes. The next request would then block the loop until
-        ZooKeeper is back. A pipe has room for 65,536.
+        While kazoo reconnects, it reads none of these bytes. kazoo's own version uses a pair of
+        sockets, which is full after about 280 bytes. The next request would then block the loop
+        until ZooKeeper is back. A pipe has room for 65,536 bytes.
         """
         read, write = os.pipe()
         return PipeEnd(read), PipeEnd(write)
@@ -157,10 +174,10 @@ class LoopHandler(SequentialThreadingHandler):  # type: ignore[misc]  # kazoo ha
         _: Sequence[HasFileno],
         timeout: float | None = None,
     ) -> tuple[list[HasFileno], list[HasFileno], list[HasFileno]]:
-        """Wait until a file is ready. Before that, wake the loop for what was read.
+        """Wait until a file is ready. Before the wait, wake the loop for everything that was read.
 
-        kazoo calls this four times for each request. Its own version opens and closes an epoll
-        object in each call.
+        kazoo calls this method four times for each request. kazoo's own version is slower, because
+        it opens and closes an epoll object in each call.
         """
         poll = select.poll()
         for reader in readers:

@@ -1,14 +1,18 @@
 """Speak to any ZooKeeper server, ours or Apache's, through kazoo (implements ZkClient).
 
 kazoo keeps the session: it connects, sends heartbeats, reconnects and opens new sessions, all in
-one thread of its own. Only kazoo's public interface is used. Requests are its asynchronous calls,
+its own thread. This module uses only kazoo's public interface. Requests are its asynchronous calls,
 so many of them can be in flight at once. `LoopHandler` brings answers, watches and session changes
 onto the asyncio loop, in the order in which kazoo read them from the connection.
 
-kazoo forgets its watches when the connection is lost. Java's client sets them again with a request
-that kazoo does not have (SetWatches), so this client does what the server does on SetWatches: it
-reads every watched znode again, with a watch, before any other request. It compares what it reads
-with what it last knew, and emits the events that were missed.
+kazoo forgets its watches when the connection is lost. Java's client sets them again with the
+request SetWatches, which kazoo does not have. Therefore this client does the server's part of
+SetWatches: before any other request, it reads every watched znode again and sets the watch. If a
+znode has changed while the connection was lost, the client reports the missed event.
+
+On the way from a broker's death to the new leader, `_notify` gets the watch event in the
+controller's broker. The next step is `KafkaServer._on_watch` (kafka_server.py), which calls
+`KafkaController.on_watch`.
 """
 
 import asyncio
@@ -42,8 +46,8 @@ from kafka_edu.zk.zk_client import (
     ZkErrorCode,
 )
 
-#: Reconnect at once, then after 50 ms, then more slowly, up to half a second. A restarted ZooKeeper
-#: is found again before a session can expire.
+#: How kazoo reconnects: at once, then after 50 ms, then after longer pauses of up to half a second.
+#: So it finds a restarted ZooKeeper before the session can expire.
 RECONNECT: Final = {
     "max_tries": -1,
     "delay": 0.05,
@@ -51,9 +55,10 @@ RECONNECT: Final = {
     "max_delay": 0.5,
     "max_jitter": 0.2,
 }
-#: The longest time in which a second client may take a session over.
+#: How many seconds `expire_session` waits until its second client has taken over the session.
 _TAKE_OVER_S: Final = 10.0
-#: A silent logger, because kazoo warns of session changes that `on_session` reports anyway.
+#: A logger that shows nothing. kazoo logs warnings of session changes, which `on_session` reports
+#: anyway.
 _LOGGER: Final = logging.Logger("kazoo", logging.CRITICAL)
 _WATCH_TYPES: Final = {
     EventType.CREATED: WatchType.CREATED,
@@ -64,16 +69,18 @@ _WATCH_TYPES: Final = {
 
 
 def split_connect_string(connect_string: str) -> tuple[str, str]:
-    """Split `a:1,b:2/root` into the hosts `a:1,b:2` and the chroot `/root`, or "" without one."""
+    """Split `a:1,b:2/root` into the hosts `a:1,b:2` and the chroot `/root`. Without a chroot the
+    second value is "".
+    """
     hosts, slash, chroot = connect_string.partition("/")
     return hosts, (slash + chroot).rstrip("/")
 
 
 class _Watches:
-    """The watches that are set, by kind, with what was last known of each path.
+    """The watches that are set, by kind, and the last change that the client has seen at each path.
 
-    That is the zxid of the last change that the client has seen there: `mzxid` for data, `pzxid`
-    for children. Read and changed by the loop only.
+    The last change is a zxid: `mzxid` for data watches, `pzxid` for child watches. Only code on the
+    loop reads and changes this object.
     """
 
     def __init__(self) -> None:
@@ -94,8 +101,8 @@ class _Watches:
         self.child[path] = stat.pzxid
 
     def remove(self, event: WatchedEvent) -> bool:
-        """Remove the watches that `event` ends. Return False if there was none: then the event has
-        been notified already, or nobody waits for it.
+        """Remove the watches that `event` ends. Return False if no such watch was set. Then the
+        event was already reported, or no caller wanted it.
         """
         path = event.path
         removed = False
@@ -115,8 +122,8 @@ class _Watches:
 
 
 class KazooZkClient:
-    """One kazoo client behind ZkClient. Its calls and callbacks belong to the loop that called
-    `start`.
+    """Implements ZkClient with a kazoo client. It must be used on the loop that called `start`, and
+    its callbacks run there.
     """
 
     def __init__(self, connect_string: str, session_timeout_ms: int) -> None:
@@ -149,11 +156,12 @@ class KazooZkClient:
         return self._session_id
 
     async def expire_session(self) -> int:
-        """Have ZooKeeper end this session, as if it had expired, and return its id.
+        """Make ZooKeeper end this session as if it had expired, and return the session's id. This
+        is an injected fault.
 
-        A second client takes the session over, which its id and password allow, and closes it. The
-        first one learns of it when it connects again. Raises OSError, also while this client is not
-        connected: it has no session then, or ZooKeeper cannot be reached to end it.
+        A second client takes over the session with its id and password, and closes it. This client
+        notices that when it connects again. Raises OSError if ZooKeeper cannot be reached, or if
+        this client is not connected.
         """
         ids = self._kazoo.client_id
         if ids is None:
@@ -266,7 +274,8 @@ class KazooZkClient:
             path = self._chrooted(op.path)
             match op:
                 case CreateOp(_, data, ephemeral, sequential):
-                    # `transaction.create` would refuse data that are None.
+                    # kazoo's `transaction.create` does not accept None as data, so the operation is
+                    # made here.
                     flags = int(ephemeral) + 2 * int(sequential)
                     transaction.operations.append(Create(path, data, OPEN_ACL_UNSAFE, flags))
                 case DeleteOp(_, version):
@@ -283,18 +292,20 @@ class KazooZkClient:
             await self._stop()
 
     async def _stop(self) -> None:
-        """End the session and kazoo's thread. A worker waits for that, because kazoo blocks."""
+        """End the session and kazoo's thread. This runs in a worker thread, because kazoo
+        blocks.
+        """
         self._closed = True
         self._connected = False
         await asyncio.to_thread(self._stop_kazoo)
-        await asyncio.sleep(0)  # one turn, in which the loop handles the thread's last news
+        await asyncio.sleep(0)  # the loop needs one turn for the thread's last steps
 
     def _stop_kazoo(self) -> None:
         self._kazoo.stop()
         self._kazoo.close()
 
     async def _make_chroot(self) -> None:
-        """Create the chroot, if there is one and its znode is missing."""
+        """Create the znode of the chroot and its missing parents, if a chroot is configured."""
         chroot, self._chroot = self._chroot, ""
         try:
             parts = chroot.split("/")[1:]
@@ -314,7 +325,9 @@ class KazooZkClient:
         return path[len(self._chroot) :] or "/"
 
     def _watcher(self, watch: bool) -> Callable[[kazoo_states.WatchedEvent], None] | None:
-        """Return the callback for a watch. It is always the same, so kazoo has it once a path."""
+        """Return the callback for a watch, or None without `watch`. The callback is always the same
+        object, so kazoo keeps it only once for each path.
+        """
         return self._watch_fired if watch else None
 
     async def _call(
@@ -323,8 +336,8 @@ class KazooZkClient:
         send: Callable[[str], Result],
         note: Callable[[str, Any], None] | None = None,
     ) -> Any:
-        """Send one request and wait for its answer, in kazoo's types. `note` records the watch that
-        the request has set.
+        """Send one request, wait for its answer, and return the answer in kazoo's types. `note`
+        stores the watch that the request has set.
         """
         if not self._connected or self._loop is None:
             raise ZkError(
@@ -340,8 +353,9 @@ class KazooZkClient:
             raise ZkError(error.code, path) from None
         finally:
             del self._waiting[future]
-            # The future holds an error whose traceback holds this frame. This ends the cycle, which
-            # only the garbage collector would find.
+            # The future holds an error. The error's traceback holds this frame, which holds the
+            # future. Deleting the name breaks this cycle, so the memory is freed without the
+            # garbage collector.
             del future
 
     def _answered(
@@ -360,8 +374,8 @@ class KazooZkClient:
             future.set_result(result.value)
 
     def _op_result(self, op: Op, answer: object) -> OpResult:
-        """Return one op's result. If the multi failed, every answer is an exception: code 0 before
-        the op that failed.
+        """Return the result of one op of a multi, or raise its ZkError. If the multi failed, kazoo
+        gives an exception for every op. Its code is 0 for each op before the one that failed.
         """
         match op, answer:
             case _, ZookeeperError():
@@ -377,21 +391,25 @@ class KazooZkClient:
                 return None
 
     def _watch_fired(self, event: kazoo_states.WatchedEvent) -> None:
-        """Called by kazoo's thread. kazoo also calls it when it forgets a watch (type NONE)."""
+        """Pass a fired watch to the loop. kazoo's thread calls this, also with type NONE when kazoo
+        forgets a watch. Such calls are ignored.
+        """
         if event.type in _WATCH_TYPES:
             watched = WatchedEvent(_WATCH_TYPES[event.type], event.path)
             self._handler.enter(partial(self._notify, watched, self._kazoo.last_zxid or -1))
 
     def _notify(self, event: WatchedEvent, after_zxid: int) -> None:
-        """Call `on_watch` once for a change. kazoo reports the deletion of a znode once for each
-        kind of watch.
+        """Call `on_watch` once for each change. kazoo reports a znode's deletion once for each kind
+        of watch, so the second report is dropped.
         """
         if self._watches.remove(event) and not self._closed:
             self._watch_after_zxid = after_zxid
             self._on_watch(WatchedEvent(event.type, self._unchrooted(event.path)))
 
     def _watch_again(self) -> None:
-        """Read every watched znode again, with a watch, and notify what changed without us."""
+        """Read every watched znode again and set its watch. Report the changes that were missed
+        without a connection.
+        """
         for path in self._watches.data:
             self._kazoo.exists_async(path, watch=self._watch_fired).rawlink(
                 partial(self._compare_data, path)
@@ -407,7 +425,7 @@ class KazooZkClient:
 
     def _compare_data(self, path: str, result: Result) -> None:
         if result.exception is not None:
-            return  # the connection is lost again: the watch stays in the list
+            return  # the connection is lost again; the watch is kept
         if result.value is None:
             self._notify_missed(WatchType.DELETED, path)
         elif self._watches.data.get(path) != result.value.mzxid:
@@ -428,7 +446,9 @@ class KazooZkClient:
         self._notify(WatchedEvent(type, path), -1)
 
     def _state_changed(self, state: str) -> None:
-        """Called by kazoo's thread, before it reads or writes anything more on a new connection."""
+        """Pass a session change to the loop. kazoo's thread calls this before it reads or writes
+        anything else on a new connection.
+        """
         session_id = 0
         match state, self._kazoo.client_state:
             case KazooState.CONNECTED, _:
@@ -443,7 +463,7 @@ class KazooZkClient:
             case _:
                 new = SessionState.CLOSED
         self._handler.enter(partial(self._session_changed, new, session_id))
-        self._handler.flush()  # kazoo may sleep now, or end its thread
+        self._handler.flush()  # kazoo's thread may sleep or end now
 
     def _session_changed(self, state: SessionState, session_id: int) -> None:
         self._connected = state is SessionState.CONNECTED and not self._closed
@@ -454,8 +474,8 @@ class KazooZkClient:
         else:
             if state is SessionState.EXPIRED:
                 self._watches.clear()
-            # kazoo fails the requests that it knows of. One that the loop sent after the loss, and
-            # before it heard of the loss, may be lost, or go out on the next connection.
+            # kazoo fails the requests that it knows. A request that the loop sent after the loss,
+            # but before the loop knew of it, may be lost or may go out on the next connection.
             lost = (
                 ZkErrorCode.CONNECTION_LOSS
                 if state is SessionState.DISCONNECTED
@@ -467,10 +487,11 @@ class KazooZkClient:
 
 
 def _shuffled(hosts: str) -> str:
-    """Return the servers in an order of chance (Java: StaticHostProvider).
+    """Return the servers in random order (Java: StaticHostProvider).
 
-    kazoo tries them round and round in this order. So the server that was lost last comes last. It
-    may hang and still accept connections, and waiting for it would cost the rest of the session.
+    kazoo tries the servers in this order, again and again in a circle. So the server whose
+    connection was lost is tried last. That server may hang but still accept connections, and
+    waiting for it could use up the time-out of the session.
     """
     servers = hosts.split(",")
     random.shuffle(servers)
@@ -480,12 +501,14 @@ def _shuffled(hosts: str) -> str:
 def _code(error: ZookeeperError) -> ZkErrorCode:
     try:
         return ZkErrorCode(error.code)
-    except ValueError:  # a newer server's code
+    except ValueError:  # a code of a newer server
         return ZkErrorCode.SYSTEM_ERROR
 
 
 def _fail(future: "asyncio.Future[Any]", error: BaseException) -> None:
-    """Fail `future` with ZooKeeper's code. Any other error is a bug and is passed on unchanged."""
+    """End `future` with a ZkError that has ZooKeeper's error code. Any other error is a bug and is
+    passed on unchanged.
+    """
     if not future.done():
         is_zookeepers = isinstance(error, ZookeeperError)
         future.set_exception(ZkError(_code(error)) if is_zookeepers else error)

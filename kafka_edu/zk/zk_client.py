@@ -1,11 +1,11 @@
-"""The broker's view of ZooKeeper: one client, which is passed in (Kafka: ZooKeeperClient.scala).
+"""The interface of a ZooKeeper client, as the broker uses it (Kafka: ZooKeeperClient.scala).
 
-There are two implementations with the same behaviour. `kazoo_zk_client` speaks to any server
-through kazoo. The simulator's client speaks to the embedded server's core in memory.
+There are two implementations with the same behaviour. The module `kazoo_zk_client` connects to any
+ZooKeeper server through kazoo. The simulator's client calls the embedded server's core in memory.
 
-Calls are asynchronous, and many can run at once. Callers use `asyncio.gather` to pipeline them, and
-never send a batch one by one (spec Z6). A watch fires once, as in ZooKeeper. Its event comes before
-the answer to any later read that shows the change.
+Calls are asynchronous, and many calls can run at once. Callers use `asyncio.gather` to send a batch
+of requests together, never one after the other (spec Z6). A watch fires once, as in ZooKeeper. Its
+event comes before the answer to any later read that shows the change.
 """
 
 from collections.abc import Callable, Sequence
@@ -16,7 +16,7 @@ from typing import NamedTuple, Protocol
 class Stat(NamedTuple):
     """The numbers that ZooKeeper keeps with each znode.
 
-    The zxids order all changes. The times are in ms of the wall clock.
+    The zxids number all changes in their order. The times are wall-clock times in ms.
     """
 
     czxid: int
@@ -33,7 +33,7 @@ class Stat(NamedTuple):
 
 
 class ZkErrorCode(IntEnum):
-    """The error codes of ZooKeeper that a client can receive (KeeperException.Code)."""
+    """The error codes that a client can receive from ZooKeeper (KeeperException.Code)."""
 
     OK = 0
     SYSTEM_ERROR = -1
@@ -64,7 +64,9 @@ class ZkErrorCode(IntEnum):
 
 
 class ZkError(Exception):
-    """ZooKeeper refused a request, or did not answer it (CONNECTION_LOSS, SESSION_EXPIRED)."""
+    """Raised if ZooKeeper refuses a request, or does not answer it (CONNECTION_LOSS,
+    SESSION_EXPIRED).
+    """
 
     def __init__(self, code: ZkErrorCode, path: str = "") -> None:
         super().__init__(f"{code.name} {path}".strip())
@@ -73,7 +75,7 @@ class ZkError(Exception):
 
 
 class WatchType(IntEnum):
-    """The kind of change that a watch has seen (Watcher.Event.EventType)."""
+    """The kind of change for which a watch has fired (Watcher.Event.EventType)."""
 
     CREATED = 1
     DELETED = 2
@@ -87,10 +89,11 @@ class WatchedEvent(NamedTuple):
 
 
 class SessionState(StrEnum):
-    """The state of a session.
+    """The state of a client's session with ZooKeeper.
 
-    CONNECTED follows the first connection and each reconnection of the same session. After EXPIRED
-    the session's ephemeral znodes and watches are gone, and a new session follows.
+    The client reports CONNECTED after the first connection, and after each reconnection of the same
+    session. After EXPIRED, the session's ephemeral znodes and watches no longer exist, and the
+    client opens a new session.
     """
 
     CONNECTED = "connected"
@@ -101,10 +104,10 @@ class SessionState(StrEnum):
 
 
 class CreateOp(NamedTuple):
-    """Create a znode.
+    """One op: create a znode.
 
-    `data` None means no data at all. Kafka uses that for a znode that only has children. A reader
-    gets b"" for it.
+    If `data` is None, the znode has no data at all. Kafka uses None for znodes that only have
+    children. A reader of such a znode gets b"".
     """
 
     path: str
@@ -131,27 +134,30 @@ class CheckOp(NamedTuple):
 
 Op = CreateOp | DeleteOp | SetDataOp | CheckOp
 OpResult = str | Stat | None
-"""The result of one op of a multi: the path of a CreateOp, the Stat of a SetDataOp, else None."""
+"""The result of one op of a multi: the path for a CreateOp, the Stat for a SetDataOp, and None for
+other ops.
+"""
 
 
 class ZkClient(Protocol):
     """One session with ZooKeeper.
 
-    Paths are absolute and begin at the chroot. `version` -1 means any version. Every call can raise
-    ZkError.
+    All paths are absolute and relative to the chroot. The `version` -1 means that any version is
+    accepted. Every call can raise ZkError.
     """
 
     @property
     def session_id(self) -> int:
-        """The session's id, or 0 before the first connection. A znode whose `ephemeral_owner` is
-        this id belongs to this session.
+        """The session's id, or 0 before the first connection. A znode belongs to this session if
+        its `ephemeral_owner` is this id.
         """
         ...
 
     @property
     def watch_after_zxid(self) -> int:
-        """The zxid of the last answer before the event for which `on_watch` is being called, or -1
-        if it is unknown. The change came after that zxid.
+        """The zxid that the client knew before the present event, for use in `on_watch`. It is the
+        zxid of the last answer before the event, so the change has a later zxid. It is -1 if
+        unknown.
         """
         ...
 
@@ -161,11 +167,12 @@ class ZkClient(Protocol):
         on_session: Callable[[SessionState], None],
         timeout_ms: float,
     ) -> None:
-        """Connect. From then on, call `on_watch` and `on_session` on the loop. Raises
-        ZkError(CONNECTION_LOSS) after `timeout_ms`.
+        """Connect to ZooKeeper. From then on, call `on_watch` for each watch that fires and
+        `on_session` for each session change, on the loop. Raises ZkError(CONNECTION_LOSS) after
+        `timeout_ms`.
 
         After EXPIRED the client opens a new session by itself, and calls `on_session` with
-        CONNECTED. The caller must set its watches again.
+        CONNECTED. The caller must then set its watches again.
         """
         ...
 
@@ -174,8 +181,8 @@ class ZkClient(Protocol):
     ) -> tuple[str, Stat]: ...
 
     async def get(self, path: str, *, watch: bool = False) -> tuple[bytes, Stat]:
-        """Return data and Stat. With `watch`, the first change of the data, or the deletion,
-        notifies once. An answer of NO_NODE sets no watch.
+        """Return the znode's data and Stat. With `watch`, the next change of the data or the
+        deletion fires a watch. If the znode does not exist, NO_NODE is raised and no watch is set.
         """
         ...
 
@@ -184,23 +191,25 @@ class ZkClient(Protocol):
     async def delete(self, path: str, version: int = -1) -> None: ...
 
     async def exists(self, path: str, *, watch: bool = False) -> Stat | None:
-        """Return the Stat, or None. With `watch`, the next creation, change of the data or deletion
-        notifies once.
+        """Return the znode's Stat, or None if it does not exist. With `watch`, the next creation,
+        change of the data or deletion fires a watch.
         """
         ...
 
     async def get_children(self, path: str, *, watch: bool = False) -> tuple[list[str], Stat]:
-        """Return the names of the children, sorted, and the Stat.
+        """Return the sorted names of a znode's children, and its Stat.
 
         With `watch`, the next creation or deletion of a child, or the deletion of the znode itself,
-        notifies once.
+        fires a watch.
         """
         ...
 
     async def multi(self, ops: Sequence[Op]) -> list[OpResult]:
-        """Perform all ops or none. Raises the ZkError of the first op that failed."""
+        """Perform all ops or none of them. If an op fails, raise the ZkError of the first failed
+        op.
+        """
         ...
 
     async def close(self) -> None:
-        """End the session. ZooKeeper deletes its ephemeral znodes at once."""
+        """End the session. ZooKeeper then deletes the session's ephemeral znodes at once."""
         ...

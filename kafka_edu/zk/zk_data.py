@@ -11,7 +11,7 @@
     /controller
         the id of the controller; ephemeral, so that there is only one
     /controller_epoch
-        the number of the controller; the first one has 1
+        counts the elections of a controller; the first controller has epoch 1
     /isr_change_notification/isr_change_<sequence>
         a leader changed an ISR; the controller reads the state and updates all brokers
     /log_dir_event_notification/log_dir_event_<sequence>
@@ -27,13 +27,15 @@
     /latest_producer_id_block
         the thousand producer ids that were reserved last
 
-The bytes are Kafka's. They have no spaces. The order of the members is the one in which Kafka 2.8.2
-writes them (`inter.broker.protocol.version` from 2.4), or Kafka 2.0.1 (below 2.4), as recorded in
-tests/golden/zk. Only the order of *partitions* differs: in Kafka it is that of a Scala hash map,
-and here it is by number.
+The JSON is byte for byte the same as Kafka's. It has no spaces. If `inter.broker.protocol.version`
+is 2.4 or later, the members stand in the order in which Kafka 2.8.2 writes them. Below 2.4 the
+order is that of Kafka 2.0.1. Both orders are recorded in tests/golden/zk. Only the order of
+*partitions* differs from Kafka: there it is the order of a Scala hash map, and here partitions are
+sorted by number.
 
-Readers accept any order, and ignore unknown members. `decode` never raises, because anybody may
-write anything by hand. Data that are not Kafka's JSON become None or an empty value.
+Reading accepts the members in any order, and ignores unknown members. `decode` never raises an
+exception, because people may write any data into a znode by hand. Data that are not Kafka's JSON
+are decoded as None or as an empty value.
 """
 
 import json
@@ -47,24 +49,26 @@ from kafka_edu.cluster.broker import Broker, EndPoint
 from kafka_edu.cluster.leader_and_isr import LeaderAndIsr, LeaderIsrAndControllerEpoch
 from kafka_edu.cluster.topic_assignment import (
     ReplicaAssignment as ReplicaAssignment,
-)  # also for those above
+)  # other modules import these names from here
 from kafka_edu.cluster.topic_assignment import TopicAssignment as TopicAssignment
 from kafka_edu.common.topic_partition import TopicPartition
 
 ProtocolVersion = tuple[int, int]
-"""inter.broker.protocol.version as (major, minor)."""
+"""The value of inter.broker.protocol.version as a pair (major, minor), for example (2, 8)."""
 REASSIGNMENT_IN_TOPIC: Final[ProtocolVersion] = (2, 4)
 """From this version on, a topic's znode lists the replicas that are being added and removed
 (KIP-455).
 """
 FEATURES: Final[ProtocolVersion] = (2, 7)
-"""From this version on, a broker's znode lists the features that it supports, and /feature those of
-the cluster (KIP-584).
+"""From this version on, a broker's znode lists the features that the broker supports, and the znode
+/feature lists the features of the cluster (KIP-584).
 """
 TOPIC_IDS: Final[ProtocolVersion] = (2, 8)
-"""From this version on, a topic has an id, in its znode and on the wire (KIP-516)."""
+"""From this version on, each topic has an id, which is stored in its znode and sent in requests
+(KIP-516).
+"""
 IP_CONFIGS: Final[ProtocolVersion] = (2, 8)
-"""From this version on, there is /config/ips (KIP-612)."""
+"""From this version on, the znode /config/ips exists (KIP-612)."""
 
 Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
 
@@ -73,12 +77,14 @@ _JSON: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 
 
 def encode_json(value: object) -> bytes:
-    """Return `value` as Kafka writes it: UTF-8, without spaces, members in the given order."""
+    """Return `value` as the JSON that Kafka writes: UTF-8, without spaces, members in the given
+    order.
+    """
     return _JSON.encode(value).encode()
 
 
 def decode_object(data: bytes) -> dict[str, Json]:
-    """Return the JSON object in `data`, or an empty dict if `data` has none."""
+    """Return the JSON object in `data`, or an empty dict if `data` is not a JSON object."""
     try:
         value: Json = json.loads(data)
     except (ValueError, RecursionError):
@@ -87,8 +93,8 @@ def decode_object(data: bytes) -> dict[str, Json]:
 
 
 def decode_number(text: str) -> int | None:
-    """Read a decimal number of at most 19 digits, the most in Kafka's long. Anything else is
-    None.
+    """Parse a decimal number of at most 19 digits, the longest that Kafka's type long can have.
+    Return None for any other text.
     """
     return int(text) if text.isascii() and text.isdigit() and len(text) <= 19 else None
 
@@ -109,7 +115,7 @@ def _partition_lists(value: Json) -> dict[int, tuple[int, ...]]:
 
 
 def encode_uuid(value: uuid.UUID) -> str:
-    """Return 22 characters of URL-safe base64, like Kafka's Uuid.toString."""
+    """Return the UUID as 22 characters of URL-safe base64, like Kafka's Uuid.toString."""
     return urlsafe_b64encode(value.bytes).decode().rstrip("=")
 
 
@@ -123,7 +129,7 @@ def decode_uuid(text: str) -> uuid.UUID | None:
 def random_uuid(random: Random) -> uuid.UUID:
     """Return a new id for a topic or a cluster.
 
-    It never begins with `-`, because it would look like an option on a command line.
+    The id's text never begins with `-`. Otherwise it would look like an option on a command line.
     """
     while encode_uuid(value := uuid.UUID(int=random.getrandbits(128), version=4)).startswith("-"):
         pass
@@ -131,7 +137,9 @@ def random_uuid(random: Random) -> uuid.UUID:
 
 
 class BrokerIdZNode:
-    """/brokers/ids/<id>: version 4 of the JSON up to 2.6, version 5 from 2.7 on."""
+    """The znode /brokers/ids/<id>. The JSON has version 4 up to protocol 2.6, and version 5 from
+    2.7 on.
+    """
 
     PARENT: Final = "/brokers/ids"
 
@@ -161,10 +169,11 @@ class BrokerIdZNode:
 
     @staticmethod
     def decode(broker_id: int, data: bytes, epoch: int) -> Broker | None:
-        """Read any of the versions 1 to 5.
+        """Return the broker in `data`. Versions 1 to 5 of the JSON are accepted. `epoch` is the
+        broker's epoch.
 
-        Version 1 has only `host` and `port`. Versions 2 and 3 have no map of protocols: there a
-        listener's name is its protocol.
+        Version 1 has only `host` and `port`. Versions 2 and 3 do not say which security protocol a
+        listener uses, so the listener's name is taken as its protocol.
         """
         fields = decode_object(data)
         protocols = fields.get("listener_security_protocol_map")
@@ -193,16 +202,16 @@ class BrokerIdZNode:
 
 
 class BrokerSequenceIdZNode:
-    """/brokers/seqid: each write of empty data increments its version. The version gives the next
-    generated id.
+    """The znode /brokers/seqid. It has no data. Each write increments the znode's version, which
+    gives the next generated broker id.
     """
 
     PATH: Final = "/brokers/seqid"
 
 
 class TopicZNode:
-    """/brokers/topics/<topic>: version 1 of the JSON below 2.4, version 3 from 2.4 on. From 2.8 on
-    it has the topic's id.
+    """The znode /brokers/topics/<topic>. The JSON has version 1 below protocol 2.4, and version 3
+    from 2.4 on. From 2.8 on it contains the topic's id.
     """
 
     PARENT: Final = "/brokers/topics"
@@ -249,8 +258,8 @@ class TopicZNode:
 
 
 class TopicPartitionStateZNode:
-    """/brokers/topics/<topic>/partitions/<n>/state: every change is a compare-and-set on its
-    version.
+    """The znode /brokers/topics/<topic>/partitions/<n>/state. It is changed only by compare-and-set
+    on its version.
     """
 
     @staticmethod
@@ -267,7 +276,7 @@ class TopicPartitionStateZNode:
 
     @staticmethod
     def partition_of(path: str) -> TopicPartition | None:
-        """Return the partition whose state znode has this path, or None."""
+        """Return the partition whose state znode has this path. Return None for any other path."""
         match path.split("/"):
             case [
                 "",
@@ -313,7 +322,7 @@ class TopicPartitionStateZNode:
 
 
 class ControllerZNode:
-    """/controller: `{"version":1,"brokerid":0,"timestamp":"1529210278988"}`."""
+    """The znode /controller. Example: `{"version":1,"brokerid":0,"timestamp":"1529210278988"}`."""
 
     PATH: Final = "/controller"
 
@@ -328,9 +337,10 @@ class ControllerZNode:
 
 
 class ControllerEpochZNode:
-    """/controller_epoch: a decimal number, not JSON.
+    """The znode /controller_epoch. Its data is a decimal number, not JSON.
 
-    The znode's version fences every write of the controller (`CheckOp` in a multi).
+    Each write of the controller checks this znode's version (`CheckOp` in a multi). So the writes
+    of a replaced controller fail.
     """
 
     PATH: Final = "/controller_epoch"
@@ -346,9 +356,9 @@ class ControllerEpochZNode:
 
 
 class _PartitionListZNode:
-    """A list of partitions in the order of topic and number.
+    """A znode whose data is a list of partitions, sorted by topic and number.
 
-    The JSON is `{"version":1,"partitions":[{"topic":"web","partition":0}]}`.
+    Example: `{"version":1,"partitions":[{"topic":"web","partition":0}]}`.
     """
 
     @staticmethod
@@ -372,9 +382,10 @@ class _PartitionListZNode:
 
 
 class IsrChangeNotificationZNode(_PartitionListZNode):
-    """/isr_change_notification/isr_change_0000000000: persistent and sequential.
+    """The znodes /isr_change_notification/isr_change_0000000000 and so on. They are persistent and
+    sequential.
 
-    The controller deletes the notifications that it has read.
+    The controller deletes a notification when it has read it.
     """
 
     PARENT: Final = "/isr_change_notification"
@@ -386,7 +397,9 @@ class IsrChangeNotificationZNode(_PartitionListZNode):
 
 
 class LogDirEventNotificationZNode:
-    """/log_dir_event_notification/log_dir_event_…: the only event is 1, LogDirFailure."""
+    """The znodes /log_dir_event_notification/log_dir_event_… The only event number is 1,
+    LogDirFailure.
+    """
 
     PARENT: Final = "/log_dir_event_notification"
     PREFIX: Final = "log_dir_event_"
@@ -406,9 +419,11 @@ class LogDirEventNotificationZNode:
 
 
 class ConsumerOffsetZNode:
-    """/consumers/<group>/offsets/<topic>/<partition>: an offset as text, for example `42`.
+    """The znode /consumers/<group>/offsets/<topic>/<partition>. Its data is an offset as text, for
+    example `42`.
 
-    Consumers stored their offsets here before brokers did (OffsetCommit v0).
+    Old consumers stored their offsets in ZooKeeper, before brokers stored offsets (OffsetCommit
+    v0).
     """
 
     @staticmethod
@@ -421,7 +436,7 @@ class ConsumerOffsetZNode:
 
     @staticmethod
     def decode(data: bytes) -> int | None:
-        """Return the offset, or None if the data are not a number."""
+        """Return the offset in `data`, or None if `data` is not a number."""
         try:
             return int(data.decode())
         except ValueError:
@@ -429,9 +444,10 @@ class ConsumerOffsetZNode:
 
 
 class ConfigEntityZNode:
-    """/config/<type>/<name>: `{"version":1,"config":{"retention.ms":"3600000"}}`.
+    """The znode /config/<type>/<name>. Example:
+    `{"version":1,"config":{"retention.ms":"3600000"}}`.
 
-    All values are strings. The members are in the order of their names.
+    All values are strings. The config names are sorted.
     """
 
     @staticmethod
@@ -440,9 +456,9 @@ class ConfigEntityZNode:
 
     @staticmethod
     def path(entity_type: str, name: str) -> str:
-        """Return the path of an entity's overrides.
+        """Return the path of the znode with an entity's config overrides.
 
-        `name` may itself be a path. For example, the quota of a user and client is in
+        `name` may itself be a path. For example, the quotas of a user's client are in
         /config/users/<user>/clients/<client>.
         """
         return f"/config/{entity_type}/{name}"
@@ -460,9 +476,11 @@ class ConfigEntityZNode:
 
 
 class ConfigEntityChangeNotificationZNode:
-    """/config/changes/config_change_…: `{"version":2,"entity_path":"topics/web"}`.
+    """The znodes /config/changes/config_change_… Example:
+    `{"version":2,"entity_path":"topics/web"}`.
 
-    Every broker watches the parent and then reads the changed entity again.
+    Every broker watches /config/changes. When a new child appears, the broker reads the changed
+    entity's configs again.
     """
 
     PARENT: Final = "/config/changes"
@@ -478,8 +496,8 @@ class ConfigEntityChangeNotificationZNode:
 
     @staticmethod
     def decode(data: bytes) -> str | None:
-        """Return the entity's path. Version 1, from old tools, has its type and its name
-        separately.
+        """Return the path of the changed entity. Version 1 of the JSON, from old tools, has the
+        entity's type and name as separate members.
         """
         fields = decode_object(data)
         entity_path, entity_type, name = (
@@ -497,7 +515,9 @@ class ConfigEntityChangeNotificationZNode:
 
 
 class DeleteTopicsTopicZNode:
-    """/admin/delete_topics/<topic>: empty. Its existence is the request to delete the topic."""
+    """The znode /admin/delete_topics/<topic>. It has no data. Its existence requests the deletion
+    of the topic.
+    """
 
     PARENT: Final = "/admin/delete_topics"
 
@@ -507,13 +527,15 @@ class DeleteTopicsTopicZNode:
 
 
 class PreferredReplicaElectionZNode(_PartitionListZNode):
-    """/admin/preferred_replica_election: the partitions whose preferred replicas shall lead."""
+    """The znode /admin/preferred_replica_election. It lists partitions whose preferred replicas
+    shall become leaders.
+    """
 
     PATH: Final = "/admin/preferred_replica_election"
 
 
 class ReassignPartitionsZNode:
-    """/admin/reassign_partitions:
+    """The znode /admin/reassign_partitions, a request to move partitions. Example:
     `{"version":1,"partitions":[{"topic":"web","partition":0,"replicas":[2,0,1]}]}`.
     """
 
@@ -543,7 +565,7 @@ class ReassignPartitionsZNode:
 
 
 class ClusterIdZNode:
-    """/cluster/id: here the version is a string."""
+    """The znode /cluster/id. In its JSON, the version is a string instead of a number."""
 
     PATH: Final = "/cluster/id"
 
@@ -558,7 +580,9 @@ class ClusterIdZNode:
 
 
 class ProducerIdBlock(NamedTuple):
-    """The producer ids from `start` to `end`, both included, which `broker` hands out."""
+    """The producer ids from `start` to `end`, both included. The broker `broker` assigns them to
+    producers.
+    """
 
     broker: int
     start: int
@@ -566,7 +590,7 @@ class ProducerIdBlock(NamedTuple):
 
 
 class ProducerIdBlockZNode:
-    """/latest_producer_id_block: here the first and the last id are strings."""
+    """The znode /latest_producer_id_block. In its JSON, the first and the last id are strings."""
 
     PATH: Final = "/latest_producer_id_block"
     BLOCK_SIZE: Final = 1000
@@ -598,9 +622,11 @@ class ProducerIdBlockZNode:
 
 
 class FeatureZNode:
-    """/feature: the cluster's finalized features (KIP-584). 2.8 has none.
+    """The znode /feature with the cluster's finalized features (KIP-584). Kafka 2.8 has no such
+    features yet.
 
-    In Kafka the controller creates this znode. Here every broker does when it starts.
+    In Kafka the controller creates this znode. Here every broker creates it at its start if it is
+    missing.
     """
 
     PATH: Final = "/feature"
@@ -612,7 +638,9 @@ class FeatureZNode:
 
     @staticmethod
     def is_enabled(data: bytes) -> bool:
-        """Return whether the cluster has finalized features. Unreadable data mean False."""
+        """Return whether `data` says that the cluster has finalized features. For unreadable data,
+        return False.
+        """
         return decode_object(data).get("status") == FeatureZNode.ENABLED
 
 
@@ -634,10 +662,11 @@ _PERSISTENT_PATHS: Final = (
 
 
 def persistent_znodes(protocol: ProtocolVersion) -> dict[str, bytes | None]:
-    """Return path → data of the znodes that every broker creates at its start if they are missing.
+    """Return the path and data of each znode that every broker creates at its start if it is
+    missing.
 
-    The data of /latest_producer_id_block must be null. To a Java broker, null means that there is
-    no block yet, and empty data would stop it.
+    The data of /latest_producer_id_block must be None (null). To a Java broker, null means that no
+    block is reserved yet. Empty data would make the Java broker stop.
     """
     znodes: dict[str, bytes | None] = dict.fromkeys(_PERSISTENT_PATHS)
     if protocol >= FEATURES:

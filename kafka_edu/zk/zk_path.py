@@ -1,6 +1,7 @@
 """The rules for paths in ZooKeeper (ZooKeeper: PathUtils.validatePath).
 
-Java's client checks a path before it sends the request. The server checks it before it writes.
+Java's client checks a path before it sends a request. The embedded server checks the path before it
+writes.
 """
 
 import re
@@ -8,7 +9,8 @@ from typing import Final
 
 from kafka_edu.zk.zk_client import ZkError, ZkErrorCode
 
-#: Empty names, `.` and `..`, control characters, surrogates, private-use and special characters.
+#: Matches what a path must not have: empty names, the names `.` and `..`, control characters,
+#: surrogates, private-use and special characters.
 _BAD_PATH: Final = re.compile("//|/\\.{1,2}(?=/|$)|[\x00-\x1f\x7f-\x9f\ud800-\uf8ff\ufff0-\uffff]")
 
 
@@ -22,6 +24,6 @@ def is_valid_path(path: str) -> bool:
 
 
 def validate_path(path: str) -> None:
-    """Raise ZkError(BAD_ARGUMENTS) if the path breaks the rules."""
+    """Raise ZkError(BAD_ARGUMENTS) if the path breaks these rules."""
     if not is_valid_path(path):
         raise ZkError(ZkErrorCode.BAD_ARGUMENTS, path)

@@ -1,19 +1,19 @@
-"""Send requests to ZooKeeper: in batches, again after a lost connection, and fenced if they are the
+"""Send requests to ZooKeeper: in batches, again after a lost connection, and with a check for the
 controller's writes (Kafka: the lower half of KafkaZkClient.scala).
 
-- A batch's requests are sent together, at most `max_in_flight` at a time
-  (zookeeper.max.in.flight.requests), and never one by one (spec Z6). Say a round trip takes 1 ms.
-  With Kafka's default of 10, the states of 1,000 partitions then take 100 ms instead of 1 s. The
-  default here is 1,000, for two reasons. Each round of the pipeline costs four switches between the
-  loop and kazoo's thread. And ZooKeeper forces its log to disk once for all writes that have
-  arrived. `bench zk-pipeline` draws the curve.
-- After a lost connection, a request waits for the session to come back and is then sent again
-  (Kafka: retryRequestUntilConnected). It may then find the effect of its own first attempt. Each
-  method says how it recognises that. An expired session is different: the caller gets
-  ZkError(SESSION_EXPIRED).
-- Every write of the controller is one multi with a check of /controller_epoch's version. So a
-  controller that was replaced without knowing it changes nothing. It gets ControllerMovedError
-  (spec C8; Kafka from 2.2).
+- The requests of a batch are sent together, never one after the other (spec Z6). At most
+  `max_in_flight` requests wait for an answer at a time (zookeeper.max.in.flight.requests). Kafka's
+  default is 10. The default here is 1,000, for two reasons: each round of requests costs four
+  switches between the loop and kazoo's thread, and ZooKeeper forces its log to disk once for all
+  writes that have arrived. An example: if a round trip takes 1 ms, the states of 1,000 partitions
+  take 1 s one by one, and 100 ms with 10 requests at a time. `bench zk-pipeline` draws the curve.
+- After a lost connection, a request waits until the session is connected again, and is then sent
+  again (Kafka: retryRequestUntilConnected). ZooKeeper may have performed the first attempt already.
+  Each method says how it recognises this. If the session has expired, the request is not sent
+  again, and the caller gets ZkError(SESSION_EXPIRED).
+- Every write of the controller is a multi that also checks the version of /controller_epoch. So a
+  broker that is no longer the controller, but does not know it yet, can change nothing. It gets
+  ControllerMovedError (spec C8; Kafka from 2.2).
 """
 
 import asyncio
@@ -42,11 +42,13 @@ RETRY_PAUSE_MS: Final = 10
 
 
 class ControllerMovedError(Exception):
-    """Another broker is the controller now (Kafka: ControllerMovedException)."""
+    """Raised if another broker is the controller now (Kafka: ControllerMovedException)."""
 
 
 class ZkRequests:
-    """Sends one session's requests. Any task of one loop may use it. Next hop: ZkClient."""
+    """Sends the requests of one session. Any task of its asyncio loop may use it. Next hop:
+    ZkClient.
+    """
 
     def __init__(self, zk: ZkClient, time: Time, max_in_flight: int) -> None:
         self._zk = zk
@@ -73,7 +75,8 @@ class ZkRequests:
         on_session: Callable[[SessionState], None],
         timeout_ms: float,
     ) -> None:
-        """Connect. Raises ZkError(CONNECTION_LOSS) after `timeout_ms`
+        """Connect to ZooKeeper. `on_watch` is called for each watch that fires, and `on_session`
+        for each session change. Raises ZkError(CONNECTION_LOSS) after `timeout_ms`
         (zookeeper.connection.timeout.ms).
         """
         self._on_session = on_session
@@ -93,7 +96,7 @@ class ZkRequests:
                 self._connected.clear()
             case SessionState.CLOSED | SessionState.AUTH_FAILED:
                 self._closed = True
-                self._connected.set()  # waiting requests go on and get the error
+                self._connected.set()  # so waiting requests continue and get the error
         self._on_session(state)
 
     async def close(self) -> None:
@@ -102,7 +105,9 @@ class ZkRequests:
         await self._zk.close()
 
     async def _send(self, request: Callable[[], Awaitable[T]]) -> T:
-        """Send one request within the bound, and send it again after a lost connection."""
+        """Send one request and return its answer. At most `max_in_flight` requests run at a time.
+        After a lost connection, send the request again.
+        """
         while True:
             await self._connected.wait()
             try:
@@ -111,7 +116,8 @@ class ZkRequests:
             except ZkError as error:
                 if error.code is not ZkErrorCode.CONNECTION_LOSS or self._closed:
                     raise
-            # Time for DISCONNECTED to arrive here. From then on the loop above waits for CONNECTED.
+            # This pause gives the state change DISCONNECTED time to arrive. Then the loop above
+            # waits for CONNECTED.
             await self._time.sleep(RETRY_PAUSE_MS)
 
     async def _send_all(
@@ -120,8 +126,8 @@ class ZkRequests:
         """Send many requests at once. Return each key's answer or error, in the order of
         `requests`.
 
-        There are as many tasks as requests may be in flight. Each task sends one request after the
-        other, because a task for each of thousands of requests would cost more than the request.
+        The number of tasks is at most `max_in_flight`. Each task sends one request after the other.
+        A separate task for each of several thousand requests would cost more than the requests.
         """
         outcome: dict[K, T | ZkError] = {}
         left = iter(requests.items())
@@ -131,8 +137,8 @@ class ZkRequests:
                 try:
                     outcome[key] = await self._send(request)
                 except ZkError as error:
-                    # The frames in the traceback refer to `outcome`. Without it there is no cycle,
-                    # which only the garbage collector would find.
+                    # The traceback refers to its frames, and they refer to `outcome`. Dropping it
+                    # breaks this cycle, so the memory is freed without the garbage collector.
                     outcome[key] = error.with_traceback(None)
 
         senders = min(self._max_in_flight, len(requests))
@@ -146,7 +152,9 @@ class ZkRequests:
     # Reading.
 
     async def get(self, path: str, *, watch: bool = False) -> tuple[bytes, Stat] | None:
-        """Return data and Stat. Return None if there is no such znode, and then set no watch."""
+        """Return the znode's data and Stat. If the znode does not exist, return None and set no
+        watch.
+        """
         try:
             return await self._send(lambda: self._zk.get(path, watch=watch))
         except ZkError as error:
@@ -157,7 +165,7 @@ class ZkRequests:
     async def get_all(
         self, paths: Mapping[K, str], *, watch: bool = False
     ) -> dict[K, tuple[bytes, Stat]]:
-        """Return data and Stat of those `paths` that exist, in their order."""
+        """Return data and Stat of each path that exists, in the order of `paths`."""
         requests = {
             key: lambda path=path: self._zk.get(path, watch=watch) for key, path in paths.items()
         }
@@ -173,7 +181,9 @@ class ZkRequests:
         return await self._send(lambda: self._zk.exists(path, watch=watch))
 
     async def children(self, path: str, *, watch: bool = False) -> list[str]:
-        """Return the names of the children, sorted. The list is empty if there is no such znode."""
+        """Return the sorted names of the znode's children. The list is empty if the znode does not
+        exist.
+        """
         try:
             return (await self._send(lambda: self._zk.get_children(path, watch=watch)))[0]
         except ZkError as error:
@@ -184,7 +194,9 @@ class ZkRequests:
     # Writing.
 
     async def create(self, path: str, data: bytes | None = None) -> bool:
-        """Create a persistent znode and its missing parents. Return False if the znode existed."""
+        """Create a persistent znode and its missing parents. Return False if the znode existed
+        already.
+        """
         try:
             await self._send(lambda: self._zk.create(path, data))
         except ZkError as error:
@@ -197,25 +209,29 @@ class ZkRequests:
         return True
 
     async def create_new(self, path: str, data: bytes | None = None) -> None:
-        """Create a znode like `create`, but raise ZkError(NODE_EXISTS) if it exists."""
+        """Create a znode and its missing parents, like `create`. Raise ZkError(NODE_EXISTS) if the
+        znode exists already.
+        """
         if not await self.create(path, data):
             raise ZkError(ZkErrorCode.NODE_EXISTS, path)
 
     async def create_sequential(self, path: str, data: bytes) -> str:
-        """Create a znode whose name is `path` and ZooKeeper's next number. Return its path.
+        """Create a znode whose name is `path` followed by ZooKeeper's next number. Return the whole
+        path.
 
-        If the answer is lost, the request is sent again and there may be two znodes. Readers must
-        accept that.
+        If the answer is lost, the request is sent again, and then there may be two znodes. Readers
+        of these znodes must accept duplicates.
         """
         return (await self._send(lambda: self._zk.create(path, data, sequential=True)))[0]
 
     async def create_ephemeral(self, path: str, data: bytes) -> Stat:
-        """Create a znode that lives as long as our session (Kafka: checkedEphemeralCreate). Raises
-        ZkError(NODE_EXISTS).
+        """Create an ephemeral znode, which lives as long as this session (Kafka:
+        checkedEphemeralCreate). Raises ZkError(NODE_EXISTS) if another client's session owns the
+        znode.
 
-        The znode may exist because our session has created it and the answer was lost. That counts
-        as a success. It may also be left from an earlier session of this client, although ZooKeeper
-        should have removed it. Then it is deleted and created again (KAFKA-7165).
+        If this session owns the znode already, its first answer was lost, and the call succeeds. If
+        an earlier session of this client owns the znode, ZooKeeper has not yet removed it. Then it
+        is deleted and created again (KAFKA-7165).
         """
         try:
             return (await self._send(lambda: self._zk.create(path, data, ephemeral=True)))[1]
@@ -245,11 +261,11 @@ class ZkRequests:
                 await self.set_or_create(path, data)
 
     async def conditional_set(self, path: str, data: bytes, version: int) -> int | None:
-        """Set the data if the znode has this version. Return the new version, or None if the znode
-        had another one.
+        """Set the data if the znode has `version`. Return the new version, or None if the znode has
+        another version or does not exist.
 
-        The first attempt's answer may have been lost. If the znode now has our data and the next
-        version, that attempt has succeeded.
+        The answer to the first attempt may have been lost. If the znode then has our data and the
+        version after `version`, that attempt counts as successful.
         """
         attempts = 0
 
@@ -271,7 +287,7 @@ class ZkRequests:
         )
 
     async def delete(self, path: str) -> None:
-        """Delete a znode. It is no error if the znode is gone already."""
+        """Delete a znode. If the znode does not exist, that is no error."""
         try:
             await self._send(lambda: self._zk.delete(path))
         except ZkError as error:
@@ -279,7 +295,9 @@ class ZkRequests:
                 raise
 
     async def delete_recursive(self, path: str, epoch_zk_version: int) -> None:
-        """Delete a znode and everything below it, the deepest first, as the controller."""
+        """Delete a znode and all znodes below it, as the controller. The deepest znodes are deleted
+        first.
+        """
         for name in await self.children(path):
             await self.delete_recursive(f"{path}/{name}", epoch_zk_version)
         await self.fenced_or_raise(
@@ -292,8 +310,9 @@ class ZkRequests:
     async def fenced(
         self, ops: Mapping[K, Op], epoch_zk_version: int
     ) -> dict[K, OpResult | ZkError]:
-        """Send many writes at once, each with a check that we are still the controller. Raises
-        ControllerMovedError if we are not.
+        """Send many writes at once, each together with a check that this broker is still the
+        controller. Return each key's result or error. Raises ControllerMovedError if another
+        controller was elected.
         """
         check = CheckOp(ControllerEpochZNode.PATH, epoch_zk_version)
         requests = {key: lambda op=op: self._zk.multi((check, op)) for key, op in ops.items()}
@@ -305,7 +324,8 @@ class ZkRequests:
                 isinstance(answer, ZkError)
                 and answer.code in (ZkErrorCode.BAD_VERSION, ZkErrorCode.NO_NODE)
             )
-        # Either the check failed or the write itself. The version of /controller_epoch shows which.
+        # Either the check or the write itself has failed. The version of /controller_epoch shows
+        # which.
         if suspect:
             found = await self.get(ControllerEpochZNode.PATH)
             if found is None or found[1].version != epoch_zk_version:
@@ -317,8 +337,8 @@ class ZkRequests:
     async def fenced_or_raise(
         self, ops: Mapping[K, Op], epoch_zk_version: int, *, unless: ZkErrorCode
     ) -> None:
-        """Send writes like `fenced`. Raises the error of the first that failed with another code
-        than `unless`.
+        """Send many writes like `fenced`, and raise the first error. Errors with the code `unless`
+        are ignored.
         """
         for answer in (await self.fenced(ops, epoch_zk_version)).values():
             if isinstance(answer, ZkError) and answer.code is not unless:

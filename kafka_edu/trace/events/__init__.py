@@ -1,1 +1,3 @@
-"""All events, one module an area. Importing this package fills `EVENT_TYPES`."""
+"""All events, in one module for each area. Importing a module registers its events in
+`EVENT_TYPES`.
+"""

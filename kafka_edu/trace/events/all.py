@@ -1,5 +1,5 @@
-"""Importing this module fills the registry with every event there is: for readers. A broker imports
-only the areas that it emits.
+"""Import all modules with events, so that the registry knows every event. Programs that read events
+import this module. A broker imports only the modules whose events it emits.
 """
 
 import importlib

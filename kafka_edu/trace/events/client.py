@@ -1,4 +1,4 @@
-"""Events of clients that we drive: demos, tests and `kafka-edu load`."""
+"""Events of clients that this project runs: in demos, in tests and in `kafka-edu load`."""
 
 from typing import NamedTuple
 
@@ -6,39 +6,45 @@ from kafka_edu.trace.event import Kind, event
 
 
 class LoadState(NamedTuple):
-    """A load at one moment: what its producers sent and its consumers read. A value within events.
+    """The state of a load (`kafka-edu load`) at one moment: what its producers have sent and what
+    its consumers have read. A value within events.
 
-    Every record has a number, so each acked record can be found again among those that were read.
+    Every record has a number, so each acknowledged record can be found again among the records that
+    were read.
     """
 
     topic: str
     group: str
     acks: str
     rate: int
-    """The wanted records per second."""
+    """How many records per second the load shall send."""
     producers: int
     consumers: int
     sent: int
     acked: int
     refused: int
-    """Records for which the producer's callback got an error: not stored, or not known."""
+    """The number of records for which the producer's callback got an error. Such a record is not
+    stored, or it is unknown whether it is stored.
+    """
     waiting: int
-    """Records that are sent and have no answer yet."""
+    """The number of records that were sent and have no answer yet."""
     oldest_ms: int
-    """How long the oldest of them has waited; 0 if none waits."""
+    """How long the oldest record without an answer has waited, in ms. 0 if no record waits."""
     read: int
     read_again: int
-    """Records that were read more than once, after a rebalance for example."""
+    """The number of records that were read more than once, for example after a rebalance."""
     lost: int
-    """Acked records that the consumers have passed without finding them."""
+    """The number of acknowledged records that are lost: the consumers have read past their offsets
+    and did not find them.
+    """
     error: str
-    """The last error of a producer or consumer; empty before the first."""
+    """The last error of a producer or consumer. Empty if there was none."""
 
 
 @event(joins=("topic", "partition", "offset"))
 class RecordAcknowledged(NamedTuple):
-    """A producer's callback was called: the record is stored at this offset, as its acks
-    promise.
+    """A producer's callback was called without an error: the record is stored at this offset, with
+    the safety that `acks` promises.
     """
 
     client: str
@@ -49,14 +55,16 @@ class RecordAcknowledged(NamedTuple):
 
 @event(joins=("topic",))
 class LoadStarted(NamedTuple):
-    """`kafka-edu load` begins to send and to read."""
+    """`kafka-edu load` begins to send and read records."""
 
     load: LoadState
 
 
 @event(joins=("topic",))
 class LoadStalled(NamedTuple):
-    """No record was acknowledged for a second, although records wait for it. Next: LoadGoesOn."""
+    """No record was acknowledged during the last second, although records wait for an answer. Next:
+    LoadGoesOn.
+    """
 
     topic: str
     waiting: int
@@ -66,78 +74,87 @@ class LoadStalled(NamedTuple):
 
 @event(joins=("topic", "partition", "offset"))
 class LoadGoesOn(NamedTuple):
-    """The first acknowledgement after LoadStalled, which is its cause. With acks=0: the first
-    record that the client could send.
+    """The load has received its first acknowledgement after LoadStalled, which is the cause of this
+    event. With acks=0 there is no acknowledgement; the event then stands for the first record that
+    the client could send.
     """
 
     topic: str
     partition: int
     offset: int
-    """-1 with acks=0, because no broker says where the record is."""
+    """The record's offset. It is -1 with acks=0, because then no broker reports the offset."""
     stalled_ms: int
 
 
 @event(joins=("topic", "partition", "offset"))
 class RecordLost(NamedTuple):
-    """An acked record is gone: a consumer has read past its offset and found another record there,
-    or none.
+    """An acknowledged record is lost: a consumer has read past the record's offset, and found no
+    record or another record there.
     """
 
     topic: str
     partition: int
     offset: int
     number: int
-    """The record's number within this load."""
+    """The number of the lost record within this load."""
 
 
 @event(joins=("topic",))
 class LoadStopped(NamedTuple):
-    """The load has stopped. All records are answered, and read as far as they could be."""
+    """The load has stopped. All its records have an answer, and its consumers have read as many
+    records as they could.
+    """
 
     load: LoadState
 
 
 @event()
 class ClientBooted(NamedTuple):
-    """A client asked its bootstrap.servers for the metadata. Next: ClientProduced."""
+    """A client requested the metadata from the addresses in bootstrap.servers. Next:
+    ClientProduced.
+    """
 
     client: str
     servers: str
     partitions: int
-    """Of its topic, as far as it knows now; 0 if it received no metadata."""
+    """The number of partitions of the client's topic, as the metadata say. 0 if the client got no
+    metadata.
+    """
     error: str
-    """Why it could not boot; empty if it could."""
+    """Why the client could not start. Empty if it could."""
 
 
 @event()
 class ClientProduced(NamedTuple):
-    """A client sent records to the brokers that it knows, and has the answers."""
+    """A client sent records to the brokers that it knows, and has received all answers."""
 
     client: str
     sent: int
     acked: int
     error: str
-    """Of the last record that was not acknowledged; empty if all were."""
+    """The error of the last record that was not acknowledged. Empty if all records were
+    acknowledged.
+    """
 
 
 @event()
 class BytesCounted(NamedTuple):
-    """The bytes that came into sockets while clients worked."""
+    """How many bytes some sockets received while clients worked."""
 
     what: str
-    """Whose sockets."""
+    """The process or part whose sockets were counted, in words."""
     bytes_in: int
 
 
 @event(kind=Kind.GAUGE)
 class LoadSampled(NamedTuple):
-    """A load at this moment."""
+    """A sample of a load: its state at this moment."""
 
     load: LoadState
 
 
 @event(kind=Kind.SNAPSHOT)
 class LoadSnapshot(NamedTuple):
-    """A load, sent to a new subscriber."""
+    """The state of a load, sent to a new subscriber."""
 
     load: LoadState

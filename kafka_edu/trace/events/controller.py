@@ -1,5 +1,5 @@
-"""Events of the controller: its election, its events, its two state machines, and what it sends
-(spec C, L).
+"""Events of the controller: its election, its queue of events, its two state machines, and the
+requests that it sends (spec C, L).
 """
 
 from typing import NamedTuple
@@ -9,11 +9,12 @@ from kafka_edu.trace.event import Kind, event
 
 @event(joins=("path",))
 class ZkWatchFired(NamedTuple):
-    """ZooKeeper notified this broker of a change; the controller turns it into one of its events.
+    """ZooKeeper notified this broker of a change. The controller puts an event about the change
+    into its queue.
 
-    A watch fires at the first change of its kind at `path` whose zxid is above `after_zxid`, the
-    zxid of the last answer that this session had before. So session, path, type and that range name
-    the change. -1: not known.
+    A watch fires at the first change of its kind at `path` whose zxid is above `after_zxid`. That
+    is the zxid of the last answer that this session got before, or -1 if it is unknown. So session,
+    path, type and this range of zxids identify the change.
     """
 
     path: str
@@ -24,7 +25,7 @@ class ZkWatchFired(NamedTuple):
 
 @event(joins=("epoch",))
 class ControllerElected(NamedTuple):
-    """This broker made /controller and is the controller of that epoch."""
+    """This broker created the znode /controller. It is the controller with this epoch."""
 
     epoch: int
     epoch_zk_version: int
@@ -32,7 +33,7 @@ class ControllerElected(NamedTuple):
 
 @event(joins=("epoch",))
 class ControllerResigned(NamedTuple):
-    """This broker is the controller no more and has let go of everything."""
+    """This broker is no longer the controller, and has cleared the controller's state."""
 
     epoch: int
     reason: str
@@ -40,14 +41,18 @@ class ControllerResigned(NamedTuple):
 
 @event(joins=("controller_id",))
 class ActiveControllerChanged(NamedTuple):
-    """The id that this broker last read in /controller; -1: none."""
+    """This broker read /controller. `controller_id` is the id in it, or -1 if there is no
+    controller.
+    """
 
     controller_id: int
 
 
 @event()
 class ControllerEventQueued(NamedTuple):
-    """Something happened that the controller will deal with, in its turn."""
+    """Something happened that the controller must handle. An event about it waits in the
+    controller's queue.
+    """
 
     name: str
     detail: str
@@ -56,8 +61,8 @@ class ControllerEventQueued(NamedTuple):
 
 @event()
 class ControllerEventStarted(NamedTuple):
-    """The event task has begun with this event: what follows until ControllerEventProcessed is its
-    doing.
+    """The controller's event task has begun with this event. Everything that the controller emits
+    until ControllerEventProcessed belongs to this event.
     """
 
     name: str
@@ -67,8 +72,8 @@ class ControllerEventStarted(NamedTuple):
 
 @event()
 class ControllerEventProcessed(NamedTuple):
-    """The event task is done with this event. `error` is empty unless ZooKeeper or a newer
-    controller got in the way.
+    """The controller's event task has finished this event. `error` is empty, or says that ZooKeeper
+    did not answer, or that another controller has been elected.
     """
 
     name: str
@@ -79,7 +84,7 @@ class ControllerEventProcessed(NamedTuple):
 
 @event(joins=("topic", "partition", "controller_epoch"))
 class PartitionStateChanged(NamedTuple):
-    """A partition went from one of its four states to another."""
+    """A partition changed from one of its four states to another one."""
 
     topic: str
     partition: int
@@ -91,7 +96,7 @@ class PartitionStateChanged(NamedTuple):
 
 @event(joins=("topic", "partition", "replica", "controller_epoch"))
 class ReplicaStateChanged(NamedTuple):
-    """A replica went from one of its seven states to another."""
+    """A replica changed from one of its seven states to another one."""
 
     topic: str
     partition: int
@@ -104,8 +109,8 @@ class ReplicaStateChanged(NamedTuple):
 
 @event(joins=("topic", "partition"))
 class StateChangeRefused(NamedTuple):
-    """The table has no such transition, or it could not be done. `replica` is -1 for a
-    partition's.
+    """A state machine refused a change of state. The table does not allow the change, or an error
+    prevented it. For a partition, `replica` is -1.
     """
 
     topic: str
@@ -118,8 +123,8 @@ class StateChangeRefused(NamedTuple):
 
 @event(joins=("topic", "partition", "leader_epoch", "zk_version"))
 class IsrAltered(NamedTuple):
-    """The controller wrote the ISR that a leader requested (AlterIsr). Next: MetadataUpdated, on
-    every broker.
+    """The controller wrote the ISR that a leader had requested (AlterIsr). Next: MetadataUpdated,
+    on every broker.
     """
 
     topic: str
@@ -133,11 +138,12 @@ class IsrAltered(NamedTuple):
 
 @event(joins=("topic", "partition", "leader_epoch", "controller_epoch"))
 class LeaderElected(NamedTuple):
-    """A leader was chosen by the strategy from these sets, and it stands in the partition's znode
-    as of that version.
+    """The controller elected a leader by `strategy`, and wrote it into the partition's znode with
+    this version.
 
-    `why` explains the choice in words. `passed_over` lists the other replicas, in AR order, with
-    the reason why each does not lead. The event holds the sets, because they change.
+    `why` explains the choice in words. `passed_over` lists the other replicas, in the order of AR,
+    with the reason why each does not lead. The event contains the sets AR, ISR and live replicas,
+    because these sets change later.
     """
 
     topic: str
@@ -161,8 +167,8 @@ class LeaderElected(NamedTuple):
 
 @event(joins=("topic", "partition"))
 class LeaderElectionFailed(NamedTuple):
-    """No replica may lead by this strategy: the partition stays as it was. `reason` and
-    `passed_over` say why.
+    """The controller found no replica that may lead by this strategy. The partition stays as it
+    was. `reason` and `passed_over` say why.
     """
 
     topic: str
@@ -178,8 +184,9 @@ class LeaderElectionFailed(NamedTuple):
 
 @event()
 class ElectionsHeld(NamedTuple):
-    """Elections that were requested by an admin client, a znode or the rebalance timer: how many
-    were won. `refused`: partitions and why not.
+    """The controller held elections that an admin client, a znode or the rebalance timer had
+    requested. The event says how many were won. `refused` lists the partitions without a new
+    leader, with the reasons.
     """
 
     trigger: str
@@ -191,9 +198,10 @@ class ElectionsHeld(NamedTuple):
 
 @event(joins=("broker_id",))
 class LeaderImbalanceMeasured(NamedTuple):
-    """auto.leader.rebalance: of the partitions that prefer this broker, so many are led by others.
-    Over `allowed_percentage`, they are given back, but for those whose replica here is not alive
-    and in sync.
+    """auto.leader.rebalance: the controller measured how many of the partitions that prefer this
+    broker are led by other brokers. If the percentage is above `allowed_percentage`, these
+    partitions get their preferred leader back. Partitions whose replica on this broker is not alive
+    and in sync are left out.
     """
 
     broker_id: int
@@ -205,7 +213,9 @@ class LeaderImbalanceMeasured(NamedTuple):
 
 @event(joins=("topic", "partition", "leader_epoch", "zk_path", "zk_version"))
 class ReplicaRemovedFromIsr(NamedTuple):
-    """The controller took an offline replica out of an ISR; leader -1 if it was the leader."""
+    """The controller removed an offline replica from an ISR. `leader` is -1 if the replica was the
+    leader.
+    """
 
     topic: str
     partition: int
@@ -220,8 +230,8 @@ class ReplicaRemovedFromIsr(NamedTuple):
 
 @event(joins=("broker_id", "broker_epoch"))
 class BrokerJoined(NamedTuple):
-    """The controller saw a broker come: a new znode, or a new one in place of the old
-    (`bounced`).
+    """The controller saw a new broker: its znode appeared. If `bounced`, the znode replaced an
+    older one of the same broker, which has restarted.
     """
 
     broker_id: int
@@ -231,7 +241,7 @@ class BrokerJoined(NamedTuple):
 
 @event(joins=("broker_id", "broker_epoch"))
 class BrokerListenersChanged(NamedTuple):
-    """The controller saw a broker write other listeners into its znode, and informs all
+    """A broker wrote new listeners into its znode. The controller noticed it and informs all
     brokers.
     """
 
@@ -243,8 +253,8 @@ class BrokerListenersChanged(NamedTuple):
 
 @event(joins=("broker_id",))
 class BrokerFailed(NamedTuple):
-    """The controller saw a broker go. `shutting_down`: it had said so before
-    (ControlledShutdown).
+    """The controller saw that a broker's znode is gone. `shutting_down` says whether the broker had
+    announced it (ControlledShutdown).
     """
 
     broker_id: int
@@ -253,8 +263,8 @@ class BrokerFailed(NamedTuple):
 
 @event(joins=("broker_id", "broker_epoch"))
 class ControlledShutdownProcessed(NamedTuple):
-    """A broker asked to go: how many partitions it led and followed, and how many it leads still
-    (0: it may go).
+    """A broker requested permission to shut down. The event says how many partitions
+    it led and followed, and how many it still leads. With 0, it may shut down.
     """
 
     broker_id: int
@@ -266,8 +276,8 @@ class ControlledShutdownProcessed(NamedTuple):
 
 @event(joins=("topic",))
 class TopicDeletionChanged(NamedTuple):
-    """A topic's deletion: `queued`, `started`, `ineligible` (some replica cannot be deleted now),
-    `complete`.
+    """The deletion of a topic changed its state: `queued`, `started`, `ineligible` (some replica
+    cannot be deleted now) or `complete`.
     """
 
     topic: str
@@ -277,8 +287,8 @@ class TopicDeletionChanged(NamedTuple):
 
 @event(joins=("broker_id", "api_key", "local", "correlation_id"))
 class ControllerRequestSent(NamedTuple):
-    """The controller's request to a broker leaves its queue. `local` is our end of the connection:
-    the broker's events name it as the peer.
+    """The controller sends a request to a broker. The request leaves the queue for this broker.
+    `local` is the controller's end of the connection. The broker's events name it as the peer.
     """
 
     broker_id: int
@@ -292,7 +302,7 @@ class ControllerRequestSent(NamedTuple):
 
 @event(joins=("broker_id", "api_key", "local", "correlation_id"))
 class ControllerResponseReceived(NamedTuple):
-    """A broker answered the controller."""
+    """The controller received a broker's response."""
 
     broker_id: int
     api_key: int
@@ -304,8 +314,8 @@ class ControllerResponseReceived(NamedTuple):
 
 @event(joins=("broker_id",))
 class ControllerRequestFailed(NamedTuple):
-    """A broker could not be reached, or did not answer: the controller tries again until the
-    broker's znode is gone.
+    """A broker could not be reached, or did not answer the controller's request. The controller
+    tries again until the broker's znode is gone.
     """
 
     broker_id: int
@@ -315,11 +325,12 @@ class ControllerRequestFailed(NamedTuple):
 
 @event(kind=Kind.SNAPSHOT)
 class StateMachineSnapshot(NamedTuple):
-    """The table of a state machine. `machine` is partition or replica, of the controller, or group
-    or transaction, of a coordinator.
+    """The table of a state machine, which says what changes of state are allowed. `machine` is
+    `partition` or `replica` (the controller's machines), or `group` or `transaction` (the
+    coordinators' machines).
 
-    `states` stand in the order of the code, and each of `transitions` is (before, after). Every
-    broker has the tables, because each may become the controller, and a coordinator.
+    `states` are in the order of the code. Each of `transitions` is a pair (before, after). Every
+    broker sends all tables, because every broker may become the controller or a coordinator.
     """
 
     machine: str
@@ -329,8 +340,8 @@ class StateMachineSnapshot(NamedTuple):
 
 @event(kind=Kind.SNAPSHOT)
 class ControllerSnapshot(NamedTuple):
-    """The controller as this broker knows it, and whether it is the controller itself; parts of its
-    context follow if it is active.
+    """What this broker knows of the controller, and whether this broker is the controller itself
+    (`active`). If it is, events with the controller's brokers and partitions follow.
     """
 
     active: bool
@@ -342,7 +353,7 @@ class ControllerSnapshot(NamedTuple):
 
 @event(kind=Kind.SNAPSHOT)
 class ControllerBrokerSnapshot(NamedTuple):
-    """One live broker, as the controller's context has it."""
+    """One live broker, as the controller knows it."""
 
     broker_id: int
     broker_epoch: int
@@ -353,8 +364,9 @@ class ControllerBrokerSnapshot(NamedTuple):
 
 @event(kind=Kind.SNAPSHOT)
 class ControllerPartitionSnapshot(NamedTuple):
-    """One partition, as the controller has it; `replica_states` in the order of `replicas`. Leader
-    -1: none; zk_version -1: no state yet.
+    """One partition, as the controller knows it. `replica_states` are in the order of `replicas`.
+    `leader` is -1 if there is no leader. `zk_version` is -1 if the partition has no state in
+    ZooKeeper yet.
     """
 
     topic: str
@@ -370,12 +382,14 @@ class ControllerPartitionSnapshot(NamedTuple):
 
 @event(kind=Kind.GAUGE)
 class ControllerSampled(NamedTuple):
-    """The controller in numbers (Kafka: the KafkaController and ControllerEventManager metrics)."""
+    """A sample of the controller's numbers (Kafka: the metrics of KafkaController and
+    ControllerEventManager).
+    """
 
     active: bool
     queue_size: int
     queue_time_ms: int
-    """The wait of the oldest event."""
+    """How long the oldest event in the controller's queue has waited, in ms."""
     live_brokers: int
     topics: int
     partitions: int
@@ -383,4 +397,6 @@ class ControllerSampled(NamedTuple):
     preferred_replica_imbalance: int
     requests_queued: int
     unclean_elections: int = 0
-    """Of this term (Kafka: UncleanLeaderElectionsPerSec)."""
+    """How many unclean elections this controller has held since its own election (Kafka:
+    UncleanLeaderElectionsPerSec).
+    """

@@ -1,8 +1,8 @@
-"""Events of the group coordinator: members, rebalances with their reasons, offsets, and which
-groups are here (spec O1, O2).
+"""Events of the group coordinator: members, rebalances with their reasons, committed offsets, and
+the groups that this broker coordinates (spec O1, O2).
 
-A group belongs to one partition of `__consumer_offsets`; the events of the broker that leads it are
-the group's.
+A group belongs to one partition of `__consumer_offsets`. The broker that leads this partition emits
+the group's events.
 """
 
 from typing import NamedTuple
@@ -12,7 +12,7 @@ from kafka_edu.trace.event import Kind, Level, event
 
 @event(joins=("group", "generation"))
 class GroupStateChanged(NamedTuple):
-    """A group went from one state to another."""
+    """A consumer group changed from one state to another."""
 
     group: str
     generation: int
@@ -23,58 +23,64 @@ class GroupStateChanged(NamedTuple):
 
 @event(joins=("group", "generation"))
 class RebalanceStarted(NamedTuple):
-    """A rebalance began. Its cause is the event of the member that triggered it."""
+    """A rebalance of a group has begun. The event's cause is the event of the member that triggered
+    the rebalance.
+    """
 
     group: str
     generation: int
-    """The one that ends."""
+    """The generation that ends with this rebalance."""
     reason: str
     member: str
-    """Who caused it: a member's id, with its instance id if it has one; empty if it was no single
-    member.
+    """The id of the member that triggered the rebalance, with its instance id if it has one. Empty
+    if no single member triggered it.
     """
 
 
 @event(joins=("group", "generation"))
 class RebalanceCompleted(NamedTuple):
-    """All have joined: a new generation begins, and its leader is to assign. Without members the
-    group is empty.
+    """All members have joined, and a new generation begins. Its leader must now assign the
+    partitions. If there are no members, the group is empty.
     """
 
     group: str
     generation: int
     protocol: str
-    """The assignor that most members voted for."""
+    """The name of the assignor that most members voted for."""
     leader: str
     members: tuple[str, ...]
 
 
 class MemberPartitions(NamedTuple):
-    """The partitions of one member. A value within events."""
+    """The partitions that one member of a group gets. A value within events."""
 
     member: str
     partitions: tuple[tuple[str, tuple[int, ...]], ...]
-    """(topic, partitions)"""
+    """Pairs of a topic and its partition numbers."""
 
 
 @event(joins=("group", "generation"))
 class GroupAssigned(NamedTuple):
-    """The leader's assignment is in the log, and goes to the members."""
+    """The group leader's assignment is in the log, and the coordinator sends it to the members."""
 
     group: str
     generation: int
     leader: str
     assignments: tuple[tuple[str, int], ...]
-    """Member id → bytes of its assignment, which only the members understand."""
+    """Pairs of a member id and the size of the member's assignment in bytes. Only the members can
+    decode these bytes.
+    """
     partitions: tuple[MemberPartitions, ...] = ()
-    """The decoded bytes, for members that are consumers. Left out when they are more than 16 KiB
-    in all: then GroupMembersSampled shows the assignment, while somebody looks.
+    """The decoded assignments of the members that are consumers. It is empty if they take more than
+    16 KiB together. GroupMembersSampled also shows them, but only while somebody watches.
     """
 
 
 @event(joins=("group",))
 class MemberIdGiven(NamedTuple):
-    """A new member got its id and must join again with it (KIP-394)."""
+    """The coordinator gave a new member its id. The member must join again with this id
+    (KIP-394).
+    """
 
     group: str
     member: str
@@ -84,41 +90,41 @@ class MemberIdGiven(NamedTuple):
 
 @event(joins=("group",))
 class MemberJoined(NamedTuple):
-    """A new member is in the group."""
+    """A new member has joined the group."""
 
     group: str
     member: str
     instance: str
-    """The static member's own id, or empty (KIP-345)."""
+    """The instance id of a static member (KIP-345). Empty for other members."""
     client_id: str
     client_host: str
     session_timeout_ms: int
     rebalance_timeout_ms: int
     protocols: tuple[str, ...]
     members: int
-    """The number of members now."""
+    """The number of members of the group now."""
     topics: tuple[str, ...] = ()
-    """The topics that a consumer subscribes to."""
+    """The topics to which the new member subscribes, if it is a consumer."""
 
 
 @event(joins=("group",))
 class MemberUpdated(NamedTuple):
-    """A member joins again, maybe with something else to say of itself."""
+    """A member has joined again. Its topics or other data may have changed."""
 
     group: str
     member: str
     instance: str
     state: str
-    """The group's, when it came."""
+    """The state of the group when the member joined again."""
     topics_before: tuple[str, ...] = ()
-    """The topics that a consumer subscribed to before; filled only if they are others now."""
+    """The topics to which the member subscribed before. Filled only if they have changed."""
     topics: tuple[str, ...] = ()
-    """The topics that it subscribes to now; filled only if they changed."""
+    """The topics to which the member subscribes now. Filled only if they have changed."""
 
 
 @event(joins=("group",))
 class MemberLeft(NamedTuple):
-    """A member said that it leaves."""
+    """A member left the group with a LeaveGroup request."""
 
     group: str
     member: str
@@ -128,8 +134,8 @@ class MemberLeft(NamedTuple):
 
 @event(joins=("group",))
 class MemberFailed(NamedTuple):
-    """A member was removed: it sent no heartbeat, did not join again, or did not ask for its
-    assignment in time.
+    """The coordinator removed a member. The member sent no heartbeat, did not join again, or did
+    not request its assignment in time.
     """
 
     group: str
@@ -141,8 +147,8 @@ class MemberFailed(NamedTuple):
 
 @event(joins=("group",))
 class StaticMemberReplaced(NamedTuple):
-    """A static member came back under a new member id; who still uses the old one is fenced
-    (KIP-345).
+    """A static member came back and got a new member id. A process that still uses the old id is
+    fenced (KIP-345).
     """
 
     group: str
@@ -153,35 +159,39 @@ class StaticMemberReplaced(NamedTuple):
 
 @event(joins=("group",))
 class MemberFenced(NamedTuple):
-    """A request under an instance id that belongs to another member now was refused with
-    FENCED_INSTANCE_ID.
+    """The coordinator refused a request with FENCED_INSTANCE_ID, because its instance id now
+    belongs to another member id.
     """
 
     group: str
     instance: str
     member: str
     operation: str
-    """The request, as in `heartbeat`."""
+    """The kind of request, for example `heartbeat`."""
 
 
 @event(level=Level.HOPS, joins=("group",))
 class OffsetsCommitted(NamedTuple):
-    """Offsets are in the log of `__consumer_offsets` and count from now on; those of a transaction
-    when it commits.
+    """Committed offsets were written to the log of `__consumer_offsets`. They are valid from now
+    on. Offsets of a transaction become valid when the transaction commits.
     """
 
     group: str
     generation: int
     member: str
     offsets: tuple[tuple[str, int, int], ...]
-    """(topic, partition, offset)"""
+    """Each entry is (topic, partition, offset)."""
     producer_id: int
-    """Whose transaction it is; -1: none."""
+    """The producer id of the transaction that committed the offsets, or -1 without a
+    transaction.
+    """
 
 
 @event(joins=("group", "producer_id"))
 class TransactionalOffsetsCompleted(NamedTuple):
-    """A transaction ended: the offsets that it had committed count from now on, or are dropped."""
+    """A transaction ended. The offsets that were committed in it are valid from now on, or are
+    dropped.
+    """
 
     group: str
     producer_id: int
@@ -191,18 +201,19 @@ class TransactionalOffsetsCompleted(NamedTuple):
 
 @event(joins=("group",))
 class OffsetsRemoved(NamedTuple):
-    """Committed offsets are gone; tombstones for them are in the log."""
+    """Committed offsets of a group were removed. Tombstones for them were written to the log."""
 
     group: str
     reason: str
-    """expired, deleted, the topic is deleted"""
+    """`expired`, `deleted` or `the topic is deleted`."""
     partitions: tuple[tuple[str, int], ...]
 
 
 @event()
 class GroupsLoading(NamedTuple):
-    """This broker leads a partition of `__consumer_offsets` now and reads it; its groups answer
-    COORDINATOR_LOAD_IN_PROGRESS meanwhile.
+    """This broker has become leader of a partition of `__consumer_offsets`, and reads the
+    partition's groups. Until it has finished, requests for these groups get
+    COORDINATOR_LOAD_IN_PROGRESS.
     """
 
     partition: int
@@ -211,7 +222,9 @@ class GroupsLoading(NamedTuple):
 
 @event()
 class GroupsLoaded(NamedTuple):
-    """The partition is read: this broker coordinates its groups."""
+    """This broker has read the partition of `__consumer_offsets`. It now coordinates the
+    partition's groups.
+    """
 
     partition: int
     leader_epoch: int
@@ -221,7 +234,7 @@ class GroupsLoaded(NamedTuple):
 
 
 class GroupDescription(NamedTuple):
-    """A whole group at one moment."""
+    """The state and the members of a group at one moment. A value within events."""
 
     group: str
     partition: int
@@ -231,15 +244,15 @@ class GroupDescription(NamedTuple):
     protocol: str
     leader: str
     members: tuple[tuple[str, str, str, str], ...]
-    """(member id, instance id or empty, client id, client host)"""
+    """Each entry is (member id, instance id or "", client id, client host)."""
     pending_members: int
     offsets: int
 
 
 @event(joins=("group", "generation"))
 class GroupLoaded(NamedTuple):
-    """This broker read a group from the log and coordinates it from now on. Each member must send a
-    heartbeat within its session time-out.
+    """This broker has read a group from the log, and coordinates it from now on. Each member must
+    send a heartbeat within its session time-out.
     """
 
     group: GroupDescription
@@ -247,8 +260,8 @@ class GroupLoaded(NamedTuple):
 
 @event()
 class GroupsUnloaded(NamedTuple):
-    """Another broker leads the partition: its groups are forgotten here, waiting requests
-    get NOT_COORDINATOR.
+    """Another broker leads the partition of `__consumer_offsets` now. This broker has dropped the
+    partition's groups, and their waiting requests got NOT_COORDINATOR.
     """
 
     partition: int
@@ -258,13 +271,13 @@ class GroupsUnloaded(NamedTuple):
 
 @event(kind=Kind.SNAPSHOT)
 class GroupSnapshot(NamedTuple):
-    """A group, sent to a new subscriber."""
+    """The state of a group, sent to a new subscriber."""
 
     group: GroupDescription
 
 
 class MemberState(NamedTuple):
-    """One member at one moment. A value within events."""
+    """One member of a group at one moment. A value within events."""
 
     member: str
     instance: str
@@ -272,37 +285,43 @@ class MemberState(NamedTuple):
     client_host: str
     session_timeout_ms: int
     heard_ms_ago: int
-    """Since its last sign of life. The session ends at `session_timeout_ms`, unless a request of
-    the member waits here.
+    """How many ms ago the coordinator last heard from the member. At `session_timeout_ms` the
+    member is removed, unless a request of the member waits at the coordinator.
     """
     waits: str
-    """The request of the member that waits for its answer: JoinGroup, SyncGroup or empty."""
+    """The member's request that waits for an answer: `JoinGroup`, `SyncGroup` or empty."""
     topics: tuple[str, ...]
     partitions: tuple[tuple[str, tuple[int, ...]], ...]
-    """Its assignment, as (topic, partitions), if it is a consumer."""
+    """If the member is a consumer, its assignment: pairs of a topic and its partition numbers."""
 
 
 class GroupMembers(NamedTuple):
-    """The members of a group at one moment, for whom it waits, and its offsets."""
+    """A group at one moment: its members, the members that it waits for, and its committed offsets.
+    A value within events.
+    """
 
     group: GroupDescription
     in_state_ms: int
-    """Since the group entered its state."""
+    """How many ms ago the group entered its present state."""
     rebalance_timeout_ms: int
-    """That of the slowest member: a rebalance waits for so long."""
+    """How many ms a rebalance waits for its members. It is the longest rebalance time-out of all
+    members.
+    """
     members: tuple[MemberState, ...]
     pending: tuple[str, ...]
-    """Member ids that were given and did not join yet."""
+    """The ids that the coordinator has given to new members that have not joined yet."""
     unsynced: tuple[str, ...]
-    """Members of the new generation that did not ask for their assignment yet."""
+    """The members of the new generation that have not requested their assignment yet."""
     offsets: tuple[tuple[str, int, int], ...]
-    """Committed offsets: (topic, partition, offset); at most a thousand."""
+    """The committed offsets, each as (topic, partition, offset). At most one thousand are
+    listed.
+    """
 
 
 @event(kind=Kind.GAUGE, thing=("group",))
 class GroupMembersSampled(NamedTuple):
-    """A sample of a group, twice a second. Of at most fifty groups: first those that rebalance,
-    then those with members.
+    """A sample of a group, taken twice a second. At most fifty groups are sampled: rebalancing
+    groups first, then groups with members.
     """
 
     state: GroupMembers
@@ -310,6 +329,6 @@ class GroupMembersSampled(NamedTuple):
 
 @event(kind=Kind.SNAPSHOT)
 class GroupMembersSnapshot(NamedTuple):
-    """The members of a group, sent to a new subscriber."""
+    """The members and offsets of a group, sent to a new subscriber."""
 
     state: GroupMembers

@@ -7,7 +7,7 @@ from kafka_edu.trace.event import Kind, event
 
 @event()
 class LearnerInstalled(NamedTuple):
-    """Learner's code serves in this broker in place of the shipped code."""
+    """A learner's code now runs in this broker in place of the project's own code."""
 
     exercise: str
     replaces: str
@@ -16,23 +16,23 @@ class LearnerInstalled(NamedTuple):
 
 @event()
 class LearnerFailed(NamedTuple):
-    """Learner's code raised, took too long or answered what cannot be; the shipped code did the
-    work instead.
+    """A learner's code raised an exception, took too long or gave an impossible answer. The
+    project's own code did the work instead.
     """
 
     exercise: str
     message: str
     file: str
     line: int
-    """0 when no line of the file is to blame."""
+    """The line of the learner's file that failed, or 0 if no single line is the reason."""
     failures: int
-    """How many there were, this one included."""
+    """How often the learner's code has failed so far, this failure included."""
 
 
 @event()
 class LearnerRetired(NamedTuple):
-    """Learner's code failed too often in this broker. The shipped code stays from now on, and the
-    learner's process has ended.
+    """A learner's code failed too often in this broker. From now on only the project's own code
+    runs, and the learner's process has ended.
     """
 
     exercise: str
@@ -43,30 +43,34 @@ class LearnerRetired(NamedTuple):
 
 @event()
 class OrderStepped(NamedTuple):
-    """A step of an order of events in which a learner's rule goes wrong (`lab replay`). What the
-    step did to the cluster follows.
+    """One step in a sequence of events that makes a learner's rule go wrong (`lab replay`). The
+    events after this one show what the step did to the cluster.
     """
 
     number: int
-    """1 is the first step."""
+    """The number of the step. The first step has number 1."""
     steps: int
     who: str
-    """The thread that did it; empty if it happens to the cluster."""
+    """The name of the thread that did the step. Empty if the step happened to the cluster
+    itself.
+    """
     step: str
     line: int
-    """The line of the learner's file; 0 if no line of it did this."""
+    """The line of the learner's file that did the step, or 0 if no line did it."""
 
 
 @event()
 class OrderFailed(NamedTuple):
-    """The end of an order in which a learner's rule goes wrong, and what is wrong."""
+    """The last step of a sequence of events that makes a learner's rule go wrong. `fault` says what
+    is wrong.
+    """
 
     fault: str
     file: str
 
 
 class LearnerCalls(NamedTuple):
-    """How often learner's code was called, and how often it failed."""
+    """How often a learner's code was called, and how often it failed. A value within events."""
 
     calls: int
     failures: int
@@ -74,7 +78,9 @@ class LearnerCalls(NamedTuple):
 
 @event()
 class LearnerServed(NamedTuple):
-    """A broker has stopped in order, and learner's code has served in it: so often it was asked."""
+    """A broker with a learner's code has stopped normally. `total` says how often the code was
+    called.
+    """
 
     exercise: str
     total: LearnerCalls
@@ -82,7 +88,7 @@ class LearnerServed(NamedTuple):
 
 @event(kind=Kind.SNAPSHOT)
 class LearnerSnapshot(NamedTuple):
-    """Learner's code that serves in this broker, sent to a new subscriber."""
+    """The learner's code that runs in this broker, sent to a new subscriber."""
 
     exercise: str
     replaces: str
@@ -92,7 +98,7 @@ class LearnerSnapshot(NamedTuple):
 
 @event(kind=Kind.GAUGE, thing=("exercise",))
 class LearnerSampled(NamedTuple):
-    """A sample of how often learner's code was called."""
+    """A sample: how often a learner's code was called, and how often it failed."""
 
     exercise: str
     total: LearnerCalls

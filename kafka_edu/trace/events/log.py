@@ -1,5 +1,5 @@
-"""Events of logs: segments that come and go, recovery, truncation (spec S1–S5). `position` and
-sizes are bytes, offsets are record offsets.
+"""Events of logs: new and removed segments, recovery, truncation, compaction (spec S1–S5).
+`position` and all sizes are in bytes. Offsets are record offsets.
 """
 
 from typing import NamedTuple
@@ -8,18 +8,18 @@ from kafka_edu.trace.event import Kind, Level, event
 
 
 class SegmentState(NamedTuple):
-    """One segment of a log at one moment."""
+    """One segment of a log at one moment. A value within events."""
 
     base_offset: int
     size: int
     index_entries: int
-    """Entries of the offset index."""
+    """The number of entries in the segment's offset index."""
     time_index_entries: int
 
 
 @event()
 class LogCreated(NamedTuple):
-    """A new, empty log; its folder was made."""
+    """The broker created a new, empty log and its folder."""
 
     topic: str
     partition: int
@@ -28,48 +28,55 @@ class LogCreated(NamedTuple):
 
 @event()
 class LogRecovered(NamedTuple):
-    """The broker had not been stopped cleanly: everything from the recovery point on was read and
-    checked, and what was torn was cut off.
+    """The broker recovered a log, because the broker had not been stopped cleanly. It read and
+    checked everything after the recovery point, and cut off incomplete batches at the end.
     """
 
     topic: str
     partition: int
     recovery_point: int
     segments: int
-    """How many segments were read again, because of the recovery point or a bad index."""
+    """How many segments were read again, because they are after the recovery point or have a bad
+    index.
+    """
     truncated_bytes: int
     log_end_offset: int
     reason: str
-    """Why something was cut off, or why an index was built again; empty if all was well."""
+    """Why batches were cut off, or why an index was rebuilt. Empty if the log was in order."""
 
 
 @event()
 class LogRepaired(NamedTuple):
-    """A file of a log was damaged, and the broker repaired it before it used it. What a replica
-    lost so comes again from the leader; with one replica it is lost.
+    """The broker found a damaged file of a log and repaired it before using it. A replica gets the
+    records that it lost from its leader. If there is only one replica, these records are lost.
     """
 
     topic: str
     partition: int
     log_dir: str
     what: str
-    """tail cut off, segment dropped, records missing, index built again, snapshot removed, or
-    leader epochs built again."""
+    """What the broker did: `tail cut off`, `segment dropped`, `records missing`, `index built
+    again`, `snapshot removed`, or `leader epochs built again`.
+    """
     file: str
-    """The damaged file, by its name in the log's folder."""
+    """The name of the damaged file in the log's folder."""
     reason: str
-    """What was found."""
+    """What was wrong with the file."""
     bytes: int
-    """Bytes of batches that were cut off or dropped."""
+    """The size of the batches that were cut off or dropped, in bytes."""
     from_offset: int
-    """The first offset that is concerned: the end of the log after a cut; -1: none is."""
+    """The first offset that was lost. After a cut, this is the log's new end. -1 if no offset was
+    lost.
+    """
     to_offset: int
-    """The offset behind the last one that is concerned; -1 if it is not known."""
+    """The offset after the last lost offset, or -1 if it is unknown."""
 
 
 @event()
 class CheckpointUnreadable(NamedTuple):
-    """A checkpoint of a log dir could not be read at the start, and was left out of account."""
+    """At its start the broker could not read a checkpoint file of a log dir. It goes on without
+    this file.
+    """
 
     log_dir: str
     file: str
@@ -78,24 +85,26 @@ class CheckpointUnreadable(NamedTuple):
 
 @event(kind=Kind.SNAPSHOT)
 class RepairsFound(NamedTuple):
-    """What this broker has repaired in its logs since it was started."""
+    """A sum of all repairs that this broker has made in its logs since its start."""
 
     logs: int
-    """Logs with at least one repair."""
+    """The number of logs with at least one repair."""
     repairs: int
     bytes: int
-    """Bytes of batches that were cut off or dropped."""
+    """The size of all batches that were cut off or dropped, in bytes."""
     summary: str
-    """One sentence; empty if nothing was repaired."""
+    """All repairs in one sentence. Empty if nothing was repaired."""
     last: tuple[str, ...]
-    """The last repairs, in words, the oldest first."""
+    """Descriptions of the last repairs, the oldest first."""
     stuck: tuple[str, ...]
-    """Followers that cannot follow, in words, with what to do."""
+    """Descriptions of the followers that cannot follow their leaders, each with advice for the
+    user.
+    """
 
 
 @event()
 class LogLoaded(NamedTuple):
-    """A log was found on disk and is ready."""
+    """The broker found a log on disk and loaded it."""
 
     topic: str
     partition: int
@@ -106,26 +115,26 @@ class LogLoaded(NamedTuple):
     size: int
     producers: int
     clean: bool
-    """The broker had been stopped cleanly, so nothing was read again."""
+    """Whether the broker had been stopped cleanly. Then no segment had to be read again."""
 
 
 @event()
 class SegmentRolled(NamedTuple):
-    """The active segment was closed, and a new one begun at `base_offset`."""
+    """The active segment was closed, and a new segment was begun at `base_offset`."""
 
     topic: str
     partition: int
     base_offset: int
     reason: str
-    """size, time, index full, offset range; or why else."""
+    """Why: `size`, `time`, `index full`, `offset range`, or another reason in words."""
     closed_base_offset: int
     closed_bytes: int
 
 
 @event()
 class SegmentDeleted(NamedTuple):
-    """A segment left the log. Its files get the suffix `.deleted`, and are removed after
-    file.delete.delay.ms.
+    """A segment was removed from its log. Its files get the suffix `.deleted`, and are deleted
+    after file.delete.delay.ms.
     """
 
     topic: str
@@ -137,26 +146,26 @@ class SegmentDeleted(NamedTuple):
 
 @event()
 class CleaningStarted(NamedTuple):
-    """A cleaner thread begins a pass over a log: it was the log with the largest share of dirty
-    bytes. Next: SegmentsCleaned and LogCleaned, or CleaningGivenUp.
+    """A cleaner thread begins to compact a log. It has chosen the log with the largest share of
+    dirty bytes. Next: SegmentsCleaned and LogCleaned, or CleaningGivenUp.
     """
 
     topic: str
     partition: int
     from_offset: int
-    """The first dirty offset."""
+    """The first offset that is not compacted yet (dirty)."""
     to_offset: int
-    """The first offset that may not be cleaned yet."""
+    """The first offset that may not be compacted yet."""
     segments: int
-    """Segments that the pass reads, clean ones included."""
+    """The number of segments that the cleaner will read, clean segments included."""
     clean_bytes: int
     dirty_bytes: int
 
 
 @event()
 class CleaningGivenUp(NamedTuple):
-    """A pass of compaction ended without a result. The log keeps its old segments, and a later pass
-    tries again.
+    """The cleaner stopped compacting a log without a result. The log keeps its old segments, and
+    the cleaner tries again later.
     """
 
     topic: str
@@ -166,7 +175,9 @@ class CleaningGivenUp(NamedTuple):
 
 @event()
 class SegmentsCleaned(NamedTuple):
-    """Compaction made one segment of neighbouring ones. It has the first one's base offset."""
+    """The cleaner has compacted several neighbouring segments into one. The new segment has the
+    base offset of the first one.
+    """
 
     topic: str
     partition: int
@@ -176,39 +187,43 @@ class SegmentsCleaned(NamedTuple):
     bytes_after: int
     records_before: int
     superseded: int
-    """Records that are gone because a later one has the same key."""
+    """The number of records that were removed because a later record has the same key."""
     tombstones: int
-    """Gone, because delete.retention.ms is over."""
+    """The number of tombstones that were removed because delete.retention.ms is over."""
     aborted: int
-    """Gone with their aborted transaction."""
+    """The number of records that were removed because their transaction was aborted."""
     markers: int
-    """Gone, because nothing is left of their transaction."""
+    """The number of transaction markers that were removed because no record of their transaction is
+    left.
+    """
     without_key: int
-    """Gone, because a compacted topic has no use for them."""
+    """The number of records that were removed because they have no key, which a compacted topic
+    requires.
+    """
 
 
 @event()
 class LogCleaned(NamedTuple):
-    """A pass of compaction over a log has ended. Below `to_offset` the log is clean."""
+    """The cleaner has finished compacting a log. All records below `to_offset` are clean."""
 
     topic: str
     partition: int
     from_offset: int
-    """Where the dirty part began."""
+    """The offset at which the dirty part began."""
     to_offset: int
     segments_before: int
     segments_after: int
     bytes_before: int
     bytes_after: int
     keys: int
-    """The keys of the dirty part."""
+    """The number of different keys in the dirty part."""
     took_ms: int
 
 
 @event()
 class LogNotCleanable(NamedTuple):
-    """Compaction has met a batch that it cannot read. It leaves the log alone until the broker
-    starts again.
+    """The cleaner found a batch that it cannot read. It does not compact this log again until the
+    broker is restarted.
     """
 
     topic: str
@@ -218,7 +233,7 @@ class LogNotCleanable(NamedTuple):
 
 @event()
 class SegmentFilesRemoved(NamedTuple):
-    """The files of a deleted segment are gone from the disk."""
+    """The files of a deleted segment were removed from the disk."""
 
     topic: str
     partition: int
@@ -227,7 +242,7 @@ class SegmentFilesRemoved(NamedTuple):
 
 @event()
 class LogTruncated(NamedTuple):
-    """The end of the log was cut off: a follower had what its leader does not have."""
+    """A follower cut off the end of its log, because its leader does not have these records."""
 
     topic: str
     partition: int
@@ -235,13 +250,13 @@ class LogTruncated(NamedTuple):
     to_offset: int
     bytes: int
     fully: bool
-    """All was dropped, and the log begins again at `to_offset`."""
+    """Whether all records were dropped. The log then begins again at `to_offset`."""
 
 
 @event()
 class LogStartOffsetIncremented(NamedTuple):
-    """Records below the new start can no longer be read: deleted by retention, by DeleteRecords, or
-    because the leader's are.
+    """The log's start offset was raised. Records below it can no longer be read: they were deleted
+    by retention or by DeleteRecords, or the leader's log starts at this offset.
     """
 
     topic: str
@@ -252,7 +267,7 @@ class LogStartOffsetIncremented(NamedTuple):
 
 @event()
 class LeaderEpochAssigned(NamedTuple):
-    """The log learnt with which offset a leader's epoch begins."""
+    """The log has stored the offset with which a leader's epoch begins."""
 
     topic: str
     partition: int
@@ -262,8 +277,8 @@ class LeaderEpochAssigned(NamedTuple):
 
 @event()
 class LogFlushed(NamedTuple):
-    """The log was forced to the disk up to `recovery_point`: after a power failure nothing below it
-    needs to be read again.
+    """The log was forced to disk up to `recovery_point`. After a power failure, the part below this
+    offset need not be read again.
     """
 
     topic: str
@@ -273,8 +288,8 @@ class LogFlushed(NamedTuple):
 
 @event()
 class DuplicateBatch(NamedTuple):
-    """A producer sent a batch again; it was answered with the offsets of the first copy, and not
-    written.
+    """A producer sent a batch a second time. The broker did not write it again, and answered with
+    the offsets of the first copy.
     """
 
     topic: str
@@ -287,7 +302,7 @@ class DuplicateBatch(NamedTuple):
 
 @event()
 class ProducersExpired(NamedTuple):
-    """Producers that have not written for long were forgotten."""
+    """The log dropped its state of producers that have not written for a long time."""
 
     topic: str
     partition: int
@@ -296,7 +311,7 @@ class ProducersExpired(NamedTuple):
 
 @event()
 class LogDeleted(NamedTuple):
-    """A log was given up; its folder was renamed and will be removed."""
+    """A log was deleted. Its folder was renamed, and will be removed later."""
 
     topic: str
     partition: int
@@ -305,16 +320,16 @@ class LogDeleted(NamedTuple):
 
 @event()
 class LogDirLocked(NamedTuple):
-    """The broker holds the lock of a log dir: no other broker can use that dir until this one
-    ends.
-    """
+    """The broker locked a log dir. No other broker can use this dir until this broker ends."""
 
     log_dir: str
 
 
 @event()
 class LogDirFailed(NamedTuple):
-    """The disk below a log dir failed; its logs are offline, those in other dirs are not."""
+    """The disk of a log dir failed. The logs in this dir are offline. Logs in other dirs are not
+    affected.
+    """
 
     log_dir: str
     reason: str
@@ -322,7 +337,9 @@ class LogDirFailed(NamedTuple):
 
 @event()
 class CheckpointWritten(NamedTuple):
-    """Offsets of all logs in a dir were written: recovery-point or log-start-offset checkpoint."""
+    """The broker wrote a checkpoint file with the offsets of all logs in a dir: the recovery points
+    or the log start offsets.
+    """
 
     log_dir: str
     file: str
@@ -331,8 +348,8 @@ class CheckpointWritten(NamedTuple):
 
 @event(level=Level.HOPS)
 class BatchValidated(NamedTuple):
-    """Hop: the log validator took a producer's batch. `rebuilt`: it had to be converted or
-    compressed again. Next: SegmentAppended.
+    """Hop: the log validator accepted a producer's batch. `rebuilt` says whether the batch had to
+    be converted or compressed again. Next: SegmentAppended.
     """
 
     topic: str
@@ -344,8 +361,8 @@ class BatchValidated(NamedTuple):
 
 @event(level=Level.HOPS)
 class SegmentAppended(NamedTuple):
-    """Hop: batches were written to the active segment. `indexed`: an index entry was added. Next:
-    the HW moves, or a follower fetches.
+    """Hop: batches were written to the active segment. `indexed` says whether an index entry was
+    added. Next: the HW moves, or a follower fetches.
     """
 
     topic: str
@@ -360,8 +377,8 @@ class SegmentAppended(NamedTuple):
 
 @event(level=Level.HOPS)
 class SegmentRead(NamedTuple):
-    """Hop: a piece of a segment was found for a reader; its bytes were not read, the socket takes
-    them from the file.
+    """Hop: the broker found the part of a segment that a reader gets. It did not read the bytes.
+    The socket takes them directly from the file.
     """
 
     topic: str
@@ -374,7 +391,9 @@ class SegmentRead(NamedTuple):
 
 @event(kind=Kind.SNAPSHOT)
 class LogState(NamedTuple):
-    """One log as it stands: its segments, and its leader epochs as (epoch, start offset)."""
+    """The present state of a log: its segments, its offsets, and its leader epochs as pairs (epoch,
+    start offset).
+    """
 
     topic: str
     partition: int
@@ -388,71 +407,79 @@ class LogState(NamedTuple):
 
 
 class DoomedSegment(NamedTuple):
-    """A segment that has left its log. Its files are called `.deleted`, and are still there."""
+    """A segment that was removed from its log, but whose files still exist with the suffix
+    `.deleted`.
+    """
 
     base_offset: int
     size: int
-    """Bytes of batches."""
+    """The size of its batches in bytes."""
     at_ms: int
-    """When the files will be removed, in ms since 1970."""
+    """When its files will be removed, in ms since 1970."""
 
 
 @event(kind=Kind.GAUGE, thing=("topic", "partition"))
 class LogForecast(NamedTuple):
     """The limits of a log, and what will happen to it next if nothing is appended. Times are in ms
-    since 1970; -1: never, or nobody can know.
+    since 1970. A time of -1 means never or unknown.
     """
 
     topic: str
     partition: int
     high_watermark: int
-    """Below it all replicas in sync have the records, as far as this broker knows."""
+    """The high watermark. As far as this broker knows, all replicas in the ISR have the records
+    below it.
+    """
     last_stable_offset: int
-    """Below it no transaction is open."""
+    """The last stable offset. Below it there are no records of open transactions."""
     policy: str
-    """cleanup.policy: delete, compact, or both."""
+    """The topic's cleanup.policy: delete, compact, or both."""
     oldest_base: int
-    """Base offset of the oldest segment, the one that would go first."""
+    """The base offset of the oldest segment, which retention would delete first."""
     newest_record_ms: int
-    """The time of that segment's latest record."""
+    """The time of the latest record in the oldest segment."""
     deletes_at_ms: int
-    """When retention may delete that segment. 0: at its next look."""
+    """When retention may delete the oldest segment. 0 means at the next check."""
     reason: str
-    """Why: retention by time, retention by size, log start offset. Empty if it stays."""
+    """Why it may be deleted: `retention by time`, `retention by size` or `log start offset`. Empty
+    if the segment stays.
+    """
     retention_bytes: int
-    """retention.bytes; -1: the size of the log does not matter."""
+    """The topic's retention.bytes. -1 means that the size of the log is not limited."""
     roll_bytes: int
-    """segment.bytes: the active segment rolls before it becomes larger."""
+    """The topic's segment.bytes. A new segment is begun before the active segment becomes larger
+    than this.
+    """
     rolls_at_ms: int
-    """A record of this time or later makes the active segment roll."""
+    """A record with this time or a later one makes the log begin a new segment."""
     doomed: tuple[DoomedSegment, ...]
 
 
 @event(kind=Kind.GAUGE, thing=("topic", "partition"))
 class CleanerForecast(NamedTuple):
-    """What the cleaner would do with a compacted log now (docs/compaction.md)."""
+    """What the cleaner would do now with a compacted log (docs/compaction.md)."""
 
     topic: str
     partition: int
     first_dirty: int
-    """Below this offset the log is clean."""
+    """The first offset that is not compacted yet. Below it the log is clean."""
     first_uncleanable: int
-    """From this offset on nothing may be cleaned yet."""
+    """The first offset that may not be compacted yet."""
     clean_bytes: int
     dirty_bytes: int
     due_above_bytes: int
-    """With more dirty bytes than this, the log is due: min.cleanable.dirty.ratio of all its bytes
-    that may be cleaned.
+    """With more dirty bytes than this, the log is due for compaction. The value is
+    min.cleanable.dirty.ratio of all bytes that may be compacted.
     """
     state: str
-    """`being cleaned`, `due` (in line for the next free cleaner thread), `not dirty enough`,
-    `nothing to clean`, `left alone` (LogNotCleanable says why) or `cleaner is off`.
+    """`being cleaned`, `due` (waits for a free cleaner thread), `not dirty enough`, `nothing to
+    clean`, `left alone` (LogNotCleanable says why) or `cleaner is off`.
     """
 
 
 @event(kind=Kind.GAUGE, thing=("topic", "partition"))
 class ActiveSegment(NamedTuple):
-    """A log that has grown since the last sample: its end, and its active segment."""
+    """A log that has grown since the last sample: its end offset and its active segment."""
 
     topic: str
     partition: int

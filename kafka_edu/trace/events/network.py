@@ -1,4 +1,6 @@
-"""Events of the network layer: connections, and the hops of a request through it (spec N1, N2)."""
+"""Events of the network layer: connections, and the hops of a request on its way through the
+network layer (spec N1, N2).
+"""
 
 from typing import Final, NamedTuple
 
@@ -13,13 +15,15 @@ REQUEST_PARTS: Final = (
     "response send",
     "total",
 )
-"""The parts of a request's time, in the order of RequestTimes.parts (Kafka: RequestMetrics)."""
+"""The names of the parts of a request's time, in the order of RequestTimes.parts (Kafka:
+RequestMetrics).
+"""
 
 
 @event(joins=("connection_id",))
 class ConnectionOpened(NamedTuple):
-    """The acceptor took a connection and gave it to a processor. `connection_id` is Kafka's:
-    local-remote-index.
+    """The acceptor accepted a connection and gave it to a processor. `connection_id` has Kafka's
+    form, local-remote-index.
     """
 
     connection_id: str
@@ -29,7 +33,7 @@ class ConnectionOpened(NamedTuple):
 
 @event(joins=("connection_id",))
 class ConnectionClosed(NamedTuple):
-    """A connection is gone, and why."""
+    """A connection was closed. The event says why."""
 
     connection_id: str
     processor: int
@@ -38,10 +42,10 @@ class ConnectionClosed(NamedTuple):
 
 @event(joins=("connection_id",))
 class ConnectionFailed(NamedTuple):
-    """The broker raised an unexpected exception while it worked for this connection, which it
-    closes. The log has the stack.
+    """The broker got an unexpected exception while it worked for this connection, and closes the
+    connection. The broker's log has the stack trace.
 
-    `doing` says what it worked on. Other connections are not touched.
+    `doing` says what the broker was working on. Other connections are not affected.
     """
 
     connection_id: str
@@ -52,10 +56,10 @@ class ConnectionFailed(NamedTuple):
 
 @event()
 class FrameCaptureStarted(NamedTuple):
-    """The broker captures the frames of these clients from now on (`edu.capture.clients`). The wire
-    microscope reads the file.
+    """The broker begins to capture the frames of these clients (`edu.capture.clients`). The wire
+    microscope can read the file.
 
-    A name that ends with `*` stands for all client ids that begin so.
+    A name that ends with `*` stands for all client ids with this beginning.
     """
 
     clients: tuple[str, ...]
@@ -65,7 +69,7 @@ class FrameCaptureStarted(NamedTuple):
 
 @event()
 class FrameCaptureStopped(NamedTuple):
-    """The broker captures no more frames, and why. The file stays."""
+    """The broker stops capturing frames. The event says why. The file is kept."""
 
     file: str
     frames: int
@@ -74,7 +78,7 @@ class FrameCaptureStopped(NamedTuple):
 
 @event(kind=Kind.SNAPSHOT)
 class FrameCaptureSnapshot(NamedTuple):
-    """The capture that is running."""
+    """The capture of frames that runs now, sent to a new subscriber."""
 
     clients: tuple[str, ...]
     file: str
@@ -84,7 +88,9 @@ class FrameCaptureSnapshot(NamedTuple):
 
 @event()
 class ConnectionRefused(NamedTuple):
-    """The acceptor closed a connection at once: too many from this address."""
+    """The acceptor closed a new connection at once, because there are too many connections from its
+    address.
+    """
 
     listener: str
     peer: str
@@ -93,8 +99,8 @@ class ConnectionRefused(NamedTuple):
 
 @event()
 class AcceptingPaused(NamedTuple):
-    """A listener accepts no connection until a connection is closed: max.connections is reached.
-    Clients wait in the kernel's queue.
+    """A listener accepts no more connections, because max.connections is reached. New clients wait
+    in the kernel's queue until another connection is closed.
     """
 
     listener: str
@@ -103,14 +109,14 @@ class AcceptingPaused(NamedTuple):
 
 @event()
 class AcceptingResumed(NamedTuple):
-    """A listener that was full accepts connections again."""
+    """A listener accepts connections again, after another connection was closed."""
 
     listener: str
 
 
 @event(level=Level.HOPS, joins=("connection_id", "correlation_id"))
 class RequestReceived(NamedTuple):
-    """Hop: a processor has a whole request and puts it into the request channel. Next:
+    """Hop: a processor received a whole request and put it into the request channel. Next:
     RequestDequeued.
     """
 
@@ -126,8 +132,8 @@ class RequestReceived(NamedTuple):
 
 @event(level=Level.HOPS, joins=("connection_id", "correlation_id"))
 class ResponseSent(NamedTuple):
-    """Hop: the last byte of a response was handed to the kernel. Times split as Kafka splits them
-    (RequestChannel.updateRequestMetrics), in µs.
+    """Hop: the last byte of a response was passed to the kernel. The request's time is divided into
+    parts as in Kafka (RequestChannel.updateRequestMetrics), in µs.
     """
 
     connection_id: str
@@ -141,17 +147,18 @@ class ResponseSent(NamedTuple):
     send_us: int
     total_us: int
     throttle_us: int = 0
-    """After the response the connection stays muted for so long (KIP-219); not part of the total.
+    """How long the connection stays muted after the response, in µs (KIP-219). It is not part of
+    `total_us`.
     """
     client_id: str = ""
     follower: bool = False
-    """Whether this is a fetch of another broker."""
+    """Whether the request is the fetch of another broker."""
 
 
 @event(kind=Kind.GAUGE)
 class NetworkSampled(NamedTuple):
-    """Queues and totals of the network layer at this moment; rates are the difference of two
-    samples.
+    """A sample of the network layer's queues and totals. The difference of two samples gives a
+    rate.
     """
 
     request_queue_size: int
@@ -162,18 +169,19 @@ class NetworkSampled(NamedTuple):
     bytes_in_total: int
     bytes_out_total: int
     slow_left_out_total: int = 0
-    """The hops of slow requests that were not sent to everybody, because there were too many
+    """How many hops of slow requests were not sent to every subscriber, because there were too many
     (kafka_edu/trace/slow_budget.py).
     """
 
 
 @event(kind=Kind.GAUGE)
 class FileBytesSampled(NamedTuple):
-    """Sample the bytes of log files that a broker's sockets sent since its start: zero copy,
-    counted (spec S6).
+    """A sample: how many bytes of log files the broker's sockets have sent since its start, with
+    and without zero copy (spec S6).
 
-    Bytes sent by sendfile never entered the process. Bytes read did: they belong to regions of at
-    most 72 KiB, one producer's batch.
+    The bytes sent with sendfile were never copied into the broker's process (zero copy). The bytes
+    that were read first were copied. They belong to pieces of at most 72 KiB, the size of one
+    producer's batch.
     """
 
     by_sendfile_total: int
@@ -181,30 +189,33 @@ class FileBytesSampled(NamedTuple):
 
 
 class RequestTimes(NamedTuple):
-    """How long the requests of one API took since the broker's start, part by part.
+    """How long the requests of one API have taken since the broker's start, divided into parts.
 
-    Each part is a histogram: pairs of a logarithmic bucket and a number of requests
-    (kafka_edu.common.log_histogram). Requests that are in no pair took less than 1 µs there.
+    Each part is a histogram: pairs of a bucket and the number of requests in it. The buckets are
+    logarithmic (kafka_edu.common.log_histogram). A request that is in no bucket took less than 1 µs
+    in this part.
     """
 
     api_key: int
     follower: bool
-    """Whether these are the fetches of other brokers (Kafka: FetchFollower)."""
+    """Whether these requests are the fetches of other brokers (Kafka: FetchFollower)."""
     requests: int
     parts: tuple[tuple[tuple[int, int], ...], ...]
-    """In the order of REQUEST_PARTS."""
+    """One histogram for each part, in the order of REQUEST_PARTS."""
 
 
 @event(kind=Kind.GAUGE, thing=("api_key", "follower"))
 class RequestTimesSampled(NamedTuple):
-    """A sample of one API's times. It comes twice a second, for each API that had requests."""
+    """A sample of how long the requests of one API take. It is taken twice a second, for each API
+    that had requests.
+    """
 
     times: RequestTimes
 
 
 @event(kind=Kind.SNAPSHOT)
 class RequestTimesSnapshot(NamedTuple):
-    """One API's times, sent to a new subscriber."""
+    """How long the requests of one API take, sent to a new subscriber."""
 
     times: RequestTimes
 

@@ -1,5 +1,5 @@
-"""Events of a metadata proxy: the copies it takes, the targets that come and go, and every answer
-it gives (spec B1, B3; book §6.5.2).
+"""Events of a metadata proxy: its copies of the metadata, the state of its targets, and its answers
+to clients (spec B1, B3; book §6.5.2).
 """
 
 from typing import NamedTuple
@@ -9,7 +9,7 @@ from kafka_edu.trace.event import Kind, event
 
 @event()
 class ProxyStarted(NamedTuple):
-    """The proxy takes connections."""
+    """The proxy accepts connections from now on."""
 
     listener: str
     targets: tuple[str, ...]
@@ -18,8 +18,8 @@ class ProxyStarted(NamedTuple):
 
 @event(joins=("cluster_id",))
 class MetadataCopied(NamedTuple):
-    """A broker of the target returned the cluster's metadata; the copy that was there before is
-    replaced.
+    """A broker of the target sent the cluster's metadata. The proxy has replaced its earlier copy
+    of them.
     """
 
     target: str
@@ -34,8 +34,8 @@ class MetadataCopied(NamedTuple):
 
 @event()
 class MetadataCopyFailed(NamedTuple):
-    """None of the target's brokers returned its metadata; the copy stays as it was. `failures`: in
-    a row.
+    """None of the target's brokers sent the metadata. The proxy keeps its earlier copy. `failures`
+    counts the failed attempts since the last success.
     """
 
     target: str
@@ -45,7 +45,9 @@ class MetadataCopyFailed(NamedTuple):
 
 @event()
 class TargetStateChanged(NamedTuple):
-    """A target answers, or is left out: Unknown, Up, Down, Recorded."""
+    """The state of a target changed: Unknown, Up, Down or Recorded. A target that is Down gets no
+    requests.
+    """
 
     target: str
     before: str
@@ -55,8 +57,8 @@ class TargetStateChanged(NamedTuple):
 
 @event(joins=("connection_id", "correlation_id"))
 class ProxyAnswered(NamedTuple):
-    """A client was answered; `target` is empty where no copy was needed (ApiVersions), `topics`
-    counts those in the answer.
+    """The proxy answered a client. `target` is empty if the answer needs no metadata (ApiVersions).
+    `topics` is the number of topics in the answer.
     """
 
     connection_id: str
@@ -71,8 +73,8 @@ class ProxyAnswered(NamedTuple):
 
 @event(joins=("connection_id", "correlation_id"))
 class ProxyRefused(NamedTuple):
-    """A client was answered by closing its connection, and why: an API that a proxy does not serve,
-    no route, no living target.
+    """The proxy closed a client's connection instead of answering. The reason is an API that the
+    proxy does not serve, no matching route, or no target that works.
     """
 
     connection_id: str
@@ -85,8 +87,8 @@ class ProxyRefused(NamedTuple):
 
 @event()
 class ProxyStopped(NamedTuple):
-    """A proxy's last event: why, how many requests by API key, how many refused, and the
-    bytes that came and went in all.
+    """The last event of a proxy: why it stops, the number of requests by API key, the number of
+    refused requests, and how many bytes it received and sent in total.
     """
 
     reason: str
@@ -98,7 +100,7 @@ class ProxyStopped(NamedTuple):
 
 @event(kind=Kind.SNAPSHOT)
 class TargetSnapshot(NamedTuple):
-    """One target, sent to a new subscriber."""
+    """The state of one target, sent to a new subscriber."""
 
     target: str
     state: str

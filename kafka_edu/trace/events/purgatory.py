@@ -1,5 +1,5 @@
-"""Events about the operations that wait in a purgatory (spec D1, D3; the Purgatory screen).
-Times are ms of the timer's clock.
+"""Events about the operations that wait in a purgatory (spec D1, D3; the Purgatory screen). Times
+are in ms of the timer's clock.
 """
 
 from typing import Final, NamedTuple
@@ -7,30 +7,36 @@ from typing import Final, NamedTuple
 from kafka_edu.trace.event import Kind, Level, event
 
 WAIT_SUB_BITS: Final = 5
-"""Waits are counted in 2^5 = 32 buckets for each doubling, so a median is at most 2 % off."""
+"""The waiting times are counted in 2^5 = 32 buckets between each time and its double. So a median
+is wrong by at most 2 %.
+"""
 
 
 class ReplicaProgress(NamedTuple):
-    """A follower as its leader knows it. A value within events.
+    """What a leader knows of one follower's progress. A value within events.
 
-    Times are the leader's monotonic ms, the timer's clock; -1: never in this leader's epoch.
+    Times are monotonic ms on the leader, like the timer's clock. -1 means: not yet in this leader's
+    epoch.
     """
 
     broker: int
     log_end_offset: int
-    """All records below it are stored there; -1 until its first fetch."""
+    """The follower has stored all records below this offset. -1 until the follower's first
+    fetch.
+    """
     last_fetch_ms: int
     caught_up_ms: int
-    """When it last had all of the leader's records."""
+    """When the follower last had all of the leader's records."""
 
 
 class Requirement(NamedTuple):
-    """One thing that an operation still waits for, so that "why is it still waiting?" has an answer
-    in numbers (spec D3). A value within events.
+    """One condition that an operation still waits for, in numbers (spec D3). It answers the
+    question "why is the operation still waiting?". A value within events.
 
-    A produce with acks=all: subject `web-0`, needs `high watermark`, at_least 4, have 2, holders
-    (("broker 0", 4), ("broker 1", 4), ("broker 2", 2)). A fetch: needs `bytes`, at_least
-    fetch.min.bytes, have what is there now, holders the partitions with their bytes.
+    Example of a produce with acks=all: `subject` is `web-0`, `needs` is `high watermark`,
+    `at_least` is 4, `have` is 2, and `holders` is (("broker 0", 4), ("broker 1", 4), ("broker 2",
+    2)). For a fetch, `needs` is `bytes`, `at_least` is fetch.min.bytes, `have` is the number of
+    bytes that are there now, and `holders` are the partitions with their bytes.
     """
 
     subject: str
@@ -38,29 +44,31 @@ class Requirement(NamedTuple):
     at_least: int
     have: int
     holders: tuple[tuple[str, int], ...] = ()
-    """The holders and how much each has, so that the one that is behind stands out."""
+    """The brokers or partitions that count, and how much each has. It shows who is behind."""
     replicas: tuple[ReplicaProgress, ...] = ()
-    """The followers in the ISR, if the operation waits for them."""
+    """The progress of the followers in the ISR, if the operation waits for these followers."""
     isr_check_ms: int = 0
-    """When the leader next removes lagging followers from the ISR; 0: not known."""
+    """When the leader will next remove lagging followers from the ISR. 0 if that is unknown."""
     max_lag_ms: int = 0
-    """replica.lag.time.max.ms. The leader checks twice in this time."""
+    """The broker's replica.lag.time.max.ms. The leader checks its followers twice in this time."""
     min_isr: int = 0
-    """min.insync.replicas: with fewer replicas in the ISR, a produce ends with an error."""
+    """The topic's min.insync.replicas. With fewer replicas in the ISR, a produce ends with an
+    error.
+    """
 
 
 class PurgatoryState(NamedTuple):
-    """A purgatory at one moment. Kafka's metrics: PurgatorySize is `watched`, NumDelayedOperations
-    is `delayed`.
+    """A purgatory at one moment. `watched` is Kafka's metric PurgatorySize, and `delayed` is
+    NumDelayedOperations. A value within events.
     """
 
     purgatory: str
     watched: int
-    """Operations in the lists of all keys. An operation counts once under each of its keys, and
-    until it is purged.
+    """The number of entries in the lists of all keys. An operation has one entry for each of its
+    keys. The entries count until they are purged.
     """
     delayed: int
-    """Operations in the timer."""
+    """The number of operations in the timer."""
     keys: int
     completed_at_once: int
     completed_by_event: int
@@ -69,7 +77,7 @@ class PurgatoryState(NamedTuple):
 
 
 class WaitingOperation(NamedTuple):
-    """One operation that waits, and what it waits for."""
+    """One waiting operation, and what it waits for. A value within events."""
 
     purgatory: str
     operation: int
@@ -79,30 +87,34 @@ class WaitingOperation(NamedTuple):
     deadline_ms: int
     why: tuple[Requirement, ...]
     client: str = ""
-    """The client whose request waits; empty if no single request waits."""
+    """The client id of the request that waits. Empty if the operation does not belong to a single
+    request.
+    """
     correlation_id: int = -1
 
 
 class EndedBy(NamedTuple):
-    """How many operations one cause has ended, and how long they had waited. A value within
+    """How many operations ended because of one cause, and how long they had waited. A value within
     events.
     """
 
     cause: str
-    """In words: `HW moved: broker 2 fetched`, `time-out`, `not leader any more`."""
+    """The cause in words, for example `HW moved: broker 2 fetched`, `time-out` or `not leader any
+    more`.
+    """
     waits: tuple[int, ...]
-    """In older recordings, counts by powers of two: [0] waited less than 1 ms, [n] from 2^(n-1) to
-    below 2^n ms. Empty since there is `counts`.
+    """Only in older recordings, which have no `counts`: the number of operations by waiting time.
+    Entry 0 counts waits below 1 ms, and entry n counts waits from 2^(n-1) ms to below 2^n ms.
     """
     counts: tuple[tuple[int, int], ...] = ()
-    """(bucket, operations) since the broker started. A doubling has 32 buckets
-    (`common.log_histogram.bucket_at`), so a wait of 500 ms counts from 496 to 503. Only operations
-    that ended while somebody looked are counted.
+    """Pairs (bucket, number of operations) since the broker started. There are 32 buckets between
+    each waiting time and its double (`common.log_histogram.bucket_at`). So a wait of 500 ms counts
+    in the bucket from 496 to 503 ms. Only operations that ended while somebody watched are counted.
     """
 
 
 class OperationsEnded(NamedTuple):
-    """The causes that ended the operations of one purgatory."""
+    """How the operations of one purgatory have ended, by cause. A value within events."""
 
     purgatory: str
     ended: tuple[EndedBy, ...]
@@ -110,7 +122,7 @@ class OperationsEnded(NamedTuple):
 
 @event(level=Level.HOPS)
 class OperationWatched(NamedTuple):
-    """Hop: an operation cannot be completed yet and waits under its keys. Next: OperationCompleted
+    """Hop: an operation cannot be completed yet, and waits under its keys. Next: OperationCompleted
     with the same purgatory and operation.
     """
 
@@ -126,7 +138,7 @@ class OperationWatched(NamedTuple):
 
 @event(level=Level.HOPS)
 class OperationCompleted(NamedTuple):
-    """Hop: an operation has completed, which happens once. Its response follows, and names this
+    """Hop: an operation was completed. This happens only once. The response that follows has this
     event as its cause.
     """
 
@@ -134,21 +146,25 @@ class OperationCompleted(NamedTuple):
     operation: int
     label: str
     by: str
-    """`at once`, `event`, `time-out` or `forced`."""
+    """How it was completed: `at once`, `event`, `time-out` or `forced`."""
     key: str
-    """The key whose event completed it, or empty."""
+    """The key whose event completed the operation. Empty if no key's event did."""
     waited_ms: int
     cause: str = ""
-    """The cause, in words: `HW moved: broker 2 fetched`, `time-out`, `not leader any more`."""
+    """The cause in words, for example `HW moved: broker 2 fetched`, `time-out` or `not leader any
+    more`.
+    """
     client: str = ""
-    """The client whose request waited; empty if no single request waited."""
+    """The client id of the request that waited. Empty if the operation does not belong to a single
+    request.
+    """
     correlation_id: int = -1
 
 
 @event(level=Level.HOPS)
 class PurgatoryPurged(NamedTuple):
-    """Operations that were completed under one key were taken out of the lists of their other
-    keys.
+    """Operations were completed under one key. The purgatory removed them from the lists of their
+    other keys.
     """
 
     purgatory: str
@@ -158,15 +174,15 @@ class PurgatoryPurged(NamedTuple):
 
 @event(kind=Kind.GAUGE, thing=("purgatory",))
 class PurgatorySampled(NamedTuple):
-    """A sample of a purgatory."""
+    """A sample of a purgatory's counts."""
 
     state: PurgatoryState
 
 
 @event(kind=Kind.GAUGE, thing=("purgatory", "operation"))
 class WaitingOperationSampled(NamedTuple):
-    """A sample of one operation that waits: the longest waiting first, at most fifty of a
-    purgatory.
+    """A sample of one waiting operation. At most fifty operations of a purgatory are sampled, those
+    that have waited longest.
     """
 
     waiting: WaitingOperation
@@ -174,22 +190,22 @@ class WaitingOperationSampled(NamedTuple):
 
 @event(kind=Kind.SNAPSHOT)
 class PurgatorySnapshot(NamedTuple):
-    """A purgatory, sent to a new subscriber."""
+    """A purgatory's counts, sent to a new subscriber."""
 
     state: PurgatoryState
 
 
 @event(kind=Kind.SNAPSHOT)
 class WaitingOperationSnapshot(NamedTuple):
-    """One operation that waits, sent to a new subscriber."""
+    """One waiting operation, sent to a new subscriber."""
 
     waiting: WaitingOperation
 
 
 @event(kind=Kind.GAUGE, thing=("purgatory",))
 class OperationsEndedSampled(NamedTuple):
-    """The causes that ended the operations of a purgatory, with counts. Sent only when a count
-    has changed.
+    """How the operations of a purgatory have ended, with counts for each cause. Sent only when a
+    count has changed.
     """
 
     state: OperationsEnded
@@ -197,6 +213,6 @@ class OperationsEndedSampled(NamedTuple):
 
 @event(kind=Kind.SNAPSHOT)
 class OperationsEndedSnapshot(NamedTuple):
-    """The causes that ended the operations of a purgatory, sent to a new subscriber."""
+    """How the operations of a purgatory have ended, by cause, sent to a new subscriber."""
 
     state: OperationsEnded

@@ -1,8 +1,8 @@
-"""Events of the controller while replicas move from broker to broker, in the order of the phases
+"""Events of the controller while it moves replicas to other brokers, in the order of the phases
 (spec C5).
 
-Between them come the state machines' own: ReplicaStateChanged, LeaderElected (strategy
-ReassignPartition), ReplicaRemovedFromIsr.
+In between, the state machines emit their own events: ReplicaStateChanged, LeaderElected (strategy
+ReassignPartition) and ReplicaRemovedFromIsr.
 """
 
 from typing import NamedTuple
@@ -12,27 +12,27 @@ from kafka_edu.trace.event import Kind, event
 
 @event(joins=("topic", "partition"))
 class ReassignmentRefused(NamedTuple):
-    """A wish to move a partition was not taken up."""
+    """The controller refused a request to move a partition."""
 
     topic: str
     partition: int
     target: tuple[int, ...]
-    """Empty: the wish was to cancel."""
+    """The requested replicas. Empty if the request was to cancel a reassignment."""
     error_code: int
     reason: str
 
 
 @event(joins=("topic", "partition"))
 class ReassignmentStarted(NamedTuple):
-    """Phase U: the new assignment stands in the topic's znode. `replicas` are those of the target,
-    then those that are to go.
+    """Phase U: the controller wrote the new assignment into the topic's znode. `replicas` lists the
+    target's replicas first, and then the replicas that will be removed.
     """
 
     topic: str
     partition: int
     ordered_by: str
-    """`api`, `znode` or `cancellation`; `controller` where a running one is taken up again, say
-    after an election.
+    """Where the request came from: `api`, `znode` or `cancellation`. It is `controller` if the
+    controller continues an earlier reassignment, for example after its election.
     """
     before: tuple[int, ...]
     replicas: tuple[int, ...]
@@ -42,8 +42,8 @@ class ReassignmentStarted(NamedTuple):
 
 @event(joins=("topic", "partition", "leader_epoch", "zk_path", "zk_version"))
 class LeaderEpochIncremented(NamedTuple):
-    """Phases A1 and B3: the leader stays, in a new epoch, so that all replicas take over the new
-    assignment.
+    """Phases A1 and B3: the leader stays the same but gets a new epoch, so that all replicas learn
+    the new assignment.
     """
 
     topic: str
@@ -58,7 +58,9 @@ class LeaderEpochIncremented(NamedTuple):
 
 @event(joins=("topic", "partition"))
 class ReassignmentWaits(NamedTuple):
-    """Phase A: some of the target have yet to join the ISR."""
+    """Phase A: some replicas of the target are not in the ISR yet. The controller waits for
+    them.
+    """
 
     topic: str
     partition: int
@@ -69,7 +71,9 @@ class ReassignmentWaits(NamedTuple):
 
 @event(joins=("topic", "partition"))
 class ReassignmentCaughtUp(NamedTuple):
-    """Phase B begins: all of the target are in the ISR; from now on it is the assignment."""
+    """Phase B begins: all replicas of the target are in the ISR. From now on the target is the
+    partition's assignment.
+    """
 
     topic: str
     partition: int
@@ -80,7 +84,7 @@ class ReassignmentCaughtUp(NamedTuple):
 
 @event(joins=("topic", "partition"))
 class ReassignmentReplicasStopped(NamedTuple):
-    """Phases U and B5: these replicas are out of the ISR, and their brokers must delete
+    """Phases U and B5: these replicas are no longer in the ISR, and their brokers must delete
     them.
     """
 
@@ -92,8 +96,8 @@ class ReassignmentReplicasStopped(NamedTuple):
 
 @event(joins=("topic", "partition"))
 class ReassignmentCompleted(NamedTuple):
-    """Phases B6 to B8: the topic's znode has the new assignment alone, and every broker hears of
-    it.
+    """Phases B6 to B8: the topic's znode has only the new assignment, and every broker is
+    informed.
     """
 
     topic: str
@@ -104,14 +108,16 @@ class ReassignmentCompleted(NamedTuple):
 
 @event()
 class ReassignmentOrderShrunk(NamedTuple):
-    """Entries were taken out of /admin/reassign_partitions; with the last one it goes."""
+    """The controller removed finished entries from /admin/reassign_partitions. If no entry is left,
+    the znode is deleted.
+    """
 
     left: int
 
 
 @event(kind=Kind.SNAPSHOT)
 class ReassignmentSnapshot(NamedTuple):
-    """One partition that is being reassigned."""
+    """One partition that is being reassigned, sent to a new subscriber."""
 
     topic: str
     partition: int

@@ -1,7 +1,8 @@
-"""Events of replication: who leads, who is in sync, how far each has come (spec R, D3).
+"""Events of replication: which replica leads, which replicas are in sync, and how far each replica
+has come (spec R, D3).
 
-A follower's fetch is known on both sides by (topic, partition, follower, fetch_offset); a change of
-the ISR is known in ZooKeeper by its zk_version.
+A follower's fetch has the same (topic, partition, follower, fetch_offset) in the events of both
+brokers. A change of the ISR has the same `zk_version` in ZooKeeper and in the broker's event.
 """
 
 from typing import NamedTuple
@@ -11,8 +12,8 @@ from kafka_edu.trace.event import Kind, Level, event
 
 @event(joins=("topic", "partition", "leader_epoch", "controller_epoch"))
 class BecameLeader(NamedTuple):
-    """The partition's replica here leads from now on; its epoch starts at `start_offset`, its log
-    end.
+    """The partition's replica on this broker leads from now on. Its epoch starts at `start_offset`,
+    which is the end of its log.
     """
 
     topic: str
@@ -25,14 +26,16 @@ class BecameLeader(NamedTuple):
     replicas: tuple[int, ...]
     zk_version: int
     adding_replicas: tuple[int, ...] = ()
-    """Of the replicas those that a reassignment brings: the partition is not under-replicated for
-    want of them.
+    """Those of `replicas` that a reassignment is adding. The partition does not count as
+    under-replicated if only these replicas are missing in the ISR.
     """
 
 
 @event(joins=("topic", "partition", "leader_epoch", "controller_epoch"))
 class BecameFollower(NamedTuple):
-    """The partition's replica here follows `leader` from now on. `leader` -1: nobody leads."""
+    """The partition's replica on this broker follows `leader` from now on. If `leader` is -1, there
+    is no leader.
+    """
 
     topic: str
     partition: int
@@ -46,7 +49,9 @@ class BecameFollower(NamedTuple):
 
 @event(joins=("topic", "partition", "leader_epoch"))
 class ReplicaStopped(NamedTuple):
-    """The controller had this broker stop its replica; `deleted`: its log goes too."""
+    """This broker stopped its replica of a partition, because the controller requested it. If
+    `deleted`, the replica's log is deleted too.
+    """
 
     topic: str
     partition: int
@@ -56,7 +61,9 @@ class ReplicaStopped(NamedTuple):
 
 @event()
 class PartitionOffline(NamedTuple):
-    """The disk below this replica failed; it serves nothing until the broker starts again."""
+    """The disk with this replica's log failed. The replica serves no requests until the broker is
+    restarted.
+    """
 
     topic: str
     partition: int
@@ -64,8 +71,8 @@ class PartitionOffline(NamedTuple):
 
 @event()
 class ControllerEpochSeen(NamedTuple):
-    """A request of a controller raised the epoch known here; requests of older controllers are
-    refused from now on.
+    """A request from a controller had a higher controller epoch than this broker knew. From now on
+    the broker refuses requests with lower epochs.
     """
 
     controller: int
@@ -75,7 +82,9 @@ class ControllerEpochSeen(NamedTuple):
 
 @event()
 class StaleControllerRefused(NamedTuple):
-    """A request of a controller that has been replaced was refused (STALE_CONTROLLER_EPOCH)."""
+    """The broker refused a request with STALE_CONTROLLER_EPOCH, because its sender is no longer the
+    controller.
+    """
 
     request: str
     controller: int
@@ -85,8 +94,8 @@ class StaleControllerRefused(NamedTuple):
 
 @event(joins=("topic", "partition", "leader_epoch"))
 class IsrChangeProposed(NamedTuple):
-    """The leader wants another ISR and asks ZooKeeper to write it, if the znode still has
-    `zk_version`. Until the answer the larger ISR holds.
+    """The leader wants to change the ISR, and requests that the znode is written if it still has
+    `zk_version`. Until the answer, the leader uses the larger one of the two ISRs.
     """
 
     topic: str
@@ -100,7 +109,7 @@ class IsrChangeProposed(NamedTuple):
 
 @event(joins=("topic", "partition", "leader_epoch", "zk_version"))
 class IsrShrunk(NamedTuple):
-    """ZooKeeper took the smaller ISR; `zk_version` is the znode's new version."""
+    """The smaller ISR is written in ZooKeeper. `zk_version` is the znode's new version."""
 
     topic: str
     partition: int
@@ -113,7 +122,7 @@ class IsrShrunk(NamedTuple):
 
 @event(joins=("topic", "partition", "leader_epoch", "zk_version"))
 class IsrExpanded(NamedTuple):
-    """ZooKeeper took the larger ISR; `zk_version` is the znode's new version."""
+    """The larger ISR is written in ZooKeeper. `zk_version` is the znode's new version."""
 
     topic: str
     partition: int
@@ -126,8 +135,8 @@ class IsrExpanded(NamedTuple):
 
 @event(joins=("topic", "partition", "leader_epoch"))
 class IsrWriteFailed(NamedTuple):
-    """The znode had another version: somebody else (the controller) wrote it. The leader leaves the
-    ISR alone until the controller answers.
+    """The new ISR was not written, because the znode had another version: the controller or another
+    client has written it. The leader does not change the ISR until it hears from the controller.
     """
 
     topic: str
@@ -139,8 +148,8 @@ class IsrWriteFailed(NamedTuple):
 
 @event()
 class IsrChangesPropagated(NamedTuple):
-    """The controller learned, from a znode in /isr_change_notification, which ISRs have changed
-    here.
+    """This broker wrote a znode in /isr_change_notification, which informs the controller that
+    these ISRs have changed.
     """
 
     partitions: tuple[str, ...]
@@ -148,11 +157,11 @@ class IsrChangesPropagated(NamedTuple):
 
 @event(level=Level.HOPS, joins=("topic", "partition", "leader_epoch"))
 class HighWatermarkAdvanced(NamedTuple):
-    """More records are committed. On a follower `is_leader` is false, and the mark is one that the
-    leader sent.
+    """The high watermark advanced from `before` to `after`, so more records are committed. On a
+    follower `is_leader` is false, and the leader sent the mark.
 
-    Told at level `state` when a fact moves it (an ISR change, a new leader), or when it completes a
-    produce that waited long or is the first of its leader epoch.
+    The event has level `state` if a fact moved the mark (an ISR change, a new leader), or if the
+    mark completes a produce that waited long or is the first one of its leader epoch.
     """
 
     topic: str
@@ -166,12 +175,12 @@ class HighWatermarkAdvanced(NamedTuple):
 
 @event(joins=("topic", "partition", "leader"))
 class LogTruncatedByEpoch(NamedTuple):
-    """A follower cut its log from `before` back to `after`, where it and the leader part (KIP-101,
-    KIP-279). The same offset: nothing to cut.
+    """A follower cut its log back from `before` to `after`, the offset up to which its log agrees
+    with the leader's (KIP-101, KIP-279). If both offsets are equal, nothing was cut.
 
-    `epoch` and `leader_end_offset` are the leader's answer; -1: the leader knows no epoch that old,
-    and the high watermark was used. `complete` false: the leader gets another request about an
-    older epoch.
+    `epoch` and `leader_end_offset` are the leader's answer. If they are -1, the leader does not
+    know such an old epoch, and the follower cut at its high watermark. If `complete` is false, the
+    follower sends another request, about an older epoch.
     """
 
     topic: str
@@ -187,8 +196,9 @@ class LogTruncatedByEpoch(NamedTuple):
 
 @event(joins=("topic", "partition", "leader"))
 class LogTruncatedByRange(NamedTuple):
-    """A follower's offset was outside the leader's log: it cut back to the leader's end, or dropped
-    all and starts at the leader's log start.
+    """A follower's fetch offset was outside the leader's log. Either the follower cut its log back
+    to the end of the leader's log, or it dropped all records and starts again at the leader's log
+    start.
     """
 
     topic: str
@@ -201,19 +211,19 @@ class LogTruncatedByRange(NamedTuple):
 
 @event(joins=("topic", "partition", "leader_epoch"))
 class UncleanTruncation(NamedTuple):
-    """A replica cut off committed records. Its leader was elected uncleanly (LeaderElected says
-    so), and had less.
+    """A replica cut off committed records, because its leader does not have them. That leader was
+    elected uncleanly (see LeaderElected).
 
-    `records` counts what is lost: the committed records from `after` up to `high_watermark`. The
-    records above that mark, up to the log's end `before`, were cut too. No producer with acks=all
-    had an answer for them.
+    `records` is the number of lost committed records, from `after` up to `high_watermark`. The
+    records above the mark, up to the log's end `before`, were cut off too, but no producer with
+    acks=all had received an answer for them.
 
-    `exact` says whether `high_watermark` is the mark of the election. Only a replica that led alone
-    in the ISR, and runs since, knows that mark. A follower's mark lags behind the leader's. After a
-    restart the mark is that of the last checkpoint, up to
-    replica.high.watermark.checkpoint.interval.ms (5 s) old. Then `records` is what is lost at
-    least, and how much more is unknown. Counted in offsets: a transaction's marker counts as a
-    record.
+    `exact` says whether `high_watermark` is the high watermark at the time of the election. Only a
+    replica that was the leader, alone in the ISR, and was not restarted since then, knows this
+    value. A follower's mark lags behind the leader's mark. After a restart the mark comes from the
+    last checkpoint, which may be replica.high.watermark.checkpoint.interval.ms (5 s) old. If
+    `exact` is false, `records` is a lower limit. Records are counted as offsets, so a transaction's
+    marker counts as a record.
     """
 
     topic: str
@@ -229,11 +239,11 @@ class UncleanTruncation(NamedTuple):
 
 @event(level=Level.HOPS, joins=("topic", "partition", "follower", "fetch_offset"))
 class FollowerFetched(NamedTuple):
-    """Hop: the leader read for a follower. The fetch offset is the follower's log end: all before
-    it is stored there.
+    """Hop: the leader read records for a follower. The fetch offset is the end of the follower's
+    log, so the follower has stored all records below it.
 
-    Told at level `state` when it completes a produce that waited long, or the first produce of a
-    leader epoch.
+    The event has level `state` if the fetch completes a produce that waited long, or the first
+    produce of a leader epoch.
     """
 
     topic: str
@@ -242,14 +252,14 @@ class FollowerFetched(NamedTuple):
     fetch_offset: int
     leader_log_end_offset: int
     high_watermark: int
-    """The leader's, before this fetch counts."""
+    """The leader's high watermark before this fetch changes it."""
     leader_epoch: int = -1
 
 
 @event(level=Level.HOPS, joins=("topic", "partition", "follower", "fetch_offset"))
 class FollowerAppended(NamedTuple):
-    """Hop: a follower stored what the leader gave for `fetch_offset`. The first append of each
-    leader epoch has level `state`.
+    """Hop: a follower stored the records that the leader sent for `fetch_offset`. The first append
+    of each leader epoch has level `state`.
     """
 
     topic: str
@@ -264,8 +274,8 @@ class FollowerAppended(NamedTuple):
 
 @event(level=Level.HOPS, joins=("topic", "partition"))
 class ProduceAppended(NamedTuple):
-    """Hop: a producer's batch is in the leader's log. `required_offset` is the high watermark that
-    acks=all waits for.
+    """Hop: the leader appended a producer's batch to its log. A produce with acks=all waits until
+    the high watermark reaches `required_offset`.
     """
 
     topic: str
@@ -279,7 +289,7 @@ class ProduceAppended(NamedTuple):
 
 @event(joins=("leader",))
 class FetcherStarted(NamedTuple):
-    """A fetcher towards one leader was started."""
+    """This broker started a fetcher, which fetches from one leader."""
 
     leader: int
     fetcher_id: int
@@ -287,8 +297,8 @@ class FetcherStarted(NamedTuple):
 
 @event(joins=("leader", "local"))
 class FetcherConnected(NamedTuple):
-    """A fetcher has a connection to its leader; `local` is this side's host:port, by which the
-    leader names it.
+    """A fetcher has connected to its leader. `local` is the fetcher's host:port. The leader's
+    events name the connection with it.
     """
 
     leader: int
@@ -299,7 +309,7 @@ class FetcherConnected(NamedTuple):
 
 @event(joins=("leader",))
 class FetcherStopped(NamedTuple):
-    """A fetcher has nothing left to follow, or the broker stops."""
+    """A fetcher was stopped, because it has no partitions left or because the broker stops."""
 
     leader: int
     fetcher_id: int
@@ -307,7 +317,7 @@ class FetcherStopped(NamedTuple):
 
 @event(joins=("leader",))
 class FetcherFailed(NamedTuple):
-    """A fetcher got no answer from its leader, and tries again after replica.fetch.backoff.ms."""
+    """A fetcher got no answer from its leader. It tries again after replica.fetch.backoff.ms."""
 
     leader: int
     reason: str
@@ -315,9 +325,9 @@ class FetcherFailed(NamedTuple):
 
 @event(joins=("topic", "partition", "leader"))
 class FollowerStuck(NamedTuple):
-    """A follower cannot follow, and will not by itself. The leader refuses the end of its log,
-    though that offset lies within the leader's log: the leader does not know the epoch with which
-    the follower's log ends.
+    """A follower cannot follow its leader, and waiting will not help. The end of the follower's log
+    lies within the leader's log, but the leader refuses this offset, because it does not know the
+    epoch of the follower's last record.
     """
 
     topic: str
@@ -325,14 +335,16 @@ class FollowerStuck(NamedTuple):
     leader: int
     log_end_offset: int
     latest_epoch: int
-    """The epoch of the follower's last record, by its leader-epoch-checkpoint."""
+    """The epoch of the follower's last record, from its leader-epoch-checkpoint file."""
     directory: str
     """The folder of the follower's log."""
 
 
 @event(joins=("topic", "partition", "leader"))
 class FetcherPartitionDelayed(NamedTuple):
-    """A fetcher leaves one partition aside for replica.fetch.backoff.ms, because of an error."""
+    """After an error in one partition, a fetcher does not fetch this partition for
+    replica.fetch.backoff.ms.
+    """
 
     topic: str
     partition: int
@@ -343,8 +355,8 @@ class FetcherPartitionDelayed(NamedTuple):
 
 @event(level=Level.HOPS)
 class HwCheckpointed(NamedTuple):
-    """The high watermarks of one log dir were written to its replication-offset-checkpoint. That
-    comes every few seconds.
+    """The broker wrote the high watermarks of one log dir into the file
+    replication-offset-checkpoint. It does so every few seconds.
     """
 
     log_dir: str
@@ -353,7 +365,7 @@ class HwCheckpointed(NamedTuple):
 
 @event()
 class FetchSessionOpened(NamedTuple):
-    """A fetch session of KIP-227 began."""
+    """The broker opened a fetch session (KIP-227)."""
 
     session_id: int
     privileged: bool
@@ -362,37 +374,42 @@ class FetchSessionOpened(NamedTuple):
 
 @event()
 class FetchSessionClosed(NamedTuple):
-    """A fetch session ended: closed by its owner, evicted for another, or emptied."""
+    """A fetch session ended: its client closed it, it was evicted for another session, or it had no
+    partitions left.
+    """
 
     session_id: int
     reason: str
 
 
 class PartitionProgress(NamedTuple):
-    """How far the replica of a partition on this broker is, at one moment."""
+    """The offsets of a partition's replica on this broker at one moment. A value within events."""
 
     log_start: int
     hw: int
     leo: int
     remote_leos: tuple[tuple[int, int], ...]
-    """(broker, log end offset) of each other replica, as the leader knows it; empty on a
+    """Pairs (broker, log end offset) of the other replicas, as the leader knows them. Empty on a
     follower.
     """
     min_isr: int
-    """min.insync.replicas: with fewer replicas in the ISR, acks=all is refused."""
+    """The topic's min.insync.replicas. With fewer replicas in the ISR, a produce with acks=all is
+    refused.
+    """
     remote_times: tuple[tuple[int, int, int], ...] = ()
-    """(broker, last fetch, caught up) of each other replica, as the leader knows it: monotonic ms,
-    -1: never in this leader's epoch. Caught up: when it last had all of the leader's records.
+    """(broker, time of its last fetch, time when it last had all of the leader's records) of each
+    other replica, as the leader knows it. Times are monotonic ms. -1 means: not yet in this
+    leader's epoch.
     """
     last_stable: int = -1
-    """LSO: readers of read_committed get no further. It is below the HW while a transaction is
-    open.
+    """The last stable offset (LSO): readers with read_committed get only records below it. It is
+    below the high watermark while a transaction is open.
     """
 
 
 @event(kind=Kind.SNAPSHOT)
 class PartitionSnapshot(NamedTuple):
-    """A partition that has a replica on this broker."""
+    """The state of a partition's replica on this broker, sent to a new subscriber."""
 
     topic: str
     partition: int
@@ -404,12 +421,14 @@ class PartitionSnapshot(NamedTuple):
     zk_version: int
     proposed_isr: tuple[int, ...]
     adding_replicas: tuple[int, ...] = ()
-    """As in BecameLeader."""
+    """The replicas that a reassignment is adding, as in BecameLeader."""
 
 
 @event(kind=Kind.GAUGE, thing=("topic", "partition"))
 class PartitionOffsets(NamedTuple):
-    """A sample of how far a partition is: when it has moved, and up to ten times a second."""
+    """A sample of a replica's offsets. It is taken after they have changed, at most ten times a
+    second.
+    """
 
     topic: str
     partition: int
@@ -418,7 +437,7 @@ class PartitionOffsets(NamedTuple):
 
 @event(kind=Kind.SNAPSHOT)
 class FetcherSnapshot(NamedTuple):
-    """A fetcher, and how many partitions it follows."""
+    """A fetcher and the number of its partitions, sent to a new subscriber."""
 
     leader: int
     fetcher_id: int
@@ -427,7 +446,7 @@ class FetcherSnapshot(NamedTuple):
 
 @event(kind=Kind.GAUGE)
 class FetchSessionsSampled(NamedTuple):
-    """The fetch sessions of this broker now (Kafka's metrics: NumIncrementalFetchSessions,
+    """A sample of this broker's fetch sessions (Kafka's metrics: NumIncrementalFetchSessions,
     NumIncrementalFetchPartitionsCached, evictions).
     """
 

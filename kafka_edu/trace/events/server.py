@@ -1,5 +1,5 @@
-"""Events of the broker as a whole: its life, its configuration, what it knows of the cluster, and
-the handlers' hops (spec N2, A2, G1).
+"""Events of the broker as a whole: its start and stop, its configuration, its knowledge of the
+cluster, and the hops of requests in the handlers (spec N2, A2, G1).
 """
 
 from typing import NamedTuple
@@ -9,7 +9,7 @@ from kafka_edu.trace.event import Kind, Level, event
 
 @event()
 class ServerStarting(NamedTuple):
-    """KafkaServer.startup has begun. Next: ClusterJoined."""
+    """The broker begins to start (KafkaServer.startup). Next: ClusterJoined."""
 
     api_level: str
     pid: int
@@ -17,8 +17,8 @@ class ServerStarting(NamedTuple):
 
 @event(joins=("cluster_id",))
 class ClusterJoined(NamedTuple):
-    """Connected to ZooKeeper; the cluster's id was read or created, the broker's id settled
-    (`id_source`: configured, stored or generated).
+    """The broker has connected to ZooKeeper. It has read or created the cluster's id, and knows its
+    own broker id. `id_source` says where the broker id comes from: configured, stored or generated.
     """
 
     cluster_id: str
@@ -28,8 +28,8 @@ class ClusterJoined(NamedTuple):
 
 @event(joins=("broker_epoch",))
 class BrokerRegistered(NamedTuple):
-    """Our ephemeral znode /brokers/ids/<id> stands; its czxid is the broker's epoch (KIP-380). Told
-    again after a session expired.
+    """The broker created its ephemeral znode /brokers/ids/<id>. The znode's czxid is the broker's
+    epoch (KIP-380). After a session has expired, the broker registers and emits this event again.
     """
 
     broker_id: int
@@ -40,7 +40,7 @@ class BrokerRegistered(NamedTuple):
 
 @event()
 class ServerStarted(NamedTuple):
-    """All parts run and the listeners take connections."""
+    """All parts of the broker run, and its listeners accept connections."""
 
     broker_id: int
     end_points: tuple[str, ...]
@@ -49,8 +49,8 @@ class ServerStarted(NamedTuple):
 
 @event()
 class BrokerStateChanged(NamedTuple):
-    """The broker's life went on: NotRunning, Starting, RunningAsBroker, PendingControlledShutdown,
-    BrokerShuttingDown.
+    """The state of the broker changed. The states are NotRunning, Starting, RunningAsBroker,
+    PendingControlledShutdown and BrokerShuttingDown.
     """
 
     broker_id: int
@@ -60,8 +60,8 @@ class BrokerStateChanged(NamedTuple):
 
 @event()
 class ServerStopping(NamedTuple):
-    """Shutdown has begun, and why (a signal, a fatal error). Next: ControlledShutdownAttempted,
-    unless it is switched off.
+    """The broker begins to shut down. The event says why (a signal, a fatal error). Next:
+    ControlledShutdownAttempted, unless the controlled shutdown is switched off.
     """
 
     broker_id: int
@@ -70,8 +70,8 @@ class ServerStopping(NamedTuple):
 
 @event()
 class ControlledShutdownAttempted(NamedTuple):
-    """One attempt to have the controller move our leaders away (book §6.4.2, steps 1 to 4).
-    Success: error 0 and no partition remaining.
+    """The broker requested that the controller moves its leaders to other brokers (book §6.4.2,
+    steps 1 to 4). The attempt was successful if `error` is 0 and no partition remains.
     """
 
     attempt: int
@@ -82,8 +82,8 @@ class ControlledShutdownAttempted(NamedTuple):
 
 @event()
 class ServerStopped(NamedTuple):
-    """A broker's last event, but for LearnerServed. `clean`: its logs were flushed and
-    .kafka_cleanshutdown written.
+    """The last event of a broker, except for LearnerServed. `clean` says whether its logs were
+    flushed and the file .kafka_cleanshutdown was written.
     """
 
     broker_id: int
@@ -93,8 +93,8 @@ class ServerStopped(NamedTuple):
 
 @event()
 class SessionLost(NamedTuple):
-    """ZooKeeper expired our session: our ephemerals are gone, the cluster takes us for dead. Next:
-    BrokerRegistered.
+    """ZooKeeper expired this broker's session. The broker's ephemeral znodes are gone, and the
+    cluster regards the broker as dead. Next: BrokerRegistered.
     """
 
     broker_id: int
@@ -103,8 +103,8 @@ class SessionLost(NamedTuple):
 
 @event()
 class LinkFaultChanged(NamedTuple):
-    """The supervisor set the fault of the connections that this broker opens to these ports. With
-    no delay and not cut, the fault is gone.
+    """The supervisor set a fault (a delay or a cut) for the connections that this broker opens to
+    these ports. If `delay_ms` is 0 and `cut` is false, there is no fault any more.
     """
 
     ports: tuple[int, ...]
@@ -114,8 +114,8 @@ class LinkFaultChanged(NamedTuple):
 
 @event()
 class LinkReset(NamedTuple):
-    """The supervisor had this broker close the connections that it had opened to these ports, as
-    after a TCP reset. The broker opens new ones.
+    """The supervisor made this broker close the connections that it had opened to these ports, as
+    if by a TCP reset. The broker opens new connections.
     """
 
     ports: tuple[int, ...]
@@ -124,8 +124,8 @@ class LinkReset(NamedTuple):
 
 @event()
 class BackgroundTaskFailed(NamedTuple):
-    """A background task raised. The broker stops: a part that is silently gone is worse than a
-    broker that is gone.
+    """A background task ended with an exception. The broker stops, because a broker with a missing
+    part would be worse than a stopped broker.
     """
 
     task: str
@@ -134,28 +134,33 @@ class BackgroundTaskFailed(NamedTuple):
 
 @event()
 class LoopStalled(NamedTuple):
-    """The broker's one loop was late by `stalled_ms` on the clock. How much of that was our own
-    work is `turn_cpu_ms`. The rest it waited: for a core, the disk, or another thread.
+    """The broker's asyncio loop was blocked for `stalled_ms`. `turn_cpu_ms` says how much of this
+    time the loop's thread worked. The rest of the time it waited for a processor core, the disk or
+    another thread.
 
-    `held_by`: the call that a look at the loop's stack found, innermost first; empty if nobody
-    looked in time.
+    `held_by` is the blocking call, found by looking at the loop's stack, innermost call first. It
+    is empty if the stack was not read in time.
     """
 
     stalled_ms: int
     cpu_ms: int
-    """Processor time of the loop's thread since its last tick, at most 100 ms before the stall."""
+    """Processor time of the loop's thread since its last tick, in ms. That tick was at most 100 ms
+    before the stall.
+    """
     held_by: str = ""
     turn_cpu_ms: int = -1
-    """Processor time of the loop's thread in the turn that held the loop; -1 if nobody looked."""
+    """Processor time of the loop's thread in the blocked turn, in ms. -1 if it was not read."""
     core_wait_ms: int = -1
-    """How long the thread was ready in that turn and got no core; -1 where the system does not
-    say."""
+    """How long the thread could have run in that turn but got no processor core, in ms. -1 if the
+    system does not report it.
+    """
 
 
 @event(joins=("controller_epoch",))
 class MetadataUpdated(NamedTuple):
-    """An UpdateMetadata request changed what this broker answers to clients. Partitions as
-    `topic-n`; deleted ones left the cache.
+    """An UpdateMetadata request changed this broker's metadata cache, from which clients get
+    answers. Partitions are written as `topic-n`. The deleted partitions were removed from the
+    cache.
     """
 
     controller_id: int
@@ -167,8 +172,8 @@ class MetadataUpdated(NamedTuple):
 
 @event(joins=("topic",))
 class TopicCreated(NamedTuple):
-    """This broker wrote a new topic's znode /brokers/topics/<topic>; the controller's watch does
-    the rest. `assignment`: replicas by partition.
+    """This broker wrote the znode /brokers/topics/<topic> of a new topic. The controller sees it by
+    its watch and does the rest. `assignment` lists the replicas of each partition.
     """
 
     topic: str
@@ -178,8 +183,8 @@ class TopicCreated(NamedTuple):
 
 @event()
 class EntityConfigWritten(NamedTuple):
-    """This broker wrote the whole configuration of an entity, as in `topics/web`, and a
-    notification. Next: EntityConfigTaken, on every broker.
+    """This broker wrote the whole configuration of an entity, for example of `topics/web`, and a
+    notification about it. Next: EntityConfigTaken, on every broker.
     """
 
     entity: str
@@ -188,8 +193,8 @@ class EntityConfigWritten(NamedTuple):
 
 @event()
 class EntityConfigTaken(NamedTuple):
-    """This broker read a notification of /config/changes, and has taken the entity's configuration
-    up.
+    """This broker read a notification in /config/changes, and now uses the entity's new
+    configuration.
     """
 
     entity: str
@@ -198,14 +203,18 @@ class EntityConfigTaken(NamedTuple):
 
 @event()
 class BrokerConfigChanged(NamedTuple):
-    """Keys of this broker's configuration have other values now: (key, before, after), as text."""
+    """Values in this broker's configuration have changed. Each change is (key, value before, value
+    after), as text.
+    """
 
     changes: tuple[tuple[str, str, str], ...]
 
 
 @event(joins=("topic",))
 class TopicConfigChanged(NamedTuple):
-    """This broker's logs of a topic go by other settings now: (key, before, after), as text."""
+    """This broker's logs of a topic use changed settings from now on. Each change is (key, value
+    before, value after), as text.
+    """
 
     topic: str
     changes: tuple[tuple[str, str, str], ...]
@@ -213,7 +222,9 @@ class TopicConfigChanged(NamedTuple):
 
 @event()
 class LoggerLevelChanged(NamedTuple):
-    """A logger of this broker's process has another level; empty: its parent's."""
+    """The level of a logger in this broker's process was changed. An empty level means the level of
+    the parent logger.
+    """
 
     logger: str
     level: str
@@ -229,8 +240,8 @@ class HandlerPoolResized(NamedTuple):
 
 @event(joins=("topic",))
 class PartitionsCreated(NamedTuple):
-    """This broker added partitions to a topic's znode: from the number `first` on, with these
-    replicas. Next: the controller's PartitionModifications.
+    """This broker added partitions to a topic's znode. The first new partition has the number
+    `first`. Next: the controller's event PartitionModifications.
     """
 
     topic: str
@@ -240,8 +251,8 @@ class PartitionsCreated(NamedTuple):
 
 @event(joins=("topic",))
 class TopicDeletionOrdered(NamedTuple):
-    """This broker wrote /admin/delete_topics/<topic>. Next: the controller's
-    TopicDeletionChanged.
+    """This broker requested the deletion of a topic with the znode /admin/delete_topics/<topic>.
+    Next: the controller's TopicDeletionChanged.
     """
 
     topic: str
@@ -249,8 +260,8 @@ class TopicDeletionOrdered(NamedTuple):
 
 @event()
 class ProducerIdBlockAllocated(NamedTuple):
-    """A block of producer ids is ours: /latest_producer_id_block was moved on by compare-and-set
-    (KIP-98).
+    """This broker reserved a block of producer ids: it changed /latest_producer_id_block by
+    compare-and-set (KIP-98).
     """
 
     first: int
@@ -259,7 +270,7 @@ class ProducerIdBlockAllocated(NamedTuple):
 
 @event(level=Level.HOPS, joins=("connection_id", "correlation_id"))
 class RequestDequeued(NamedTuple):
-    """Hop: a handler took the request from the channel. Next: RequestHandled."""
+    """Hop: a handler took the request from the request channel. Next: RequestHandled."""
 
     connection_id: str
     correlation_id: int
@@ -270,8 +281,8 @@ class RequestDequeued(NamedTuple):
 
 @event(level=Level.HOPS, joins=("connection_id", "correlation_id"))
 class RequestHandled(NamedTuple):
-    """Hop: the handler is done with the request. `answered` False: it waits in a purgatory, or
-    asked for no answer.
+    """Hop: the handler has finished the request. If `answered` is false, the request waits in a
+    purgatory, or needs no answer.
     """
 
     connection_id: str
@@ -284,12 +295,12 @@ class RequestHandled(NamedTuple):
 
 @event(kind=Kind.SNAPSHOT)
 class TroubleSnapshot(NamedTuple):
-    """Something that went wrong in this broker since its start: how often, and what was said the
-    last time.
+    """A kind of problem that this broker has had since its start: how often it happened, and the
+    text of its last event.
     """
 
     event: str
-    """The name of the fact."""
+    """The name of the event that reported the problem."""
     text: str
     times: int
     last_ms_ago: int
@@ -297,11 +308,11 @@ class TroubleSnapshot(NamedTuple):
 
 @event(level=Level.HOPS, joins=("connection_id", "correlation_id"))
 class ProduceAnswered(NamedTuple):
-    """Hop: a produce is about to be answered. Next: ResponseSent. Told at level `state` when
-    another fact completes the produce.
+    """Hop: the broker is about to answer a produce. Next: ResponseSent. The event has level `state`
+    if another fact completes the produce.
 
-    Each partition is (topic, partition, first offset, end offset, error): its records have the
-    offsets from the first up to the end, which is not among them.
+    Each partition is (topic, partition, first offset, end offset, error). The records have the
+    offsets from the first offset to just below the end offset.
     """
 
     connection_id: str
@@ -312,8 +323,8 @@ class ProduceAnswered(NamedTuple):
 
 @event(joins=("connection_id", "correlation_id"))
 class RequestFailed(NamedTuple):
-    """A handler raised what no error code foresees: the client got UNKNOWN_SERVER_ERROR or lost its
-    connection. The log has the stack.
+    """A handler got an unexpected exception, for which there is no error code. The client got
+    UNKNOWN_SERVER_ERROR, or its connection was closed. The broker's log has the stack trace.
     """
 
     connection_id: str
@@ -325,11 +336,11 @@ class RequestFailed(NamedTuple):
 
 @event(joins=("connection_id", "correlation_id"))
 class RequestStuck(NamedTuple):
-    """A request is neither answered nor its connection closed, one second after its time-out. `hop`
-    says where it stands (docs/answers.md).
+    """One second after a request's time-out, the request has no answer and its connection is still
+    open. `hop` says where the request is (docs/answers.md).
 
-    In the hop `unread` there is no request yet: bytes have come that nobody reads; key and
-    correlation id are -1.
+    In the hop `unread` there is no request yet: bytes have arrived, but the broker has not read
+    them. Then API key and correlation id are -1.
     """
 
     connection_id: str
@@ -343,8 +354,8 @@ class RequestStuck(NamedTuple):
 
 @event(joins=("connection_id",))
 class RequestRefused(NamedTuple):
-    """A request that cannot be read, or of a key or version not served: its connection is
-    closed.
+    """The broker closed a connection, because a request could not be decoded, or had an API key or
+    version that the broker does not serve.
     """
 
     connection_id: str
@@ -355,8 +366,8 @@ class RequestRefused(NamedTuple):
 
 @event(kind=Kind.GAUGE)
 class ServerSampled(NamedTuple):
-    """The broker at this moment. `requests` are (api key, requests so far) pairs; memory is
-    resident and anonymous, in bytes (0: not known).
+    """A sample of the broker. `requests` are pairs (API key, number of requests since the start).
+    The two memory sizes, resident and anonymous, are in bytes. 0 means unknown.
     """
 
     handlers_busy: int
@@ -368,7 +379,7 @@ class ServerSampled(NamedTuple):
 
 @event(kind=Kind.SNAPSHOT)
 class BrokerSnapshot(NamedTuple):
-    """This broker: its ids, its state, its end points."""
+    """This broker's ids, state and end points, sent to a new subscriber."""
 
     broker_id: int
     broker_epoch: int
@@ -378,12 +389,14 @@ class BrokerSnapshot(NamedTuple):
     rack: str | None
     pid: int
     session_id: int = 0
-    """Its session with ZooKeeper; 0 before there is one."""
+    """The id of the broker's session with ZooKeeper. 0 before its first session."""
 
 
 @event(kind=Kind.SNAPSHOT)
 class MetadataSnapshot(NamedTuple):
-    """This broker's knowledge of the cluster: brokers as (id, end points) pairs."""
+    """What this broker knows of the cluster, sent to a new subscriber. The brokers are pairs (id,
+    end points).
+    """
 
     controller_id: int
     live_brokers: tuple[tuple[int, tuple[str, ...]], ...]
@@ -391,7 +404,7 @@ class MetadataSnapshot(NamedTuple):
 
 @event(kind=Kind.SNAPSHOT)
 class PartitionMetadataSnapshot(NamedTuple):
-    """One partition, as this broker would answer a client."""
+    """What this broker would answer a client about one partition, sent to a new subscriber."""
 
     topic: str
     partition: int

@@ -1,4 +1,4 @@
-"""Events of Spark jobs that we run: the jobs of a chapter. The job's driver emits them."""
+"""Events of the Spark jobs in a chapter. The driver of a job emits them."""
 
 from typing import NamedTuple
 
@@ -7,23 +7,23 @@ from kafka_edu.trace.event import event
 
 @event()
 class JobStarted(NamedTuple):
-    """A job of a chapter begins. If it is one of Spark's, Spark is up. Next: QueryStarted."""
+    """A job of a chapter begins. If the job uses Spark, Spark has started. Next: QueryStarted."""
 
     job: str
 
 
 @event()
 class QueryStarted(NamedTuple):
-    """A streaming query begins, or goes on from its checkpoint. Next: MicroBatchDone."""
+    """A streaming query begins, or continues from its checkpoint. Next: MicroBatchDone."""
 
     query: str
     topic: str
-    """The topic that it reads."""
+    """The topic that the query reads."""
 
 
 @event(joins=("topic", "partition"))
 class OffsetsRead(NamedTuple):
-    """A micro-batch has read the offsets `start` ≤ offset < `end` of a partition. Next:
+    """A micro-batch has read the offsets of a partition from `start` to just below `end`. Next:
     MicroBatchDone.
     """
 
@@ -34,29 +34,29 @@ class OffsetsRead(NamedTuple):
     start: int
     end: int
     records: int
-    """`end` minus `start`."""
+    """The number of records, `end` minus `start`."""
 
 
 @event()
 class MicroBatchDone(NamedTuple):
-    """A micro-batch has been read and written, and the checkpoint says so."""
+    """A micro-batch was read and written, and the query's checkpoint records this."""
 
     query: str
     batch: int
-    """Spark's batch id."""
+    """Spark's number of the batch."""
     rows: int
-    """The rows that it has read."""
+    """The number of rows that the batch has read."""
     watermark: str
-    """The watermark of this batch as HH:MM:SS in UTC. Empty: the query has none yet."""
+    """The batch's watermark as HH:MM:SS in UTC. Empty if the query has no watermark yet."""
     dropped: int
-    """The rows that its windows have dropped as too late."""
+    """The number of rows that the query's windows have dropped because they came too late."""
     took_ms: int
 
 
 @event()
 class WindowWritten(NamedTuple):
-    """A window of a query with a watermark is complete: the batch has written it, and the state
-    forgets it.
+    """A window of a query with a watermark is complete. The batch has written it, and Spark has
+    removed it from the query's state.
     """
 
     query: str
@@ -64,13 +64,13 @@ class WindowWritten(NamedTuple):
     begin: str
     """The beginning of the window as HH:MM in UTC."""
     rows: int
-    """The rows that it has counted."""
+    """The number of rows in the window."""
 
 
 @event()
 class CommitMarkRemoved(NamedTuple):
-    """The mark of a query's last batch was taken out of its checkpoint. Spark will run this batch
-    again, as after a crash between the sink's last write and the mark.
+    """The commit mark of a query's last batch was removed from its checkpoint. Spark will run this
+    batch again, as after a crash between the sink's last write and the commit mark.
     """
 
     query: str
@@ -79,14 +79,14 @@ class CommitMarkRemoved(NamedTuple):
 
 @event()
 class SinkCounted(NamedTuple):
-    """A job has read all that a sink holds: a topic, as a consumer with `read_committed`, or a
-    folder.
+    """A job has read everything in a sink. The sink is a topic, read by a consumer with
+    `read_committed`, or a folder.
     """
 
     sink: str
     rows: int
     different: int
-    """How many of the rows differ from each other."""
+    """The number of different rows."""
 
 
 @event()
@@ -95,8 +95,10 @@ class QueryEnded(NamedTuple):
 
     query: str
     batches: int
-    """The micro-batches with rows that it ran since QueryStarted."""
+    """The number of micro-batches with rows since QueryStarted."""
     position: int
-    """The offsets that its checkpoint counts as read, of all partitions together."""
+    """The sum of the offsets up to which the query has read, over all partitions, as its checkpoint
+    says.
+    """
     groups: int
-    """How many consumer groups the brokers know now."""
+    """The number of consumer groups that the brokers know now."""

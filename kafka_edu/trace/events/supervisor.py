@@ -1,8 +1,9 @@
-"""The supervisor's events: a cluster's processes as the operating system sees them, and the results
-of actions (spec M4).
+"""The supervisor's events: the processes of a cluster, as the operating system sees them, and the
+results of actions (spec M4).
 
-`process` is the name of a child: `broker-0`, `zookeeper`; the servers of an ensemble are
-`zookeeper-1`, `zookeeper-2` and so on. `child` is the same child as a source of events.
+`process` is the name of a child process: `broker-0` or `zookeeper`, for example. The servers of a
+ZooKeeper ensemble are `zookeeper-1`, `zookeeper-2` and so on. `child` is the same process as a
+source of events.
 """
 
 from typing import NamedTuple
@@ -12,8 +13,8 @@ from kafka_edu.trace.event import Kind, Source, event
 
 @event()
 class SupervisorStarted(NamedTuple):
-    """A cluster is about to be started; `zookeeper` says which: embedded, apache, or where an
-    external one is.
+    """The supervisor is about to start a cluster. `zookeeper` says which ZooKeeper the cluster
+    uses: embedded, apache, or the address of an external one.
     """
 
     cluster: str
@@ -24,7 +25,9 @@ class SupervisorStarted(NamedTuple):
 
 @event(joins=("pid",))
 class ProcessStarted(NamedTuple):
-    """A child runs from now on as `pid`; a broker's own BrokerStarting bears the same pid."""
+    """A child process was started with the process id `pid`. A broker's own event ServerStarting
+    has the same pid.
+    """
 
     process: str
     child: Source
@@ -44,12 +47,16 @@ class ProcessEnded(NamedTuple):
     signal: str
     asked: bool
     reason: str = ""
-    """The reason that the child itself gave, if nobody asked it to end."""
+    """The reason that the child process itself gave. Filled only if the supervisor did not
+    end it.
+    """
 
 
 @event()
 class ProcessPaused(NamedTuple):
-    """A child was stopped with SIGSTOP: it lives, holds its sockets, and answers nothing."""
+    """A child process was paused with SIGSTOP. It still exists and keeps its sockets open, but
+    answers nothing.
+    """
 
     process: str
     child: Source
@@ -58,7 +65,7 @@ class ProcessPaused(NamedTuple):
 
 @event()
 class ProcessResumed(NamedTuple):
-    """A paused child goes on (SIGCONT)."""
+    """A paused child process runs again (SIGCONT)."""
 
     process: str
     child: Source
@@ -67,8 +74,8 @@ class ProcessResumed(NamedTuple):
 
 @event()
 class ProcessStalled(NamedTuple):
-    """A child stands still for a moment (SIGSTOP), as it does again and again; nobody has paused
-    it. Next: ProcessStallOver, with this as its cause.
+    """A child process stands still for a moment (SIGSTOP), because it was set to stall again and
+    again. It was not paused by a user. Next: ProcessStallOver, with this event as its cause.
     """
 
     process: str
@@ -79,7 +86,7 @@ class ProcessStalled(NamedTuple):
 
 @event()
 class ProcessStallOver(NamedTuple):
-    """A child that stood still goes on (SIGCONT)."""
+    """A child process that stood still runs again (SIGCONT)."""
 
     process: str
     child: Source
@@ -88,8 +95,8 @@ class ProcessStallOver(NamedTuple):
 
 @event()
 class ZooKeeperModeChanged(NamedTuple):
-    """A server of an ensemble says so of itself: `mode` is leader or follower, empty while it
-    serves nobody. Asked four times a second.
+    """A server of a ZooKeeper ensemble reported a new mode: leader or follower. The mode is empty
+    while the server serves no requests. The supervisor requests the mode four times a second.
     """
 
     process: str
@@ -99,8 +106,8 @@ class ZooKeeperModeChanged(NamedTuple):
 
 @event()
 class ClusterReady(NamedTuple):
-    """The Metadata of every broker that runs lists all that run and a controller; `after_ms` since
-    they were started.
+    """The cluster is ready: the metadata of every running broker list all running brokers and a
+    controller. `after_ms` is the time since the brokers were started.
     """
 
     brokers: tuple[int, ...]
@@ -110,20 +117,22 @@ class ClusterReady(NamedTuple):
 
 @event()
 class ActionAsked(NamedTuple):
-    """Somebody asked the supervisor to act on `target`; the supervisor itself stands for the whole
-    cluster. Next: ActionDone, with this as its cause.
+    """A user or program requested an action on `target`. If `target` is the supervisor, the action
+    is on the whole cluster. Next: ActionDone, with this event as its cause.
     """
 
     action: str
     target: Source
     title: str = ""
-    """The act in words, with its parameters: `slow the link between brokers 0 and 1 by 200 ms`."""
+    """The action in words, with its parameters, for example `slow the link between brokers 0 and 1
+    by 200 ms`.
+    """
 
 
 @event(kind=Kind.SNAPSHOT)
 class LinkSnapshot(NamedTuple):
-    """A link of a broker that is slow or cut. `other` is a broker, or -1 where `side` names the
-    other end: zookeeper or clients.
+    """A link of a broker that is slow or cut, sent to a new subscriber. `other` is the broker at
+    the other end. If it is -1, `side` names the other end: zookeeper or clients.
     """
 
     broker: int
@@ -135,8 +144,9 @@ class LinkSnapshot(NamedTuple):
 
 @event()
 class LinkChanged(NamedTuple):
-    """A link of a broker was slowed, cut or healed (no delay and not cut). `other` is a broker, or
-    -1 where `side` names the other end: zookeeper or clients.
+    """A link of a broker was slowed, cut or healed. It is healed if it has no delay and is not cut.
+    `other` is the broker at the other end. If it is -1, `side` names the other end: zookeeper or
+    clients.
     """
 
     broker: int
@@ -148,7 +158,7 @@ class LinkChanged(NamedTuple):
 
 @event()
 class ActionDone(NamedTuple):
-    """The result of an action."""
+    """The result of an action. Its cause is ActionAsked."""
 
     action: str
     target: Source
@@ -158,8 +168,8 @@ class ActionDone(NamedTuple):
 
 @event(kind=Kind.SNAPSHOT)
 class ProcessSnapshot(NamedTuple):
-    """A child as it stands: `state` is stopped, running or paused; `pid` is 0 when it is stopped;
-    `port` is where it serves.
+    """A child process, sent to a new subscriber. `state` is stopped, running or paused. `pid` is 0
+    if the process is stopped. `port` is the port on which it serves.
     """
 
     process: str
@@ -171,7 +181,9 @@ class ProcessSnapshot(NamedTuple):
 
 @event(kind=Kind.SNAPSHOT)
 class ZooKeeperModeSnapshot(NamedTuple):
-    """The mode of a server of an ensemble: leader or follower; empty while it serves nobody."""
+    """The mode of a server of a ZooKeeper ensemble, sent to a new subscriber: leader or follower.
+    It is empty while the server serves no requests.
+    """
 
     process: str
     child: Source
@@ -180,8 +192,8 @@ class ZooKeeperModeSnapshot(NamedTuple):
 
 @event(kind=Kind.GAUGE, thing=("process",))
 class ProcessMemory(NamedTuple):
-    """Anonymous resident memory of a child (RssAnon) in bytes: what it took for itself, without
-    mapped files and shared libraries.
+    """A sample of a child process's anonymous resident memory (RssAnon) in bytes. Mapped files and
+    shared libraries are not included.
     """
 
     process: str

@@ -1,7 +1,7 @@
 """Events of a timer: its wheels, and, at Level.ALL, each task (spec T1, T2; the Wheels screen).
 
-All times `…_ms` here are of the timer's clock: monotonic, its zero means nothing. `timer` is the
-name of the timer. Levels count from 1, slots from 0.
+All times `…_ms` in this module are in ms of the timer's clock. This clock is monotonic, and its
+zero has no meaning. `timer` is the name of the timer. Levels are counted from 1, slots from 0.
 """
 
 from typing import NamedTuple
@@ -11,7 +11,9 @@ from kafka_edu.trace.event import Kind, Level, event
 
 @event()
 class WheelCreated(NamedTuple):
-    """A task was due too far away for the wheels there were, so the next one up was made."""
+    """A task's deadline was too far in the future for the existing wheels. Therefore the timer
+    created the next higher wheel.
+    """
 
     timer: str
     level: int
@@ -19,14 +21,14 @@ class WheelCreated(NamedTuple):
     wheel_size: int
     current_time_ms: int
     deadline_ms: int
-    """The deadline of the task that needed it."""
+    """The deadline of the task for which the wheel was created."""
     delay_ms: int
-    """From now to that deadline."""
+    """The time from now to the deadline of that task."""
 
 
 @event(level=Level.ALL)
 class TimerTaskAdded(NamedTuple):
-    """A task went into a bucket."""
+    """A task was put into a bucket."""
 
     timer: str
     task: str
@@ -38,15 +40,15 @@ class TimerTaskAdded(NamedTuple):
 
 @event(level=Level.ALL)
 class TimerTaskDemoted(NamedTuple):
-    """The bucket's time came, the task's did not yet: it came down from one wheel to a finer one
-    (降级).
+    """A bucket was due, but the deadline of this task in it is later. The task was moved down to a
+    finer wheel (降级).
     """
 
     timer: str
     task: str
     deadline_ms: int
     left_ms: int
-    """From the time of the bucket to the deadline."""
+    """The time from the bucket's due time to the task's deadline."""
     from_level: int
     from_slot: int
     level: int
@@ -55,21 +57,23 @@ class TimerTaskDemoted(NamedTuple):
 
 @event(level=Level.ALL)
 class TimerTaskExpired(NamedTuple):
-    """A task's time was up, and it is run now."""
+    """A task's deadline has come, and the task is run now."""
 
     timer: str
     task: str
     deadline_ms: int
     late_ms: int
-    """The time since the deadline: the reaper woke up so late."""
+    """How long ago the deadline was. The reaper that runs the tasks woke up this much too late."""
     level: int
     slot: int
-    """The bucket it came out of; 0 and -1 when it was due before it got into any."""
+    """The slot of the bucket from which the task came. Level and slot are 0 and -1 if the task was
+    due before it could be put into a bucket.
+    """
 
 
 @event(level=Level.ALL)
 class TimerTaskCancelled(NamedTuple):
-    """A task was taken out of its bucket before its time."""
+    """A task was removed from its bucket before its deadline."""
 
     timer: str
     task: str
@@ -80,16 +84,16 @@ class TimerTaskCancelled(NamedTuple):
 
 
 class TimerState(NamedTuple):
-    """A timer at one moment. A rate is the difference of two samples."""
+    """A timer at one moment. The difference of two samples gives a rate. A value within events."""
 
     timer: str
     now_ms: int
     current_time_ms: int
-    """The hand of the lowest wheel: it moves with the buckets that come due."""
+    """The present time of the lowest wheel. It moves on when a bucket is due."""
     tasks: int
     queued_buckets: int
     next_bucket_ms: int | None
-    """The time at which the next bucket is due, or None."""
+    """The time at which the next bucket is due, or None if no bucket has tasks."""
     inserted_total: int
     cancelled_total: int
     expired_total: int
@@ -97,7 +101,7 @@ class TimerState(NamedTuple):
 
 
 class WheelState(NamedTuple):
-    """One wheel of a timer at one moment.
+    """One wheel of a timer at one moment. A value within events.
 
     The bucket in slot s is due at (c + (s - c) % wheel_size) * tick_ms, where c = current_time_ms
     // tick_ms.
@@ -110,14 +114,14 @@ class WheelState(NamedTuple):
     current_time_ms: int
     tasks_by_slot: tuple[int, ...]
     made_ms: int
-    """The time at which the wheel was made."""
+    """The time at which the wheel was created."""
     made_for_delay_ms: int
-    """The delay of the task it was made for; 0 for the lowest."""
+    """The delay of the task for which the wheel was created. 0 for the lowest wheel."""
 
 
 @event(kind=Kind.GAUGE, thing=("timer",))
 class TimerSampled(NamedTuple):
-    """A sample of a timer."""
+    """A sample of a timer's state."""
 
     state: TimerState
 
@@ -131,7 +135,7 @@ class WheelSampled(NamedTuple):
 
 @event(kind=Kind.GAUGE, thing=("timer",))
 class NextBucketSampled(NamedTuple):
-    """The bucket that is due next: its first few tasks, with their deadlines."""
+    """A sample of the bucket that is due next: its first tasks with their deadlines."""
 
     timer: str
     level: int
@@ -143,7 +147,7 @@ class NextBucketSampled(NamedTuple):
 
 @event(kind=Kind.SNAPSHOT)
 class TimerSnapshot(NamedTuple):
-    """A timer, sent to a new subscriber."""
+    """The state of a timer, sent to a new subscriber."""
 
     state: TimerState
 

@@ -1,5 +1,5 @@
-"""Events of transactions: in a log, where read_committed readers stop and what they leave out; at
-the coordinator, each step of a transaction (spec X2).
+"""Events of transactions: in a log, how far readers with read_committed can read and which records
+they skip; at the coordinator, each step of a transaction (spec X2).
 """
 
 from typing import NamedTuple
@@ -9,8 +9,9 @@ from kafka_edu.trace.event import Kind, event
 
 @event()
 class LastStableOffsetMoved(NamedTuple):
-    """The end for read_committed readers moved. Told when a transaction holds it back or has let it
-    go; else, as the HW's shadow, at level `hops`.
+    """The last stable offset moved. Readers with read_committed get records below it. The event has
+    level `state` if an open transaction holds the offset back, or has just ended. If the offset
+    only follows the HW, the event has level `hops`.
     """
 
     topic: str
@@ -22,8 +23,8 @@ class LastStableOffsetMoved(NamedTuple):
 
 @event()
 class AbortedTransactionIndexed(NamedTuple):
-    """An abort marker was written: read_committed readers leave out the producer's records from
-    `first_offset` to the marker.
+    """An abort marker was written to a log. Readers with read_committed skip the producer's records
+    from `first_offset` up to the marker.
     """
 
     topic: str
@@ -31,15 +32,15 @@ class AbortedTransactionIndexed(NamedTuple):
     producer_id: int
     first_offset: int
     last_offset: int
-    """The marker's."""
+    """The offset of the abort marker."""
     last_stable_offset: int
-    """Behind the marker, once it is replicated."""
+    """The last stable offset after the marker has been replicated."""
 
 
 @event()
 class TransactionStateChanged(NamedTuple):
-    """A transaction's new state is in `__transaction_state`, replicated, and in its coordinator's
-    memory.
+    """A transaction has a new state. It is written to `__transaction_state` and replicated, and the
+    coordinator uses it.
     """
 
     transactional_id: str
@@ -48,28 +49,28 @@ class TransactionStateChanged(NamedTuple):
     before: str
     after: str
     partitions: tuple[str, ...]
-    """The partitions it has written to so far, as the coordinator knows."""
+    """The partitions to which the transaction has written so far, as the coordinator knows."""
     coordinator_epoch: int
 
 
 @event(kind=Kind.SNAPSHOT)
 class TransactionSnapshot(NamedTuple):
-    """A transactional id as its coordinator knows it."""
+    """What the coordinator knows of a transactional id, sent to a new subscriber."""
 
     transactional_id: str
     producer_id: int
     producer_epoch: int
     state: str
     pending_state: str
-    """The state on its way into the log; empty if none is."""
+    """The state that is just being written to the log. Empty if no state is."""
     partitions: tuple[str, ...]
     coordinator_epoch: int
 
 
 @event()
 class TransactionsLoaded(NamedTuple):
-    """This broker leads a partition of `__transaction_state`, has read it, and coordinates its
-    transactional ids.
+    """This broker has become leader of a partition of `__transaction_state` and has read it. It now
+    coordinates the partition's transactional ids.
     """
 
     partition: int
@@ -80,8 +81,8 @@ class TransactionsLoaded(NamedTuple):
 
 @event()
 class TransactionsUnloaded(NamedTuple):
-    """This broker does not lead that partition any more, and has forgotten its transactional
-    ids.
+    """This broker no longer leads a partition of `__transaction_state`, and has dropped the
+    partition's transactional ids.
     """
 
     partition: int
@@ -91,7 +92,9 @@ class TransactionsUnloaded(NamedTuple):
 
 @event()
 class TransactionalIdExpired(NamedTuple):
-    """Nothing was heard of it for transactional.id.expiration.ms: its record is a tombstone."""
+    """A transactional id was not used for transactional.id.expiration.ms. The coordinator has
+    removed it by writing a tombstone.
+    """
 
     transactional_id: str
     producer_id: int
@@ -101,22 +104,22 @@ class TransactionalIdExpired(NamedTuple):
 
 @event()
 class TransactionTimedOut(NamedTuple):
-    """It was open for longer than its producer had asked for: the producer is fenced, the
-    transaction aborted.
+    """A transaction was open for longer than its producer's time-out. The coordinator fenced the
+    producer and aborts the transaction.
     """
 
     transactional_id: str
     producer_id: int
     producer_epoch: int
-    """The fenced one."""
+    """The epoch of the fenced producer."""
     open_ms: int
     timeout_ms: int
 
 
 @event()
 class ProducerFenced(NamedTuple):
-    """A producer was refused: another process has initialised with its transactional id since, or
-    the coordinator has aborted its transaction.
+    """A producer's request was refused. Either another process has initialised with the same
+    transactional id, or the coordinator has aborted the producer's transaction.
     """
 
     transactional_id: str
@@ -124,13 +127,13 @@ class ProducerFenced(NamedTuple):
     producer_epoch: int
     current_epoch: int
     asked: str
-    """Which request it was."""
+    """The kind of request that was refused."""
 
 
 @event()
 class TransactionResumed(NamedTuple):
-    """A new coordinator found the transaction decided but not complete, and has its markers written
-    again.
+    """A new coordinator found a transaction that was decided but not complete. It lets the
+    transaction's markers be written again.
     """
 
     transactional_id: str
@@ -143,8 +146,8 @@ class TransactionResumed(NamedTuple):
 
 @event()
 class TransactionMarkersSent(NamedTuple):
-    """Markers left for the leader of their partitions; told with `broker` this broker's own id when
-    it leads them itself.
+    """The coordinator sent transaction markers to the leader of some partitions. If this broker
+    leads the partitions itself, `broker` is its own id.
     """
 
     broker: int
@@ -154,8 +157,8 @@ class TransactionMarkersSent(NamedTuple):
 
 @event()
 class TransactionMarkerAnswered(NamedTuple):
-    """The result of one marker in one partition. Anything but NONE is sent again, unless the
-    coordinator itself was fenced.
+    """The result of writing one marker in one partition. If it is not NONE, the marker is sent
+    again, unless the coordinator itself was fenced.
     """
 
     transactional_id: str

@@ -1,5 +1,5 @@
-"""Events of the embedded ZooKeeper: sessions, znodes, watches (spec Z1). A `cnxn` is a
-connection's number within one run of the server.
+"""Events of the embedded ZooKeeper: sessions, znodes, watches (spec Z1). `cnxn` is the number of a
+connection. The server counts its connections from its start.
 """
 
 from typing import NamedTuple
@@ -9,8 +9,8 @@ from kafka_edu.trace.event import Kind, Level, event
 
 @event(joins=("session_id",))
 class SessionOpened(NamedTuple):
-    """A client got a new session. It lives until nothing was heard for `timeout_ms`, rounded up to
-    a tick.
+    """A client got a new session. The session expires if the server receives nothing from the
+    client for `timeout_ms`, rounded up to a tick.
     """
 
     session_id: int
@@ -22,8 +22,8 @@ class SessionOpened(NamedTuple):
 
 @event(joins=("session_id",))
 class SessionMoved(NamedTuple):
-    """A client came back with its session on another connection; the old connection, if any, is
-    closed.
+    """A client resumed its session on another connection. If the old connection was still open, the
+    server closed it.
     """
 
     session_id: int
@@ -34,7 +34,9 @@ class SessionMoved(NamedTuple):
 
 @event(joins=("session_id",))
 class SessionDisconnected(NamedTuple):
-    """A session's connection is gone; the session lives on until it expires or comes back."""
+    """The connection of a session was closed. The session stays alive until it expires or the
+    client resumes it.
+    """
 
     session_id: int
     cnxn: int
@@ -43,7 +45,7 @@ class SessionDisconnected(NamedTuple):
 
 @event(joins=("session_id",))
 class SessionExpired(NamedTuple):
-    """Nothing was heard of a session in time. SessionClosed follows."""
+    """A session expired, because nothing came from its client in time. SessionClosed follows."""
 
     session_id: int
     timeout_ms: int
@@ -51,7 +53,9 @@ class SessionExpired(NamedTuple):
 
 @event(joins=("session_id",))
 class SessionClosed(NamedTuple):
-    """A session is over, by its client's wish or by expiry; its ephemerals are being deleted."""
+    """A session ended, because its client closed it or because it expired. Its ephemeral znodes are
+    being deleted.
+    """
 
     session_id: int
     zxid: int
@@ -60,8 +64,8 @@ class SessionClosed(NamedTuple):
 
 @event(joins=("session_id",))
 class SessionRefused(NamedTuple):
-    """A client asked for a session that is gone, with a wrong password, or with a zxid from our
-    future.
+    """A client could not resume a session. The session no longer exists, the password was wrong, or
+    the client has seen a later zxid than this server.
     """
 
     session_id: int
@@ -71,7 +75,7 @@ class SessionRefused(NamedTuple):
 
 @event(joins=("path", "zxid"))
 class ZnodeCreated(NamedTuple):
-    """A znode came to be. `zxid` is its czxid and mzxid. `data` is cut to 256 characters."""
+    """A znode was created. `zxid` is its czxid and mzxid. `data` is cut to 256 characters."""
 
     path: str
     zxid: int
@@ -83,8 +87,8 @@ class ZnodeCreated(NamedTuple):
 
 @event(joins=("path", "zxid"))
 class ZnodeChanged(NamedTuple):
-    """A znode's data were set. `zxid` is its new mzxid; the stats of a quota the server writes
-    itself: session 0, and the mzxid is the old one.
+    """The data of a znode were changed. `zxid` is its new mzxid. If the server itself wrote the
+    numbers of a quota, the session is 0 and the mzxid is the old one.
     """
 
     path: str
@@ -97,7 +101,7 @@ class ZnodeChanged(NamedTuple):
 
 @event(joins=("path", "zxid"))
 class ZnodeAclChanged(NamedTuple):
-    """A znode's access list was set."""
+    """The access list of a znode was changed."""
 
     path: str
     zxid: int
@@ -107,8 +111,8 @@ class ZnodeAclChanged(NamedTuple):
 
 @event(joins=("path", "zxid"))
 class ZnodeDeleted(NamedTuple):
-    """A znode is gone, deleted by a client or with its session. `zxid` is its parent's new
-    pzxid.
+    """A znode was deleted, by a client or because its session ended. `zxid` is the new pzxid of its
+    parent.
     """
 
     path: str
@@ -118,7 +122,7 @@ class ZnodeDeleted(NamedTuple):
 
 @event()
 class WatchSet(NamedTuple):
-    """A connection wants one notification about `path`. `kind` is data or child."""
+    """A connection set a watch on `path`, to get one notification. `kind` is `data` or `child`."""
 
     path: str
     kind: str
@@ -127,11 +131,13 @@ class WatchSet(NamedTuple):
 
 @event(joins=("path",))
 class WatchFired(NamedTuple):
-    """A watch fired and is gone; its cause is the change that it saw. `type` is WatchType's name.
+    """A watch fired and was removed. Its cause is the change of the znode. `type` is the name of a
+    WatchType.
 
-    `zxid` is that of the change; the session is the watcher's. A watch that a client sets again
-    after a reconnect may fire at once, for a change that it missed: then the change is known by its
-    zxid only, 0 if that is gone too.
+    `zxid` is the number of the change, and the session is the session of the watcher. If a client
+    sets a watch again after a reconnect, the watch may fire at once, because of a change that the
+    client missed. Then the event has no cause, and only the zxid identifies the change. The zxid is
+    0 if it is no longer known.
     """
 
     path: str
@@ -144,7 +150,7 @@ class WatchFired(NamedTuple):
 
 @event(level=Level.HOPS)
 class ZkRequestServed(NamedTuple):
-    """Hop: a request went through the request processor."""
+    """Hop: the server has processed a request."""
 
     session_id: int
     cnxn: int
@@ -157,7 +163,9 @@ class ZkRequestServed(NamedTuple):
 
 @event()
 class SnapshotTaken(NamedTuple):
-    """The whole tree was written to disk; older logs are purged."""
+    """The server wrote the whole tree to disk as a snapshot, and deleted logs that are no longer
+    needed.
+    """
 
     zxid: int
     znodes: int
@@ -166,8 +174,8 @@ class SnapshotTaken(NamedTuple):
 
 @event(kind=Kind.GAUGE)
 class ZooKeeperSampled(NamedTuple):
-    """Sizes and totals of the server at this moment; latency is of the requests since the last
-    sample, in µs.
+    """A sample of the server's sizes and totals. The latencies, in µs, are those of the requests
+    since the last sample.
     """
 
     zxid: int
@@ -184,10 +192,11 @@ class ZooKeeperSampled(NamedTuple):
 
 @event(kind=Kind.GAUGE, thing=("session_id",))
 class SessionSampled(NamedTuple):
-    """A live session: when its client was last heard, and when it dies if it stays silent.
+    """A sample of a live session: how long ago its client was last heard, and when it expires if no
+    message comes.
 
-    `expires_in_ms` counts to the end of a tick, so it is longer than the time-out less
-    `heard_ms_ago`. Of many sessions only those that die first are sampled.
+    `expires_in_ms` ends with a tick, so it is longer than the time-out minus `heard_ms_ago`. If
+    there are many sessions, only those that expire first are sampled.
     """
 
     session_id: int
@@ -197,7 +206,7 @@ class SessionSampled(NamedTuple):
 
 @event(kind=Kind.SNAPSHOT)
 class SessionSnapshot(NamedTuple):
-    """One live session; `cnxn` is -1 while it has no connection."""
+    """One live session, sent to a new subscriber. `cnxn` is -1 while it has no connection."""
 
     session_id: int
     cnxn: int
@@ -208,7 +217,7 @@ class SessionSnapshot(NamedTuple):
 
 @event(kind=Kind.SNAPSHOT)
 class ZnodeSnapshot(NamedTuple):
-    """One znode. `data` is cut to 256 characters."""
+    """One znode, sent to a new subscriber. `data` is cut to 256 characters."""
 
     path: str
     czxid: int
@@ -222,7 +231,7 @@ class ZnodeSnapshot(NamedTuple):
 
 @event(kind=Kind.SNAPSHOT)
 class WatchSnapshot(NamedTuple):
-    """One watch that is set."""
+    """One watch that is set, sent to a new subscriber."""
 
     path: str
     kind: str

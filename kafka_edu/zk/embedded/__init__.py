@@ -1,3 +1,3 @@
-"""An embedded ZooKeeper server. It has a pure core (tree, watches, sessions, requests) and a shell
-that speaks ZooKeeper's protocol and writes to disk.
+"""A ZooKeeper server of our own, written in Python. Its core (tree, watches, sessions, requests)
+does no input or output. The modules around the core speak ZooKeeper's protocol and write to disk.
 """

@@ -3,11 +3,11 @@ fixupACL, the auth providers).
 
     world:anyone        every client
     digest:user:hash    a client that has sent AddAuth with user:password
-    ip:address/bits     a client with such an address; a connection has it from the start
+    ip:address/bits     a client with an address in this network; needs no AddAuth
     auth:               all identities that the client itself has proved
 
-`auth` is replaced by those identities when the list is stored. A list belongs to one node, and
-children do not inherit it.
+When a list is stored, an entry `auth` is replaced by one entry for each identity that the client
+has proved. A list belongs to one node, and the node's children do not inherit it.
 """
 
 from collections.abc import Sequence
@@ -21,14 +21,16 @@ WORLD_ANYONE: Final = ("world", "anyone")
 
 
 class AuthId(NamedTuple):
-    """One identity that a connection has proved."""
+    """One identity that the client of a connection has proved."""
 
     scheme: str
     id: str
 
 
 def authenticate(scheme: str, auth: bytes, address: str) -> AuthId | None:
-    """Return the identity that `auth` proves, or None if the scheme is unknown."""
+    """Return the identity that the credentials `auth` prove, or None if the server does not know
+    `scheme`.
+    """
     if scheme == "ip":
         return AuthId("ip", address)
     if scheme == "digest":
@@ -39,9 +41,10 @@ def authenticate(scheme: str, auth: bytes, address: str) -> AuthId | None:
 
 
 def fixup(path: str, acl: AclList, identities: Sequence[AuthId]) -> AclList:
-    """Return `acl` in the form in which it is stored. Raises ZkError(INVALID_ACL).
+    """Return the access list `acl` in the form in which the server stores it.
 
-    Repeated entries are removed, and `auth` is replaced by the client's identities.
+    Repeated entries are removed, and each entry `auth` is replaced by the client's identities.
+    Raises ZkError(INVALID_ACL) if the list is empty or has a bad entry.
     """
     fixed: dict[Acl, None] = {}
     for entry in dict.fromkeys(acl):
@@ -73,7 +76,9 @@ def fixup(path: str, acl: AclList, identities: Sequence[AuthId]) -> AclList:
 
 
 def check(path: str, acl: AclList, perm: Perms, identities: Sequence[AuthId]) -> None:
-    """Raise ZkError(NO_AUTH) unless one of `identities` has `perm`. O(1) for world:anyone."""
+    """Raise ZkError(NO_AUTH) unless one of `identities` has the permission `perm`. If the list is
+    world:anyone, this is O(1).
+    """
     if not allows(acl, perm, identities):
         raise ZkError(ZkErrorCode.NO_AUTH, path)
 
@@ -91,7 +96,9 @@ def allows(acl: AclList, perm: Perms, identities: Sequence[AuthId]) -> bool:
 
 
 def without_hashes(acl: AclList) -> AclList:
-    """Return the list without the hashes of digests, for clients without the ADMIN permission."""
+    """Return the access list without its password hashes. Only clients with the ADMIN permission
+    may see the hashes.
+    """
     return tuple(
         entry._replace(id=entry.id.split(":", 1)[0] + ":x") if entry.scheme == "digest" else entry
         for entry in acl
@@ -109,8 +116,10 @@ def _matches(entry: Acl, identity: AuthId) -> bool:
 
 
 def _network(text: str) -> tuple[int, int, int] | None:
-    """Read `10.0.0.0/8` as (address as a number, 8 bits, of 32). Return None for other text."""
-    import ipaddress  # takes 5 ms, which a server without such a list need not spend at its start
+    """Parse a network such as `10.0.0.0/8`. Return its address as a number, the length of its
+    prefix (8), and the length of an address in bits (32). Return None for other text.
+    """
+    import ipaddress  # takes 5 ms, so it is imported only when needed
 
     address, slash, bits = text.partition("/")
     try:
@@ -124,8 +133,10 @@ def _network(text: str) -> tuple[int, int, int] | None:
 
 
 def _digest(user_and_password: str) -> str:
-    """Return base64(sha1("user:password")), as ZooKeeper does. It no longer protects a password."""
+    """Return base64(sha1("user:password")), as ZooKeeper does. SHA-1 is too weak today to protect a
+    password.
+    """
     import base64
-    import hashlib  # as above: few connections authenticate
+    import hashlib  # imported here because few connections authenticate
 
     return base64.b64encode(hashlib.sha1(user_and_password.encode()).digest()).decode()

@@ -4,10 +4,13 @@ One dict maps each full path to its node. A parent knows the names of its childr
 a zxid. A node's Stat names the change that created the node (czxid), the latest change of its data
 (mzxid), and the latest creation or deletion of a child (pzxid).
 
-A node counts the *creates* of its children. Sequential names take their numbers from this count, so
-a number never comes again, even after deletions. The cversion that a client sees counts creates and
-deletes: creates + (creates - children). Therefore a fresh `/` has cversion -1, because its child
-/zookeeper was never created.
+A node counts how many children were ever created below it (`creates`). A sequential name gets its
+number from this count, so no number is used twice, even after deletions. The cversion that a client
+sees counts creations and deletions together: creates + (creates - children). In a new tree, `/` has
+cversion -1, because its child /zookeeper exists from the start and was never created.
+
+On the way from a broker's death to the new leader, `kill_session` deletes the dead broker's znode.
+The next step is `WatchManager.trigger` (watch_manager.py).
 """
 
 from collections.abc import Callable, Iterator
@@ -27,10 +30,10 @@ MAX_TRACED_DATA: Final = 256
 
 
 class DataNode:
-    """One znode.
+    """One znode: its data, its access list, its numbers and the names of its children.
 
-    `creates` counts all children that were ever created. `children` has the names of the present
-    ones in the order of their creation (a dict serves as an ordered set).
+    `creates` is the number of children that were ever created. `children` has the names of the
+    present children in the order of their creation. It is a dict, which serves as an ordered set.
     """
 
     __slots__ = (
@@ -81,7 +84,7 @@ class DataNode:
 
 
 class NodeRow(NamedTuple):
-    """One node in a snapshot."""
+    """All fields of one znode, as a snapshot stores them."""
 
     path: str
     data: bytes | None
@@ -98,7 +101,7 @@ class NodeRow(NamedTuple):
 
 
 def parent_of(path: str) -> str:
-    """Return the parent's path: `/a/b` → `/a`, and `/a` → `/`."""
+    """Return the path of the parent znode. Examples: `/a/b` → `/a`, and `/a` → `/`."""
     return path[: path.rindex("/")] or "/"
 
 
@@ -107,16 +110,16 @@ def _shown(data: bytes | None) -> str:
 
 
 class DataTree:
-    """All znodes, the owners of the ephemeral ones, and the watches.
+    """All znodes, the ephemeral znodes of each session, and the watches.
 
-    After recovery, only `apply` and `kill_session` change the znodes. The ZooKeeperServer owns the
-    tree.
+    While the server recovers, `load` also adds znodes. Later, only `apply` and `kill_session`
+    change them. The ZooKeeperServer owns the tree.
     """
 
     def __init__(self, notify: Callable[[int, WatchedEvent], None]) -> None:
         self.nodes: dict[str, DataNode] = {}
         self.ephemerals: dict[int, dict[str, None]] = {}
-        """Session → the paths of its ephemeral znodes, in the order of their creation. They are
+        """Session id → the paths of its ephemeral znodes, in the order of their creation. They are
         deleted in the same order.
         """
         self.data_watches = WatchManager("data", notify)
@@ -131,11 +134,13 @@ class DataTree:
                 self._link(path)
 
     def tell(self, trace: Tracer | None) -> None:
-        """Begin to emit events for changes and watches. Called when recovery is complete."""
+        """Emit events for all later changes and watches. The server calls this when its recovery is
+        complete.
+        """
         self._trace = self.data_watches.trace = self.child_watches.trace = trace
 
     def node(self, path: str) -> DataNode:
-        """Return the node at `path`. Raises ZkError(NO_NODE)."""
+        """Return the node at `path`. Raises ZkError(NO_NODE) if there is no such node."""
         node = self.nodes.get(path)
         if node is None:
             raise ZkError(ZkErrorCode.NO_NODE, path)
@@ -149,9 +154,10 @@ class DataTree:
         return sum(map(len, self.ephemerals.values()))
 
     def apply(self, header: TxnHeader, txn: OpTxn) -> Stat | None:
-        """Make one change and fire its watches. O(watches on the path).
+        """Apply one transaction to the tree, and fire the watches of the changed path. O(watches on
+        the path).
 
-        Return the changed node's Stat, or None after a delete or check.
+        Return the changed node's Stat, or None for a delete or a check.
         """
         match txn:
             case CreateTxn():
@@ -199,7 +205,7 @@ class DataTree:
             waiting.extend(prefix + name for name in reversed(n.children or ()))
 
     def load(self, row: NodeRow) -> None:
-        """Add a node from a snapshot. Its parent was added before."""
+        """Add a node that was read from a snapshot. Its parent must be in the tree already."""
         node = self.nodes.get(row.path)
         if node is None:
             node = self.nodes[row.path] = DataNode(
@@ -293,10 +299,10 @@ class DataTree:
         return stat
 
     def _set_quota_stats(self, path: str, data: bytes) -> None:
-        """Write the data of a zookeeper_stats node.
+        """Write the data of a zookeeper_stats node, which holds the present numbers of a quota.
 
-        The server does this by itself, without a transaction. There is no session, no new zxid and
-        no new version, and no watch fires.
+        The server makes this change by itself, without a transaction. So no session is named, zxid
+        and version stay the same, and no watch fires.
         """
         node = self.nodes[path]
         node.data = data

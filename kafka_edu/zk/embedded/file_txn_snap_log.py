@@ -8,13 +8,14 @@ own (ZooKeeper: FileTxnSnapLog.java).
         8 bytes "KEZKSNP1", int CRC-32 of the rest, long zxid, int n, n sessions (long id, int
         time-out), int m, m nodes (parents before children; see txn_serialization.encode_row)
 
-Recovery loads the newest complete snapshot and replays the transactions after it. A crash can leave
-an incomplete record at the end of the last log. The first record that is too short or has a wrong
-CRC ends that log, and the file is truncated there. In an earlier log such a record means damage,
-and then the server refuses to start.
+Recovery loads the newest complete snapshot and replays the later transactions. A crash can leave an
+incomplete record at the end of the last log. Therefore, in the last log, the file is cut off before
+the first record that is too short or has a wrong CRC. In an earlier log such a record means that
+the disk's data are damaged, and the server refuses to start.
 
-A snapshot contains exactly the transactions up to its zxid, so only logs with later ones are
-needed. The server keeps the two newest snapshots, and the logs from the older one on.
+A snapshot contains exactly the transactions up to its zxid, so recovery needs only logs with later
+transactions. The server keeps the two newest snapshots, and all logs with transactions after the
+older of the two.
 """
 
 from collections.abc import Mapping, Sequence
@@ -35,20 +36,22 @@ SNAPSHOTS_KEPT: Final = 2
 
 
 class DataDirError(Exception):
-    """The server cannot use the data folder. The message says why, and what to do."""
+    """Raised if the server cannot use its data folder. The message says why, and what the user can
+    do.
+    """
 
 
 def frame_txn(header: TxnHeader, txn: Txn) -> bytes:
-    """Return a transaction's record for the log."""
+    """Return a transaction as a record of the log: length, CRC, then the encoded transaction."""
     record = encode_txn(header, txn)
     return encode_int(len(record)) + crc32(record).to_bytes(4, "big") + record
 
 
 class FileTxnSnapLog:
-    """The files of one server.
+    """The log and snapshot files of one server.
 
-    Calls may block, and there is only one at a time. The loop makes them at start and stop, and a
-    single worker makes them in between.
+    The methods may block while they wait for the disk. Only one of them runs at a time. The asyncio
+    loop calls them when the server starts and stops. In between, a single worker thread calls them.
     """
 
     def __init__(self, file_system: FileSystem, data_dir: str) -> None:
@@ -63,8 +66,8 @@ class FileTxnSnapLog:
         return self._log.size() if self._log is not None else 0
 
     def restore(self, server: ZooKeeperServer) -> int:
-        """Restore a fresh server's state from disk. Return the number of replayed transactions.
-        Raises DataDirError.
+        """Load the data from disk into a new server. Return how many transactions were replayed.
+        Raises DataDirError if the data are damaged.
         """
         self._load_newest_snapshot(server)
         logs = self._files("log.")
@@ -76,30 +79,31 @@ class FileTxnSnapLog:
         return replayed
 
     def append(self, first_zxid: int, frames: Sequence[bytes]) -> None:
-        """Append transactions to the log. They are not safe before `flush`.
+        """Append transactions to the log. They are on disk only after `flush`.
 
-        If this begins a new log, the log is named after the first of them.
+        If no log is open, a new log is opened. Its name has `first_zxid`, the zxid of its first
+        transaction.
         """
         if self._log is None:
             self._log = self._fs.open(self._path(f"log.{first_zxid:016x}"))
             if self._log.size() == 0:
                 self._log.append([LOG_MAGIC])
-        self._log.append([b"".join(frames)])  # one part, because pwritev takes 1024 at most
+        self._log.append([b"".join(frames)])  # one part, because pwritev accepts at most 1024
 
     def flush(self) -> None:
         if self._log is not None:
             self._log.flush()
 
     def roll(self) -> None:
-        """Close the log, so that the next transaction begins a new one."""
+        """Force the log to disk and close it. The next `append` begins a new log."""
         if self._log is not None:
             self._log.flush()
             self._log.close()
             self._log = None
 
     def save_snapshot(self, zxid: int, sessions: Mapping[int, int], rows: Sequence[NodeRow]) -> int:
-        """Write a snapshot and return its size in bytes. Then remove the files that are no longer
-        needed.
+        """Write a snapshot and return its size in bytes. Then delete the snapshots and logs that
+        recovery no longer needs.
         """
         parts = [encode_long(zxid), encode_int(len(sessions))]
         parts += [
@@ -123,7 +127,7 @@ class FileTxnSnapLog:
         return f"{self._dir}/{name}"
 
     def _files(self, prefix: str) -> list[tuple[int, str]]:
-        """Return zxid and name of the files of one kind, in the order of their zxids."""
+        """Return (zxid, file name) of all files whose names begin with `prefix`, sorted by zxid."""
         found = []
         for name in self._fs.list(self._dir):
             digits = name.removeprefix(prefix)
@@ -175,7 +179,7 @@ class FileTxnSnapLog:
                 ) from None
             position += 8 + length
             if header.zxid <= server.tree.last_processed_zxid:
-                continue  # the snapshot contains it
+                continue  # the snapshot contains this transaction
             if header.zxid != server.tree.last_processed_zxid + 1:
                 raise DataDirError(
                     f"{path}: transaction {header.zxid:#x} follows"
@@ -201,6 +205,7 @@ class FileTxnSnapLog:
         oldest = snapshots[-SNAPSHOTS_KEPT:][0][0]
         logs = self._files("log.")
         for (_, name), (following, _) in pairwise(logs):
-            # The next log begins at the end of the oldest kept snapshot, or even earlier.
+            # The oldest kept snapshot contains this whole log, because the next log begins directly
+            # after the snapshot's last transaction, or earlier.
             if following <= oldest + 1:
                 self._fs.remove(self._path(name))

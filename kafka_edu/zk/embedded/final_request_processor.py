@@ -1,7 +1,7 @@
 """Answer reads from the tree, and set their watches (ZooKeeper: FinalRequestProcessor.java).
 
-A read of a missing node sets no watch. The exception is `exists`, whose watch waits for the node's
-creation. A read without permission sets no watch.
+A read of a missing node sets no watch, with one exception: `exists` sets a watch, which fires when
+the node is created. A read without permission sets no watch.
 """
 
 from collections.abc import Callable
@@ -41,8 +41,8 @@ from kafka_edu.zk.zk_client import WatchedEvent, WatchType, ZkError, ZkErrorCode
 
 
 class ServerCnxn:
-    """The server's record of one connection: its session (0 before connect) and the identities that
-    its client has proved.
+    """What the server knows of one connection: the session's id (0 until the client's
+    ConnectRequest), and the identities that the client has proved.
     """
 
     __slots__ = ("id", "identities", "peer", "session_id")
@@ -55,14 +55,16 @@ class ServerCnxn:
 
 
 class FinalRequestProcessor:
-    """Serves reads for the ZooKeeperServer."""
+    """Answers the read requests that the ZooKeeperServer passes to it."""
 
     def __init__(self, tree: DataTree, notify: Callable[[int, WatchedEvent], None]) -> None:
         self._tree = tree
         self._notify = notify
 
     def read(self, cnxn: ServerCnxn, request: Request) -> Response | None:
-        """Answer a request that changes no znode, and set its watch. Raises ZkError."""
+        """Return the answer to a request that changes no znode, and set the requested watch. Raises
+        ZkError if the read is refused.
+        """
         tree = self._tree
         match request:
             case GetDataRequest() | GetChildrenRequest():
@@ -142,8 +144,8 @@ class FinalRequestProcessor:
             return ErrorResult(error.code)
 
     def _set_watches(self, cnxn_id: int, request: SetWatchesRequest) -> None:
-        """Fire the watches whose znodes changed after the client's last zxid, and set the others
-        again (DataTree.setWatches).
+        """Set the watches of a client that has reconnected (DataTree.setWatches). If a znode has
+        changed since the last zxid that the client saw, its watch is fired at once instead.
         """
         tree, seen = self._tree, request.relative_zxid
         data, child = tree.data_watches, tree.child_watches

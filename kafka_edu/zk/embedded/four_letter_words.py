@@ -1,5 +1,5 @@
-"""The four-letter words show a server's state as plain text, for people and scripts (ZooKeeper:
-command/*.java).
+"""Answer the four-letter words. These are short commands that show a server's state as plain text,
+for people and scripts (ZooKeeper: command/*.java).
 
 $ echo ruok | nc 127.0.0.1 2181
 imok
@@ -19,7 +19,7 @@ VERSION: Final = "3.6.3-kafka-edu"
 
 
 class CnxnRow(NamedTuple):
-    """One connection in the answer to `cons`."""
+    """One connection: a line in the answer to the word `cons`."""
 
     cnxn: int
     peer: str
@@ -30,14 +30,16 @@ class CnxnRow(NamedTuple):
 
 
 class ServerView(NamedTuple):
-    """Everything that the words can show."""
+    """Everything that the answers to the words can show: the server, its connections, its port and
+    its data folder.
+    """
 
     server: ZooKeeperServer
     cnxns: Sequence[CnxnRow]
     port: int
     data_dir: str
     reset_cnxns: Callable[[], None]
-    """Set the counters of all connections to 0."""
+    """Function that sets the packet counters of all connections to 0."""
 
 
 def ruok(_: ServerView) -> str:
@@ -82,7 +84,9 @@ def _summary(view: ServerView) -> str:
 
 
 def _node_count(server: ZooKeeperServer) -> int:
-    """Return the number of nodes. ZooKeeper counts the root twice, as `/` and as the empty path."""
+    """Return the number of znodes, as ZooKeeper counts them. ZooKeeper counts the root twice, as
+    `/` and as the empty path.
+    """
     return len(server.tree.nodes) + 1
 
 
@@ -138,8 +142,9 @@ def dump(view: ServerView) -> str:
 
 
 def wchs(view: ServerView) -> str:
-    """Return a summary of the watches. As in ZooKeeper, this word and the next two show only data
-    watches.
+    """Return how many watches, watchers and watched paths there are.
+
+    As in ZooKeeper, `wchs`, `wchc` and `wchp` show only data watches, no child watches.
     """
     watches = view.server.tree.data_watches
     return (
@@ -149,12 +154,12 @@ def wchs(view: ServerView) -> str:
 
 
 def wchc(view: ServerView) -> str:
-    """Return the watches by session."""
+    """Return the watched paths of each session."""
     return _grouped(view, lambda path, session: (f"0x{session:x}", path))
 
 
 def wchp(view: ServerView) -> str:
-    """Return the watches by path."""
+    """Return the watching sessions of each path."""
     return _grouped(view, lambda path, session: (path, f"0x{session:x}"))
 
 
@@ -194,12 +199,13 @@ def crst(view: ServerView) -> str:
 
 
 def dirs(view: ServerView) -> str:
-    """Return the bytes of the snapshots and of the log. Both lie in one folder here, so both
-    numbers are those of the folder, as in ZooKeeper without a dataLogDir.
+    """Return the sizes of the snapshots and of the log, in bytes. Both numbers are the size of the
+    whole data folder, because the two kinds of files lie in the same folder. ZooKeeper does the
+    same if no dataLogDir is configured.
     """
     size = 0
     for path in Path(view.data_dir).rglob("*"):
-        with contextlib.suppress(FileNotFoundError):  # an old snapshot was deleted meanwhile
+        with contextlib.suppress(FileNotFoundError):  # an old snapshot was deleted in between
             size += path.stat().st_size if path.is_file() else 0
     return f"datadir_size: {size}\nlogdir_size: {size}\n"
 
@@ -225,12 +231,12 @@ _COMMANDS: Final[dict[str, Callable[[ServerView], str]]] = {
     )
 }
 WORDS: Final = frozenset(word.encode() for word in _COMMANDS)
-"""The words as the first four bytes of a connection.
+"""All four-letter words, as bytes. A connection that begins with one of them gets plain text.
 
-None of them can be a frame's length, because as numbers they are all above 1.6 GB.
+No word can be mistaken for a frame's length: read as a number, each word is above 1.6 billion.
 """
 
 
 def answer(word: str, view: ServerView) -> str:
-    """Return the answer to `word`."""
+    """Return the server's answer to the four-letter word `word`, as text."""
     return _COMMANDS[word](view)

@@ -1,9 +1,10 @@
 """Run one embedded ZooKeeper server as a process: `python -m kafka_edu.zk.embedded.main --port 2181
 --data-dir D`.
 
-The server prints `ready PORT` when it listens. SIGTERM and SIGINT stop it cleanly: it writes a
-snapshot, so that the next start replays nothing. Two servers on one data folder would destroy it.
-Therefore a lock on the folder stops the second one.
+The server prints `ready PORT` when it accepts connections. After SIGTERM or SIGINT it writes a
+snapshot and ends, so that the next start need not replay any transaction. Two servers in one data
+folder would destroy the data. Therefore a server locks its folder, and a second server refuses to
+start.
 """
 
 import argparse
@@ -28,7 +29,7 @@ from kafka_edu.zk.embedded.session_tracker import TICK_TIME_MS
 from kafka_edu.zk.embedded.sync_request_processor import SNAP_COUNT
 
 T = TypeVar("T")
-"""ZooKeeper's id in an event's envelope."""
+"""The type of the result of a call that runs in a worker thread."""
 
 
 def parse(arguments: list[str] | None) -> argparse.Namespace:
@@ -76,7 +77,7 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
 
 
 async def in_worker(call: Callable[[], T], /) -> T:
-    """Run a call that waits for the disk in a worker thread."""
+    """Run `call` in a worker thread and return its result, because the call waits for the disk."""
     return await asyncio.get_running_loop().run_in_executor(None, call)
 
 
@@ -85,16 +86,17 @@ async def inline(call: Callable[[], T], /) -> T:
 
 
 def lock(data_dir: str) -> BinaryIO:
-    """Lock the folder for this process, and write the process id into the lock file.
+    """Lock the data folder for this process, and write the process id into the lock file.
 
-    Raises DataDirError, with the id of the process that holds the lock.
+    Return the open lock file. Raises DataDirError if another process holds the lock. The message
+    has that process's id.
     """
     os.makedirs(data_dir, exist_ok=True)
-    # Held open as long as the process lives: the lock ends with it, however it ends.
+    # This file stays open. The lock ends when the process ends, even if it is killed.
     file = open(os.path.join(data_dir, "lock"), "a+b")  # noqa: SIM115
     try:
         import fcntl
-    except ImportError:  # no such lock on this system
+    except ImportError:  # this system has no such lock
         return file
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -116,7 +118,10 @@ def lock(data_dir: str) -> BinaryIO:
 async def serve(
     arguments: argparse.Namespace, on_tracer: Callable[[Tracer], object] | None = None
 ) -> int:
-    """Run until a signal or a failure, and return the exit code. `on_tracer` gets the tracer."""
+    """Run the server until a signal or a failure, and return the exit code of the process.
+
+    If the server emits events, `on_tracer` is called with its tracer.
+    """
     loop = asyncio.get_running_loop()
     stopped = asyncio.Event()
     failures: list[str] = []
@@ -172,10 +177,12 @@ async def serve(
 async def _open_event_socket(
     tracer: Tracer, transport: SocketTransport, path: str, stack: contextlib.ExitStack
 ) -> None:
-    """Serve events on a socket for as long as `stack` is open."""
+    """Send the server's events to the clients that connect to a socket. The socket closes when
+    `stack` is closed.
+    """
     import secrets
 
-    # These imports and json take 8 ms, which a start without events need not spend.
+    # Importing these modules and json takes 8 ms. A server without events saves this time.
     from kafka_edu.trace.socket_sink import EventServer
     from kafka_edu.trace.trace_ring import SMALL_BYTES
 
@@ -183,7 +190,7 @@ async def _open_event_socket(
         tracer, transport, tracer.time, secrets.token_hex(16), ring_bytes=SMALL_BYTES
     )
     stack.callback(events.close)
-    if not await events.publish(path):  # ZooKeeper serves without it
+    if not await events.publish(path):  # ZooKeeper works without events
         return
     stack.callback(_remove_quietly, path)
     stack.callback(asyncio.create_task(events.run()).cancel)
@@ -197,7 +204,9 @@ def _remove_quietly(path: str) -> None:
 def main(
     arguments: list[str] | None = None, on_tracer: Callable[[Tracer], object] | None = None
 ) -> int:
-    """Run ZooKeeper with these arguments; None: those of the command line."""
+    """Run the ZooKeeper server with these command-line arguments. If `arguments` is None, the
+    arguments of this process are used.
+    """
     try:
         return asyncio.run(serve(parse(arguments), on_tracer))
     except (DataDirError, OSError) as error:

@@ -1,12 +1,12 @@
-"""One client's connection: bytes to requests, and replies to bytes (ZooKeeper: NIOServerCnxn.java).
-Implements WireReceiver.
+"""One client's connection: decode bytes to requests, and send replies (ZooKeeper:
+NIOServerCnxn.java). Implements WireReceiver.
 
-The first four bytes decide between two uses. A four-letter word is answered as plain text, and then
-the connection is closed. Any other four bytes are the length of a ConnectRequest.
+The first four bytes show what the client wants. If they are a four-letter word, the server answers
+in plain text and closes the connection. If not, they are the length of a ConnectRequest.
 
-A length out of range, or a frame without a complete request header, closes only this connection.
-The connection keeps the bytes of a frame that have arrived. It allocates no memory for a length
-that a client only announces.
+If a length is out of range, or a frame has no complete request header, the server closes only this
+connection. An incomplete frame takes only as much memory as its bytes that have arrived, whatever
+length the client has announced.
 """
 
 from collections.abc import Callable, Sequence
@@ -19,13 +19,13 @@ from kafka_edu.zk.jute.proto import ConnectRequest, Request
 from kafka_edu.zk.jute.serialization import decode_connect, decode_request
 
 MAX_UNSENT_BYTES: Final = 4 * 1024 * 1024
-"""Above this many unsent bytes the server stops reading from the client, until the client has read
-its answers.
+"""The largest number of answer bytes that may wait for one client. Above it the server reads no
+more requests from the client, until the client has read its answers.
 """
 
 
 class Listener(Protocol):
-    """Serves the requests of a connection (ServerCnxnFactory)."""
+    """The object that handles the requests of a connection (ServerCnxnFactory)."""
 
     def on_connect(self, cnxn: "NioServerCnxn", request: ConnectRequest) -> None: ...
 
@@ -37,7 +37,7 @@ class Listener(Protocol):
 
 
 class NioServerCnxn:
-    """The shell's part of a connection. The factory owns it. Next hop:
+    """One connection of the embedded server. The ServerCnxnFactory owns it. Next hop:
     ServerCnxnFactory.on_request.
     """
 
@@ -48,11 +48,13 @@ class NioServerCnxn:
         self.id = open_cnxn(wire.peer)
         self.opened_ms = now_ms
         self.connected = False
-        """Whether a ConnectRequest has arrived."""
+        """Whether the client's ConnectRequest has arrived."""
         self.welcomed = False
         """Whether the answer to the ConnectRequest was sent."""
         self.finishing_since_ms: int | None = None
-        """The time at which the factory first saw that only the last bytes are left to send."""
+        """When the factory first saw that this connection only sends its last bytes and then
+        closes. In ms of monotonic time, or None before that.
+        """
         self.received = self.sent = 0
         self.closed = False
         self._listener = listener
@@ -96,7 +98,7 @@ class NioServerCnxn:
         self._listener.on_closed(self, self._reason or reason)
 
     def send(self, parts: Sequence[bytes]) -> None:
-        """Queue complete frames."""
+        """Send complete frames to the client, each one a part."""
         self.sent += len(parts)
         self.wire.send(parts)
         if self.wire.unsent > MAX_UNSENT_BYTES:
@@ -104,12 +106,14 @@ class NioServerCnxn:
             self._flow()
 
     def wait(self, waits: bool) -> None:
-        """Stop reading while the server has too many outstanding requests, or read on."""
+        """Stop reading from the client if `waits`, or start again. The server stops while too many
+        of its requests wait for an answer.
+        """
         self._waits = waits
         self._flow()
 
     def finish(self) -> None:
-        """Stop reading, and close the connection when everything is sent."""
+        """Read no more requests, and close the connection when all answers are sent."""
         self._closing = True
         if self.wire.unsent == 0:
             self.wire.close()

@@ -1,12 +1,13 @@
 """Check a write and turn it into a transaction, before anything changes (ZooKeeper:
 PrepRequestProcessor.java).
 
-A write request is checked against the tree. The result is a transaction, or the error for the
-client. The tree itself does not change here. In a multi, later ops must see the effects of earlier
-ones. So those effects are noted in change records on top of the tree. If one op fails, the records
-are dropped, and no other "rollback" is needed.
+A write request is checked against the tree. The result is a transaction, or an error for the
+client. This module does not change the tree. In a multi, later ops must see the effects of earlier
+ops. So these effects are kept in change records, separate from the tree. If one op fails, the
+change records are dropped. The tree needs no rollback, because it has not changed.
 
-The checks are in ZooKeeper's order, because it decides the client's error if several checks fail.
+The checks are made in ZooKeeper's order. If several checks would fail, the first one decides which
+error the client gets.
 """
 
 from collections.abc import Sequence
@@ -40,7 +41,7 @@ from kafka_edu.zk.zk_path import validate_path
 
 
 class MultiFailed(ZkError):
-    """The whole multi is refused, because op number `index` was."""
+    """Raised if a multi is refused. `index` is the position of the op that failed."""
 
     def __init__(self, index: int, error: ZkError) -> None:
         super().__init__(error.code, error.path)
@@ -48,7 +49,9 @@ class MultiFailed(ZkError):
 
 
 class _ChangeRecord:
-    """A node's state after the earlier ops of a multi (ZooKeeperServer.ChangeRecord)."""
+    """The state that a node will have after the earlier ops of the same multi
+    (ZooKeeperServer.ChangeRecord).
+    """
 
     __slots__ = ("acl", "aversion", "child_count", "creates", "ephemeral_owner", "version")
 
@@ -84,7 +87,7 @@ def _next_version(path: str, expected: int, version: int) -> int:
 class PrepRequestProcessor:
     """Checks one write request of one session.
 
-    There is a new object for each request, so that no change record outlives its request.
+    A new object is made for each request, so a change record never affects another request.
     """
 
     def __init__(self, tree: DataTree, session_id: int, identities: Sequence[AuthId]) -> None:
@@ -94,7 +97,9 @@ class PrepRequestProcessor:
         self._changed: dict[str, _ChangeRecord | None] = {}
 
     def prepare(self, request: WriteRequest) -> OpTxn | MultiTxn:
-        """Return the transaction for `request`. Raises ZkError, or MultiFailed for a multi."""
+        """Check `request` and return its transaction. If a check fails, raise ZkError, or
+        MultiFailed for a multi.
+        """
         if not isinstance(request, MultiRequest):
             return self._prepare(request)
         txns: list[OpTxn] = []
@@ -131,7 +136,9 @@ class PrepRequestProcessor:
                 raise ZkError(op.code)
 
     def _get(self, path: str) -> _ChangeRecord:
-        """Return the record of the node's state before this op. The op may change the record."""
+        """Return the state of the node before the present op. The op may change the returned
+        record.
+        """
         if path in self._changed:
             record = self._changed[path]
             if record is None:

@@ -1,14 +1,14 @@
-"""Quotas: the number of znodes and bytes below a path with a quota (ZooKeeper: Quotas.java,
+"""Count the znodes and bytes below each path that has a quota (ZooKeeper: Quotas.java,
 DataTree.updateCountBytes).
 
-A client sets a quota for /a as ZooKeeper's shell does. It creates
-/zookeeper/quota/a/zookeeper_limits (`count=10,bytes=-1`) and …/zookeeper_stats. From then on the
-server writes the present numbers into zookeeper_stats, for example `count=3,bytes=120`. The node
-itself counts too.
+A client sets a quota for /a by creating two znodes, as ZooKeeper's shell does:
+/zookeeper/quota/a/zookeeper_limits with the limits (`count=10,bytes=-1`), and
+/zookeeper/quota/a/zookeeper_stats. From then on, the server writes the present numbers into
+zookeeper_stats, for example `count=3,bytes=120`. The node /a itself is counted too.
 
-Such a write is not a transaction. It changes neither version nor zxid, because every server of an
-ensemble finds the numbers by itself. ZooKeeper 3.6 only logs a warning when a limit is exceeded.
-Here nothing happens.
+Writing these numbers is not a transaction. It changes neither version nor zxid, because every
+server of an ensemble computes the numbers by itself. If a limit is exceeded, ZooKeeper 3.6 only
+logs a warning. This server does nothing.
 """
 
 import re
@@ -22,17 +22,17 @@ _STATS_DATA: Final = re.compile(rb"count=(-?\d+),bytes=(-?\d+)")
 
 
 class Node(Protocol):
-    """The parts of a znode that quotas count."""
+    """The fields of a znode that quotas read: its data and its children."""
 
     data: bytes | None
     children: dict[str, None] | None
 
 
 class Quotas:
-    """The paths with a quota. Updates their zookeeper_stats.
+    """Keeps the paths that have a quota, and writes their numbers into zookeeper_stats.
 
-    The DataTree calls it after every change. A call is O(1) while there is no quota. `write` is the
-    DataTree's method that sets the data of zookeeper_stats.
+    The DataTree calls it after every change. A call is O(1) if no path has a quota. `write` is the
+    DataTree's method that sets the data of a zookeeper_stats node.
     """
 
     def __init__(self, nodes: Mapping[str, Node], write: Callable[[str, bytes], None]) -> None:
@@ -41,9 +41,10 @@ class Quotas:
         self._paths: set[str] = set()
 
     def created(self, path: str, size: int) -> None:
-        """Count a new node of `size` bytes. O(depth).
+        """Count a new node with `size` bytes of data. O(depth).
 
-        A new zookeeper_stats node gets the numbers of its path. That is O(nodes).
+        If the new node is itself a zookeeper_stats node, the numbers of its path are written into
+        it. That is O(nodes).
         """
         if path.startswith(ROOT):
             self.loaded(path)
@@ -53,23 +54,27 @@ class Quotas:
         self._add(path, 1, size)
 
     def loaded(self, path: str) -> None:
-        """Note a node from a snapshot. The snapshot has the numbers too."""
+        """Register a node that was read from a snapshot. Nothing is counted, because the
+        zookeeper_stats nodes in the snapshot already have the numbers.
+        """
         if path.startswith(ROOT) and path.endswith(LIMITS):
             self._paths.add(path[len(ROOT) : -len(LIMITS)])
 
     def changed(self, path: str, growth: int) -> None:
-        """Count the growth of a node's data, in bytes."""
+        """Add `growth` bytes to the quota's count after a node's data has changed. `growth` may be
+        negative.
+        """
         self._add(path, 0, growth)
 
     def deleted(self, path: str, size: int) -> None:
-        """Count a deleted node of `size` bytes."""
+        """Subtract a deleted node and its `size` bytes from the quota's count."""
         if path.startswith(ROOT) and path.endswith(LIMITS):
             self._paths.discard(path[len(ROOT) : -len(LIMITS)])
         self._add(path, -1, -size)
 
     def _add(self, path: str, count: int, size: int) -> None:
-        """Add to the nearest quota at or above `path`, if there is one. Quotas further above do not
-        count it.
+        """Add nodes and bytes to the nearest quota at or above `path`, if there is one. Quotas
+        further up are not changed.
         """
         if not self._paths:
             return
@@ -78,13 +83,13 @@ class Quotas:
         stats = ROOT + path + STATS
         if path and stats in self._nodes:
             now = _STATS_DATA.fullmatch(self._nodes[stats].data or b"")
-            if now is None:  # somebody has written other data there
+            if now is None:  # a client has written other data there
                 self._write(stats, *self._counted(path))
             else:
                 self._write(stats, int(now[1]) + count, int(now[2]) + size)
 
     def _counted(self, path: str) -> tuple[int, int]:
-        """Return the numbers of nodes and bytes in a subtree. O(nodes)."""
+        """Return the number of nodes in a subtree and the number of bytes in them. O(nodes)."""
         node = self._nodes.get(path)
         if node is None:
             return 0, 0

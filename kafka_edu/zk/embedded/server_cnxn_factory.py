@@ -1,11 +1,16 @@
-"""The embedded server's shell. It accepts connections, calls the core and performs its effects
+"""Accept connections for the embedded ZooKeeper, call its core and perform the core's effects
 (ZooKeeper: NIOServerCnxnFactory.java).
+
+A request goes this way ("here" is this module):
 
     NioServerCnxn → here → ZooKeeperServer (core) → SyncRequestProcessor (disk) → here
     → NioServerCnxn
 
-Everything runs on one loop. A task ticks there, so that sessions expire and silent connections are
-closed.
+Everything runs on one asyncio loop. One task calls the core's `tick` at regular times, so that
+sessions expire, and closes silent connections.
+
+On the way from a broker's death to the new leader, `_perform` sends the watch event to the active
+controller's broker. There, `KazooZkClient._watch_fired` (kazoo_zk_client.py) is the next step.
 """
 
 import asyncio
@@ -40,17 +45,19 @@ from kafka_edu.zk.jute.serialization import (
 )
 
 SESSIONLESS_TIMEOUT_MS: Final = 10_000
-"""A connection that has no session after this time is closed
+"""The time after which a connection without a session is closed, in ms
 (zookeeper.nio.sessionlessCnxnTimeout).
 """
 MAX_OUTSTANDING: Final = 1000
-"""If more requests than this wait for the disk, the server stops reading from its connections
-(globalOutstandingLimit).
+"""The number of requests that may wait for the disk. If this many wait, the server stops reading
+from the connections that send more (globalOutstandingLimit).
 """
 
 
 class ServerCnxnFactory:
-    """A standalone ZooKeeper on a transport and a file system. `await start`, `await stop`."""
+    """A standalone ZooKeeper server that uses the given transport and file system. Use `await
+    start` and `await stop`.
+    """
 
     def __init__(
         self,
@@ -95,7 +102,9 @@ class ServerCnxnFactory:
         self._ticker: asyncio.Task[None] | None = None
 
     async def start(self, host: str, port: int) -> int:
-        """Recover the data, begin to serve, and return the port. Raises DataDirError, OSError."""
+        """Recover the data from disk, accept connections, and return the port. Raises DataDirError
+        if the data are damaged, and OSError if the port or the disk cannot be used.
+        """
         self._log.restore(self.server)
         self.server.start(self._time.hi_res_clock_ms())
         self._listener = await self._transport.listen(host, port, self._on_wire)
@@ -104,7 +113,7 @@ class ServerCnxnFactory:
 
     async def stop(self) -> None:
         """Stop listening, write everything to disk and close all connections. The sessions stay in
-        the data folder, for the rest of their time-outs.
+        the data folder. After a restart, each client has its whole time-out to resume its session.
         """
         if self._listener is not None:
             self._listener.close()
@@ -130,8 +139,8 @@ class ServerCnxnFactory:
             cnxn.id, xid, request, self._time.hi_res_clock_ms(), self._time.milliseconds()
         )
         if isinstance(request, PingRequest) and cnxn.welcomed:
-            # The answer shows nothing that must be on disk first. And a slow disk must not look
-            # like a dead server.
+            # The answer to a ping need not wait for the disk, because it shows no data. Otherwise a
+            # client would take a server with a slow disk for a dead one.
             self._perform(effects)
             return
         self._sync.submit(effects)
@@ -171,7 +180,9 @@ class ServerCnxnFactory:
         return cnxn
 
     def _perform(self, effects: Sequence[Effect]) -> None:
-        """Perform the effects. All bytes for one connection leave in one write, in order."""
+        """Perform the effects. All bytes for one connection are sent in a single write, in the
+        order of the effects.
+        """
         parts: dict[int, list[bytes]] = {}
         finished: list[int] = []
         for effect in effects:
@@ -218,8 +229,8 @@ class ServerCnxnFactory:
                 self._close_if_idle(cnxn, now_ms)
 
     def _close_if_idle(self, cnxn: NioServerCnxn, now_ms: int) -> None:
-        """Close a connection that has had no session for SESSIONLESS_TIMEOUT_MS. Also close one
-        whose client has not read the last bytes for that time.
+        """Close the connection if it has had no session for SESSIONLESS_TIMEOUT_MS. Also close it
+        if the server wants to end it, but the client has not read the last bytes for that time.
         """
         if cnxn.finishing:
             cnxn.finishing_since_ms = (

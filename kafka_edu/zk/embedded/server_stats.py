@@ -1,4 +1,4 @@
-"""The server's counters, for the four-letter words and the dashboard (ZooKeeper:
+"""The server's counters, which the four-letter words and the dashboard show (ZooKeeper:
 ServerStats.java).
 """
 
@@ -6,19 +6,21 @@ ServerStats.java).
 class ServerStats:
     """Packets and latencies since the start or the last reset.
 
-    A latency is the time from a request's arrival until its answer leaves, in µs.
+    A latency is the time from a request's arrival until its answer is sent, in µs.
     """
 
     def __init__(self) -> None:
         self.requests_total = 0
-        """This counter is never reset. A rate is the difference of two samples."""
+        """The number of requests since the start. It is never reset, so the difference of two
+        samples gives the rate.
+        """
         self.outstanding = 0
-        """The number of requests without an answer yet. They wait for the disk."""
+        """The number of requests that have no answer yet, because they wait for the disk."""
         self.reset()
         self._window_count = self._window_sum_us = self._window_max_us = 0
 
     def reset(self) -> None:
-        """Reset the counters, for `srst` and `crst`."""
+        """Set the counters to 0, for the words `srst` and `crst`."""
         self.packets_received = self.packets_sent = 0
         self._count = self._sum_us = self._min_us = self._max_us = 0
 
@@ -33,11 +35,11 @@ class ServerStats:
 
     @property
     def latency_us(self) -> tuple[int, float, int]:
-        """The minimum, average and maximum latency."""
+        """The minimum, average and maximum latency in µs."""
         return self._min_us, self._sum_us / self._count if self._count else 0.0, self._max_us
 
     def take_window(self) -> tuple[int, int]:
-        """Return the average and maximum since the last call."""
+        """Return the average and maximum latency in µs since the last call of this method."""
         window = (
             self._window_sum_us // self._window_count if self._window_count else 0,
             self._window_max_us,

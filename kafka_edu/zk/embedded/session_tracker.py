@@ -1,38 +1,44 @@
 """The live sessions and their expiry times (ZooKeeper: SessionTrackerImpl.java, ExpiryQueue.java).
 
-A session expires if its client sends nothing for the time-out. The tracker never scans all
-sessions. It divides time into ticks, and each session is in the bucket of the tick in which it
-would expire, rounded up. A message from the client moves the session to a later bucket. When a tick
-ends, its whole bucket expires.
+A session expires if its client sends nothing during its time-out. The tracker never scans all
+sessions. It divides time into ticks, and each tick has a bucket: the set of sessions that expire at
+the tick's end. A session's expiry time is rounded up to the end of a tick. Each message from the
+client moves the session to a later bucket. When a tick ends, all sessions in its bucket expire.
 
     tick 500 ms, time-out 1200 ms
     message at 10 100:   10 100 + 1200 = 11 300 → bucket 11 500
     message at 11 000:   11 000 + 1200 = 12 200 → bucket 12 500
 
-A touch is O(1), and a tick is O(sessions that expire). So a session can live up to one tick longer
-than its time-out, but never shorter.
+A message costs O(1), and a tick costs O(sessions that expire). Because of the rounding, a session
+can live up to one tick longer than its time-out, but never shorter.
+
+On the way from a broker's death to the new leader, `poll` returns the id of the dead broker's
+session. The next step is `ZooKeeperServer.tick` (zookeeper_server.py), which ends that session.
 """
 
 from itertools import islice
 from typing import Final
 
 TICK_TIME_MS: Final = 500
-"""The usual tick. It allows sessions from 1 s on. That suits brokers on one machine, whose
-zookeeper.session.timeout.ms is 6000. ZooKeeper's sample file has 2000.
+"""The default length of a tick in ms. The shortest session is two ticks, so sessions of 1 s are
+possible. This is enough for brokers on one machine, whose zookeeper.session.timeout.ms is 6000. The
+tick in ZooKeeper's sample file is 2000 ms.
 """
 LONGEST_SESSION_MS: Final = 60_000
-"""The longest session in our clusters. A broker may want a long one; 20 ticks would be 10 s."""
+"""The longest session time-out in our clusters, in ms. A broker may request a long time-out.
+ZooKeeper's default limit, 20 ticks, would be only 10 s.
+"""
 MIN_TICKS: Final = 2
 MAX_TICKS: Final = 20
 _MASK: Final = (1 << 64) - 1
 
 
 def first_session_id(server_id: int, now_ms: int) -> int:
-    """Return a server's first session id: the server's id in the top byte, then five bytes of the
-    clock, then two bytes for counting.
+    """Return the first session id of a server: one byte with the server's id, five bytes with the
+    time, and two bytes for counting.
 
-    So the ids of a restarted server are above all its old ids, and it need not remember those
-    (SessionTrackerImpl.initializeNextSessionId).
+    After a restart the time is later, so new ids are above all old ids. The server need not store
+    the ids it has used (SessionTrackerImpl.initializeNextSessionId).
     """
     first = (((now_ms << 24) & _MASK) >> 8 & 0x00FF_FFFF_FFFF_FFFF) | (server_id & 0x7F) << 56
     return max(first, 1)  # 0 means no session
@@ -41,12 +47,12 @@ def first_session_id(server_id: int, now_ms: int) -> int:
 def password_for(session_id: int) -> bytes:
     """Return the 16 bytes that a client must show to resume its session.
 
-    As in ZooKeeper, they are a pure function of the id, so the server need not store them. They
-    prevent that a client resumes another session by mistake. They do not stop an attacker.
+    As in ZooKeeper, the bytes are computed from the id, so the server need not store them. They
+    keep a client from resuming another client's session by mistake. They do not stop an attacker.
     """
     words = []
     state = (session_id ^ 0xB3415C00) & _MASK
-    for _ in range(2):  # splitmix64
+    for _ in range(2):  # two steps of the generator splitmix64
         state = (state + 0x9E3779B97F4A7C15) & _MASK
         word = ((state ^ state >> 30) * 0xBF58476D1CE4E5B9) & _MASK
         word = ((word ^ word >> 27) * 0x94D049BB133111EB) & _MASK
@@ -55,10 +61,10 @@ def password_for(session_id: int) -> bytes:
 
 
 class Session:
-    """One session: its time-out, and the tick at which it expires without further messages.
+    """One session: its time-out, and the time at which it expires if no message comes.
 
-    `cnxn` is the number of its connection, or -1 without one. `heard_at` is the time of its last
-    message.
+    `cnxn` is the number of its connection, or -1 if it has no connection. `heard_at` is the time of
+    the client's last message. All times are in ms.
     """
 
     __slots__ = ("cnxn", "expires_at", "heard_at", "id", "timeout_ms")
@@ -72,13 +78,13 @@ class Session:
 
 
 class SessionTracker:
-    """All live sessions, in buckets by tick. `now_ms` is monotonic time. The ZooKeeperServer owns
-    it.
+    """All live sessions, in buckets by tick. The ZooKeeperServer owns it. `now_ms` is monotonic
+    time in all methods.
     """
 
     def __init__(self, tick_time_ms: int, now_ms: int, max_timeout_ms: int | None = None) -> None:
-        """`max_timeout_ms` is the longest time-out that a client gets (ZooKeeper:
-        maxSessionTimeout). None: 20 ticks.
+        """Make a tracker without sessions. `max_timeout_ms` is the longest time-out that a client
+        can get (ZooKeeper: maxSessionTimeout). If it is None, the longest is 20 ticks.
         """
         if tick_time_ms < 1:
             raise ValueError(f"a tick of {tick_time_ms} ms")
@@ -89,11 +95,13 @@ class SessionTracker:
             raise ValueError(f"sessions of {self.min_timeout_ms} to {self.max_timeout_ms} ms")
         self.sessions: dict[int, Session] = {}
         self.next_expiration_ms = self._round(now_ms)
-        """The end of the current tick. From then on, `poll` has something to do."""
+        """The end of the current tick in ms. `poll` finds nothing before this time."""
         self._buckets: dict[int, dict[int, None]] = {}
 
     def negotiate(self, asked_ms: int) -> int:
-        """Return the time-out that a client gets: the requested one, within the bounds."""
+        """Return the time-out that a client gets, in ms: the requested time-out, raised or lowered
+        to the allowed range.
+        """
         return min(max(asked_ms, self.min_timeout_ms), self.max_timeout_ms)
 
     def add(self, session_id: int, timeout_ms: int, now_ms: int) -> Session:
@@ -104,8 +112,8 @@ class SessionTracker:
         return session
 
     def touch(self, session_id: int, now_ms: int) -> bool:
-        """Move the expiry of a session after a message from its client. Return False if there is no
-        such session.
+        """Postpone the expiry of a session, because a message from its client has arrived. Return
+        False if there is no such session.
         """
         session = self.sessions.get(session_id)
         if session is None:
@@ -119,7 +127,9 @@ class SessionTracker:
         return True
 
     def set_timeout(self, session_id: int, timeout_ms: int, now_ms: int) -> None:
-        """Change a session's time-out, after its client has reconnected and negotiated again."""
+        """Change a session's time-out, because its client has reconnected and requested another
+        one.
+        """
         self.sessions[session_id].timeout_ms = timeout_ms
         self.touch(session_id, now_ms)
 
@@ -129,7 +139,9 @@ class SessionTracker:
             self._leave_bucket(session)
 
     def first_to_expire(self, most: int) -> list[Session]:
-        """Return at most so many sessions, those that expire first. O(buckets + most)."""
+        """Return the `most` sessions that expire first, or all if there are fewer. O(buckets +
+        most).
+        """
         ids = (
             session_id
             for expires_at in sorted(self._buckets)
@@ -138,8 +150,8 @@ class SessionTracker:
         return [self.sessions[session_id] for session_id in islice(ids, most)]
 
     def poll(self, now_ms: int) -> list[int]:
-        """Return the sessions whose tick is over, the oldest first. They stay in the tracker until
-        `remove`.
+        """Return the ids of the sessions whose tick has ended, the earliest tick first. The
+        sessions stay in the tracker until `remove`.
         """
         expired: list[int] = []
         while now_ms >= self.next_expiration_ms:

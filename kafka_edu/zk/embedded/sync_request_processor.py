@@ -1,14 +1,14 @@
-"""Group commit: send no answer before its transaction is safe (ZooKeeper:
+"""Group commit: send no answer before its transaction is on disk (ZooKeeper:
 SyncRequestProcessor.java).
 
-The server's effects arrive here in order. A transaction is written to the log. Every later effect
-waits until the log is on disk, also an answer to a read. Effects that arrive during an fsync wait
-for the next one. So under load many requests share one fsync, and a single request pays only for
-its own.
+The server's effects arrive here in order. An effect with a transaction is written to the log. Every
+later effect, even the answer to a read, waits until the log is forced to disk (fsync). Effects that
+arrive during one fsync wait for the next fsync. So under load many requests share one fsync, and a
+single request waits only for its own fsync.
 
     effects → here: written and forced, in a worker → perform (ServerCnxnFactory)
 
-An effect passes at once if no transaction before it is unsafe.
+If no earlier transaction waits for the disk, an effect without a transaction is performed at once.
 """
 
 import asyncio
@@ -23,21 +23,25 @@ from kafka_edu.zk.embedded.zookeeper_server import AppendTxn, Effect, ZooKeeperS
 
 T = TypeVar("T")
 SNAP_COUNT: Final = 50_000
-"""The number of transactions between two snapshots (ZooKeeper: snapCount, 100 000)."""
+"""After this many transactions the server writes a new snapshot. ZooKeeper's default (snapCount) is
+100 000.
+"""
 SNAP_SIZE_BYTES: Final = 64 * 1024 * 1024
-"""The server also writes a snapshot after this many bytes of log, if that comes first."""
+"""If the log has grown by this many bytes, the server writes a snapshot before SNAP_COUNT is
+reached.
+"""
 
 
 class RunBlocking(Protocol):
-    """Runs a call that may block, in a worker or inline, and returns its result."""
+    """A function that runs a blocking call and returns its result. It may use a worker thread."""
 
     def __call__(self, call: Callable[[], T], /) -> Awaitable[T]: ...
 
 
 class SyncRequestProcessor:
-    """Owns the log's files while the server runs. A single task writes.
+    """Writes the log and the snapshots while the server runs. A single task does the writing.
 
-    If the disk fails, `on_failure` is called once, and the server must stop.
+    If the disk fails, `on_failure` is called once. The server must then stop.
     """
 
     def __init__(
@@ -70,8 +74,8 @@ class SyncRequestProcessor:
         self._failed = False
 
     def submit(self, effects: Sequence[Effect], *, is_request: bool = True) -> None:
-        """Take the effects of one request or tick. They are performed in order, now or as soon as
-        they are safe.
+        """Take the effects of one request or one tick. They are performed in order: at once, or
+        when the transactions before them are on disk.
         """
         if self._failed:
             return
@@ -95,13 +99,13 @@ class SyncRequestProcessor:
             self._writer = asyncio.create_task(self._write())
 
     async def drain(self) -> None:
-        """Wait until no effect waits any more."""
+        """Wait until all effects that were submitted have been performed."""
         while self._writer is not None:
             await asyncio.shield(self._writer)
 
     async def close(self) -> None:
-        """Write everything to disk, then a snapshot, and close the files. The next start replays
-        nothing.
+        """Write all transactions to disk, then a snapshot, and close the files. So the next start
+        need not replay any transaction.
         """
         await self.drain()
         if self._failed:
@@ -137,11 +141,11 @@ class SyncRequestProcessor:
             self._writer = None
 
     async def _snapshot(self) -> None:
-        """Write a snapshot. The loop copies the tree into a list of tuples. A worker encodes and
-        writes them.
+        """Write a snapshot. The loop copies the tree into a list of tuples. A worker thread encodes
+        the list and writes it to disk.
 
-        The copy also contains transactions that are applied but not logged yet. They are logged
-        later, and a replay skips them.
+        The copy may already contain transactions that are not in the log yet. They are written to
+        the log later. A replay skips them, because the snapshot contains them.
         """
         server = self._server
         server.txns_applied = 0
@@ -159,7 +163,7 @@ class SyncRequestProcessor:
 
 
 class _Batch:
-    """One group of transactions, which the worker writes together."""
+    """One group of transactions that the worker writes and forces to disk together."""
 
     def __init__(
         self, log: FileTxnSnapLog, first_zxid: int, frames: Sequence[bytes], force_sync: bool

@@ -1,8 +1,8 @@
-"""Transactions: the results of writes, as the log stores them (ZooKeeper's txn.jute).
+"""Transactions: the results of write requests, as the log stores them (ZooKeeper's txn.jute).
 
-A request states a wish with conditions: "delete /a if its version is 3". A transaction states the
-result: "/a is deleted". Applying a transaction checks nothing and cannot fail. Therefore the log
-can be replayed. A request that failed leaves an ErrorTxn, because it has used a zxid.
+A request has a condition: "delete /a if its version is 3". A transaction is the result of the
+check: "/a is deleted". Applying a transaction checks nothing and cannot fail. Therefore the log can
+be replayed. A failed request is logged as an ErrorTxn, because it has used a zxid.
 """
 
 from typing import NamedTuple
@@ -12,8 +12,8 @@ from kafka_edu.zk.zk_client import ZkErrorCode
 
 
 class TxnHeader(NamedTuple):
-    """The session and its request (`session_id`, `cxid`), the number of the change (`zxid`), and
-    the wall time (`time_ms`).
+    """Which session made the change with which request (`session_id`, `cxid`), the change's number
+    (`zxid`), and the wall-clock time in ms (`time_ms`).
     """
 
     session_id: int
@@ -25,8 +25,8 @@ class TxnHeader(NamedTuple):
 class CreateTxn(NamedTuple):
     """A znode is created.
 
-    `parent_creates` is the parent's count of creates, this one included. So a create that is
-    replayed twice changes nothing.
+    `parent_creates` is the parent's count of created children after this creation. It is an
+    absolute number, so replaying the transaction twice changes nothing.
     """
 
     path: str
@@ -41,7 +41,7 @@ class DeleteTxn(NamedTuple):
 
 
 class SetDataTxn(NamedTuple):
-    """A znode's data change. `version` is the new version."""
+    """The data of a znode are replaced. `version` is the znode's version after the change."""
 
     path: str
     data: bytes | None
@@ -49,7 +49,9 @@ class SetDataTxn(NamedTuple):
 
 
 class SetAclTxn(NamedTuple):
-    """A znode's access list changes. `version` is the new aversion."""
+    """The access list of a znode is replaced. `version` is the list's version (aversion) after the
+    change.
+    """
 
     path: str
     acl: AclList
@@ -57,7 +59,7 @@ class SetAclTxn(NamedTuple):
 
 
 class CheckTxn(NamedTuple):
-    """A check was successful. It changes nothing."""
+    """A check in a multi was successful. Nothing changes."""
 
     path: str
 
@@ -74,7 +76,7 @@ class CreateSessionTxn(NamedTuple):
 
 
 class CloseSessionTxn(NamedTuple):
-    """The header's session ends, and its ephemeral znodes are deleted."""
+    """The session that the header names ends, and its ephemeral znodes are deleted."""
 
 
 class ErrorTxn(NamedTuple):

@@ -1,6 +1,7 @@
-"""Transactions and nodes as bytes on disk.
+"""Encode transactions and znodes as bytes on disk, and decode them.
 
-They are jute records in a format of our own: one byte for the type, then the fields in order.
+The format is our own. It uses jute's encodings: one byte for the transaction's type, then the
+fields in order.
 """
 
 from enum import IntEnum
@@ -34,7 +35,7 @@ from kafka_edu.zk.zk_client import ZkErrorCode
 
 
 class TxnType(IntEnum):
-    """The byte before a transaction."""
+    """The byte that stands before a transaction in the log and names its type."""
 
     CREATE = 1
     DELETE = 2
@@ -58,7 +59,7 @@ def encode_txn(header: TxnHeader, txn: Txn) -> bytes:
 
 
 def decode_txn(record: bytes) -> tuple[TxnHeader, Txn]:
-    """Decode one record of the log. Raises JuteError."""
+    """Decode one record of the log. Raises JuteError if the bytes are not a valid record."""
     d = Decoder(record)
     return TxnHeader(d.read_long(), d.read_int(), d.read_long(), d.read_long()), _decode(d)
 

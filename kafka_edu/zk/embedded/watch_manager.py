@@ -1,12 +1,17 @@
 """One-shot watches on paths (ZooKeeper: WatchManager.java).
 
-The server has two managers. One is for data watches, which getData and exists set. An exists may
-also watch a missing node. The other is for child watches, which getChildren sets.
+The server has two watch managers. The first one keeps the data watches, which the requests getData
+and exists set. An exists can also watch a node that is missing. The second one keeps the child
+watches, which getChildren sets.
 
 A watcher is a connection, not a session. When a connection is closed, its watches are removed, and
 the client sets them again on its next connection (SetWatches). A watch fires once and is then
 removed. Watchers are notified in the order in which they set their watches, so that a run can be
 repeated exactly.
+
+On the way from a broker's death to the new leader, `trigger` notifies the connection of the active
+controller's broker. The next step is `ServerCnxnFactory._perform` (server_cnxn_factory.py), which
+sends the event.
 """
 
 from collections.abc import Callable, Collection, Iterator
@@ -21,24 +26,24 @@ _NOBODY: Final[dict[int, None]] = {}
 
 
 class WatchManager:
-    """Watches of one kind, in both directions: path → watchers, and watcher → paths.
+    """All watches of one kind, stored in both directions: path → watchers, and watcher → paths.
 
-    Every operation is O(watches that it touches).
+    Every operation costs O(watches that it adds, fires or removes).
     """
 
     def __init__(self, kind: WatchKind, notify: Callable[[int, WatchedEvent], None]) -> None:
         self.kind = kind
         self.trace: Tracer | None = None
         self.session_of: Callable[[int], int] = lambda _: 0
-        """Returns the session of a connection, for the events."""
+        """Function that returns the session id of a connection. Events show this id."""
         self.count = 0
-        """The number of watches now: pairs of path and watcher."""
+        """The number of watches that are set now. Each pair of path and watcher counts as one."""
         self._notify = notify
         self._watchers: dict[str, dict[int, None]] = {}
         self._paths: dict[int, dict[str, None]] = {}
 
     def add(self, path: str, watcher: int) -> None:
-        """Set a watch. It makes no difference if the same watch is set twice."""
+        """Set a watch. Setting the same watch again changes nothing."""
         watchers = self._watchers.setdefault(path, {})
         if watcher in watchers:
             return
@@ -51,10 +56,10 @@ class WatchManager:
     def trigger(
         self, path: str, event_type: WatchType, zxid: int, already_told: Collection[int] = ()
     ) -> Collection[int]:
-        """Fire and remove the watches on `path` because of the change `zxid`.
+        """Fire and remove all watches on `path`, because the change `zxid` has happened there.
 
-        Watchers in `already_told` are not notified again, because a deletion notifies each
-        connection once. Return the path's watchers: each was notified now, or before.
+        Watchers in `already_told` are not notified again: a deletion notifies each connection only
+        once. Return all watchers of the path, those in `already_told` included.
         """
         watchers = self._watchers.pop(path, None)
         if watchers is None:
@@ -68,7 +73,9 @@ class WatchManager:
         return watchers
 
     def fire(self, watcher: int, event: WatchedEvent, zxid: int) -> None:
-        """Notify one watcher. Its watch is not set, or was removed before."""
+        """Send one event to one watcher, without looking for its watch. `trigger` has removed the
+        watch before, or there was none.
+        """
         if self.trace:
             self.trace(
                 WatchFired(
@@ -107,7 +114,7 @@ class WatchManager:
                 del self._watchers[path]
 
     def items(self) -> Iterator[tuple[str, int]]:
-        """Yield every watch as (path, watcher), in the order in which the paths were first
+        """Yield every watch as (path, watcher). The order is the one in which the paths were first
         watched.
         """
         for path, watchers in self._watchers.items():

@@ -6,14 +6,17 @@ turned into a transaction), logged, applied and answered:
 
     request → PrepRequestProcessor → AppendTxn → DataTree.apply → Notify … → Reply
 
-The core performs nothing itself. It returns effects in the order in which they may become visible,
-and the host performs them. A host with a disk writes each AppendTxn, and holds back all later
-effects until it is safe. A simulator just delivers the effects. Notifications come before the
-answer to the write that caused them, and before all later answers. So a client receives a watch
-event before it can read the change.
+The core itself sends nothing and writes nothing. It returns effects in the order in which clients
+may see them, and its host performs them. A host with a disk writes each AppendTxn, and holds back
+all later effects until the transaction is on disk. The simulator has no disk and delivers the
+effects at once. Notifications come before the answer to the write that caused them, and before all
+later answers. So a client receives a watch event before it can read the change.
 
-There are two clocks, both passed in. `now_ms` (monotonic) drives the sessions. `wall_ms` is written
-into znodes.
+The core reads no clock. Its callers pass two times in: `now_ms` (monotonic) for the expiry of
+sessions, and `wall_ms` (wall clock), which is written into znodes.
+
+On the way from a broker's death to the new leader, `tick` ends the dead broker's session. The next
+step is `DataTree.kill_session` (data_tree.py).
 """
 
 from collections.abc import Iterable, Mapping
@@ -78,7 +81,9 @@ from kafka_edu.zk.zk_client import Stat, WatchedEvent, ZkError, ZkErrorCode
 
 NO_SESSION_PASSWORD: Final = bytes(16)
 SAMPLED_SESSIONS: Final = 50
-"""How many sessions are sampled for an observer, those first that expire first."""
+"""How many sessions are shown to an observer in each sample. The sessions that expire first are
+chosen.
+"""
 _WRITES: Final = (
     CreateRequest,
     DeleteRequest,
@@ -90,7 +95,9 @@ _WRITES: Final = (
 
 
 class Reply(NamedTuple):
-    """Answer request `xid`. `zxid` is the latest change that the answer can show."""
+    """Effect: answer the request `xid`. `zxid` is the latest change that the client can see in the
+    answer.
+    """
 
     cnxn: int
     xid: int
@@ -105,21 +112,23 @@ class ConnectReply(NamedTuple):
 
 
 class Notify(NamedTuple):
-    """Notify a connection that a watch has fired."""
+    """Effect: notify a connection that a watch has fired."""
 
     cnxn: int
     event: WatchedEvent
 
 
 class CloseCnxn(NamedTuple):
-    """Close a connection after all earlier effects on it. The core has already removed it."""
+    """Effect: close a connection after all earlier effects on it. The core has already removed the
+    connection.
+    """
 
     cnxn: int
     reason: str
 
 
 class AppendTxn(NamedTuple):
-    """Write to the log. Later effects must not be visible before this one is safe."""
+    """Effect: write a transaction to the log. Later effects must wait until it is on disk."""
 
     header: TxnHeader
     txn: Txn
@@ -131,8 +140,8 @@ Effect = Reply | ConnectReply | Notify | CloseCnxn | AppendTxn
 class ZooKeeperServer:
     """The tree, the sessions and the connections of one standalone server.
 
-    One task owns it. Next hop: the host, which performs the effects: SyncRequestProcessor forces
-    the log to the disk, then ServerCnxnFactory sends what is to be sent.
+    One task owns it. The next hop is the host, which performs the effects: SyncRequestProcessor
+    forces the log to disk, then ServerCnxnFactory sends the answers and notifications.
     """
 
     def __init__(
@@ -162,15 +171,15 @@ class ZooKeeperServer:
         for watches in (self.tree.data_watches, self.tree.child_watches):
             watches.session_of = self._session_of
         self._disconnected: dict[int, int] = {}
-        """Session without a connection → the number of its SessionDisconnected event, which is the
-        cause of its expiry.
+        """Session without a connection → the number of its SessionDisconnected event. If the
+        session expires, that event is shown as the cause.
         """
         self._tracer = trace
 
     def load_snapshot(
         self, zxid: int, sessions: Mapping[int, int], rows: Iterable[NodeRow]
     ) -> None:
-        """Load a snapshot's state. This comes before any `replay`."""
+        """Load the state from a snapshot. Call this before any `replay`."""
         for session_id, timeout_ms in sessions.items():
             self.sessions.add(session_id, timeout_ms, self._now_ms)
         for row in rows:
@@ -178,12 +187,12 @@ class ZooKeeperServer:
         self.tree.last_processed_zxid = zxid
 
     def replay(self, header: TxnHeader, txn: Txn) -> None:
-        """Apply one transaction of the log."""
+        """Apply one transaction that was read from the log."""
         self._apply(header, txn)
 
     def start(self, now_ms: int) -> None:
-        """End the recovery. Each live session gets its whole time-out again, and events are emitted
-        from now on.
+        """End the recovery and begin to emit events. Each live session gets its whole time-out
+        again.
         """
         self.revive_sessions(now_ms)
         self.txns_applied = 0
@@ -194,21 +203,21 @@ class ZooKeeperServer:
             self._trace.on_gauges(self._gauge_events)
 
     def revive_sessions(self, now_ms: int) -> None:
-        """Give every session its whole time-out again, because the server was away and not the
-        clients.
+        """Give every session its whole time-out again. While the server was down, clients could not
+        send, so none of them counts as silent.
         """
         self._now_ms = now_ms
         for session_id in self.sessions.sessions:
             self.sessions.touch(session_id, now_ms)
 
     def open_cnxn(self, peer: str) -> int:
-        """Add a new connection and return its number."""
+        """Register a new connection and return its number."""
         self._last_cnxn += 1
         self.cnxns[self._last_cnxn] = ServerCnxn(self._last_cnxn, peer)
         return self._last_cnxn
 
     def lose_cnxn(self, cnxn_id: int, reason: str) -> None:
-        """Remove a closed connection and its watches. Its session lives on."""
+        """Remove a closed connection and its watches. Its session stays alive until it expires."""
         cnxn = self.cnxns.pop(cnxn_id, None)
         if cnxn is None:
             return
@@ -224,9 +233,9 @@ class ZooKeeperServer:
     def connect(
         self, cnxn_id: int, request: ConnectRequest, now_ms: int, wall_ms: int
     ) -> list[Effect]:
-        """Create a session, or resume an old one on a new connection.
+        """Create a new session for a connection, or resume an older session on it.
 
-        A client that has seen a later zxid than ours is refused.
+        A client is refused if it has already seen a later zxid than this server has.
         """
         cnxn = self._begin(cnxn_id, now_ms)
         if cnxn is None:
@@ -253,8 +262,8 @@ class ZooKeeperServer:
     def request(
         self, cnxn_id: int, xid: int, request: Request, now_ms: int, wall_ms: int
     ) -> list[Effect]:
-        """Handle one request of a connected client. O(1) in the size of the tree, except for
-        requests that list or count nodes.
+        """Handle one request of a connected client and return the effects. Its cost does not depend
+        on the size of the tree, except for requests that list or count nodes.
         """
         cnxn = self._begin(cnxn_id, now_ms)
         if cnxn is None:
@@ -297,11 +306,11 @@ class ZooKeeperServer:
         return self._effects
 
     def tick(self, now_ms: int, wall_ms: int) -> list[Effect]:
-        """Expire the sessions whose time is over. The host calls it at
+        """Expire the sessions whose time is over, and return the effects. The host calls it at
         `sessions.next_expiration_ms` or later.
 
-        The end of a session deletes its ephemeral znodes: next hop DataTree.kill_session, and
-        from there WatchManager.trigger.
+        The end of a session deletes its ephemeral znodes. The next hop is DataTree.kill_session,
+        which leads to WatchManager.trigger.
         """
         self._effects = []
         self._now_ms = now_ms
@@ -310,8 +319,8 @@ class ZooKeeperServer:
         return self._effects
 
     def expire_session(self, session_id: int, now_ms: int, wall_ms: int) -> list[Effect]:
-        """Expire a session at once, to inject a fault. Nothing happens if there is no such
-        session.
+        """Expire a session at once, as an injected fault. If there is no such session, nothing
+        happens.
         """
         self._effects = []
         self._now_ms = now_ms
@@ -337,8 +346,8 @@ class ZooKeeperServer:
             self._effects.append(CloseCnxn(cnxn_id, reason))
 
     def _read_only(self, request: ConnectRequest) -> bool | None:
-        """Return the field `read_only` of the answer: False, or None for a client before 3.4, which
-        does not know the field. A standalone server is never read-only.
+        """Return the value of `read_only` for the answer. It is False, because a standalone server
+        is never read-only. It is None for a client before 3.4, which does not know this field.
         """
         return None if request.read_only is None else False
 
@@ -447,7 +456,9 @@ class ZooKeeperServer:
         return header
 
     def _apply(self, header: TxnHeader, txn: OpTxn | MultiTxn | Txn) -> list[Stat | None]:
-        """Change the state. The replay of the log and live requests both use this method only."""
+        """Apply a transaction to tree and sessions. The replay of the log and live requests both
+        change the state only through this method.
+        """
         self.tree.last_processed_zxid = header.zxid
         self.txns_applied += 1
         match txn:
@@ -478,8 +489,8 @@ class ZooKeeperServer:
                 return [self.tree.apply(header, txn)]
 
     def _observed_ms(self) -> int:
-        """Return the time for an observer. `_now_ms` may be a tick old, because it moves only when
-        something happens.
+        """Return the present time in ms, for an observer. `_now_ms` may be one tick old, because it
+        moves only when a request or a tick comes.
         """
         return self._now_ms if self._trace is None else self._trace.time.hi_res_clock_ms()
 
@@ -537,7 +548,7 @@ class ZooKeeperServer:
 
 
 def _multi_result(request: object, txn: OpTxn | MultiTxn, stat: Stat | None) -> MultiResult:
-    """Return the answer to one successful op of a multi."""
+    """Return the result of one op of a successful multi."""
     match txn:
         case CreateTxn(path):
             return CreateResponse(

@@ -1,5 +1,5 @@
-"""ZooKeeper's wire protocol: the jute codec, the numbers of the operations, and requests and
-responses as values and as bytes.
+"""ZooKeeper's wire protocol: the jute encoding, the numbers of the operations, and all requests and
+responses as Python values and as bytes.
 
-The embedded server uses this package, and so do clients and the simulator.
+The embedded server, the clients and the simulator use this package.
 """

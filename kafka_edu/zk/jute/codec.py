@@ -1,4 +1,5 @@
-"""Jute, ZooKeeper's serialization (org.apache.jute.BinaryInputArchive, BinaryOutputArchive).
+"""Encode and decode jute, ZooKeeper's serialization format (org.apache.jute.BinaryInputArchive,
+BinaryOutputArchive).
 
 Numbers are big-endian. There are no tags and no versions.
 
@@ -10,8 +11,8 @@ Numbers are big-endian. There are no tags and no versions.
 
 A length or count of -1 means null.
 
-The codec does no input or output. It is strict: it compares every length with the remaining bytes
-before it allocates anything. So a frame of 20 bytes never allocates more than that.
+The codec does no input or output. It compares every length with the number of remaining bytes
+before it allocates memory. So a frame of 20 bytes never makes it allocate more than 20 bytes.
 """
 
 import struct
@@ -22,7 +23,7 @@ from kafka_edu.zk.zk_client import Stat
 
 T = TypeVar("T")
 MAX_BUFFER: Final = 0xFFFFF
-"""jute.maxbuffer: the longest frame, 1 MiB less one byte."""
+"""The longest frame in bytes: 1 MiB less one byte (jute.maxbuffer)."""
 
 _INT: Final = struct.Struct(">i")
 _LONG: Final = struct.Struct(">q")
@@ -30,11 +31,11 @@ _STAT: Final = struct.Struct(">qqqqiiiqiiq")
 
 
 class JuteError(ValueError):
-    """The bytes are not a valid record."""
+    """Raised if bytes are not a valid jute record."""
 
 
 class Decoder:
-    """Reads values one after the other from `data`, a complete record.
+    """Reads one value after the other from `data`, which holds a complete record.
 
     As in Java, bytes after the last value are ignored.
     """
@@ -82,14 +83,16 @@ class Decoder:
     def read_string(self) -> str:
         """Return the next string. Null becomes an empty string.
 
-        As in Java, bytes that are not UTF-8 are replaced. The server then refuses such a path.
+        As in Java, bytes that are not UTF-8 are replaced by another character. If the string is a
+        path, the server then refuses it.
         """
         return (self.read_buffer() or b"").decode("utf-8", "replace")
 
     def read_vector(self, item: Callable[[], T]) -> tuple[T, ...]:
-        """Read a vector. `item` reads one item.
+        """Read a vector and return its items. The function `item` reads one item.
 
-        Every item has at least one byte, so a count above the number of remaining bytes is wrong.
+        Every item has at least one byte. So a count that is above the number of remaining bytes
+        raises JuteError.
         """
         count = self.read_int()
         if count == -1:
@@ -123,7 +126,7 @@ def encode_string(value: str) -> bytes:
 
 
 def encode_vector(items: Iterable[bytes]) -> bytes:
-    """Return a vector of items that are already encoded."""
+    """Return the bytes of a vector. The `items` are encoded already."""
     encoded = list(items)
     return _INT.pack(len(encoded)) + b"".join(encoded)
 

@@ -7,7 +7,9 @@ from typing import Final
 
 
 class OpCode(IntEnum):
-    """The type of a request (ZooDefs.OpCode). Types 103 and above came with ZooKeeper 3.6."""
+    """The number that says what kind of request follows (ZooDefs.OpCode). Numbers from 103 on came
+    with ZooKeeper 3.6.
+    """
 
     CREATE = 1
     DELETE = 2
@@ -43,7 +45,9 @@ class OpCode(IntEnum):
 
 
 class CreateMode(IntEnum):
-    """The flags of a create (CreateMode.java)."""
+    """The flags in a create request: persistent or ephemeral, with or without a sequence number
+    (CreateMode.java).
+    """
 
     PERSISTENT = 0
     EPHEMERAL = 1
@@ -67,7 +71,9 @@ class CreateMode(IntEnum):
 
 
 class Perms(IntFlag):
-    """The permissions of an ACL entry. CREATE and DELETE are checked on the parent."""
+    """The permissions in an entry of an access list. CREATE and DELETE are checked on the parent
+    node.
+    """
 
     READ = 1
     WRITE = 2
@@ -78,7 +84,7 @@ class Perms(IntFlag):
 
 
 class WatcherType(IntEnum):
-    """The kind of watches that a RemoveWatches removes (Watcher.WatcherType)."""
+    """The kind of watches that a RemoveWatches request removes (Watcher.WatcherType)."""
 
     CHILDREN = 1
     DATA = 2

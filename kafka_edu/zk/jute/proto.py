@@ -1,7 +1,7 @@
 """Requests and responses as values (ZooKeeper's zookeeper.jute, module org.apache.zookeeper.proto).
 
-The server's core takes and returns these values. `serialization` turns them into bytes and back.
-The simulator passes them as they are.
+The server's core takes and returns these values. The module `serialization` turns them into bytes
+and back. The simulator passes the values without encoding them.
 """
 
 from typing import NamedTuple
@@ -10,8 +10,8 @@ from kafka_edu.zk.zk_client import Stat, ZkErrorCode
 
 
 class Acl(NamedTuple):
-    """One entry of an access list: the client (`scheme`, `id`) and its permissions (`perms`, see
-    Perms).
+    """One entry of an access list: who gets permissions (`scheme`, `id`), and which permissions
+    (`perms`, see Perms).
     """
 
     perms: int
@@ -26,9 +26,9 @@ READ_ACL_UNSAFE: AclList = (Acl(1, "world", "anyone"),)
 
 
 class ConnectRequest(NamedTuple):
-    """The first frame of a connection. `session_id` 0 requests a new session.
+    """The first frame that a client sends on a connection. `session_id` 0 requests a new session.
 
-    `read_only` is None if the client is older than 3.4.
+    `read_only` is None if the client is older than ZooKeeper 3.4.
     """
 
     protocol_version: int
@@ -40,7 +40,9 @@ class ConnectRequest(NamedTuple):
 
 
 class ConnectResponse(NamedTuple):
-    """The answer to a ConnectRequest. `timeout_ms` 0: the session has expired or never existed."""
+    """The answer to a ConnectRequest. If `timeout_ms` is 0, the session has expired or never
+    existed.
+    """
 
     protocol_version: int
     timeout_ms: int
@@ -50,7 +52,9 @@ class ConnectResponse(NamedTuple):
 
 
 class CreateRequest(NamedTuple):
-    """Create, or Create2 if `with_stat`."""
+    """The request Create, or Create2 if `with_stat`. Create2's answer also has the new znode's
+    Stat.
+    """
 
     path: str
     data: bytes | None
@@ -92,7 +96,9 @@ class GetDataRequest(NamedTuple):
 
 
 class GetChildrenRequest(NamedTuple):
-    """GetChildren, or GetChildren2 if `with_stat`."""
+    """The request GetChildren, or GetChildren2 if `with_stat`. GetChildren2's answer also has the
+    znode's Stat.
+    """
 
     path: str
     watch: bool
@@ -104,7 +110,9 @@ class GetAclRequest(NamedTuple):
 
 
 class GetEphemeralsRequest(NamedTuple):
-    """GetEphemerals: the client's own ephemeral znodes below `prefix`."""
+    """The request GetEphemerals: list the ephemeral znodes of the client's own session whose paths
+    begin with `prefix`.
+    """
 
     prefix: str
 
@@ -126,8 +134,10 @@ class CloseSessionRequest(NamedTuple):
 
 
 class SetWatchesRequest(NamedTuple):
-    """The client's watches after a reconnection. The server sets each again, or fires it at once if
-    the znode has changed after `relative_zxid`.
+    """The request SetWatches: a client lists its watches after it has reconnected.
+
+    The server sets each watch again. If the znode has changed after `relative_zxid`, it fires the
+    watch at once instead.
     """
 
     relative_zxid: int
@@ -137,7 +147,7 @@ class SetWatchesRequest(NamedTuple):
 
 
 class RemoveWatchesRequest(NamedTuple):
-    """RemoveWatches, or CheckWatches if `only_check`."""
+    """The request RemoveWatches, or CheckWatches if `only_check`."""
 
     path: str
     watcher_type: int
@@ -150,9 +160,10 @@ class AuthPacket(NamedTuple):
 
 
 class UnservedRequest(NamedTuple):
-    """A request that the server cannot serve. It is unknown, not implemented, or not decodable.
+    """A request that the server cannot serve: its type is unknown or not implemented, or its bytes
+    cannot be decoded.
 
-    For an unknown one the server closes the connection (`hang_up`).
+    If the type is unknown, `hang_up` is set and the server closes the connection.
     """
 
     op: int
@@ -204,7 +215,7 @@ Request = (
 
 
 class CreateResponse(NamedTuple):
-    """The answer to Create and Create2. Only Create2's has a `stat`."""
+    """The answer to Create and Create2. `stat` is only in the answer to Create2."""
 
     path: str
     stat: Stat | None
@@ -220,7 +231,7 @@ class DataResponse(NamedTuple):
 
 
 class ChildrenResponse(NamedTuple):
-    """The answer to GetChildren and GetChildren2. Only GetChildren2's has a `stat`."""
+    """The answer to GetChildren and GetChildren2. `stat` is only in the answer to GetChildren2."""
 
     children: tuple[str, ...]
     stat: Stat | None
@@ -232,7 +243,7 @@ class AclResponse(NamedTuple):
 
 
 class PathResponse(NamedTuple):
-    """The answer to Sync."""
+    """The answer to a Sync request."""
 
     path: str
 
@@ -248,8 +259,8 @@ class PathsResponse(NamedTuple):
 class ErrorResult(NamedTuple):
     """The result of one op in a failed multi.
 
-    The op that failed has its own error. Ops before it have OK, and ops after it have
-    RUNTIME_INCONSISTENCY.
+    The op that failed has its own error code. All ops before it have the code OK, and all ops after
+    it have RUNTIME_INCONSISTENCY.
     """
 
     code: ZkErrorCode

@@ -1,7 +1,7 @@
-"""Requests and responses as bytes, between ZooKeeper's clients and servers (zookeeper.jute;
-ClientCnxn.java, ServerCnxn.java).
+"""Encode and decode requests and responses, as they travel between ZooKeeper's clients and servers
+(zookeeper.jute; ClientCnxn.java, ServerCnxn.java).
 
-A frame is an int with the length, and that many bytes. The first frame of a connection is a
+A frame is an int with a length, followed by as many bytes. The first frame of a connection is a
 ConnectRequest. Each later one is a header (int xid, int type) and that type's record. A reply is a
 header (int xid, long zxid, int error), and a record if the error is 0.
 
@@ -70,12 +70,13 @@ from kafka_edu.zk.jute.proto import (
 from kafka_edu.zk.zk_client import WatchedEvent, ZkErrorCode
 
 SYNC_CONNECTED: Final = 3
-"""Watcher.Event.KeeperState.SyncConnected: the state in every watch event from a server."""
+"""The state that every watch event from a server has (Watcher.Event.KeeperState.SyncConnected)."""
 _REPLY_HEADER: Final = struct.Struct(">iiqi")
 _MULTI_HEADER: Final = struct.Struct(">i?i")
 _MULTI_END: Final = _MULTI_HEADER.pack(-1, True, -1)
 
-#: Known operations that this server does not serve. The connection stays open after them.
+#: Operations that ZooKeeper knows, but this server does not serve. They get an error as their
+#: answer, and the connection stays open.
 _NOT_IMPLEMENTED: Final = frozenset(
     {
         OpCode.CREATE_CONTAINER,
@@ -91,7 +92,9 @@ _NOT_IMPLEMENTED: Final = frozenset(
 
 
 def decode_connect(frame: bytes) -> ConnectRequest:
-    """Decode the first frame of a connection. Raises JuteError."""
+    """Decode the first frame of a connection. Raises JuteError if the frame is not a
+    ConnectRequest.
+    """
     d = Decoder(frame)
     version, seen, timeout_ms, session_id, passwd = (
         d.read_int(),
@@ -106,9 +109,10 @@ def decode_connect(frame: bytes) -> ConnectRequest:
 
 
 def decode_request(frame: bytes) -> tuple[int, Request]:
-    """Return the xid and the request.
+    """Decode a frame, and return the request's xid and the request.
 
-    An unreadable body becomes an UnservedRequest. Raises JuteError if the header is incomplete.
+    If the body cannot be decoded, the request is an UnservedRequest. Raises JuteError if the header
+    is incomplete.
     """
     d = Decoder(frame)
     xid, op = d.read_int(), d.read_int()
@@ -148,7 +152,7 @@ def _decode_body(op: int, d: Decoder) -> Request:
         case OpCode.REMOVE_WATCHES | OpCode.CHECK_WATCHES:
             return RemoveWatchesRequest(d.read_string(), d.read_int(), op == OpCode.CHECK_WATCHES)
         case OpCode.AUTH:
-            d.read_int()  # an unused type
+            d.read_int()  # a type, which the server ignores
             return AuthPacket(d.read_string(), d.read_buffer() or b"")
         case OpCode.CLOSE_SESSION:
             return CloseSessionRequest()
@@ -196,7 +200,8 @@ def decode_acl(d: Decoder) -> AclList:
 def _decode_multi(d: Decoder) -> tuple[MultiOp, ...]:
     """Decode the ops of a multi (MultiOperationRecord.java).
 
-    Each op follows a header (int type, bool done, int err). The last header has no op.
+    A header (int type, bool done, int err) stands before each op. After the last op comes a header
+    without an op.
     """
     ops: list[MultiOp] = []
     while True:
@@ -209,7 +214,7 @@ def _decode_multi(d: Decoder) -> tuple[MultiOp, ...]:
                 d.read_long()
             ops.append(UnservedRequest(op, ZkErrorCode.UNIMPLEMENTED))
         else:
-            # In a multi, ZooKeeper treats Create2 like Create, and answers without a Stat.
+            # In a multi, ZooKeeper treats Create2 like Create: the answer has no Stat.
             ops.append(_decode_write(OpCode.CREATE if op == OpCode.CREATE2 else op, d))
 
 
@@ -275,7 +280,9 @@ def _encode_body(response: Response) -> bytes:
 
 
 def _encode_multi_result(result: MultiResult) -> bytes:
-    """Encode one result (MultiResponse.java). The header's type determines the record after it."""
+    """Encode one result of a multi (MultiResponse.java). The type in the header says which record
+    follows.
+    """
     match result:
         case ErrorResult(code):
             return _MULTI_HEADER.pack(OpCode.ERROR, False, code) + encode_int(code)
