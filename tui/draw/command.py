@@ -1,4 +1,4 @@
-"""Draw a cluster, a log, a state machine, znodes or a chain of causes as SVG or PNG."""
+"""The command `kafka-edu draw`: a cluster, a log, a state machine and more, as SVG or PNG."""
 
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Drive a cluster, or a recording of one, step by step, with narration: present."""
+"""The command `kafka-edu present`: drive a cluster or a recording step by step, with narration."""
 
 from pathlib import Path
 

@@ -1,6 +1,4 @@
-"""The state of the Cluster screen: brokers, partitions, the controller, and the answer to "is all
-well?".
-"""
+"""The state of the Cluster screen: brokers, partitions, the controller, and "is all well?"."""
 
 from collections import Counter
 from typing import Final
@@ -51,7 +49,10 @@ HEADER_EVENTS: Final = (
 
 
 class ClusterView:
-    """Everything that the Cluster screen shows, except the ticker. `apply` is the only way in."""
+    """Everything that the Cluster screen shows, except the ticker.
+
+    It changes only through `apply`.
+    """
 
     def __init__(self, name: str = "") -> None:
         self.glow = Glow()
@@ -62,29 +63,33 @@ class ClusterView:
         """The broker id of the active controller; -1: unknown."""
         self.controller_epoch = 0
         self._believed: dict[int, int] = {}
-        """broker → the controller that it last read in /controller; -1: none."""
+        """Broker → the controller that it last read in /controller; -1: none."""
         self._without_session: set[int] = set()
-        """Brokers that lost their session. They forget the controller; the cluster does not."""
+        """Brokers that lost their session.
+
+        They forget the controller, but the cluster still has it.
+        """
         self.zookeeper = ""
-        """embedded, apache, or the address of an external one."""
+        """The kind of ZooKeeper: `embedded`, `apache`, or the address of an external one."""
         self.zookeepers: dict[int, bool] = {}
-        """Which ZooKeeper servers run. Empty if the ZooKeeper is not ours, or none has been heard
-        of yet.
+        """ZooKeeper server → whether it runs.
+
+        Empty if the ZooKeeper is not part of this cluster, or has not been reported yet.
         """
         self.zookeeper_leader: int | None = None
-        """The server that leads the ensemble: 1, 2 …"""
+        """The number of the server that leads the ensemble: 1, 2 …"""
         self.supervised: bool | None = None
-        """Whether the supervisor is there. None: not known yet."""
+        """Whether the supervisor is connected. None: not known yet."""
         self.links: dict[Link, LinkFault] = {}
-        """Links that are not whole."""
+        """The links that have a fault, each with its fault."""
         self.relay_ended = False
         """Whether the cluster has a relay that has ended."""
         self.facts_only = False
-        """Whether this view began with facts of the past. What was before them it cannot know."""
+        """Whether this view began with facts of the past. It does not know what was before them."""
         self._up_since_us: int | None = None
 
     def advance(self, now_us: int) -> None:
-        """Move time forward without an event: ages grow, glows go out."""
+        """Move time forward without an event: ages grow, and highlights end."""
         self.glow.advance(now_us)
 
     @property
@@ -166,11 +171,12 @@ class ClusterView:
             self.zookeeper_leader = None
 
     def _read_controller(self, teller: int, controller: int) -> None:
-        """Take what a broker read in /controller.
+        """Take over what a broker read in /controller.
 
-        -1 counts only if the broker knew the present controller and still has its session. A
-        broker that was paused until its session expired says -1 when it returns. It knew an older
-        controller, or it has lost sight of ZooKeeper; the others have a controller all the time.
+        The value -1 (no controller) counts only if the broker knew the present controller and still
+        has its session. A broker that was paused until its session expired reports -1 when it
+        returns. It knew an older controller, or has lost its connection to ZooKeeper; the other
+        brokers have a controller all the time.
         """
         before = self._believed.get(teller, self.controller)
         self._believed[teller] = controller
@@ -196,11 +202,11 @@ class ClusterView:
 
     @property
     def controller_unknown(self) -> bool:
-        """Return whether nobody has said who the controller is, so that there may be one."""
+        """Return whether no process has reported the controller yet, so that there may be one."""
         return self.controller < 0 and not self.controller_epoch and bool(self.unknown())
 
     def unknown(self) -> str:
-        """Say why an empty list proves nothing yet; empty if all is known. O(brokers)."""
+        """Return why an empty list proves nothing yet; empty if all is known. O(brokers)."""
         unread = self.brokers.unread()
         if self.facts_only and (unread or not self.brokers.by_id):
             return "not known: of this time there are facts only, and no snapshot before them"
