@@ -89,9 +89,7 @@ class HopLimit:
 
     @property
     def words(self) -> str:
-        """Return what the list's title adds while the list is only a sample; else an empty
-        string.
-        """
+        """Return what the list's title adds while the list is only a sample, or else ""."""
         return " (a sample)" if self._clock() - self._full_s < SAMPLE_SAID_S else ""
 
 

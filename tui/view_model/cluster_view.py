@@ -218,11 +218,11 @@ class ClusterView:
         return ""
 
     def verdict(self, late_us: int = 0) -> tuple[str, str]:
-        """Return (`ok`, `warning` or `error`, one sentence to understand at a glance).
+        """Return the verdict on the cluster: `ok`, `warning` or `error`, and one short sentence.
 
-        A cause that is known stands in it, whatever is still unknown. Counts stand in it only when
-        every broker that runs has sent its state. `late_us`: how late events come here, which says
-        nothing about the brokers.
+        Known causes of trouble are always named, whatever is still unknown. Counts are given only
+        if every running broker has sent its state. `late_us` is how late events arrive at the
+        dashboard; this delay does not count as silence of the brokers.
         """
         if self.supervised is False and not any(b.linked for b in self.brokers.by_id.values()):
             return "error", "✕ the cluster is down"
@@ -257,7 +257,7 @@ class ClusterView:
                 f"! broker {joined(paused)} is paused; the cluster does not know it yet",
             )
         if self.links or self.relay_ended:
-            # Followers may be behind already. The leaders say so only after
+            # Followers may already be behind. The leaders report it only after
             # replica.lag.time.max.ms.
             return "warning", f"! {why[2:]}; every ISR is whole so far"
         if reasons:
@@ -280,7 +280,7 @@ class ClusterView:
         return "ok", whole
 
     def _silence(self, late_us: int) -> str:
-        """Say which brokers that should run have sent no sample of late; empty if all have."""
+        """Return which running brokers have sent no sample for some time; empty if none."""
         ages = {
             broker.id: broker.old_us(self.glow.now_us - late_us)
             for broker in self.brokers.by_id.values()
@@ -293,7 +293,7 @@ class ClusterView:
         return f"{words} for {duration(min(ages[broker] for broker in silent) / 1000)}"
 
     def _reasons(self) -> list[str]:
-        """Return the known causes of trouble, brokers by name first."""
+        """Return the known causes of trouble. Brokers come first."""
         reasons = [f"the link {link} is {fault}" for link, fault in self.links.items()]
         if self.relay_ended:
             reasons.insert(0, "the relay has ended: brokers reach neither clients nor ZooKeeper")
@@ -308,7 +308,8 @@ class ClusterView:
         return reasons
 
     def _who_is_out(self) -> list[str]:
-        """Name the live broker that is out of most ISRs, and why as far as that is known.
+        """Return the broker that is missing from most ISRs, and its state if known.
+
         O(partitions).
         """
         out = Counter(
@@ -325,7 +326,7 @@ class ClusterView:
 
 
 def _of_brokers(ids: list[int], words: str) -> str:
-    """Say of one or more brokers what `words` says of one: `brokers 1, 2 are gone`."""
+    """Turn words about one broker into words about all `ids`: `brokers 1, 2 are gone`."""
     if len(ids) == 1:
         return f"broker {ids[0]} {words}"
     several = words.replace("its session has", "their sessions have")

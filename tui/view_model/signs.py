@@ -1,4 +1,4 @@
-"""The sign of each kind of fact on the time line, the same as on the other screens."""
+"""The sign of each kind of fact on the time line. It is the same on all screens."""
 
 from typing import Final
 
