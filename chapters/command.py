@@ -1,4 +1,4 @@
-"""The command `kafka-edu chapter`: read, predict, run and watch, break, do."""
+"""Play a chapter of the course on a real cluster: read, predict, run and watch, break, do."""
 
 import contextlib
 import importlib
@@ -129,9 +129,9 @@ def chapter(
 ) -> None:
     """Run chapter NUMBER on a real cluster, step by step; without a number, list the chapters.
 
-    The space key goes on and backspace goes back; digits answer a question. The dashboard shows the
-    cluster above the text. If you leave with q, the same command goes on from there. The cluster of
-    a chapter is its own; it is deleted at the chapter's end.
+    The space key goes forward and backspace goes back; digits answer a question. The dashboard
+    shows the cluster above the text. If you leave with q, the same command continues from there.
+    Each chapter has a cluster of its own, which is deleted at the chapter's end.
     """
     if number is None:
         list_chapters()

@@ -1,4 +1,4 @@
-"""The command `kafka-edu learn`: the learner's position in the course, the next step, and why."""
+"""Show your way through the course: where you are, what comes next and why."""
 
 import importlib
 import sys
@@ -109,7 +109,7 @@ def next_step(steps: Sequence[Step]) -> Step | None:
     " what is proved: the same command goes on from there.",
 )
 def learn(directory: Path | None, go: bool, prove: Path | None) -> None:
-    """Show your way through the course, and go to the next step with one key."""
+    """Show your way through the course. One key starts the next step."""
     console = Console()
     steps = way(directory)
     if prove is not None:

@@ -1,4 +1,4 @@
-"""`kafka-edu quiz`: a chapter's predictions for a class.
+"""Play a chapter's predictions with a class.
 
 Teams answer on their phones, or the teacher types their letters. Then the cluster shows the right
 answer.
@@ -79,11 +79,11 @@ def quiz(
     teams: str | None,
     csv_file: Path | None,
 ) -> None:
-    """Play the questions of CHAPTER with a class; without one, list the chapters.
+    """Play the questions of CHAPTER with a class; without a chapter, list the chapters.
 
     Teams open the page on phones or laptops, type the code on the screen and a name, and answer.
-    The space key closes a question, the cluster gives the answer, and a right one is 100 points,
-    however fast it came.
+    The space key closes a question. Then the cluster shows the right answer. A right answer gives
+    100 points, fast or slow.
     """
     if number is None:
         list_chapters()

@@ -1,7 +1,8 @@
 """The dashboard application.
 
-It takes events from a feed or a recording and gives them to the model. Ten times a second it asks
-the screen to draw what changed.
+It takes events from a feed or a recording and gives them to the model. Ten times a second it takes
+the new events. Five times a second, or oftener in a flood of events, it lets the screen draw the
+changes.
 """
 
 import asyncio
@@ -104,9 +105,10 @@ After ctrl+z or a sleep of the machine, a recording therefore continues where it
 TAKING_US: Final = 50_000
 """How many µs in a row the app takes events. Then keys have their turn."""
 TAKING_CPU_S: Final = 0.008
-"""The minimum processor time for taking events, in seconds.
+"""How much processor time is at least given to events in a turn, in seconds.
 
-It counts on a machine that gives the dashboard little time, even if TAKING_US is over.
+On a machine that gives the dashboard little time, events are taken for longer than TAKING_US to get
+it.
 """
 LONGEST_TAKING_US: Final = 150_000
 FLOOD: Final = 500
@@ -476,7 +478,7 @@ class DashboardApp(App[None]):
             return bool(self.filter_words)
         if action == "load":
             return self._load is not None
-        if action == "look":  # the screen that is shown needs no key
+        if action == "look":  # a screen needs no key to itself
             return not self.screen_stack or self.screen is not self._looks.get(str(parameters[0]))
         return True
 

@@ -1,4 +1,4 @@
-"""The command `kafka-edu dashboard`: watch a cluster or a recording in the terminal."""
+"""Watch a cluster, or a recording of one, in the terminal: brokers, partitions, timing wheels."""
 
 import asyncio
 import sys
@@ -138,8 +138,8 @@ def dashboard(
 ) -> None:
     """Watch a cluster, or a recording of one, in the terminal: brokers, partitions, timing wheels.
 
-    Digits change the screen, ? says what a widget shows, the footer names the other keys. On the
-    Cluster screen a broker can be killed, started, paused, resumed and stopped.
+    Digits change the screen, ? explains a widget, and the footer shows the other keys. On the
+    Cluster screen you can kill, start, pause, resume and stop a broker.
     """
     from kafka_edu.instruments.event_source import cluster_folder
     from kafka_edu.instruments.recording import cluster_of, read_recordings

@@ -174,7 +174,7 @@ class Model:
         return {self.name, *topics, *self.groups.told.groups}
 
     def advance(self, now_us: int) -> None:
-        """Move time forward without an event."""
+        """Move the time of all reducers forward when no event has come."""
         self.cluster.advance(now_us)
         self.wheels.advance(now_us)
         self.purgatory.advance(now_us)

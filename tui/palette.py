@@ -20,7 +20,7 @@ class Palette(NamedTuple):
     dim: str
     text: str
     glow: str
-    """The background of a value that has just changed."""
+    """The background colour of a value that has just changed."""
     cursor: str
     hand: str
 

@@ -53,12 +53,12 @@ _HEX_END: Final = 32
 
 
 def draw_all() -> Mapping[str, Picture]:
-    """Return every picture by its name."""
+    """Draw all pictures of the chapter, and return them by name."""
     return {name: drawing() for name, drawing in DRAWINGS.items()}
 
 
 def figures() -> Mapping[str, graphviz.Digraph]:
-    """Return the numbered figures, drawn from the schemas, by name."""
+    """Draw the book's numbered figures from the schemas, and return them by name."""
     request_header = (("api_key", "int16"), ("api_version", "int16"), ("correlation_id", "int32"))
     drawn = {
         "figure-6-1": _boxes(
@@ -95,7 +95,7 @@ def _schema(struct: StructMeta, version: int, depth: int = 0) -> list[str]:
 
 
 def fields_of(struct: StructMeta, version: int) -> list[Field]:
-    """Return the fields that are on the wire in this version."""
+    """Return the fields of the struct that this version has on the wire."""
     return [field for field in struct.FIELDS if field.versions.has(version)]
 
 
@@ -164,7 +164,7 @@ def _tree(frame: bytes, first: str = "", last: str = "") -> Text:
 
 
 def versions() -> Picture:
-    """Show what client and broker can speak, and what they agree on."""
+    """Show which versions the client and the broker support, and on which they agree."""
     table = Table("request", "client", "broker 2.0", "broker 2.8", "with 2.0", "with 2.8", box=None)
     client = {ApiKey.PRODUCE: (0, 7), ApiKey.FETCH: (4, 11), ApiKey.METADATA: (0, 9)}
     names: dict[str, object] = {}

@@ -37,12 +37,12 @@ BAR: Final = 40
 
 
 def draw_all() -> Mapping[str, Picture]:
-    """Return every picture by its name."""
+    """Draw all pictures of the chapter, and return them by name."""
     return {name: drawing() for name, drawing in DRAWINGS.items()}
 
 
 def figures() -> Mapping[str, graphviz.Digraph]:
-    """Return the numbered figures, by name."""
+    """Draw the book's numbered figures for the chapter's page, and return them by name."""
     one, levels = Story(), Story()
     one.add(2)
     first = one.wheels()

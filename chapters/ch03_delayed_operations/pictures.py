@@ -46,12 +46,12 @@ class Moment(NamedTuple):
 
 
 def draw_all() -> Mapping[str, Picture]:
-    """Return every picture by its name."""
+    """Draw all pictures of the chapter, and return them by name."""
     return {name: drawing() for name, drawing in DRAWINGS.items()}
 
 
 def figures() -> Mapping[str, graphviz.Digraph]:
-    """Return the numbered figures, by name."""
+    """Draw the book's numbered figures for the chapter's page, and return them by name."""
     _, moments, _ = _figures_6_9_to_6_11()
     names = ("figure-6-9", "figure-6-10", "figure-6-11")
     return {name: figure(moment) for name, moment in zip(names, moments, strict=True)}

@@ -71,7 +71,8 @@ class Measured(NamedTuple):
     took_ms: dict[str, list[float]]
     """Request name → how many ms each request took, from sending it to its answer.
 
-    A deletion takes from the order to the answer to StopReplica, which follows an UpdateMetadata.
+    For a deletion, the time runs from the order to the answer to StopReplica. An UpdateMetadata
+    comes before the StopReplica.
     """
     leadership_ms: float
     """How many ms the last LeaderAndIsr took: the flooded broker gives up the flooded partition."""
@@ -278,10 +279,10 @@ def report_of(both: Sequence[Measured]) -> Report:
 def control_plane(
     console: Console, connections: int, megabytes: int, rounds: int, zookeeper: str
 ) -> Report:
-    """How long the controller's requests wait behind a backlog of Produce, with and without
-    control.plane.listener.name.
+    """Measure how long the controller's requests wait behind a backlog of Produce requests.
 
-    Exits with 1 when a target does not hold.
+    It is measured with and without control.plane.listener.name. The exit code is 1 if a target is
+    missed.
     """
     both = []
     for how, props in ((WITHOUT, PROPS), (WITH, PROPS | {CONTROL_PLANE_KEY: LISTENER})):

@@ -65,12 +65,12 @@ CONTROLLER: Final = 0
 
 
 def draw_all() -> Mapping[str, Picture]:
-    """Return every picture by its name."""
+    """Draw all pictures of the chapter, and return them by name."""
     return {name: drawing() for name, drawing in DRAWINGS.items()}
 
 
 def figures() -> Mapping[str, graphviz.Digraph]:
-    """Return the figures, by name."""
+    """Draw the figures for the chapter's page, and return them by name."""
     return {
         "figure-6-14": _queue_figure(),
         "partition-states": machine_figure(
@@ -257,7 +257,7 @@ def _short(state: PartitionState | ReplicaState) -> str:
 
 
 def partition_way() -> list[str]:
-    """Return the states of t-0 from its creation to its deletion."""
+    """Return the states of partition t-0 from its creation to its deletion, in order."""
     changes = [
         envelope.event
         for envelope in story().events

@@ -47,8 +47,10 @@ COLUMNS: Final = (
     metavar="M",
 )
 def watches(console: Console, brokers: int | None, partitions: int) -> Report:
-    """Count watches and wake-ups in ZooKeeper: every broker watching everything, as before the
-    controller, beside one controller (virtual time).
+    """Count watches and wake-ups in ZooKeeper, in virtual time.
+
+    Two ways are compared: every broker watches everything, as before there was a controller, and
+    one controller watches for all.
     """
     report = Report("watches")
     for size in SIZES if brokers is None else ((brokers, partitions),):

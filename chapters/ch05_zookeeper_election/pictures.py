@@ -70,12 +70,12 @@ OFFICE: Final = "/controller"
 
 
 def draw_all() -> Mapping[str, Picture]:
-    """Return every picture by its name."""
+    """Draw all pictures of the chapter, and return them by name."""
     return {name: drawing() for name, drawing in DRAWINGS.items()}
 
 
 def figures() -> Mapping[str, graphviz.Digraph]:
-    """Return the figures, by name."""
+    """Draw the figures for the chapter's page, and return them by name."""
     return {
         "znodes": _znodes_figure(),
         "election": _election_figure(),

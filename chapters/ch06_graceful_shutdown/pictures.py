@@ -86,12 +86,12 @@ MORE_RECORDS: Final = 6
 
 
 def draw_all() -> Mapping[str, Picture]:
-    """Return every picture by its name."""
+    """Draw all pictures of the chapter, and return them by name."""
     return {name: drawing() for name, drawing in DRAWINGS.items()}
 
 
 def figures() -> Mapping[str, graphviz.Digraph]:
-    """Return the figures, by name."""
+    """Draw the figures for the chapter's page, and return them by name."""
     return {
         "four-steps": _four_steps_figure(),
         "messages": _messages_figure(),

@@ -208,10 +208,10 @@ def report_of(seen: list[Seen], lengths: dict[str, int]) -> Report:
 
 @demo_command("ps-pitfall", figures=False)
 def ps_pitfall(console: Console) -> Report:
-    """Why kafka-server-stop.sh missed brokers on Linux before 4.2: its own pipeline on a command
-    line cut at 4096 bytes.
+    """Show why kafka-server-stop.sh missed brokers on Linux before 4.2.
 
-    Stops nothing. Exits with 1 when a target does not hold.
+    Its own pipeline reads a command line that was cut at 4096 bytes. No broker is stopped. The exit
+    code is 1 if a target is missed.
     """
     seen, lengths = look()
     show(seen, lengths, console)

@@ -433,9 +433,9 @@ def show(outcome: Outcome, console: Console) -> None:
 )
 @zookeeper_option
 def shutdown(console: Console, partitions: int, rate: int, zookeeper: str) -> Report:
-    """SIGTERM beside kill -9: what each costs, in one table.
+    """Compare SIGTERM with kill -9: what each of them costs, in one table.
 
-    Exits with 1 when a target does not hold.
+    The exit code is 1 if a target is missed.
     """
     with tempfile.TemporaryDirectory(prefix="kafka-edu-recordings-") as folder:
         recorded = {

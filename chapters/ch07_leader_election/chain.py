@@ -501,7 +501,7 @@ def report_of(outcome: Outcome) -> Report:
 def chain(console: Console, controller: bool, zookeeper: str) -> Report:
     """Kill a leader with -9 and print all causes of the next acknowledgement, as a tree.
 
-    Exits with 1 when a target does not hold.
+    The exit code is 1 if a target is missed.
     """
     with running_cluster("chain", brokers=BROKERS, zookeeper=zookeeper) as cluster:
         outcome = run(cluster, zookeeper, controller, console)

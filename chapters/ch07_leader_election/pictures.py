@@ -62,12 +62,12 @@ DIES: Final = 1
 
 
 def draw_all() -> Mapping[str, Picture]:
-    """Return every picture by its name."""
+    """Draw all pictures of the chapter, and return them by name."""
     return {name: drawing() for name, drawing in DRAWINGS.items()}
 
 
 def figures() -> Mapping[str, graphviz.Digraph]:
-    """Return the figures, by name."""
+    """Draw the figures for the chapter's page, and return them by name."""
     return {
         "topic-leader": _topic_leader_figure(),
         "strategies": _strategies_figure(),

@@ -51,12 +51,12 @@ DEAD: Final = 2
 
 
 def draw_all() -> Mapping[str, Picture]:
-    """Return every picture by its name."""
+    """Draw all pictures of the chapter, and return them by name."""
     return {name: drawing() for name, drawing in DRAWINGS.items()}
 
 
 def figures() -> Mapping[str, graphviz.Digraph]:
-    """Return the figures, by name."""
+    """Draw the figures for the chapter's page, and return them by name."""
     return {
         "three-steps": _three_steps_figure(),
         "experiment": _experiment_figure(),

@@ -284,10 +284,10 @@ def report_of(outcome: Outcome) -> Report:
 )
 @zookeeper_option
 def proxy(console: Console, seconds: float, rate: int, zookeeper: str) -> Report:
-    """Boot a producer on a metadata proxy, stop the proxy half way, and count records and bytes:
-    what bootstrap.servers means.
+    """Show what bootstrap.servers means, with a producer that bootstraps on a metadata proxy.
 
-    Exits with 1 when a target does not hold.
+    The proxy is stopped half way, and records and bytes are counted. The exit code is 1 if a target
+    is missed.
     """
     with running_cluster("proxy", brokers=BROKERS, zookeeper=zookeeper) as cluster:
         admin = admin_client(cluster.bootstrap_servers)

@@ -72,7 +72,7 @@ PROPS: Final = {
     "auto.leader.rebalance.enable": "false",
     "replica.high.watermark.checkpoint.interval.ms": (
         "1000"
-    ),  # the broker opens no file there by name until the next checkpoint, which finds the failure
+    ),  # a dir whose files are never opened by name fails only at the next checkpoint
 }
 
 
@@ -541,10 +541,9 @@ def report_of(outcome: Outcome) -> Report:
 )
 @zookeeper_option
 def bad_disk(console: Console, rate: int, zookeeper: str) -> Report:
-    """Let one of a broker's two log dirs fail, in five ways, under load: only its replicas go
-    offline.
+    """Let one of a broker's two log dirs fail, in five ways, under load.
 
-    Exits with 1 when a target does not hold.
+    Only the replicas in this dir go offline. The exit code is 1 if a target is missed.
     """
     mounts = enter()
     with contextlib.ExitStack() as stack:

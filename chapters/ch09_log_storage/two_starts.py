@@ -237,9 +237,10 @@ def report_of(outcome: Outcome) -> Report:
 )
 @zookeeper_option
 def two_starts(console: Console, rate: int, zookeeper: str) -> Report:
-    """Start a broker a second time on the same log dirs: it is refused, and the first is unharmed.
+    """Start a broker a second time on the same log dirs.
 
-    Exits with 1 when a target does not hold.
+    The second start is refused, and the first broker is unharmed. The exit code is 1 if a target is
+    missed.
     """
     with running_cluster(NAME, brokers=BROKERS, zookeeper=zookeeper) as cluster:
         outcome = run(cluster, rate, console)

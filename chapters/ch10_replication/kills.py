@@ -40,7 +40,7 @@ _LOOK_EVERY_S: Final = 0.1
 
 
 class Kill(NamedTuple):
-    """One kill -9."""
+    """One kill of a broker with -9."""
 
     controller: bool
     """Whether to kill the controller.
@@ -119,9 +119,9 @@ def identical_partitions(cluster: Cluster) -> int:
 
 
 def _log_bytes(folder: Path) -> bytes:
-    """Return the bytes of all segments of a replica.
+    """Return the bytes of all segments of a replica, one after another.
 
-    Each broker may begin its segments elsewhere.
+    So it does not matter where a broker begins its segments.
     """
     return b"".join(path.read_bytes() for path in sorted(folder.glob("*.log")))
 
@@ -211,7 +211,7 @@ def report_of(outcome: Outcome) -> Report:
 def kills(console: Console, seconds: float, rate: int, zookeeper: str) -> Report:
     """Kill five brokers with -9 under two producers, and account for every record.
 
-    Exits with 1 when a target does not hold.
+    The exit code is 1 if a target is missed.
     """
     with running_cluster("kills", brokers=BROKERS, zookeeper=zookeeper) as cluster:
         outcome = run(cluster, seconds, rate, console)

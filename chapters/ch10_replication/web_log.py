@@ -337,10 +337,9 @@ def web_log(
     keep: bool,
     json_file: Path | None,
 ) -> None:
-    """Stream a web log through three brokers, kill a leader with -9, and show that no acked record
-    is lost.
+    """Stream a web log through three brokers, and kill a leader with -9: no acked record is lost.
 
-    Exits with 1 when a target does not hold.
+    The exit code is 1 if a target is missed.
     """
     console = Console()
     with ends_in_sentences("web-log"):

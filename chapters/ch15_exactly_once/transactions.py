@@ -437,11 +437,11 @@ def report_of(outcome: Outcome) -> Report:
 )
 @zookeeper_option
 def transactions(console: Console, seconds: float, rate: int, zookeeper: str) -> Report:
-    """Consume, transform and produce in transactions while applications, coordinators and leaders
-    are killed; each input counts exactly once.
+    """Consume, transform and produce in transactions while applications and brokers are killed.
 
-    With confluent-kafka, and with the Java client where Java and Maven are. Exits with 1 when a
-    target does not hold.
+    Coordinators and leaders are among these brokers. Each input record must count exactly once. The
+    demo uses confluent-kafka, and the Java client if Java and Maven are installed. The exit code is
+    1 if a target is missed.
     """
     with running_cluster(
         "transactions",

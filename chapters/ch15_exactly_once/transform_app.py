@@ -33,8 +33,9 @@ MOST_RECORDS: Final = 200
 
 @contextlib.contextmanager
 def ending_the_process_after(seconds: float) -> Iterator[None]:
-    """Unless the block has ended before; with a traceback on standard error and exit code 1,
-    whatever the block waits for.
+    """End this process if the block takes longer than `seconds`.
+
+    It ends with a traceback on standard error and exit code 1, whatever the block is waiting for.
     """
     faulthandler.dump_traceback_later(seconds, exit=True)
     try:

@@ -234,7 +234,10 @@ class SparkJobs:
         kept.unpersist()
 
     def _read(self, topic: str, most: int | None) -> "DataFrame":
-        """Return the topic as a stream, from its beginning."""
+        """Return the topic as a stream from its beginning.
+
+        A batch has at most `most` offsets; None: all that there are.
+        """
         options = {
             "kafka.bootstrap.servers": self._place.bootstrap_servers,
             "subscribe": topic,

@@ -572,12 +572,11 @@ def report_of(outcome: Outcome) -> Report:
 )
 @zookeeper_option
 def spark_kills(console: Console, lines: int, rate: int, zookeeper: str) -> Report:
-    """Kill a Spark job, an executor and a broker with -9 while lines come in, and account for every
-    line.
+    """Kill a Spark job, an executor and a broker with -9, and account for every line.
 
-    The job runs on a standalone cluster of two workers, which needs a full Java 17 or newer.
-    Without one it runs in one process, and no executor is killed. Exits with 1 when a target does
-    not hold.
+    Lines come in all the time. The job runs on a standalone cluster of two workers, which needs a
+    full Java 17 or newer. Without it the job runs in one process, and no executor is killed. The
+    exit code is 1 if a target is missed.
     """
     require_spark()
     with tempfile.TemporaryDirectory(prefix="kafka-edu-", ignore_cleanup_errors=True) as folder:

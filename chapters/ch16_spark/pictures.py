@@ -193,12 +193,12 @@ DRAWINGS: Final[Mapping[str, Callable[[], Picture]]] = {
 
 
 def draw_all() -> Mapping[str, Picture]:
-    """Return every picture by its name."""
+    """Draw all pictures of the chapter, and return them by name."""
     return {name: drawing() for name, drawing in DRAWINGS.items()}
 
 
 def figures() -> Mapping[str, graphviz.Digraph]:
-    """Return the figures, by name."""
+    """Draw the figures for the chapter's page, and return them by name."""
     return {
         "plan": _plan_figure(),
         "checkpoint": _checkpoint_figure(),

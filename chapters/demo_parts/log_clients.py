@@ -262,7 +262,7 @@ def compare(
 def longest_silence(acked: dict[int, Acked], partitions: frozenset[int], around: float) -> float:
     """Return the longest time without an ack on one of these partitions, in seconds.
 
-    Only the time from the last ack before `around` to the first ack after it counts.
+    On each partition it begins to look at the last ack before the time `around`.
     """
     longest = 0.0
     for partition in sorted(partitions):

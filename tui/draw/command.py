@@ -1,4 +1,4 @@
-"""The command `kafka-edu draw`: a cluster, a log, a state machine and more, as SVG or PNG."""
+"""Draw a cluster, a log, a state machine, znodes or a chain of causes as SVG or PNG."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -57,7 +57,7 @@ def draw(
 ) -> None:
     """Draw WHAT, from a live cluster or from a recording.
 
-    Each picture says what its colours mean, and at which moment it is true.
+    Each picture explains its colours, and names the moment that it shows.
     """
     name, words = what[0], what[1:]
     subject = SUBJECTS.get(name)

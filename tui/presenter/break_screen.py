@@ -1,4 +1,4 @@
-"""The key `B` in a presentation: ideas what to break by hand, and a second terminal for it."""
+"""The key `B` in a presentation: ideas for breaking something by hand, and a second terminal."""
 
 import os
 import shlex
@@ -25,7 +25,7 @@ class _Ideas(Static, Verbatim):
 
 
 class BreakScreen(ModalScreen[None]):
-    """Shows the script's ideas what to break, with the names of this cluster."""
+    """Shows the script's ideas for breaking something by hand, with the names of this cluster."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,B,q", "dismiss", "back", key_display="esc"),

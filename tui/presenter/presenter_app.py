@@ -176,7 +176,10 @@ class PresenterApp(DashboardApp):
             panel.said = lines
 
     async def _catch_up(self, folder: ClusterFolder) -> None:
-        """Read what happened while the presentation was closed from the processes' rings."""
+        """Read the events from the time while the presentation was closed.
+
+        They come from the processes' rings.
+        """
         for envelope in (await look_back(folder, since_us=at_last(self.presentation))).envelopes:
             self._observe(envelope)
 
@@ -334,7 +337,7 @@ class PresenterApp(DashboardApp):
             self._perform(effects)
 
     def action_break_it(self) -> None:
-        """Show the ideas what to break, with the present names of the cluster."""
+        """Show the ideas for breaking something by hand, with the present names of the cluster."""
         if self._stage is None:
             return
         try:

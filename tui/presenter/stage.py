@@ -64,7 +64,7 @@ class Stage:
         return Knows(cluster.controller, partitions, cluster.zookeeper_leader, servers)
 
     def ideas(self, presentation: Presentation) -> list[Idea]:
-        """Return the script's ideas what to break, with the present names of the cluster.
+        """Return the script's ideas for breaking something, with the present names of the cluster.
 
         Raises StageError if a name is not known now.
         """

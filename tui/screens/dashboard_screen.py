@@ -35,7 +35,7 @@ class Ticks(Protocol):
 
 @runtime_checkable
 class Described(Protocol):
-    """A widget that `?` explains."""
+    """A widget with a description, which the key `?` shows."""
 
     subject: ClassVar[Subject]
 

@@ -15,12 +15,12 @@ class ScreenDeclaration(NamedTuple):
     """The declaration of one screen."""
 
     name: str
-    """The name for `--screen`, such as `wheels`."""
+    """The name of the screen for `--screen`, such as `wheels`."""
     key: str
     """The key that jumps to this screen."""
     title: str
     question: str
-    """The question that the screen answers, as a learner asks it."""
+    """The learner's question that this screen answers."""
     subjects: tuple[Subject, ...]
     """The descriptions of its widgets. Together they name the screen's events and classes."""
     acts: tuple[str, ...] = ()

@@ -69,7 +69,7 @@ class GroupsScreen(DashboardScreen):
         """Whether there is room for both members and offsets."""
 
     def body(self) -> ComposeResult:
-        """Yield the widgets, and keep references to them."""
+        """Yield the screen's widgets, and keep references to them for later updates."""
         self._choice = GroupChoice()
         self._groups = GroupLines(self.model, self._choice)
         self._answer = GroupAnswer(self.model, self._choice)

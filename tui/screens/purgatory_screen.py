@@ -58,7 +58,7 @@ class PurgatoryScreen(DashboardScreen):
     ]
 
     def body(self) -> ComposeResult:
-        """Yield the widgets, and keep references to them."""
+        """Yield the screen's widgets, and keep references to them for later updates."""
         self._choice = PurgatoryChoice()
         self._tabs = PurgatoryTabs(self.model, self._choice)
         self._answer = PurgatoryAnswer(self.model, self._choice)

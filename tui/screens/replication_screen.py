@@ -46,7 +46,7 @@ class ReplicationScreen(DashboardScreen):
     ]
 
     def body(self) -> ComposeResult:
-        """Yield the widgets, and keep references to them."""
+        """Yield the screen's widgets, and keep references to them for later updates."""
         self._choice = ReplicationChoice()
         self._answer = ReplicationAnswer(self.model, id="replication-answer")
         self._lines = TroubleLines(self.model, self._choice)

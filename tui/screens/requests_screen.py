@@ -113,7 +113,7 @@ class RequestsScreen(DashboardScreen):
     ]
 
     def body(self) -> ComposeResult:
-        """Yield the widgets, and keep references to them."""
+        """Yield the screen's widgets, and keep references to them for later updates."""
         self._choice = RequestChoice()
         self._limit = HopLimit()
         self._answer = RequestAnswer(self.model, self._choice)

@@ -17,7 +17,7 @@ from ..subjects import Source
 
 
 class _Code(Static, Verbatim):
-    """The text of a module."""
+    """The widget with the source text of a module."""
 
 
 class SourceScreen(ModalScreen[None]):

@@ -236,7 +236,7 @@ class BrokersView:
         return broker is not None and not broker.dead
 
     def apply(self, envelope: Envelope) -> None:
-        """Take one event. O(1)."""
+        """Update the brokers with one event. O(1)."""
         teller, now_us = envelope.broker, envelope.mono_us
         if teller is not None and not isinstance(envelope.event, LinkLost):
             self._hear(self[teller], envelope)

@@ -89,7 +89,7 @@ class ClusterView:
         self._up_since_us: int | None = None
 
     def advance(self, now_us: int) -> None:
-        """Move time forward without an event: ages grow, and highlights end."""
+        """Move the view's time forward when no event has come: ages grow, and highlights end."""
         self.glow.advance(now_us)
 
     @property
@@ -101,7 +101,7 @@ class ClusterView:
         )
 
     def apply(self, envelope: Envelope) -> None:
-        """Take one event. O(1)."""
+        """Update the view with one event. O(1)."""
         self.glow.advance(envelope.mono_us)
         self.brokers.apply(envelope)
         self.partitions.apply(envelope)

@@ -367,11 +367,11 @@ class ControllerView:
         return self._running.get(source) if source is not None else None
 
     def advance(self, now_us: int) -> None:
-        """Move time forward without an event."""
+        """Move the view's time forward when no event has come."""
         self.glow.advance(now_us)
 
     def apply(self, envelope: Envelope) -> None:
-        """Take one event. O(1), amortised."""
+        """Update the view with one event. O(1), amortised."""
         self.glow.advance(envelope.mono_us)
         if envelope.broker is None:
             self._of_supervisor(envelope)

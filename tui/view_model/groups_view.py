@@ -96,7 +96,7 @@ class GroupsView:
         self.told.advance(now_us)
 
     def apply(self, envelope: Envelope) -> None:
-        """Take one event."""
+        """Update the view with one event."""
         self.glow.advance(envelope.mono_us)
         self.told.apply(envelope)
         match envelope.event:

@@ -41,7 +41,7 @@ class LearnersView:
         self.parts: dict[str, dict[int, ServingPart]] = {}
 
     def apply(self, envelope: Envelope) -> None:
-        """Take one event. O(1)."""
+        """Update the view with one event. O(1)."""
         broker = envelope.broker
         if broker is None:
             return

@@ -38,7 +38,7 @@ class LoadsView:
         self.loads: dict[Source, LoadView] = {}
 
     def apply(self, envelope: Envelope) -> None:
-        """Take one event. O(1)."""
+        """Update the view with one event. O(1)."""
         if envelope.source.kind is not SourceKind.CLIENT:
             return
         match envelope.event:

@@ -206,7 +206,10 @@ class PartitionsView:
         return sum(p.leader == broker for p in self.by_key.values())
 
     def apply(self, envelope: Envelope) -> None:
-        """Take one event. O(1); the end of a snapshot or of a topic costs O(partitions)."""
+        """Update the partitions with one event.
+
+        O(1); the end of a snapshot or of a topic costs O(partitions).
+        """
         teller = envelope.broker
         if teller is None:  # only brokers report on replicas
             return

@@ -213,7 +213,7 @@ class PurgatoryView:
         return max(self.as_of_ms(row) - row.begun_ms, 0)
 
     def apply(self, envelope: Envelope) -> None:
-        """Take one event. O(1), amortised."""
+        """Update the view with one event. O(1), amortised."""
         self.glow.advance(envelope.mono_us)
         broker = envelope.broker
         known = EVENT_TYPES.get(envelope.name)

@@ -10,7 +10,7 @@ class Reducer(Protocol):
     """Builds a part of a screen's content from events. It changes only through `apply`."""
 
     def apply(self, envelope: Envelope) -> None:
-        """Take one event."""
+        """Update the reducer's state with one event."""
 
 
 class Routes:

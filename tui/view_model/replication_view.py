@@ -239,7 +239,7 @@ class ReplicationView:
         return self.by_key[key]
 
     def apply(self, envelope: Envelope) -> None:
-        """Take one event. O(1), except the end of a snapshot: O(partitions)."""
+        """Update the view with one event. O(1), except the end of a snapshot: O(partitions)."""
         teller = envelope.broker
         if teller is None:
             return

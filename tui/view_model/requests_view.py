@@ -101,7 +101,7 @@ class RequestsView:
         self.times.advance(now_us)
 
     def apply(self, envelope: Envelope) -> None:
-        """Take one event."""
+        """Update the view with one event."""
         self.glow.advance(envelope.mono_us)
         self.times.apply(envelope)
         if isinstance(envelope.event, HandlerPoolResized) and envelope.broker is not None:

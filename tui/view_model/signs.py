@@ -34,5 +34,5 @@ _SIGNS: Final[dict[type[Event], str]] = {
 
 
 def sign_of(event: Event) -> str:
-    """Return the sign of a fact."""
+    """Return the sign for this type of fact, or OTHER."""
     return _SIGNS.get(type(event), OTHER)

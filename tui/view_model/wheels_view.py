@@ -247,7 +247,7 @@ class WheelsView:
         return self.timers[key]
 
     def apply(self, envelope: Envelope) -> None:
-        """Take one event. O(slots of the wheel)."""
+        """Update the view with one event. O(slots of the wheel)."""
         self.glow.advance(envelope.mono_us)
         broker, now_us = envelope.broker, envelope.mono_us
         if isinstance(envelope.event, ProcessEnded):

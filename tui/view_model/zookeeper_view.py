@@ -249,12 +249,12 @@ class ZookeeperView:
         return [fired for fired in self.fired if now_us - fired.at_us <= FIRED_SHOWN_US]
 
     def advance(self, now_us: int) -> None:
-        """Move time forward without an event."""
+        """Move the view's time forward when no event has come."""
         self.glow.advance(now_us)
         self.tree.advance()
 
     def apply(self, envelope: Envelope) -> None:
-        """Take one event. O(depth of the znode), amortised."""
+        """Update the view with one event. O(depth of the znode), amortised."""
         self.advance(envelope.mono_us)
         match envelope.source.kind:
             case SourceKind.ZOOKEEPER:

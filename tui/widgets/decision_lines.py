@@ -128,7 +128,7 @@ class DecisionLines(Lines):
             self._lines = []
 
     def fact(self, index: int) -> Envelope | None:
-        """Return the fact whose chain a line leads to: its own fact, or else the event."""
+        """Return the fact whose chain [enter] shows: the line's own fact, or else the event."""
         own = self._lines[index].envelope if index < len(self._lines) else None
         return own or (self.record.envelope if self.record is not None else None)
 

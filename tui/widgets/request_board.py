@@ -36,7 +36,7 @@ _ALL_COLUMNS: Final = 96
 _HOP_BARS: Final = 23
 """The columns in a request's picture to the left of its bars: the part's name and its time."""
 _BARRED: Final = 11
-"""From this width on, a cell contains a bar."""
+"""From this width of a cell on, in columns, the cell contains a bar."""
 
 
 class RequestChoice:
