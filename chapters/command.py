@@ -303,7 +303,7 @@ def _missed_before(chosen: Chapter) -> "Sequence[Missed]":
 def _run_fast(
     chosen: Chapter, script: "Script", stage: Presenter, plain: bool, record: bool
 ) -> "Outcome":
-    """Present on a new cluster that nobody else uses, and delete this cluster afterwards."""
+    """Present on a new cluster that is used only for this, and delete this cluster afterwards."""
     from kafka_edu.common.user_files import state_folder
     from kafka_edu.instruments.recording import Recorder, thinned
     from kafka_edu.supervisor.cluster import running_cluster

@@ -81,8 +81,8 @@ KEY_TURNS: Final = 4
 TURNS_S: Final = 0.03
 """The longest time to wait for these turns, in seconds.
 
-In a process that gets little processor time, a turn takes long. Then the events go on after this
-time.
+In a process that gets little processor time, a turn takes long. Then events continue after this
+time, even if not all turns are over.
 """
 KEY_FIRST_S: Final = 0.6
 """After a key was read, events and frames wait until the key is answered.
@@ -324,7 +324,7 @@ class DashboardApp(App[None]):
         self._taken_until_s = time.thread_time()
 
     async def _keys_first(self) -> None:
-        """Wait until a key that has come is answered. Then events and frames go on.
+        """Wait until a key that has come is answered. Then events and frames continue.
 
         On a busy machine a frame may take half a second. So no frame begins between a key and its
         answer.

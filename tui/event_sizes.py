@@ -27,7 +27,7 @@ class EventSizes:
 
     def __init__(self) -> None:
         self._types: dict[type, tuple[int, int]] = {}
-        """Type → (how many events were asked for, their mean size in bytes)."""
+        """Type → (number of its events so far, their mean size in bytes)."""
 
     def of(self, envelope: Envelope) -> int:
         """Return the approximate size of an event in bytes. O(1), amortised."""

@@ -36,7 +36,7 @@ _NO_STATE: Final = frozenset(
 
 
 class Pause(NamedTuple):
-    """The state of a view that is behind the present, or stands at a breakpoint."""
+    """The state of a view that is behind the present, or was stopped at a breakpoint."""
 
     behind_us: int
     stopped_by: str = ""
@@ -60,7 +60,7 @@ class Model:
         Set by the app; not part of the saved state.
         """
         self.flooded = False
-        """Whether so many events arrive that expensive work is put off. Set by the app."""
+        """Whether expensive work is put off, because very many events arrive. Set by the app."""
         self.left_out: Counter[str] = Counter()
         """Event type → how many events of the last seconds were not shown, for lack of time.
 

@@ -128,7 +128,7 @@ class Player:
         self.live = replay is None
         self.breakpoints = Breakpoints()
         self.hit: Hit | None = None
-        """The breakpoint at which the view stands, or None."""
+        """The breakpoint at which the view was stopped, or None."""
         self.observer: Callable[[Envelope], bool] | None = None
         """A function that is called with each event that happens or is played.
 

@@ -1,6 +1,6 @@
 """A timer on a MockTime clock, and sentences for the events that it emits.
 
-The time stands still until the caller moves it.
+The clock moves only when the caller moves it.
 """
 
 from kafka_edu.common.time import MockTime

@@ -121,7 +121,7 @@ def identical_partitions(cluster: Cluster) -> int:
 def _log_bytes(folder: Path) -> bytes:
     """Return the bytes of all segments of a replica, one after another.
 
-    So it does not matter where a broker begins its segments.
+    Where each broker begins its segments then makes no difference.
     """
     return b"".join(path.read_bytes() for path in sorted(folder.glob("*.log")))
 

@@ -111,7 +111,7 @@ class RequestsView:
     def take_hop(self, envelope: Envelope) -> None:
         """Take one hop, from the stream of facts or of level hops.
 
-        A hop that comes twice counts once.
+        A hop that comes twice is counted once.
         """
         key = request_id(envelope)
         if key is None:
