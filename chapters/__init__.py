@@ -1,3 +1,4 @@
-"""Chapters: `kafka-edu chapter`. Each is a package chNN_slug with README.md (read, run, watch,
-break, do) and demo.py.
+"""Chapters of the course, which `kafka-edu chapter` plays.
+
+Each chapter is a package chNN_slug with README.md (read, run, watch, break, do) and demo.py.
 """

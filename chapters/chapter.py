@@ -1,7 +1,8 @@
 """The chapters: packages chNN_slug with a page, a script for the presenter, and a recording.
 
-A chapter may have *parts*, for what needs another cluster: `ensemble.toml`, `ensemble.md` and
-`ensemble.jsonl.gz` beside the chapter's own script, page and recording.
+A chapter may have *parts*, for lessons that need another cluster. The files of a part stand beside
+the chapter's own script, page and recording: `ensemble.toml`, `ensemble.md` and
+`ensemble.jsonl.gz`.
 """
 
 import importlib
@@ -25,19 +26,22 @@ SCRIPT: Final = "script"
 
 
 class JobPlace(NamedTuple):
-    """The surroundings of a chapter's jobs.
+    """What a chapter's jobs get from the program that runs them.
 
-    A chapter with jobs has a module `jobs`: JOBS (name → the job in a few words), NEEDS (a group of
-    packages and modules of it), and `open_jobs`, which takes a JobPlace and yields the function
-    that runs a job by its name.
+    A chapter with jobs has a module `jobs`. It defines JOBS (name → the job in a few words), NEEDS
+    (a group of packages, and modules from it), and `open_jobs`, which takes a JobPlace and yields
+    the function that runs a job by its name.
     """
 
     bootstrap_servers: str
     folder: Path
-    """A folder of the cluster, for checkpoints and results. It goes with the cluster."""
+    """A folder of the cluster for checkpoints and results.
+
+    It is deleted together with the cluster.
+    """
     emit: Callable[[Event], None]
     another_waits: Callable[[], bool]
-    """Whether the job should end, because another one waits."""
+    """Returns whether the job should end because another job waits."""
     cluster: str = ""
     """The cluster's name."""
 
@@ -46,27 +50,27 @@ RunsJobs = Callable[[JobPlace], AbstractContextManager[Callable[[str], None]]]
 
 
 class Chapter(NamedTuple):
-    """A package chNN_slug that has a page. The others hold demos only."""
+    """A package chNN_slug that has a page. Packages without a page contain only demos."""
 
     number: str
-    """Two digits."""
+    """The chapter's number as two digits, such as `02`."""
     name: str
-    """Of the package, as `ch02_timing_wheel`."""
+    """The name of the package, such as `ch02_timing_wheel`."""
     part: str = ""
     """The name of a part; empty for the chapter itself."""
 
     @property
     def id(self) -> str:
-        """`05`, and for a part `05-ensemble`."""
+        """Return `05` for a chapter, and `05-ensemble` for its part."""
         return f"{self.number}-{self.part}" if self.part else self.number
 
     @property
     def command(self) -> str:
-        """The command that starts it: `chapter 05 --part ensemble`."""
+        """Return the command that starts the chapter: `chapter 05 --part ensemble`."""
         return f"chapter {self.number}" + (f" --part {self.part}" if self.part else "")
 
     def parts(self) -> dict[str, "Chapter"]:
-        """Return the chapter's parts by name, in order."""
+        """Return part name → part, in alphabetical order."""
         names = sorted(file.stem for file in self.folder.glob("*.toml") if file.stem != SCRIPT)
         return {name: self._replace(part=name) for name in names}
 
@@ -84,7 +88,7 @@ class Chapter(NamedTuple):
 
     @property
     def recording(self) -> Path:
-        """One run of the script, for `--replay`."""
+        """Return the file with a recorded run of the script, for `--replay`."""
         return self.folder / f"{self.part or 'recording'}.jsonl.gz"
 
     @property
@@ -95,19 +99,22 @@ class Chapter(NamedTuple):
         return self.page.read_text(encoding="utf-8")
 
     def pictures(self) -> Mapping[str, Picture]:
-        """Draw the pictures that its script shows, by name. It takes less than a second."""
+        """Draw the pictures that the script shows, and return them by name.
+
+        It takes less than a second.
+        """
         module = self._module("pictures")
         drawn: Mapping[str, Picture] = module.draw_all() if module is not None else {}
         return drawn
 
     def figures(self) -> Mapping[str, graphviz.Digraph]:
-        """Return its figures, by name."""
+        """Return the chapter's figures by name."""
         module = self._module("pictures")
         drawn: Mapping[str, graphviz.Digraph] = module.figures() if module is not None else {}
         return drawn
 
     def jobs(self) -> Jobs:
-        """Return the jobs that its script may run, and the command of their process."""
+        """Return the jobs that the script may run, and the command that runs them."""
         module = self._module("jobs")
         if module is None:
             return Jobs()
@@ -115,30 +122,33 @@ class Chapter(NamedTuple):
         return Jobs(("chapter", self.number, "--jobs"), names)
 
     def needs(self) -> tuple[str, ...]:
-        """Return the group of packages that its jobs need, and modules of it. Empty: none."""
+        """Return the group of packages that the jobs need, and modules from it. Empty: no group."""
         module = self._module("jobs")
         needs: tuple[str, ...] = module.NEEDS if module is not None else ()
         return needs
 
     def open_jobs(self, place: JobPlace) -> AbstractContextManager[Callable[[str], None]]:
-        """Return what runs its jobs. It may take seconds to open."""
+        """Open the chapter's jobs. The block gets the function that runs a job.
+
+        It may take seconds to open.
+        """
         module = self._module("jobs")
         assert module is not None
         opens: RunsJobs = module.open_jobs
         return opens(place)
 
     def _module(self, part: str) -> ModuleType | None:
-        """Return a module of the package; a chapter need not have it."""
+        """Return a module of the chapter's package, or None if the chapter does not have it."""
         name = f"{PACKAGE}.{self.name}.{part}"
         return importlib.import_module(name) if importlib.util.find_spec(name) else None
 
     def script(self, screens: Collection[str]) -> Script:
-        """Read the script, which may go to these screens. Raises ScriptError."""
+        """Read the script. It may show only the `screens`. Raises ScriptError if it is wrong."""
         return read_script(self.script_file, screens, self.pictures(), self.jobs())
 
 
 def find_chapters() -> dict[str, Chapter]:
-    """Return the chapters by their number, in order."""
+    """Return number → chapter, in the order of the numbers."""
     names = sorted(
         module.name
         for module in pkgutil.iter_modules([str(FOLDER)])

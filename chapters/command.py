@@ -1,4 +1,4 @@
-"""Chapters of the course: read, predict, run and watch, break, do."""
+"""Play a chapter of the course on a real cluster: read, predict, run and watch, break, do."""
 
 import contextlib
 import importlib
@@ -34,14 +34,15 @@ if TYPE_CHECKING:
     from tui.presenter.run import Outcome
     from tui.presenter.run import Scene as PresenterScene
 
-#: A recording is part of the repository, so it must be small.
+#: The maximum size of a recording in bytes. Recordings are part of the repository.
 MAX_RECORDING: Final = 2_000_000
-#: Jobs take minutes on a slow machine. Their recordings keep two samples a second.
+#: How far apart the samples of a recording are, in µs: two samples a second. Jobs take minutes on a
+#: slow machine, and their recordings would become too large.
 GAUGES_EVERY_US: Final = 500_000
 
 
 class Scenes(Protocol):
-    """Where a script can be presented."""
+    """The places where a script can be presented: a live cluster or recordings."""
 
     def of_cluster(self, cluster: str) -> "PresenterScene": ...
 
@@ -49,7 +50,7 @@ class Scenes(Protocol):
 
 
 class Presenter(Protocol):
-    """The functions that the module `run` next to the command `present` offers."""
+    """The functions of the presenter's module `run`, which is next to the command `present`."""
 
     @property
     def Scene(self) -> Scenes: ...
@@ -76,7 +77,7 @@ class Presenter(Protocol):
 
 
 def presenter() -> Presenter:
-    """Import the presenter. In an installation its package has another name."""
+    """Import and return the presenter. In an installed kafka-edu, its package has another name."""
     package = read_group(COMMANDS)["present"].module.rpartition(".")[0]
     module: Presenter = importlib.import_module(f"{package}.run")
     return module
@@ -128,9 +129,9 @@ def chapter(
 ) -> None:
     """Run chapter NUMBER on a real cluster, step by step; without a number, list the chapters.
 
-    The space key goes on and backspace goes back; digits answer a question. The dashboard shows the
-    cluster above the text. If you leave with q, the same command goes on from there. The cluster of
-    a chapter is its own; it is deleted at the chapter's end.
+    The space key goes forward and backspace goes back; digits answer a question. The dashboard
+    shows the cluster above the text. If you leave with q, the same command continues from there.
+    Each chapter has a cluster of its own, which is deleted at the chapter's end.
     """
     if number is None:
         list_chapters()
@@ -162,7 +163,7 @@ def chapter(
 
 
 def chapter_of(number: str) -> Chapter:
-    """Return the chapter of this number. Raises click's exception if there is none."""
+    """Return the chapter with this number. Raises click's exception if there is none."""
     known = find_chapters()
     chosen = known.get(number.zfill(2))
     if chosen is None:
@@ -193,7 +194,7 @@ def _write_cast(chosen: Chapter, file: Path) -> None:
 
 
 def _require_packages(chosen: Chapter) -> None:
-    """Fetch what the chapter's jobs need. `./kafka-edu` prints the size first."""
+    """Install the packages that the chapter's jobs need. `./kafka-edu` prints the size first."""
     if not (needs := chosen.needs()):
         return
     try:
@@ -289,7 +290,10 @@ def _store_of_missed(one: Chapter) -> "MissedBefore":
 
 
 def _missed_before(chosen: Chapter) -> "Sequence[Missed]":
-    """Return what the learner missed in the chapter before this one; nothing for a part."""
+    """Return the questions that the learner missed in the chapter before this one.
+
+    A part has none.
+    """
     if chosen.part:
         return ()
     before = [one for number, one in find_chapters().items() if number < chosen.number]
@@ -299,7 +303,7 @@ def _missed_before(chosen: Chapter) -> "Sequence[Missed]":
 def _run_fast(
     chosen: Chapter, script: "Script", stage: Presenter, plain: bool, record: bool
 ) -> "Outcome":
-    """Run on a cluster that nobody else uses, and that is gone afterwards."""
+    """Present on a new cluster that is used only for this, and delete this cluster afterwards."""
     from kafka_edu.common.user_files import state_folder
     from kafka_edu.instruments.recording import Recorder, thinned
     from kafka_edu.supervisor.cluster import running_cluster
@@ -360,7 +364,7 @@ def run_live(
     missed_before: "Sequence[Missed]",
     audience: "Audience | None" = None,
 ) -> "Outcome":
-    """Run on the chapter's own cluster, which stays up while the learner is away."""
+    """Present on the chapter's own cluster, which stays up while the learner is away."""
     from kafka_edu.supervisor.cluster import attach, is_up, start_cluster
     from kafka_edu.supervisor.cluster_folder import ClusterFolder
 
@@ -369,7 +373,7 @@ def run_live(
     if from_start and is_up(folder):
         attach(name).down(delete=True)
     if not is_up(folder):
-        from_start = True  # another cluster than the one of the saved place
+        from_start = True  # this is not the cluster of the saved place
         shutil.rmtree(folder.path, ignore_errors=True)
         with Console(stderr=True).status("starting ZooKeeper and the brokers"):
             cluster = start_cluster(name, _wish(script.cluster))
@@ -400,7 +404,7 @@ def run_live(
 def show_values(
     chosen: Chapter, held: "Sequence[Held]", names: "Mapping[str, str]", json_file: Path | None
 ) -> None:
-    """Show the values of the page beside those of the run. Exit with 1 if one does not hold."""
+    """Show the page's values beside those of the run. Exit with 1 if a value does not agree."""
     report = Report(f"chapter-{chosen.id}")
     for name, value in names.items():
         report.figure(name, value)

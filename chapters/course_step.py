@@ -1,4 +1,4 @@
-"""One step of the way through the course."""
+"""One step of the learner's way through the course."""
 
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -7,16 +7,16 @@ if TYPE_CHECKING:
 
 
 class Step(NamedTuple):
-    """One thing to do: a chapter, or an exercise."""
+    """One step of the course: a chapter or an exercise."""
 
     id: str
-    """Its name in the store of progress: `chapter-02` or `02-1`."""
+    """The step's name in the store of progress: `chapter-02` or `02-1`."""
     title: str
     kind: str
     minutes: int
     why: str
     command: str
-    """The command that goes there."""
+    """The command that opens this step."""
     record: "Record"
 
     @property

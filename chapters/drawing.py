@@ -1,4 +1,4 @@
-"""The parts that the pictures of all chapters share."""
+"""Helpers that the pictures of all chapters share."""
 
 import io
 from collections.abc import Mapping
@@ -11,12 +11,12 @@ from rich.console import Console, RenderableType
 from kafka_edu.instruments.drawings.figure import rendered
 from kafka_edu.instruments.presenter.script import Picture
 
-#: A picture must fit beside the frame of a panel of 80 columns.
+#: The width of a picture. It must fit into the frame of a panel of 80 columns.
 COLUMNS: Final = 78
 
 
 def picture(names: Mapping[str, object], *parts: RenderableType) -> Picture:
-    """Draw the parts below each other, and bind the names."""
+    """Draw the parts below each other. Return the picture with the named values."""
     out = io.StringIO()
     console = Console(file=out, width=COLUMNS, force_terminal=True, color_system="standard")
     for part in parts:
@@ -26,7 +26,7 @@ def picture(names: Mapping[str, object], *parts: RenderableType) -> Picture:
 
 
 def write_figure(folder: Path, name: str, figure: graphviz.Digraph) -> list[Path]:
-    """Write NAME.dot and NAME.svg, and return them. Raises DrawingError."""
+    """Write NAME.dot and NAME.svg, and return their paths. Raises DrawingError if drawing fails."""
     folder.mkdir(parents=True, exist_ok=True)
     written = [folder / f"{name}.{kind}" for kind in ("dot", "svg")]
     for path in written:

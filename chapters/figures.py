@@ -1,7 +1,7 @@
 """Write the figures of all chapters: `python -m chapters.figures`.
 
-Each `chNN_slug/figures/NAME.dot` is drawn from what the real classes emit, and NAME.svg is its
-layout. Both are the same bytes on every machine.
+Each `chNN_slug/figures/NAME.dot` is drawn from the output of the real classes. NAME.svg is its
+layout. Both files have the same bytes on every machine.
 """
 
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ from .drawing import write_figure
 
 
 def figures() -> Mapping[Path, graphviz.Digraph]:
-    """Return each figure, by the path of its DOT source."""
+    """Return path of the DOT source → figure, for all chapters."""
     return {
         chapter.folder / "figures" / f"{name}.dot": figure
         for chapter in find_chapters().values()
@@ -23,7 +23,7 @@ def figures() -> Mapping[Path, graphviz.Digraph]:
 
 
 def main() -> None:
-    """Write all of them."""
+    """Write all figures."""
     for path, figure in figures().items():
         for written in write_figure(path.parent, path.stem, figure):
             print(written)

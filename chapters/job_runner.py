@@ -1,8 +1,8 @@
-"""Run the jobs of a chapter on its cluster, and emit events of them: `chapter NN --job NAME`.
+"""Run the jobs of a chapter on its cluster, and emit events about them.
 
-The presenter starts `chapter NN --jobs` once and writes the names of the jobs to it, because what
-they need (Spark) takes seconds to start. A job ends when it is done, or when the next name comes.
-The process ends with its standard input.
+The command is `chapter NN --job NAME`. The presenter starts `chapter NN --jobs` once and writes the
+names of the jobs to its standard input, because Spark takes seconds to start. A job ends when it is
+done, or when the next name comes. The process ends when its standard input is closed.
 """
 
 import contextlib
@@ -24,12 +24,15 @@ from kafka_edu.trace.event import Event
 
 from .chapter import Chapter, JobPlace
 
-#: So long a job may take to end when the presentation has ended.
+#: How many seconds a job may take to end after the presentation has ended.
 END_S: Final = 10.0
 
 
 def run_job(chosen: Chapter, name: str, cluster: str) -> None:
-    """Run one job by hand, and say what happens. Ctrl-C stops it; a second one stops at once."""
+    """Run one job by hand, and print what happens.
+
+    The first Ctrl-C stops the job; a second Ctrl-C ends the process at once.
+    """
     stop = threading.Event()
 
     def interrupted(number: int, frame: FrameType | None) -> None:
@@ -54,10 +57,10 @@ def run_jobs(chosen: Chapter, cluster: str) -> None:
 
 
 def _read_names(names: "queue.SimpleQueue[str]", ended: threading.Event) -> None:
-    """Hand on the names, and an empty one at the end, at which the present job ends.
+    """Put the job names from standard input into the queue, and an empty name at the end.
 
-    Its cluster may be gone by then. A job that still waits for it is not waited for: the JVM ends
-    with this process.
+    The present job ends at the empty name. If it waits for a cluster that is already gone, it would
+    never end: after END_S seconds the process ends, and the JVM with it.
     """
     for line in sys.stdin:
         names.put(line.strip())

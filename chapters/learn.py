@@ -1,4 +1,4 @@
-"""Your way through the course: where you are, what comes next and why, and one key to go there."""
+"""Show your way through the course: where you are, what comes next and why."""
 
 import importlib
 import sys
@@ -21,24 +21,24 @@ from .course_step import Step
 if TYPE_CHECKING:
     from exercises.runner.progress import Progress, Record
 
-#: The folder of the learner's work, in which the store of progress lies. It is that of `lab`.
+#: The folder of the learner's work, which contains the store of progress. `lab` uses the same one.
 WORK = "lab"
 
 
 def lab_module(name: str) -> object:
-    """Import a module of the labs. In an installation their package has another name."""
+    """Import a module of the labs. In an installed kafka-edu, their package has another name."""
     package = read_group(COMMANDS)["lab"].module.rpartition(".")[0]
     return importlib.import_module(f"{package}.{name}")
 
 
 def open_progress(folder: Path | None = None) -> "Progress":
-    """Return the one store of progress, which the exercises use too."""
+    """Return the store of progress. Chapters and exercises share it."""
     make: Callable[[Path], Progress] = vars(lab_module("runner.progress"))["Progress"]
     return make(folder or Path.cwd() / WORK)
 
 
 def remember_chapter(number: str, *, finished: bool) -> None:
-    """Keep in the store that a chapter was begun, or seen to its end."""
+    """Note in the store of progress that a chapter was begun, or was seen to its end."""
     now: Callable[[], str] = vars(lab_module("runner.progress"))["now"]
 
     def change(record: "Record") -> "Record":
@@ -50,7 +50,7 @@ def remember_chapter(number: str, *, finished: bool) -> None:
 
 
 def way(folder: Path | None = None) -> list[Step]:
-    """Return all steps in their order, with how far the learner is."""
+    """Return all steps of the course in order, with the learner's progress in each."""
     return list(_steps(folder))
 
 
@@ -62,7 +62,7 @@ def _steps(folder: Path | None) -> Iterator[Step]:
     rows = tomllib.loads((FOLDER / "course.toml").read_text(encoding="utf-8"))["chapter"]
     for row in rows:
         number = row["number"]
-        if number in chapters:  # or its exercises are there before its page is
+        if number in chapters:  # false while a chapter has exercises but no page
             step = f"chapter-{number}"
             yield Step(
                 step,
@@ -109,7 +109,7 @@ def next_step(steps: Sequence[Step]) -> Step | None:
     " what is proved: the same command goes on from there.",
 )
 def learn(directory: Path | None, go: bool, prove: Path | None) -> None:
-    """Show your way through the course, and go to the next step with one key."""
+    """Show your way through the course. One key starts the next step."""
     console = Console()
     steps = way(directory)
     if prove is not None:
@@ -143,7 +143,7 @@ def _prove(steps: Sequence[Step], file: Path, console: Console) -> NoReturn:
 
 
 def show(console: Console, steps: Sequence[Step], coming: Step | None) -> None:
-    """Print the way, and why the next step comes next."""
+    """Print the steps of the course, and why the next step comes next."""
     table = Table("", "", "", "minutes", "", box=None, padding=(0, 1))
     for step in steps:
         sign = "[green]✓[/]" if step.done else "[bold yellow]▶[/]" if step is coming else " "
@@ -175,7 +175,7 @@ def show(console: Console, steps: Sequence[Step], coming: Step | None) -> None:
 
 
 def take(step: Step) -> None:
-    """Do what the step's command does, in this process."""
+    """Run the step's command in this process."""
     name, *words = step.command.split()
     command = read_group(COMMANDS)[name].load()
     if not isinstance(command, click.Command):

@@ -1,12 +1,12 @@
-"""The values in a chapter's page, held against a run of its script. So a page cannot rot.
+"""Check the values in a chapter's page against a run of its script, so that the page stays true.
 
 A value is marked in the page by a comment behind it, which readers do not see:
 
     It goes into slot **17**<!-- exact: slot_350 -->.
     The new leader came after **6.2 s**<!-- range: elected-killed 5500..9000 -->.
 
-`exact` wants the value that the run has bound to that name. `range` wants a number within the
-bounds, both in the page and in the run; a time in the page may be in ms, s or min, the bounds are
+`exact` requires the value that the run has given to this name. `range` requires a number within the
+bounds, both in the page and in the run. A time in the page may be in ms, s or min; the bounds are
 in ms. `elected-killed` is the difference of two values of the run.
 """
 
@@ -23,7 +23,7 @@ _UNITS: Final = {"ms": 1.0, "s": 1000.0, "min": 60_000.0, "": 1.0, "%": 1.0}
 
 
 class PageError(Exception):
-    """A mark in the page cannot be read. The message names the line, and says what to write."""
+    """A mark in the page cannot be read. The message names the line and the correct form."""
 
 
 class PageValue(NamedTuple):
@@ -31,27 +31,27 @@ class PageValue(NamedTuple):
 
     line: int
     printed: str
-    """As it stands in the page, without its unit."""
+    """The value as it is printed in the page, without its unit."""
     unit: str
     name: str
     less: str = ""
-    """The name of the value that is subtracted, or empty."""
+    """The name of the value that is subtracted; empty if there is none."""
     bounds: tuple[float, float] | None = None
-    """None if the value is exact."""
+    """The lowest and the highest valid number. None if the value must be equal."""
 
 
 class Held(NamedTuple):
-    """One value of the page beside that of the run."""
+    """One value of the page, compared with the run's value."""
 
     value: PageValue
     seen: str
-    """The values that the run has bound; empty if none."""
+    """The value or values in the run; empty if the run has none."""
     objection: str
-    """Why the page does not hold; empty if it does."""
+    """Why the page's value does not agree; empty if it does."""
 
 
 def page_values(text: str) -> list[PageValue]:
-    """Return the marked values of a page, in order. Raises PageError."""
+    """Return the marked values of a page, in order. Raises PageError if a mark cannot be read."""
     return [_value(text, mark) for mark in _MARK.finditer(text) if mark["kind"] in _KINDS]
 
 
@@ -75,7 +75,7 @@ def _value(text: str, mark: re.Match[str]) -> PageValue:
 
 
 def compare(values: list[PageValue], names: Mapping[str, str]) -> list[Held]:
-    """Return each value of the page beside the run's."""
+    """Compare each value of the page with the value in the run."""
     return [_compare(value, names) for value in values]
 
 

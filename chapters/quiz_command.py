@@ -1,5 +1,7 @@
-"""`kafka-edu quiz`: a chapter's predictions for a class. Teams answer on their phones, or the
-teacher types their letters, and the cluster gives the answer.
+"""Play a chapter's predictions with a class.
+
+Teams answer on their phones, or the teacher types their letters. Then the cluster shows the right
+answer.
 """
 
 import contextlib
@@ -24,11 +26,11 @@ if TYPE_CHECKING:
     from kafka_edu.instruments.quiz.server import QuizServer
 
 PORT: Final = 8765
-ANYWHERE: Final = "0.0.0.0"  # only if the teacher says so
+ANYWHERE: Final = "0.0.0.0"  # used only if the teacher asks for it
 
 
 class ListenAddress(click.ParamType[tuple[str, int]]):
-    """ADDRESS or ADDRESS:PORT: an address of this machine."""
+    """The type of an option: ADDRESS or ADDRESS:PORT, where ADDRESS belongs to this machine."""
 
     name = "ADDRESS[:PORT]"
 
@@ -77,11 +79,11 @@ def quiz(
     teams: str | None,
     csv_file: Path | None,
 ) -> None:
-    """Play the questions of CHAPTER with a class; without one, list the chapters.
+    """Play the questions of CHAPTER with a class; without a chapter, list the chapters.
 
     Teams open the page on phones or laptops, type the code on the screen and a name, and answer.
-    The space key closes a question, the cluster gives the answer, and a right one is 100 points,
-    however fast it came.
+    The space key closes a question. Then the cluster shows the right answer. A right answer gives
+    100 points, fast or slow.
     """
     if number is None:
         list_chapters()
@@ -106,7 +108,10 @@ def quiz(
 
 
 def _may_write(file: Path) -> None:
-    """Raise click's exception if the file cannot be written: better now than after the quiz."""
+    """Raise click's exception if the file cannot be written.
+
+    So the user learns it before the quiz.
+    """
     try:
         file.touch()
     except OSError as error:
@@ -114,7 +119,10 @@ def _may_write(file: Path) -> None:
 
 
 def _typed(game: Game, teams: str) -> QuizHost:
-    """Return a host without a network. Raises click's exception."""
+    """Return a host for teams whose answers the teacher types. It needs no network.
+
+    Raises click's exception if `teams` is wrong.
+    """
     host = QuizHost(game)
     try:
         host.seat([one for one in teams.split(",") if one.strip()])
@@ -126,7 +134,7 @@ def _typed(game: Game, teams: str) -> QuizHost:
 
 
 def _served(game: Game, address: str, port: int) -> QuizHost:
-    """Return a host with a page. Raises click's exception."""
+    """Return a host that serves a web page for the teams. Raises click's exception if it cannot."""
     try:
         ensure_group("quiz", "aiohttp")
     except PackageGroupError as error:
@@ -151,7 +159,7 @@ def _where(server: "QuizServer", address: str, port: int) -> str:
 
 
 def _own_address() -> str:
-    """Return the address by which this machine reaches others. Nothing is sent."""
+    """Return the IP address by which other machines can reach this one. Nothing is sent."""
     with contextlib.suppress(OSError), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         probe.connect(("192.0.2.1", 9))
         return str(probe.getsockname()[0])

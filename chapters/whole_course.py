@@ -1,8 +1,9 @@
-"""The whole course by fast runs, from its first line to the certificate: `learn --prove FILE`.
+"""The whole course as fast runs, from its first line to the certificate: `learn --prove FILE`.
 
-Each chapter runs on a cluster of its own and its page is held against the run; each exercise is
-solved by its reference, with its live part; the capstone ends it. That takes an hour or two. FILE
-keeps what has been proved, after each step: the same command goes on from there.
+Each chapter runs on a cluster of its own, and its page is checked against the run. Each exercise is
+solved by its reference solution, with its live part. The last step is the capstone. The whole run
+takes an hour or two. After each step FILE stores what has been proved. If the run is interrupted,
+the same command continues from there.
 """
 
 import json
@@ -25,7 +26,7 @@ LAST_LINES: Final = 12
 
 
 class Proof(NamedTuple):
-    """One step of the course, as it was proved."""
+    """The result of one step of the course."""
 
     name: str
     seconds: float
@@ -33,20 +34,21 @@ class Proof(NamedTuple):
 
 
 def words_of(step: Step) -> list[str]:
-    """Return the words of the command that proves a step."""
+    """Return the words of the command line that proves a step."""
     if step.kind == "chapter":
         return [*step.command.split(), "--fast"]
     return ["lab", "check", step.id, "--solutions", "--live"]
 
 
 def capstone_words(folder: Path) -> list[str]:
-    """Return the words of the capstone's command; the certificate goes to `folder`."""
+    """Return the words of the capstone's command line. The certificate is written to `folder`."""
     return ["lab", "capstone", "--solutions", "--alone", "--seconds", "0", "--to", str(folder)]
 
 
 def read_proofs(file: Path) -> list[Proof]:
-    """Return what FILE keeps; nothing if it is not there. Raises ValueError if it is another
-    file.
+    """Return the proofs that FILE contains; none if the file does not exist.
+
+    Raises ValueError if it is a file of another kind.
     """
     if not file.exists():
         return []
@@ -61,7 +63,7 @@ def read_proofs(file: Path) -> list[Proof]:
 
 
 def report_of(proofs: Iterable[Proof]) -> Report:
-    """Return the report. The figures are seconds."""
+    """Return the report on all proofs. Its figures are the seconds that each step took."""
     report = Report(NAME)
     for proof in proofs:
         report.figure(proof.name, round(proof.seconds, 1))
@@ -70,7 +72,10 @@ def report_of(proofs: Iterable[Proof]) -> Report:
 
 
 def prove(steps: Sequence[Step], file: Path, console: Console) -> Report:
-    """Run what is not proved yet. Raises ValueError if FILE is another file, and OSError."""
+    """Run the steps that are not proved yet, and return the report.
+
+    Raises ValueError if FILE is a file of another kind, and OSError if it cannot be written.
+    """
     known = {proof.name: proof for proof in read_proofs(file) if proof.holds}
     with tempfile.TemporaryDirectory(prefix="kafka-edu-") as folder:
         for name, words in _all(steps, Path(folder)):

@@ -1,5 +1,5 @@
 """The dashboard: a cluster's events, shown in a terminal.
 
-The dashboard knows a cluster by its events alone. It imports only kafka_edu.trace, .common and
+The dashboard knows a cluster only through its events. It imports only kafka_edu.trace, .common and
 .protocol.
 """

@@ -1,7 +1,8 @@
 """The dashboard application.
 
-It takes events from a feed or a recording and gives them to the model. Ten times a second it asks
-the screen to draw what changed.
+It takes events from a feed or a recording and gives them to the model. Ten times a second it takes
+the new events. Five times a second, or oftener in a flood of events, it lets the screen draw the
+changes.
 """
 
 import asyncio
@@ -54,51 +55,77 @@ from .widgets.keys_footer import KeysFooter
 _WORDS: Final = {p.value: p.value.upper() for p in Parameter}
 TICK_S: Final = 0.1
 FLOOD_TICK_S: Final = 0.08
-"""In a flood a tick may be late, and ten frames a second shall be left."""
+"""The time between two ticks in a flood of events, in seconds.
+
+A tick may come late in a flood, and ten frames a second must still be possible.
+"""
 REST_S: Final = 0.01
-"""Between two ticks there is at least so much time for painting and for keys."""
+"""The minimum time between two ticks, in seconds. It is left for painting and for keys."""
 FRAME_S: Final = 0.2
-"""Without a flood a frame is drawn each second tick."""
+"""The time between two frames without a flood, in seconds: every second tick draws a frame."""
 LATE_FRAME_S: Final = 0.5
-"""While events are late there are fewer frames, because events need the time."""
+"""The time between two frames while events are late, in seconds.
+
+Fewer frames are drawn then, because the events need the processor time.
+"""
 LONGEST_REST_S: Final = 1.5
 FRAME_SHARE: Final = 4
-"""A frame that had to wait for a core is followed by so many times that wait without a frame: the
-machine is busy, and keys and events come first."""
+"""How long no frame is drawn after a frame that had to wait for a core.
+
+The pause is this many times the wait. The machine is busy then, and keys and events come first.
+"""
 LATE_US: Final = 1_000_000
-"""Events that wait for so long are late: see LATE_FRAME_S."""
+"""Events that have waited longer than this, in µs, are late: see LATE_FRAME_S."""
 KEY_TURNS: Final = 4
-"""A key needs so many turns of the loop from the terminal to where it is known to have come."""
+"""How many turns of the asyncio loop a key may need from the terminal until the app receives it."""
 TURNS_S: Final = 0.03
-"""Of a starved process a turn takes long. Then events get theirs after so much time."""
+"""The longest time to wait for these turns, in seconds.
+
+In a process that gets little processor time, a turn takes long. Then events continue after this
+time, even if not all turns are over.
+"""
 KEY_FIRST_S: Final = 0.6
-"""After a key was read, events and frames wait until it is answered, but no longer than this."""
+"""After a key was read, events and frames wait until the key is answered.
+
+They wait at most this many seconds.
+"""
 STARVED_KEY_FIRST_S: Final = 1.2
-"""They wait longer where the loop's turns take long: a new screen may need 0.1 s of processor time,
-which takes a starved process a second.
+"""The maximum wait for a key's answer, in seconds, if the loop's turns take long.
+
+A new screen may need 0.1 s of processor time, which can take one second if the process gets little
+of it.
 """
 LEFT_OUT_SHOWN_S: Final = 10.0
-"""For so long the head says what was left out."""
+"""How many seconds the top line shows which events were left out."""
 LONGEST_TICK_US: Final = 1_000_000
-"""After ctrl+z, or a night's sleep, a recording goes on where it was."""
+"""The longest time, in µs, by which one tick moves a recording forward.
+
+After ctrl+z or a sleep of the machine, a recording therefore continues where it was.
+"""
 TAKING_US: Final = 50_000
-"""Events are taken for so long, and then keys have their turn."""
+"""How many µs in a row the app takes events. Then keys have their turn."""
 TAKING_CPU_S: Final = 0.008
-"""They get so much processor time all the same, on a machine that gives the dashboard little."""
+"""How much processor time is at least given to events in a turn, in seconds.
+
+On a machine that gives the dashboard little time, events are taken for longer than TAKING_US to get
+it.
+"""
 LONGEST_TAKING_US: Final = 150_000
 FLOOD: Final = 500
-"""So many events at once are drawn with every tick. Else every second one is enough."""
+"""From this many events at once on, every tick draws a frame. Otherwise every second tick does."""
 SLICE: Final = 50
-"""So many events are taken before the clock is looked at: some ms of processor time."""
-#: How long a picture of a live cluster waits for the first events of its processes. One that is
-#: paused sends none.
+"""How many events are taken before the clock is read again. They cost some ms of processor time."""
+#: How many seconds a picture of a live cluster waits for the first events of its processes. A
+#: paused process sends none.
 LINK_TIMEOUT_S: Final = 4.0
 FOOTER_TIMEOUT_S: Final = 2.0
 
 
 def next_due(due_s: float, now_s: float, beat_s: float = TICK_S) -> float:
-    """Return when the tick after that of `due_s` is due. At most one is made up for: what was
-    missed while the machine slept is not.
+    """Return when the tick after that of `due_s` is due, in seconds.
+
+    At most one missed tick is caught up. Ticks that were missed while the machine slept are
+    skipped.
     """
     return max(due_s + beat_s, now_s - beat_s)
 
@@ -106,10 +133,11 @@ def next_due(due_s: float, now_s: float, beat_s: float = TICK_S) -> float:
 def next_frame(
     began_s: float, ended_s: float, worked_s: float, *, flooded: bool, late_us: int
 ) -> float:
-    """Return when the frame after one is due that was drawn from `began_s` to `ended_s`, with
-    `worked_s` of processor time.
+    """Return the time at which the next frame is due, in seconds.
 
-    A flood that is shown in time is drawn with every tick. One that is late gets fewer frames.
+    The last frame was drawn from `began_s` to `ended_s`, with `worked_s` of processor time. In a
+    flood that is shown in time, every tick draws a frame. If the events are late, fewer frames are
+    drawn.
     """
     every_s = LATE_FRAME_S if late_us > LATE_US else 0.0 if flooded else FRAME_S
     waited_s = max(ended_s - began_s - worked_s, 0.0)
@@ -118,7 +146,7 @@ def next_frame(
 
 
 class Feed(Protocol):
-    """A source of events that arrive while time passes. TraceFeed reads a live cluster."""
+    """A source of events that arrive over time. TraceFeed reads a live cluster."""
 
     async def run(self) -> None: ...
 
@@ -135,8 +163,9 @@ class Feed(Protocol):
 
 
 class DashboardApp(App[None]):
-    """The application. Give it a `folder` for a live cluster or a `replay` for a recording, never
-    both.
+    """The application. It takes a `folder` for a live cluster or a `replay` for a recording.
+
+    Never give it both.
     """
 
     CSS_PATH = Path(__file__).with_name("dashboard.tcss")
@@ -181,19 +210,21 @@ class DashboardApp(App[None]):
         warnings: Sequence[str] = (),
         report: AppReport | None = None,
     ) -> None:
-        """`wire` holds frames that were captured before. `warnings` are shown at the start.
-        `report` gets how late the view is, and how fast it answers keys.
+        """Create the application. `wire` contains frames that were captured before.
+
+        The `warnings` are shown at the start. `report` is informed how late the view is, and how
+        fast it answers keys.
         """
         super().__init__()
         self._first = screen
         self._warnings = warnings
         self.declarations = DECLARATIONS
-        """All screens, for the line of jump keys."""
+        """All screens, in the order of the jump keys."""
         self.chinese = False
-        """Whether the words of the glossary are in Chinese."""
+        """Whether the words of the glossary are shown in Chinese."""
         self._chinese_filter = ChineseFilter()
         self.filter_words: tuple[str, ...] = ()
-        """The text that a line of a list must hold to be shown."""
+        """The words that a line of a list must contain to be shown."""
         self._light = light
         self.ascii_filter = AsciiFilter(enabled=ascii_only)
         self.model = Model(name)
@@ -221,17 +252,17 @@ class DashboardApp(App[None]):
         }
         self._last_us = now_us()
         self._looked_at: ScreenDeclaration | None = None
-        """The screen whose gauges the brokers send often. None: they send all often."""
+        """The screen whose gauges the brokers send often. None: they send all gauges often."""
         self._frame_due_s = 0.0
         self._key_until_s = 0.0
-        """A key that was read is to be answered before events and frames, up to this time."""
+        """Until this time of the monotonic clock, a key is answered before events and frames."""
         self._key_acted = False
         self._more_to_take = False
-        """Whether the last `take_events` has left something for later."""
+        """Whether the last `take_events` left events in the feed for later."""
         self._taken_until_s = 0.0
-        """The processor time of this thread when events were last taken."""
+        """This thread's processor time when events were last taken, in seconds."""
         self._left_out: deque[tuple[float, Counter[str]]] = deque()
-        """What had been left out since the start, at some times of the last seconds."""
+        """(Time, counts of events left out since the start), for some times of the last seconds."""
         self._reads_rings = False
         self._said_of_rings, self._said_until = "", 0.0
 
@@ -251,8 +282,8 @@ class DashboardApp(App[None]):
     async def _tick_on(self) -> None:
         """Tick until the application ends.
 
-        Textual's `set_interval` leaves out two ticks for each one that is late. In a flood many
-        are, and each tick is a frame.
+        Textual's `set_interval` leaves out two ticks for each late one. In a flood many ticks are
+        late, and each lost tick would be a lost frame.
         """
         loop = asyncio.get_running_loop()
         due = loop.time() + TICK_S
@@ -275,8 +306,10 @@ class DashboardApp(App[None]):
             due = next_due(due, loop.time(), FLOOD_TICK_S if self.model.flooded else TICK_S)
 
     async def _take_in_turns(self) -> None:
-        """Take events. While they are late they get as much processor time as everything else had
-        since the last tick: a picture that is drawn often shows nothing new then.
+        """Take events, and give them more processor time while they are late.
+
+        They then get as much as everything else had since the last tick. A frame would show nothing
+        new before more events are taken.
         """
         began_s = time.thread_time()
         others_s = began_s - self._taken_until_s
@@ -291,10 +324,10 @@ class DashboardApp(App[None]):
         self._taken_until_s = time.thread_time()
 
     async def _keys_first(self) -> None:
-        """Let a key that has come get its answer before events and frames go on.
+        """Wait until a key that has come is answered. Then events and frames continue.
 
-        On a busy machine a frame may take half a second. So it does not begin between a key and
-        its answer.
+        On a busy machine a frame may take half a second. So no frame begins between a key and its
+        answer.
         """
         until_s = time.monotonic() + TURNS_S
         for _ in range(KEY_TURNS):
@@ -313,7 +346,7 @@ class DashboardApp(App[None]):
         self.look()
 
     def take_events(self) -> None:
-        """Take the events that have arrived, and let time pass."""
+        """Take the events that have arrived, and move the model's time forward."""
         now, before = now_us(), self._last_us
         self._last_us = now
         self.player.tick(min(max(now - before, 0), LONGEST_TICK_US))
@@ -326,9 +359,10 @@ class DashboardApp(App[None]):
                 self._report.taken(time.monotonic(), late_us / 1e6, self._feed.left_out)
 
     def _take(self, feed: Feed, now: int) -> None:
-        """Give the model what has arrived, for as long as keys may wait.
+        """Give the model the events that have arrived, for as long as keys may wait.
 
-        What is left stays with the feed: a flood of events slows the view, and not the keys.
+        The other events stay in the feed. So a flood of events makes the view late, but keys stay
+        fast.
         """
         began, worked_s = now_us(), time.thread_time()
         taken = 0
@@ -346,14 +380,18 @@ class DashboardApp(App[None]):
         self._look_at_recording()
 
     def _may_take_more(self, took_us: int, worked_s: float) -> bool:
-        """Return whether to take more events before keys have their turn. `worked_s` is the
-        processor time at the beginning.
+        """Return whether to take more events before keys have their turn.
+
+        `took_us` is the time so far. `worked_s` is this thread's processor time at the beginning.
         """
         starved = time.thread_time() - worked_s < TAKING_CPU_S
         return took_us < (LONGEST_TAKING_US if starved else TAKING_US)
 
     def _note_left_out(self, total: Counter[str]) -> None:
-        """Let the head say what was left out in the last seconds."""
+        """Update the counts of events that were left out in the last seconds.
+
+        The top line shows them.
+        """
         now = time.monotonic()
         notes = self._left_out
         if not notes or now - notes[-1][0] >= 1.0:
@@ -364,17 +402,20 @@ class DashboardApp(App[None]):
 
     @property
     def recording_failure(self) -> str:
-        """Why the recording has ended before its time; empty if it has not."""
+        """Return why the recording to a file has ended too early; empty if it has not."""
         return self._recorder.failure if self._recorder is not None else ""
 
     def _look_at_recording(self) -> None:
-        """Say once if the recording has ended; the dashboard goes on."""
+        """Notify the user once if the recording to a file has ended. The dashboard continues."""
         if self.recording_failure and not self._said_failure:
             self._said_failure = True
             self.notify(self.recording_failure, severity="error", timeout=10)
 
     def _look_at_gauges(self) -> None:
-        """Let the brokers send often what the present screen shows. A recording gets all."""
+        """Have the brokers send the gauges of the present screen often.
+
+        A recording needs all gauges.
+        """
         screen = self.shown_screen()
         if isinstance(self._feed, TraceFeed) and self._recorder is None and screen is not None:
             declaration = None if self.model.motion.on else screen.declaration
@@ -383,12 +424,14 @@ class DashboardApp(App[None]):
                 self._feed.look_at(None if declaration is None else declaration.gauges())
 
     def _look_at_load(self) -> None:
-        """Say why the load has ended, if it failed."""
+        """Notify the user why the load has ended, if it failed."""
         if self._load is not None and (failure := self._load.failure()):
             self.notify(failure, title="the load has ended", severity="error", timeout=10)
 
     def get_line_filters(self) -> Sequence[LineFilter]:
-        """Return Textual's own filters (NO_COLOR), and ours: for Chinese words, and for terminals
+        """Return the filters that every painted line passes.
+
+        They are Textual's own filters (NO_COLOR), and ours for Chinese words and for terminals
         without Unicode.
         """
         return [
@@ -402,29 +445,30 @@ class DashboardApp(App[None]):
         return self._feed is not None and self._feed.complete()
 
     def look(self) -> None:
-        """Let the present screen draw what has changed."""
+        """Let the present screen draw the changes."""
         if self.chinese:
             self._keep_names()
         if (screen := self.shown_screen()) is not None:
             screen.tick()
 
     def _keep_names(self) -> None:
-        """Let names that look like terms stay English, also those that came later."""
+        """Keep names that look like terms in English, also names that came later."""
         names = names_like_terms(self.model.names())
         if not names <= self._chinese_filter.names:
-            # A new filter, because lines remember what a filter has made of them.
+            # A new filter is needed, because cached lines remember what the old filter made of
+            # them.
             self._chinese_filter = ChineseFilter(names)
             self.refresh_css(animate=False)
 
     def shown_screen(self) -> DashboardScreen | None:
-        """Return the screen that is shown, or that a window covers."""
+        """Return the dashboard screen that is shown, or that is below a window."""
         for screen in reversed(self.screen_stack):
             if isinstance(screen, DashboardScreen) and screen.is_mounted:
                 return screen
         return None
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Hide keys that have no meaning now."""
+        """Hide the keys that have no use at this moment."""
         if action == "speed":
             return self.player.replay is not None
         if action == "now":
@@ -434,7 +478,7 @@ class DashboardApp(App[None]):
             return bool(self.filter_words)
         if action == "load":
             return self._load is not None
-        if action == "look":  # no key for the screen that is already shown
+        if action == "look":  # a screen needs no key to itself
             return not self.screen_stack or self.screen is not self._looks.get(str(parameters[0]))
         return True
 
@@ -443,7 +487,7 @@ class DashboardApp(App[None]):
             self.switch_screen(name)
 
     def action_load(self) -> None:
-        """Start a load, or stop the one that was started here."""
+        """Start a load, or stop the load that this dashboard has started."""
         screen = self.shown_screen()
         if self._load is None or screen is None:
             return
@@ -459,7 +503,7 @@ class DashboardApp(App[None]):
             screen.acts.confirm("a load begins: 500 records a second to the topic 'load'")
 
     def action_glossary(self) -> None:
-        """Switch the words of the glossary between English and Chinese, on all screens."""
+        """Show the words of the glossary in English or in Chinese, on all screens."""
         screen = self.shown_screen()
         if self.ascii_filter.enabled:
             if screen is not None:
@@ -473,10 +517,13 @@ class DashboardApp(App[None]):
         self.refresh_css(animate=False)
 
     async def on_event(self, event: Event) -> None:
-        """Note when a key was read from the terminal: it comes before events and frames."""
+        """Note the time when a key was read from the terminal.
+
+        Keys come before events and frames.
+        """
         if isinstance(event, Key) and not event.is_forwarded:
             now = time.monotonic()
-            if now >= self._key_until_s:  # a key that repeats does not hold up events for good
+            if now >= self._key_until_s:  # so a repeating key cannot delay events for ever
                 self._key_until_s = now + STARVED_KEY_FIRST_S
             self._key_acted = False
             if self._report is not None:
@@ -489,7 +536,7 @@ class DashboardApp(App[None]):
         default_namespace: DOMNode | None = None,
         namespaces: Mapping[str, DOMNode] | None = None,
     ) -> bool:
-        """Note that the action of a key has run: the next frame shows it."""
+        """Run an action. Note that the key's action is done: the next frame shows it."""
         done = await super().run_action(action, default_namespace, namespaces)
         if done:
             self._key_acted = True
@@ -504,7 +551,7 @@ class DashboardApp(App[None]):
             self._report.frame(time.monotonic())
 
     def on_key(self, event: Key) -> None:
-        """Let a digit leave a window for a screen, unless the window itself takes digits."""
+        """Let a digit close a window and jump to a screen, unless the window takes digits."""
         if not isinstance(self.screen, ModalScreen):
             return
         for declaration in DECLARATIONS:
@@ -516,8 +563,9 @@ class DashboardApp(App[None]):
                 return
 
     def palette_commands(self) -> Iterator[PaletteCommand]:
-        """Yield what the palette of commands lists (`DashboardCommands`): the present screen's acts
-        first.
+        """Yield the commands of the palette (`DashboardCommands`).
+
+        The screen's own acts come first.
         """
         if self.replay is None:
             yield PaletteCommand(
@@ -563,7 +611,7 @@ class DashboardApp(App[None]):
         self.push_screen(GlossaryScreen())
 
     def action_filter(self) -> None:
-        """Ask for words; lists show only lines that hold them all."""
+        """Ask for words. Then the lists show only the lines that contain them all."""
         self.push_screen(FilterScreen(" ".join(self.filter_words), self._set_filter))
 
     def _set_filter(self, words: str) -> None:
@@ -583,7 +631,7 @@ class DashboardApp(App[None]):
             self.screen.action_sort()
 
     def choose_act(self, name: str) -> None:
-        """Ask for the parameters of an act, if it has any, and begin it."""
+        """Ask for the parameters of an act, if it has any, and start the act."""
         screen, act = self.screen, ACTS[name]
         if not isinstance(screen, DashboardScreen):
             return
@@ -605,11 +653,11 @@ class DashboardApp(App[None]):
                 screen.redraw()
 
     def action_play(self) -> None:
-        """Play or pause. A live cluster runs on; only the view stands still."""
+        """Play or pause. A live cluster continues; only the view stands still."""
         self._after(self.player.toggle)
 
     def action_now(self) -> None:
-        """Show the live cluster as it is now, also if events are late."""
+        """Show the live cluster as it is now, even if events are late."""
         if self._feed is not None:
             self._feed.to_now()
         self._after(self.player.to_now)
@@ -629,35 +677,36 @@ class DashboardApp(App[None]):
             self.run_worker(self._read_rings(self._folder), group="rings")
 
     async def _read_rings(self, folder: ClusterFolder) -> None:
-        """Load the events from before this dashboard was opened. Each process keeps its last ten
-        minutes of events in a ring.
+        """Load the events from the time before this dashboard was opened.
+
+        Each process keeps the events of its last ten minutes in a ring.
         """
         try:
             past = await look_back(folder, facts_only=True)
             facts, frames = self.player.older(past.envelopes), []
             for frame in keyframes_of(facts, self.model.name):
                 frames.append(frame)
-                await asyncio.sleep(0)  # keys come first
+                await asyncio.sleep(0)  # let keys be handled first
         finally:
             self._reads_rings = self.model.reads_rings = False
         count = self.player.add_rings(facts, list(filter(None, frames)))
         words = f"{plural(count, 'fact')} from before, out of the processes' rings"
         said = ". ".join([words if count else "nothing older is remembered", *past.missing])
         now = asyncio.get_running_loop().time()
-        if said != self._said_of_rings or now > self._said_until:  # it stands there already
+        if said != self._said_of_rings or now > self._said_until:  # it is no longer shown
             self._said_of_rings, self._said_until = said, now + self.NOTIFICATION_TIMEOUT
             self.notify(said)
         self.look()
 
     def action_motion(self) -> None:
-        """Turn slow motion on or off. While it is on the brokers send every hop."""
+        """Turn slow motion on or off. While it is on, the brokers send an event for every hop."""
         on = not self.model.motion.on
         self.model.motion.switch(on)
         self._listen()
         self.look()
 
     def listen_at(self, level: Level) -> None:
-        """Ask the processes for the events of this level; slow motion asks for all of them."""
+        """Ask the processes for the events of this level. Slow motion asks for all events."""
         self._level = level
         self._listen()
 
@@ -666,11 +715,11 @@ class DashboardApp(App[None]):
             self._feed.listen_at(Level.ALL if self.model.motion.on else self._level)
 
     def action_breakpoints(self) -> None:
-        """Choose what stops the view."""
+        """Open the window in which the user chooses the breakpoints."""
         self.push_screen(BreakpointScreen(self.player.breakpoints))
 
     def _after(self, act: Callable[[], None]) -> None:
-        """Do something to the player, and draw."""
+        """Call a method of the player, and then draw the screen."""
         act()
         self.refresh_bindings()
         self.look()
@@ -698,9 +747,9 @@ async def picture(
     wire: WireView | None = None,
     ascii_only: bool = False,
 ) -> str:
-    """Return the dashboard as an SVG, at one moment of a recording, without a terminal.
+    """Return the dashboard at one moment of a recording as an SVG, without a terminal.
 
-    Without a recording only the frames of `wire` are shown.
+    Without a recording, only the frames of `wire` are shown.
     """
     if replay is not None:
         replay.playing = False
@@ -735,20 +784,23 @@ async def live_picture(
 
 
 async def _until(done: Callable[[], bool], time: Time, limit_s: float) -> None:
-    """Wait until it is done, or this time is over: on a busy machine a look takes long too."""
+    """Wait until `done()` is true, or until `limit_s` seconds are over.
+
+    The clock decides, not the number of checks: on a busy machine a check takes long too.
+    """
     end_ms = time.hi_res_clock_ms() + limit_s * 1000
     while not done() and time.hi_res_clock_ms() < end_ms:
         await time.sleep(TICK_S * 1000)
 
 
 async def _draw(app: DashboardApp, pilot: Pilot[None], screen: str, light: bool) -> str:
-    """Go to the screen, wait until its footer is there, and return the picture."""
+    """Go to the screen, wait until its footer is shown, and return the picture as an SVG."""
     app.action_look(screen)
     if light:
         app.action_dark()
     await pilot.pause()
     app.look()
-    # The footer appears by itself, a moment later.
+    # Textual adds the footer a moment later.
     await _until(
         lambda: any(each.shown for each in app.screen.query(KeysFooter)),
         SystemTime(),

@@ -1,8 +1,8 @@
 """Letters in place of symbols, for terminals without Unicode (LANG=C, or `--ascii`).
 
-Every line that Textual draws passes one filter, so no widget has to know of it. A letter takes as
-many columns as its symbol. No meaning is lost: each symbol that means something has its own letter,
-or a word next to it.
+Every line that Textual draws passes one filter, so no widget has to know about it. A letter takes
+as many columns as its symbol. No meaning is lost: each symbol with a meaning has its own letter, or
+a word stands next to it.
 """
 
 import locale
@@ -17,7 +17,7 @@ from rich.segment import Segment
 from textual.color import Color
 from textual.filter import LineFilter
 
-#: symbol → letter. `?` explains them on the screen, in the same letters.
+#: Symbol → letter. The help behind `?` explains the symbols, in the same letters.
 SYMBOLS: Final[Mapping[str, str]] = {
     "●": "L",  # leader
     "○": "o",  # in the ISR
@@ -61,7 +61,7 @@ SYMBOLS: Final[Mapping[str, str]] = {
     "≠": "!",
     "≤": "<",
     "≥": ">",
-    "━": "=",  # the filled part of a bar; the rest is -
+    "━": "=",  # the filled part of a bar; the rest of the bar is -
     "▁": "_",
     "▂": ".",
     "▃": ":",
@@ -95,7 +95,7 @@ SYMBOLS: Final[Mapping[str, str]] = {
 
 
 def _letter(symbol: str) -> str:
-    """Return the letter of a symbol that stands in no table: lines are drawn by their names."""
+    """Return a letter for a symbol that is not in SYMBOLS. The symbol's Unicode name decides."""
     name = unicodedata.name(symbol, "")
     if name.startswith("BOX DRAWINGS"):
         across = "HORIZONTAL" in name or "LEFT" in name or "RIGHT" in name
@@ -108,14 +108,14 @@ def _letter(symbol: str) -> str:
 
 @lru_cache(4096)
 def to_ascii(text: str) -> str:
-    """Return the text in ASCII, as many columns wide."""
+    """Return the text in ASCII letters, with the same width in columns."""
     if text.isascii():
         return text
     return "".join(c if c.isascii() else SYMBOLS[c] if c in SYMBOLS else _letter(c) for c in text)
 
 
 class AsciiFilter(LineFilter):
-    """Replaces every symbol of a line."""
+    """Replaces every symbol in a painted line by its letter."""
 
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
         return [

@@ -10,8 +10,8 @@ import click
 
 from kafka_edu.common.python_process import DEFAULT_CLUSTER
 
-#: How long to watch a live cluster before drawing its picture, counted from the first events of its
-#: processes.
+#: How many seconds to watch a live cluster before its picture is drawn. They count from the first
+#: events of its processes.
 LIVE_PICTURE_AFTER_S: Final = 1.0
 
 
@@ -23,7 +23,7 @@ def _size(_: click.Context, __: click.Parameter, text: str) -> tuple[int, int]:
 
 
 def _screen(_: click.Context, __: click.Parameter, name: str) -> str:
-    from .screens.registry import DECLARATIONS  # Textual takes a moment to import
+    from .screens.registry import DECLARATIONS  # importing Textual takes a moment
 
     names = [each.name for each in DECLARATIONS]
     if name not in names:
@@ -138,8 +138,8 @@ def dashboard(
 ) -> None:
     """Watch a cluster, or a recording of one, in the terminal: brokers, partitions, timing wheels.
 
-    Digits change the screen, ? says what a widget shows, the footer names the other keys. On the
-    Cluster screen a broker can be killed, started, paused, resumed and stopped.
+    Digits change the screen, ? explains a widget, and the footer shows the other keys. On the
+    Cluster screen you can kill, start, pause, resume and stop a broker.
     """
     from kafka_edu.instruments.event_source import cluster_folder
     from kafka_edu.instruments.recording import cluster_of, read_recordings

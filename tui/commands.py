@@ -1,4 +1,4 @@
-"""The palette of commands (`:` or ctrl+p): screens, acts, and what else has a key."""
+"""The palette of commands (`:` or ctrl+p): screens, acts, and everything else that has a key."""
 
 from collections.abc import Callable, Iterator
 from typing import NamedTuple, Protocol, cast
@@ -16,23 +16,23 @@ class Commanded(Protocol):
     """The app that the palette belongs to (`DashboardApp`)."""
 
     def palette_commands(self) -> Iterator[PaletteCommand]:
-        """Yield what the palette lists, in the order of importance."""
+        """Yield the commands of the palette, the most important one first."""
         ...
 
 
 class DashboardCommands(Provider):
-    """List the palette's commands on the present screen. The screen's own acts come first."""
+    """Lists the palette's commands on the present screen. The screen's own acts come first."""
 
     def _entries(self) -> Iterator[PaletteCommand]:
         return cast(Commanded, self.app).palette_commands()
 
     async def discover(self) -> Hits:
-        """Yield everything, in the order of importance."""
+        """Yield all commands, the most important one first."""
         for entry in self._entries():
             yield DiscoveryHit(entry.title, entry.run, help=entry.help)
 
     async def search(self, query: str) -> Hits:
-        """Yield what matches the typed words, the best first."""
+        """Yield the commands that match the typed words, the best match first."""
         matcher = self.matcher(query)
         for entry in self._entries():
             score = matcher.match(entry.title) or matcher.match(entry.help) / 2

@@ -1,4 +1,7 @@
-"""How much memory an event takes, about, so that what is held can be bounded in bytes."""
+"""An estimate of the memory that an event takes.
+
+It allows a limit in bytes for the events that are kept.
+"""
 
 import sys
 from typing import Final
@@ -6,13 +9,13 @@ from typing import Final
 from kafka_edu.trace.event import Envelope
 
 MEASURED_EVERY: Final = 32
-"""Of each type every so many events one is measured. The others count as the mean of its type."""
+"""One of this many events of each type is measured. The others count as the mean of their type."""
 _SHARED: Final = range(-5, 257)
-"""Python holds these numbers once for all."""
+"""Python keeps one shared object for each of these numbers, so they cost no memory."""
 
 
 def bytes_of(value: object) -> int:
-    """Return how many bytes a value takes, with all that it holds. O(size)."""
+    """Return the size of a value in bytes, with all values that it contains. O(size)."""
     if value is None or (isinstance(value, int) and value in _SHARED):
         return 0
     size = sys.getsizeof(value)
@@ -24,10 +27,10 @@ class EventSizes:
 
     def __init__(self) -> None:
         self._types: dict[type, tuple[int, int]] = {}
-        """How many were asked for, and the mean."""
+        """Type → (number of its events so far, their mean size in bytes)."""
 
     def of(self, envelope: Envelope) -> int:
-        """Return about how many bytes an event takes. O(1), amortised."""
+        """Return the approximate size of an event in bytes. O(1), amortised."""
         cls = type(envelope.event)
         count, mean = self._types.get(cls, (0, 0))
         if count % MEASURED_EVERY == 0:

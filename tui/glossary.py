@@ -1,4 +1,4 @@
-"""The terms in English and Chinese (row H2): one file, glossary.toml, loaded as data."""
+"""The terms of the glossary in English and Chinese (row H2), loaded from glossary.toml."""
 
 import re
 import tomllib
@@ -8,13 +8,16 @@ from typing import NamedTuple
 
 
 class Term(NamedTuple):
-    """One term."""
+    """One term of the glossary."""
 
     english: str
     chinese: str
-    """The word of the books, with the English one behind it where they have it so."""
+    """The Chinese word of the books.
+
+    If the books add the English word, it follows in parentheses.
+    """
     short: str
-    """The word where there is no room for more."""
+    """A shorter Chinese word, for places with little room."""
     means: str
 
     @property
@@ -40,14 +43,17 @@ def terms() -> tuple[Term, ...]:
 
 
 def chinese_of(english: str, short: bool = False) -> str:
-    """Return the Chinese word for a term, or the term itself if the file does not have it."""
+    """Return the Chinese word for a term, or the term itself if the glossary does not contain it.
+
+    With `short`, return the short word.
+    """
     wanted = english.lower()
     found = next((term for term in terms() if term.english.lower() == wanted), None)
     return english if found is None else found.short if short else found.word
 
 
 def forms(term: Term) -> list[str]:
-    """Return the forms of a term in a text: singular and plural."""
+    """Return the forms in which a term appears in a text: singular and plural."""
     word = term.english
     singular = word[:-1] if word.endswith("s") and not word.endswith("is") else word
     if singular.endswith("y") and not singular.endswith(("ay", "ey", "oy")):
@@ -56,7 +62,7 @@ def forms(term: Term) -> list[str]:
 
 
 def terms_in(text: str) -> list[Term]:
-    """Return the terms that a text uses, in the order of the file; plurals count."""
+    """Return the terms that a text uses, in the order of the file. Plurals count too."""
     return [
         term
         for term in terms()

@@ -7,7 +7,7 @@ from .glossary import terms
 
 
 def page() -> str:
-    """Return the page."""
+    """Return the text of docs/glossary.md."""
     rows = [f"| {term.english} | {term.chinese} | {term.means} |" for term in terms()]
     head = (
         "# Words in two languages\n\n"

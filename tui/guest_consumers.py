@@ -1,6 +1,7 @@
-"""Consumers that the Groups screen starts: one more member joins, falls silent, comes back, leaves.
+"""Consumers that the Groups screen starts: they join a group, fall silent, come back, and leave.
 
-Each is a process of its own with an unmodified client, because SIGSTOP stops a whole process.
+Each consumer is a process of its own with an unmodified client, because SIGSTOP stops a whole
+process.
 """
 
 import contextlib
@@ -14,26 +15,35 @@ MODULE: Final = "kafka_edu.clients.load.guest_consumer"
 
 
 class GuestConsumers:
-    """The consumers started here, the newest last. They end with the dashboard."""
+    """The consumers that this dashboard has started, the newest last.
+
+    They end with the dashboard.
+    """
 
     def __init__(self, *, commit: bool = False) -> None:
-        """With `commit`, they commit offsets, and so take records away from the other members."""
+        """Start with no consumers.
+
+        With `commit`, the consumers commit offsets, and so take records away from other members.
+        """
         self._commit = commit
         self._processes: list[tuple[str, subprocess.Popen[bytes]]] = []
         self._started = 0
         self._stopped: set[int] = set()
 
     def names(self) -> list[str]:
-        """Return the client ids of those that run, stopped ones too."""
+        """Return the client ids of the consumers that run, including those stopped by SIGSTOP."""
         self._processes = [each for each in self._processes if each[1].poll() is None]
         return [name for name, _ in self._processes]
 
     def is_stopped(self) -> bool:
-        """Return whether one of them is stopped by SIGSTOP."""
+        """Return whether one of the consumers is stopped by SIGSTOP."""
         return any(process.pid in self._stopped for _, process in self._processes)
 
     def join(self, bootstrap: str, group: str, topic: str) -> str:
-        """Start one more consumer and return its client id. Raises OSError."""
+        """Start one more consumer and return its client id.
+
+        Raises OSError if it cannot be started.
+        """
         self._started += 1
         name = f"guest-{self._started}"
         process = subprocess.Popen(
@@ -42,13 +52,13 @@ class GuestConsumers:
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
-            start_new_session=True,  # Ctrl-C at this terminal is the dashboard's
+            start_new_session=True,  # so Ctrl-C at this terminal reaches only the dashboard
         )
         self._processes.append((name, process))
         return name
 
     def silence(self) -> str:
-        """Stop the newest that runs with SIGSTOP. Return its name, or an empty string."""
+        """Stop the newest running consumer with SIGSTOP. Return its name, or an empty string."""
         for name, process in reversed(self._processes):
             if process.poll() is None and process.pid not in self._stopped:
                 process.send_signal(signal.SIGSTOP)
@@ -57,7 +67,7 @@ class GuestConsumers:
         return ""
 
     def wake(self) -> str:
-        """Let the newest stopped one go on. Return its name, or an empty string."""
+        """Resume the newest stopped consumer. Return its name, or an empty string."""
         for name, process in reversed(self._processes):
             if process.poll() is None and process.pid in self._stopped:
                 process.send_signal(signal.SIGCONT)
@@ -66,7 +76,7 @@ class GuestConsumers:
         return ""
 
     def leave(self) -> str:
-        """Let the newest leave its group and end. Return its name, or an empty string."""
+        """Let the newest consumer leave its group and end. Return its name, or an empty string."""
         if not self.names():
             return ""
         name, process = self._processes.pop()
@@ -77,7 +87,7 @@ class GuestConsumers:
         return name
 
     def close(self) -> None:
-        """Kill all of them: the dashboard ends."""
+        """Kill all consumers, because the dashboard ends."""
         for _, process in self._processes:
             with contextlib.suppress(OSError):
                 process.kill()

@@ -1,16 +1,16 @@
-"""The key `g`: each term of the glossary in Chinese, on every screen.
+"""The key `g` shows each term of the glossary in Chinese, on every screen.
 
-Screens and widgets write English only. A line filter translates the lines when they are painted, so
-no word is missed, and no widget knows a second language.
+Screens and widgets write only English. A line filter translates each line when it is painted. So no
+word is missed, and no widget needs to know a second language.
 
-A line is made of cells: pieces of text between gaps (two spaces or more, a line of a box) and
-rules (│ and its like). A Chinese word is wider or narrower than the English one. The gap behind a
-cell takes up the difference, so everything after the gap stays in its column. Where there is no
-room for the book's word, its short form stands; where there is none for that either, the cell ends
-in an ellipsis.
+A line is made of cells, gaps and rules. Cells are pieces of text. Gaps stand between them: two or
+more spaces, or the line of a box. Rules are │ and similar signs. A Chinese word is wider or
+narrower than the English one. The gap behind the cell takes up the difference, so all text after
+the gap stays in its column. If there is no room for the book's word, its short form is used. If
+there is no room for the short form either, the cell ends with an ellipsis.
 
-Names stay as they are: `broker-0`, `/controller`, `replica.lag.time.max.ms`, `LeaderAndIsr`, and
-topics, groups and clients of the cluster that are called like a term.
+Names are not translated: `broker-0`, `/controller`, `replica.lag.time.max.ms`, `LeaderAndIsr`, and
+the cluster's topics, groups and clients, even if they have the name of a term.
 """
 
 import re
@@ -27,16 +27,16 @@ from textual.widget import Widget
 
 from .glossary import Term, forms, terms
 
-#: What stands between cells: a gap, which may grow and shrink, or a rule, which may not.
+#: What stands between cells: a gap, whose width may change, or a rule, whose width may not.
 _BETWEEN: Final = re.compile(r"(?P<gap> {2,}|[─━═┄┈╌·]{2,})|[│┃║┊┆╎┌┐└┘├┤┬┴┼╭╮╰╯╔╗╚╝▏▎▕▌▐█▔▁]+")
 
 
-#: Names of Kafka's requests that are terms too.
+#: Names of Kafka requests that are also terms of the glossary. They are not translated.
 NAMES: Final = frozenset({"Metadata", "Heartbeat"})
 
 
 class _Cell(NamedTuple):
-    """One character and its style. A translated word is one of them too."""
+    """One character and its style. A translated word also counts as one character."""
 
     text: str
     style: Style | None
@@ -53,7 +53,10 @@ def _words() -> str:
 
 @cache
 def _pattern() -> re.Pattern[str]:
-    """Return the pattern of all terms, the longest first, as whole words and not within names."""
+    """Return the pattern that finds all terms, the longest first.
+
+    It finds only whole words, and no parts of names.
+    """
     return re.compile(
         rf"(?<![\w./@-])(?:{_words()})(?P<of>'s|(?<=s)')?(?![\w=@]|[.:-]\w)", re.IGNORECASE
     )
@@ -65,25 +68,25 @@ def _by_form() -> dict[str, Term]:
 
 
 def term_of(match: re.Match[str]) -> Term:
-    """Return the term that was found."""
+    """Return the term that the match has found."""
     return _by_form()[match.group().removesuffix(match.group("of") or "").lower()]
 
 
 def names_like_terms(names: Iterable[str]) -> frozenset[str]:
-    """Return those names that could be taken for a term: a topic that is called `session`."""
+    """Return the names that look like a term, for example a topic with the name `session`."""
     return frozenset(name for name in names if name.lower() in _by_form())
 
 
 def found_in(text: str, names: Collection[str] = NAMES) -> Iterator[re.Match[str]]:
-    """Yield where terms stand in a line. `names` are left out."""
+    """Yield a match for each term in a line. `names` are skipped."""
     return (match for match in _pattern().finditer(text) if match.group() not in names)
 
 
 class Verbatim(Widget):
-    """A widget whose lines are names and data, or have both languages: they stay as they are.
+    """A widget whose lines are not translated: names, data, or text in both languages.
 
-    It is the last base of such a widget: Textual takes the first base's word for whether a widget
-    can have the focus.
+    It must be the last base class of a widget: Textual looks at the first base class to decide
+    whether the widget can have the focus.
     """
 
     def get_line_filters(self) -> Sequence[LineFilter]:
@@ -91,14 +94,14 @@ class Verbatim(Widget):
 
 
 class ChineseFilter(LineFilter):
-    """Translates each painted line. `names` stay as they are: topics and groups, for example."""
+    """Translates each painted line. `names`, such as topics and groups, are not translated."""
 
     def __init__(self, names: Collection[str] = ()) -> None:
         super().__init__()
         self.names = NAMES | frozenset(names)
 
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
-        """Return the line in Chinese, as many columns wide."""
+        """Return the line in Chinese, with the same width in columns."""
         if any(segment.control for segment in segments):
             return segments
         text = "".join(segment.text for segment in segments)
@@ -122,7 +125,7 @@ class ChineseFilter(LineFilter):
     def _cell(
         self, text: str, cells: list[_Cell], gap: list[_Cell], stretches: bool
     ) -> list[_Cell]:
-        """Return a cell and what follows it, together as wide as before."""
+        """Return a translated cell and the gap behind it, together as wide as before."""
         width = sum(cell.width for cell in cells)
         room = width + (sum(cell.width for cell in gap) - 1 if stretches else 0)
         for short in (False, True):
@@ -152,7 +155,7 @@ class ChineseFilter(LineFilter):
 
 
 def _cut(cells: list[_Cell], room: int) -> list[_Cell]:
-    """Return as much of a cell as there is room for, with an ellipsis at its end."""
+    """Return the part of a cell that fits into `room` columns, with an ellipsis at its end."""
     kept, width = [], 0
     for cell in cells:
         if width + cell.width > room - 1:
@@ -163,7 +166,7 @@ def _cut(cells: list[_Cell], room: int) -> list[_Cell]:
 
 
 def _as_segments(cells: list[_Cell]) -> list[Segment]:
-    """Join neighbours of the same style."""
+    """Join neighbours that have the same style."""
     segments: list[Segment] = []
     words, style = "", None
     for cell in cells:

@@ -1,7 +1,7 @@
 """The load that the dashboard's key starts: a process of its own, `kafka-edu load`.
 
-It ends when the other end of its standard input is closed: by the key, or because the dashboard
-has ended, however that came about.
+The process ends when the dashboard's end of its standard input is closed. The key closes it, or the
+end of the dashboard, even after a crash.
 """
 
 import subprocess
@@ -13,8 +13,9 @@ from kafka_edu.common.python_process import python_command, python_environment
 
 
 class LoadProcess:
-    """At most one load at a time. One that was stopped may still wait for its last answers while
-    the next one begins.
+    """Runs at most one load at a time.
+
+    A load that was stopped may still wait for its last answers while the next load begins.
     """
 
     def __init__(self, cluster: str) -> None:
@@ -25,11 +26,14 @@ class LoadProcess:
 
     @property
     def running(self) -> bool:
-        """Return whether a load runs that was not stopped."""
+        """Return whether a load is running that was not stopped."""
         return self._process is not None and self._process.poll() is None
 
     def start(self, options: Sequence[str] = ()) -> None:
-        """Start it, with these options of the command. Raises OSError."""
+        """Start a load with these options of its command.
+
+        Raises OSError if it cannot be started.
+        """
         self._ending = [process for process in self._ending if process.poll() is None]
         self._output = tempfile.TemporaryFile()  # noqa: SIM115 - kept for its last line
         self._process = subprocess.Popen(
@@ -45,18 +49,18 @@ class LoadProcess:
             stdin=subprocess.PIPE,
             stdout=self._output,
             stderr=subprocess.STDOUT,
-            start_new_session=True,  # Ctrl-C at this terminal is the dashboard's
+            start_new_session=True,  # so Ctrl-C at this terminal reaches only the dashboard
         )
 
     def stop(self) -> None:
-        """Ask it to end. It waits for its last answers first, for some seconds."""
+        """Ask the load to end. It first waits some seconds for its last answers."""
         if self._process is not None and self._process.stdin is not None:
             self._process.stdin.close()
             self._ending.append(self._process)
         self._process = self._output = None
 
     def failure(self) -> str | None:
-        """Return why it ended by itself, once; None if it runs or was stopped."""
+        """Return once why the load ended by itself. Return None if it runs or was stopped."""
         process, output = self._process, self._output
         if process is None or process.poll() is None:
             return None

@@ -1,7 +1,7 @@
 """Everything that the dashboard knows, in one place.
 
-Every event passes through the model. The model is emptied and filled again when a recording is
-rewound.
+Every event passes through the model. When a recording is rewound, the model is emptied and filled
+again.
 """
 
 from collections import Counter
@@ -29,22 +29,22 @@ from .view_model.wire_view import WireView
 from .view_model.zookeeper_view import ZookeeperView
 
 NEVER: Final = -1
-"""The age of what was never sampled."""
+"""The age of values that were never sampled."""
 _NO_STATE: Final = frozenset(
     {"name", "pause", "late_us", "flooded", "left_out", "reads_rings", "motion", "wire", "_routes"}
 )
 
 
 class Pause(NamedTuple):
-    """A view that does not show now, or that stands at a breakpoint."""
+    """The state of a view that is behind the present, or was stopped at a breakpoint."""
 
     behind_us: int
     stopped_by: str = ""
-    """The breakpoint and its event, in words."""
+    """The breakpoint's name and the event that met it, as a text."""
     speed: float = 0.0
-    """0: it stands still."""
+    """The speed at which the view plays. 0: it stands still."""
     not_held: int = 0
-    """How many events since then had no room and cannot be looked at."""
+    """The number of events since the pause that were not kept, because there was no room."""
 
 
 class Model:
@@ -53,45 +53,52 @@ class Model:
     def __init__(self, name: str) -> None:
         self.name = name
         self.pause: Pause | None = None
-        """Set by the player, and no part of the state."""
+        """Where the view stands if it is paused. Set by the player; not part of the saved state."""
         self.late_us = 0
-        """How late a live cluster's events arrive. Set by the app, and no part of the state."""
+        """How late a live cluster's events arrive, in µs.
+
+        Set by the app; not part of the saved state.
+        """
         self.flooded = False
-        """Whether so many events arrive that what costs much waits. Set by the app."""
+        """Whether expensive work is put off, because very many events arrive. Set by the app."""
         self.left_out: Counter[str] = Counter()
-        """The events of the last seconds that are not shown, because there was no time. Set by the
-        app, and no part of the state.
+        """Event type → how many events of the last seconds were not shown, for lack of time.
+
+        Set by the app; not part of the saved state.
         """
         self.reads_rings = False
-        """Whether the processes' rings are being read for the past. Set by the app."""
+        """Whether the past is being read from the processes' rings. Set by the app."""
         self.motion = MotionView()
-        """Slow motion has a clock of its own, so it is no part of the state."""
+        """Slow motion. It has a clock of its own, so it is not part of the saved state."""
         self.wire = WireView()
-        """The captured frames. They come from files, not from events, so they stay."""
+        """The captured frames. They come from files and not from events, so a reset keeps them."""
         self.reset()
 
     def unknown(self) -> str:
-        """Say why an empty list proves nothing; empty if it proves that there is nothing."""
+        """Return why an empty list proves nothing; empty if the list can be trusted."""
         if self.reads_rings:
             return "reading the rings of the processes"
         return self.cluster.unknown()
 
     def verdict(self) -> tuple[str, str]:
-        """Return what the head of the screen says of the cluster, and of which kind that is: `ok`,
-        `warning` or `error`.
+        """Return the verdict on the cluster for the top line: its kind and its text.
+
+        The kind is `ok`, `warning` or `error`.
         """
         if self.reads_rings:
             return "warning", f"… {self.unknown()}"
         return self.cluster.verdict(self.late_us)
 
     def old_us(self, broker: int) -> int:
-        """Return the age of a broker's samples; 0 if they are of now. O(1)."""
+        """Return the age of a broker's samples in µs; 0 if they are up to date. O(1)."""
         known = self.cluster.brokers.by_id.get(broker)
         return known.old_us(self.cluster.glow.now_us) if known is not None else 0
 
     def age_of_offsets_us(self, p: PartitionView) -> int:
-        """Return the age of a partition's HW and LEO; 0: they are of now; NEVER: no sample of its
-        leader has said them. A fact may have, but offsets move on without facts. O(1).
+        """Return the age of a partition's HW and LEO in µs; 0 if they are up to date. O(1).
+
+        NEVER means that the leader has sent no sample. A fact may have reported an offset, but
+        offsets also move without facts.
         """
         leader = self.cluster.brokers.by_id.get(p.leader)
         if leader is None or not leader.sampled_us:
@@ -99,21 +106,21 @@ class Model:
         return leader.old_us(self.cluster.glow.now_us)
 
     def state(self) -> dict[str, object]:
-        """Return a copy of all reducers, for `restore`. O(state)."""
+        """Return a copy of all reducers' states, for `restore`. O(state)."""
         return copied({name: one for name, one in vars(self).items() if name not in _NO_STATE})
 
     def restore(self, state: dict[str, object]) -> None:
-        """Go back to a state that `state` returned. It can be restored again."""
+        """Restore a state that `state` returned. The same state can be restored again."""
         vars(self).update(copied(state))
         self._connect()
 
     def adopt(self, other: "Model") -> None:
-        """Take the reducers of another model, which is not used any more. O(1)."""
+        """Take over the reducers of another model, which is not used any more. O(1)."""
         vars(self).update({n: one for n, one in vars(other).items() if n not in _NO_STATE})
         self._connect()
 
     def reset(self) -> None:
-        """Forget everything."""
+        """Replace all reducers by new, empty ones."""
         self.cluster = ClusterView(self.name)
         self.wheels = WheelsView()
         self.purgatory = PurgatoryView()
@@ -130,7 +137,7 @@ class Model:
         self._connect()
 
     def apply(self, envelopes: Iterable[Envelope]) -> None:
-        """Take events in their order. All reducers then have the time of the latest one."""
+        """Apply events in their order. Then move the time of all reducers to the latest event."""
         route, latest_us = self._routes.apply, 0
         for envelope in envelopes:
             route(envelope)
@@ -138,22 +145,22 @@ class Model:
         self.advance(latest_us)
 
     def route(self, envelope: Envelope) -> None:
-        """Take one event of many. Whoever calls this calls `advance` after the last one."""
+        """Apply one event out of many. The caller calls `advance` after the last one."""
         self._routes.apply(envelope)
 
     def _connect(self) -> None:
-        """Route events to the reducers that are there now."""
+        """Route events to the present reducers."""
         self._routes = Routes(
             (
-                (self.cluster, None),  # any event shows that its broker lives
+                (self.cluster, None),  # any event shows that its broker is alive
                 (self.wheels, WheelsView.READS),
-                (self.purgatory, None),  # any sample tells how old what it shows is
-                (self.replication, ReplicationView.READS),  # after the cluster: it reads from it
+                (self.purgatory, None),  # any sample shows how old the displayed values are
+                (self.replication, ReplicationView.READS),  # after the cluster, from which it reads
                 (self.logs, LogsView.READS),
                 (self.loads, LoadsView.READS),
                 (self.learners, LearnersView.READS),
                 (self.controller, None),  # any fact may be the effect of a controller event
-                (self.zookeeper, None),  # any event of a broker may be news of a znode
+                (self.zookeeper, None),  # any event of a broker may report a znode
                 (self.groups, GroupsView.READS),
                 (self.requests, RequestsView.READS),
                 (self.wire, WireView.READS),
@@ -162,12 +169,12 @@ class Model:
         )
 
     def names(self) -> set[str]:
-        """Return the names of all topics and groups that are known. O(partitions)."""
+        """Return the names of the cluster and of all its known topics and groups. O(partitions)."""
         topics = {key.topic for key in self.cluster.partitions.by_key}
         return {self.name, *topics, *self.groups.told.groups}
 
     def advance(self, now_us: int) -> None:
-        """Move time forward without an event."""
+        """Move the time of all reducers forward when no event has come."""
         self.cluster.advance(now_us)
         self.wheels.advance(now_us)
         self.purgatory.advance(now_us)

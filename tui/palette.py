@@ -1,8 +1,8 @@
 """Colours. Each broker has one colour, the same on every screen.
 
 Colour is never the only sign: a symbol or a word always stands next to it. The brokers' colours
-follow those of Okabe and Ito, lighter or darker to suit the background of the theme. A test looks
-at the first five with the eyes of colour-blind people (tests/unit/tui/test_palette.py).
+follow those of Okabe and Ito, lighter or darker to suit the background of the theme. A test checks
+that colour-blind people can tell the first five apart (tests/unit/tui/test_palette.py).
 """
 
 from typing import Final, NamedTuple
@@ -11,7 +11,7 @@ from textual.theme import Theme
 
 
 class Palette(NamedTuple):
-    """The colours of text that widgets draw. The rest of the screen follows Textual's theme."""
+    """The colours of the text that widgets draw. The rest of the screen follows Textual's theme."""
 
     brokers: tuple[str, ...]
     ok: str
@@ -20,7 +20,7 @@ class Palette(NamedTuple):
     dim: str
     text: str
     glow: str
-    """The background of a value that has just changed."""
+    """The background colour of a value that has just changed."""
     cursor: str
     hand: str
 
@@ -32,7 +32,7 @@ class Palette(NamedTuple):
         )
 
     def quiet(self, glows: bool) -> str:
-        """Return the style of less important text. What has just changed stands out of it."""
+        """Return the style of less important text. If it has just changed, it is highlighted."""
         return f"{self.text} on {self.glow}" if glows else self.dim
 
     def verdict(self, kind: str) -> str:

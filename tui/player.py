@@ -1,11 +1,12 @@
-"""Time: play, pause, step and wind, in a recording and while a live cluster runs on.
+"""Time in the dashboard: play, pause, step and wind, in a recording and on a live cluster.
 
-The player owns the position and gives the events to the model. Going back takes the nearest
-keyframe, a copy of the model's state, and applies the events after it: so a step back costs the
-events of one interval, however long the recording is.
+The player owns the position and gives the events to the model. To go back, it takes the nearest
+keyframe, a copy of the model's state, and applies the events after it. So a step back costs only
+the events of one interval, however long the recording is.
 
-A live view that is paused stays as it is. The feed goes on into a second model, the head, and into
-the tape, so that nothing waits for the reader and the way back to now costs nothing.
+A paused live view does not change. New events go into a second model, the head, and onto the tape,
+the list of kept events. So the cluster's processes never wait for the reader, and the return to the
+present costs nothing.
 """
 
 from collections import deque
@@ -29,10 +30,10 @@ NEAR_EVENTS: Final = 1_000
 NEAR_FRAMES: Final = 8
 RING_KEYFRAMES: Final = 8
 PIECE_EVENTS: Final = 100
-"""Some ms of processor time."""
+"""The number of events that are applied in one piece. They take some ms of processor time."""
 TAPE_EVENTS: Final = 40_000
 TAPE_BYTES: Final = 24 * 1024 * 1024
-"""So much of a live cluster's events is held for going back. Gauges are thinned."""
+"""How many bytes of a live cluster's events are kept for going back. Only some gauges are kept."""
 GAUGES_EVERY_US: Final = 500_000
 
 
@@ -50,10 +51,10 @@ class Keyframe:
 def keyframes_of(facts: Sequence[Envelope], name: str) -> Iterator[Keyframe | None]:
     """Play the facts of the processes' rings, and yield RING_KEYFRAMES keyframes at even distances.
 
-    None stands for a piece of PIECE_EVENTS without a keyframe: whoever plays the rings lets keys
-    have their turn after each piece. Ten minutes are thousands of facts, which no key may wait for.
+    None is yielded after each piece of PIECE_EVENTS that needs no keyframe. Ten minutes are
+    thousands of facts, so the caller handles keys after each piece.
 
-    A ring holds facts only, so the state at its beginning is not known: the model begins empty and
+    A ring contains only facts, so the state at its beginning is unknown. The model begins empty and
     learns from the facts.
     """
     model = Model(name)
@@ -67,17 +68,17 @@ def keyframes_of(facts: Sequence[Envelope], name: str) -> Iterator[Keyframe | No
 
 
 class Keyframes:
-    """Keyframes in the order of their index. When there are too many, every second one goes."""
+    """Keyframes in the order of their index. If there are too many, every second one is dropped."""
 
     def __init__(self) -> None:
         self.frames: list[Keyframe] = []
         self.near: deque[Keyframe] = deque(maxlen=NEAR_FRAMES)
-        """Some more around the place where the reader last went back to."""
+        """Additional keyframes around the position to which the reader last went back."""
         self._every_us = KEYFRAME_EVERY_US
         self._every_events = KEYFRAME_EVERY_EVENTS
 
     def due(self, index: int, at_us: int) -> bool:
-        """Return whether a keyframe is wanted here: it is far enough from the last one."""
+        """Return whether a keyframe is due here: it is far enough from the last one."""
         if not self.frames:
             return True
         last = self.frames[-1]
@@ -93,18 +94,18 @@ class Keyframes:
             self._every_events *= 2
 
     def before(self, index: int) -> Keyframe | None:
-        """Return the last keyframe at or before this event."""
+        """Return the last keyframe at or before the event with this index."""
         found = [f for f in (*self.frames, *self.near) if f.index <= index]
         return max(found, key=lambda frame: frame.index, default=None)
 
     def near_due(self, index: int, target: int) -> bool:
-        """Return whether one is wanted here on the way to `target`, where the reader goes back."""
+        """Return whether an additional keyframe is due at `index`, on the way back to `target`."""
         return target - index <= NEAR_FRAMES * NEAR_EVENTS and all(
             abs(index - frame.index) >= NEAR_EVENTS for frame in (*self.near, *self.frames)
         )
 
     def forget(self, events: int) -> None:
-        """Shift all indexes, because so many events were dropped from the front."""
+        """Shift all indexes, because this many events were dropped from the front."""
         for frame in (*self.frames, *self.near):
             frame.index -= events
         self.frames = [frame for frame in self.frames if frame.index >= 0]
@@ -118,21 +119,24 @@ class Keyframes:
 
 
 class Player:
-    """The position of the view in time, for a recording (`replay`) or for a live cluster."""
+    """The view's position in time, for a recording (`replay`) or for a live cluster."""
 
     def __init__(self, model: Model, replay: Replay | None = None) -> None:
         self.model = model
         self.replay = replay
-        """The recording; in a live cluster the events that are held, while the view is paused."""
+        """The recording. On a live cluster: the kept events while the view is paused, else None."""
         self.live = replay is None
         self.breakpoints = Breakpoints()
         self.hit: Hit | None = None
-        """The breakpoint at which the view stands."""
+        """The breakpoint at which the view was stopped, or None."""
         self.observer: Callable[[Envelope], bool] | None = None
-        """Called with each event that happens or is played. True stops a recording there."""
+        """A function that is called with each event that happens or is played.
+
+        If it returns True, a recording stops there.
+        """
         self.tape: list[Envelope] = []
         self._head = model
-        """The model of now. While the view is paused it is another one than the view's."""
+        """The model of the present. While the view is paused, it is not the view's model."""
         self._keyframes = Keyframes()
         self._tape_bytes = 0
         self._sizes = EventSizes()
@@ -144,11 +148,11 @@ class Player:
 
     @property
     def paused(self) -> bool:
-        """Return whether a live view stands still, or is behind."""
+        """Return whether a live view stands still, or plays behind the present."""
         return self.live and self.replay is not None
 
     def take(self, envelopes: Sequence[Envelope], now_us: int) -> None:
-        """Take what a live cluster sent. O(events)."""
+        """Take the events that a live cluster sent. O(events)."""
         self._now_us = now_us
         if self.observer is not None:
             for envelope in envelopes:
@@ -162,7 +166,7 @@ class Player:
             if not self.paused and (hit := self._met(envelope)) is not None:
                 self._head.advance(envelope.mono_us)
                 self._pause(hit)
-                # The view stays at this event. The rest belongs to now.
+                # The view stops at this event. The other events go into the head.
                 self._head.apply(envelopes[at + 1 :])
                 for later in envelopes[at + 1 :]:
                     self._hold(later)
@@ -172,8 +176,9 @@ class Player:
         self._tell()
 
     def tick(self, elapsed_us: int) -> None:
-        """Let time pass in a recording, or in a live view that plays behind now. Slow motion has
-        its own pace, and goes on while the view stands still.
+        """Move time forward in a recording, or in a live view that is behind the present.
+
+        Slow motion has its own pace, and continues while the view stands still.
         """
         self.model.motion.advance(elapsed_us)
         if self.replay is None:
@@ -196,8 +201,9 @@ class Player:
         self._tell()
 
     def toggle(self) -> None:
-        """Pause or play. A recording at its end begins again; a live view that was not wound goes
-        on with now.
+        """Pause or play.
+
+        A recording at its end begins again. A live view that was not wound returns to the present.
         """
         if self.replay is None:
             self._pause(None)
@@ -212,13 +218,13 @@ class Player:
         self._tell()
 
     def to_now(self) -> None:
-        """Show the live cluster as it is now."""
+        """Show the live cluster as it is at present."""
         if not self.paused:
             return
         self.model.adopt(self._head)
         self._head = self.model
         self.replay, self.hit = None, None
-        if self._not_held or self._from_rings:  # the tape has a hole: begin another one
+        if self._not_held or self._from_rings:  # the tape has a gap: begin a new tape
             self.tape.clear()
             self._tape_bytes = 0
             self._keyframes.clear()
@@ -226,7 +232,7 @@ class Player:
         self._tell()
 
     def step(self, by: int) -> None:
-        """Go to the next fact or to the one before."""
+        """Go to the next fact, or to the previous one."""
         if self.replay is None:
             self._pause(None)
         replay = self.replay
@@ -245,32 +251,32 @@ class Player:
         self._tell()
 
     def wind(self, by_ms: int) -> None:
-        """Go forwards or backwards by so many ms."""
+        """Go forwards or backwards by this many ms."""
         if self.replay is None:
             self._pause(None)
         if self.replay is not None:
             self.wind_to(self.replay.at_ms + by_ms)
 
     def wind_to(self, at_ms: int) -> None:
-        """Go to a position."""
+        """Go to a position, in ms from the beginning."""
         if self.replay is not None:
             self.hit = None
             self._go_to(self.replay.begin_us + at_ms * 1000)
             self._tell()
 
     def faster(self, by: int) -> None:
-        """Change the speed by one step."""
+        """Change the speed by one step: up if `by` is positive, else down."""
         if self.replay is not None:
             (self.replay.faster if by > 0 else self.replay.slower)()
             self._tell()
 
     @property
     def at_the_beginning(self) -> bool:
-        """Return whether a live view stands at the oldest event that is held."""
+        """Return whether a live view stands at the oldest kept event."""
         return self.paused and self.replay is not None and self.replay.at_ms <= 0
 
     def older(self, envelopes: Sequence[Envelope]) -> list[Envelope]:
-        """Return those facts that are older than all that is held; none if the view is of now."""
+        """Return the facts that are older than all kept events; none if the view is not paused."""
         if not self.paused or not self.tape:
             return []
         begin_us = self.tape[0].mono_us
@@ -284,10 +290,10 @@ class Player:
     def add_rings(
         self, envelopes: Sequence[Envelope], frames: Sequence[Keyframe] | None = None
     ) -> int:
-        """Put the facts of the processes' rings before those that are held. Return how many.
+        """Put the facts of the processes' rings before the kept events. Return how many were added.
 
-        `frames` are those of `keyframes_of` for the facts that `older` has returned. They are of no
-        use if the reader has gone on to now meanwhile.
+        `frames` are the keyframes of these facts, from `keyframes_of`. They are not used if the
+        view has returned to the present meanwhile.
         """
         older = self.older(envelopes)
         if older and self.replay is not None:
@@ -307,7 +313,7 @@ class Player:
         return len(older)
 
     def _move(self, envelope: Envelope) -> None:
-        """Let slow motion look at an event that the view has taken."""
+        """Pass an event that the view has shown to slow motion."""
         if self.model.motion.on:
             self.model.motion.apply(envelope, self.model.ticker.history)
 
@@ -315,7 +321,7 @@ class Player:
         return self.breakpoints.hit(envelope) if self.breakpoints.chosen else None
 
     def _pause(self, hit: Hit | None) -> None:
-        """Stop a live view, and let now go on in a model of its own."""
+        """Pause a live view, and continue the present in a model of its own."""
         if not self.tape:
             return
         self._head = Model(self.model.name)
@@ -326,11 +332,11 @@ class Player:
         self.hit = hit
 
     def _hold(self, envelope: Envelope) -> None:
-        """Put an event on the tape; of each thing two samples a second."""
+        """Put an event on the tape. Of each kind of sample only two a second are kept."""
         if not self._keeps(envelope):
             return
         if self.paused and self._tape_is_full:
-            self._not_held += 1  # the reader looks at what is held, so the newest has no room
+            self._not_held += 1  # the reader looks at the tape, so the newest event has no room
             return
         self.tape.append(envelope)
         self._tape_bytes += self._sizes.of(envelope)
@@ -340,7 +346,7 @@ class Player:
         return len(self.tape) >= TAPE_EVENTS or self._tape_bytes >= TAPE_BYTES
 
     def _trim(self) -> None:
-        """Drop the oldest events up to a keyframe, unless somebody looks at them."""
+        """Drop the oldest events up to a keyframe, unless the reader looks at them."""
         if self.paused or not self._tape_is_full:
             return
         count = len(self.tape)
@@ -354,12 +360,15 @@ class Player:
             self._keyframe(len(self.tape), envelope)
 
     def _keyframe(self, index: int, envelope: Envelope) -> None:
-        """Copy the model's state before this event, if it is time."""
+        """Save a keyframe before this event, if one is due."""
         if self._keyframes.due(index, envelope.mono_us):
             self._keyframes.add(Keyframe(index, envelope.mono_us, self.model.state()))
 
     def _go_to(self, clock_us: int) -> None:
-        """Take the nearest keyframe, and apply what follows it. O(events of one interval)."""
+        """Restore the nearest keyframe, and apply the events after it.
+
+        O(events of one interval).
+        """
         replay = self.replay
         assert replay is not None
         target = replay.index_at(replay.within(clock_us))
@@ -382,9 +391,9 @@ class Player:
         self.model.advance(replay.clock_us)
 
     def _recall(self, index: int) -> None:
-        """Give the model a history that holds the facts before this event, if its own forgot them.
+        """Give the model the facts before this event, if its own history no longer contains them.
 
-        The history is common to all moments. It has forgotten what is older than KEPT_FACTS.
+        All moments share one history, which keeps only the last KEPT_FACTS facts.
         """
         assert self.replay is not None
         events = self.replay.envelopes
@@ -397,7 +406,7 @@ class Player:
         self.model.ticker.history = history
 
     def _tell(self) -> None:
-        """Let the head of the screen say where the view stands."""
+        """Update the model's `pause`, so that the top line shows where the view stands."""
         replay = self.replay
         if not self.live or replay is None:
             self.model.pause = None if self.hit is None else Pause(0, self.hit.words)

@@ -1,4 +1,7 @@
-"""The choices of the reader, and the list of screens: widgets ask the app for them here."""
+"""The reader's choices and the list of screens.
+
+Widgets get them from the app through this module.
+"""
 
 from typing import Protocol, runtime_checkable
 
@@ -10,18 +13,18 @@ from .screens.declaration import ScreenDeclaration
 
 @runtime_checkable
 class Reader(Protocol):
-    """The choices of the person who reads. DashboardApp holds them."""
+    """The choices of the person who reads the dashboard. DashboardApp holds them."""
 
     chinese: bool
-    """Whether the words of the glossary are in Chinese."""
+    """Whether the words of the glossary are shown in Chinese."""
     filter_words: tuple[str, ...]
-    """The text that a line of a list must hold to be shown."""
+    """The words that a line of a list must contain to be shown."""
     declarations: tuple[ScreenDeclaration, ...]
-    """All screens, for the line of jump keys."""
+    """All screens, in the order of the jump keys."""
 
 
 def reader_of(widget: Widget) -> Reader:
-    """Return the choices that hold for a widget."""
+    """Return the reader's choices for the app of this widget."""
     app = widget.app
     assert isinstance(app, Reader)
     return app
@@ -29,13 +32,13 @@ def reader_of(widget: Widget) -> Reader:
 
 @runtime_checkable
 class Informed(Protocol):
-    """An app that has a model. DashboardApp has one."""
+    """An app that has a model, such as DashboardApp."""
 
     model: Model
-    """What is known of the cluster, and what is not known yet."""
+    """What is known about the cluster, and what is not known yet."""
 
 
 def unknown_to(widget: Widget) -> str:
-    """Say why an empty list of a widget proves nothing; empty if it does."""
+    """Return why an empty list in this widget proves nothing; empty if the list can be trusted."""
     app = widget.app
     return app.model.unknown() if isinstance(app, Informed) else ""

@@ -1,22 +1,22 @@
-"""What `--report FILE` writes: how late the view is, how fast it answers keys, and what it costs.
+"""The file that `--report FILE` writes: delays of the view, answers to keys, and costs.
 
-One JSON object a line, about one a second. While the dashboard gets no processor no line comes, and
-the next one covers that time too:
+It has one JSON object a line, about one a second. While the dashboard gets no processor time, no
+line is written. The next line also covers that time:
 
     {"at": 1700000000.0, "late_ms": 310, "rss_bytes": 81000000, "cpu_s": 4.2, "frames": 5,
      "keys": [{"key": "2", "pressed_at": 1699999999.3, "drawn_ms": 41}], "left_out": {}}
 
-`at` and `pressed_at` are seconds of the wall clock. `late_ms` is the worst of this time: how long
-ago something happened that the picture still lacked. On an idle machine it is about 350, because
-events are held for a quarter of a second to put them in order. `rss_bytes` is the process's
-resident memory (0 where the system does not say), `cpu_s` its processor time since its start.
-`frames` were painted since the last line. `left_out` counts by type what was not shown since the
-last line, because there was no time.
+`at` and `pressed_at` are seconds of the wall clock. `late_ms` is the longest delay in this time:
+how long ago an event happened that the picture still did not show. On an idle machine it is about
+350, because events are held for a quarter of a second to put them in order. `rss_bytes` is the
+process's resident memory (0 if the system does not report it). `cpu_s` is its processor time since
+its start. `frames` is the number of frames painted since the last line. `left_out` counts, by type,
+the events that were not shown since the last line because there was no time.
 
-A key is listed once its answer is painted. `pressed_at` is when it was read from the terminal, and
-`drawn_ms` how long it took from then to the first frame after its action. A key without an action
-is not listed. The last line is written when the dashboard ends; it has the keys that had no frame
-any more, such as `q`, with the time until then.
+A key is listed when its answer is painted. `pressed_at` is the time when it was read from the
+terminal. `drawn_ms` is the time from then to the first frame after its action. A key without an
+action is not listed. The last line is written when the dashboard ends. It also lists keys that were
+answered by no frame, such as `q`; their time ends with the dashboard.
 """
 
 import json
@@ -30,7 +30,7 @@ LINE_EVERY_S: Final = 1.0
 
 
 def rss_bytes() -> int:
-    """Return the resident memory of this process, or 0 where the system does not say."""
+    """Return the resident memory of this process in bytes, or 0 if it is not known."""
     try:
         status = Path("/proc/self/statm").read_text(encoding="ascii").split()
     except OSError:
@@ -42,20 +42,20 @@ _PAGE: Final = mmap.PAGESIZE
 
 
 class PressedKey(NamedTuple):
-    """A key that was read from the terminal, and when, in seconds of the monotonic clock."""
+    """A key that was read from the terminal, and its time in seconds of the monotonic clock."""
 
     key: str
     read_s: float
 
 
 class AppReport:
-    """Gathers what the application does, and writes a line about each second of it.
+    """Collects what the application does, and writes one line about each second.
 
-    Times are seconds of the monotonic clock, as `time.monotonic` and Textual's messages have them.
+    Times are seconds of the monotonic clock, as in `time.monotonic` and in Textual's messages.
     """
 
     def __init__(self, path: Path, now_s: float) -> None:
-        """Open the file. Raises OSError."""
+        """Open the file. Raises OSError if it cannot be written."""
         self._file = path.open("w", encoding="utf-8")
         self._last_s = now_s
         self._shown_until_s: float | None = None
@@ -67,24 +67,25 @@ class AppReport:
         self._left_out: Counter[str] = Counter()
 
     def key_read(self, key: str, read_s: float) -> None:
-        """A key begins to be handled, which was read at `read_s`."""
+        """Note that the app begins to handle a key, which was read at `read_s`."""
         self._pressed = PressedKey(key, read_s)
 
     def key_acted(self) -> None:
-        """The action of the last key has run. The next frame shows it."""
+        """Note that the last key's action has run. The next frame shows its result."""
         if self._pressed is not None:
             self._acted.append(self._pressed)
             self._pressed = None
 
     def frame(self, now_s: float) -> None:
-        """A frame has been painted."""
+        """Note that a frame has been painted."""
         self._frames += 1
         self._look(now_s)
         self._answer(now_s)
 
     def taken(self, now_s: float, late_s: float, left_out: Counter[str]) -> None:
-        """Events were taken: the view knows all that happened until `late_s` ago. `left_out` counts
-        what was never shown, since the start.
+        """Note that events were taken: the view now knows all events up to `late_s` seconds ago.
+
+        `left_out` counts the events that were never shown, since the start.
         """
         self._look(now_s)
         self._shown_until_s = now_s - late_s

@@ -1,6 +1,6 @@
-"""The source of each widget: the events that feed it and the classes that emit them.
+"""For each widget: the events that feed it, and the classes that emit them.
 
-`?` shows this table and `o` opens the module. Modules are named as data and not imported, because
+`?` shows this table and `o` opens the module. Modules are given as names and not imported, because
 the dashboard knows a broker only by its events. A test compares every name with the source.
 """
 
@@ -36,17 +36,17 @@ from .view_model.zookeeper_view import FIRED_EVENTS, SESSION_EVENTS, ZNODE_EVENT
 
 
 class Source(NamedTuple):
-    """A class of the broker: its module below the package kafka_edu, and its name."""
+    """A class of the broker: its module within the package kafka_edu, and its name."""
 
     module: str
     cls: str
 
     def path(self) -> Path:
-        """Return the file, wherever the package is installed."""
+        """Return the path of the module's file in the installed package."""
         return Path(str(files("kafka_edu"))) / (self.module.replace(".", "/") + ".py")
 
     def line(self) -> int:
-        """Return the line on which the class begins, from 1. Return 1 if the class is not found."""
+        """Return the number of the line on which the class begins, or 1 if it is not found."""
         for number, text in enumerate(self.path().read_text(encoding="utf-8").splitlines(), 1):
             if text.startswith((f"class {self.cls}(", f"class {self.cls}:")):
                 return number
@@ -60,7 +60,7 @@ class Subject(NamedTuple):
     words: str
     events: tuple[type[Event], ...]
     sources: tuple[Source, ...]
-    """The first one is the class that `o` opens."""
+    """The classes that emit the events. `o` opens the first one."""
 
 
 HEADER = Subject(

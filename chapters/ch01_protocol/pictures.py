@@ -1,5 +1,6 @@
-"""The pictures of chapter 01: frames and batches that the broker's own codecs make, and the schemas
-that they are made from.
+"""The pictures of chapter 01.
+
+They show frames and batches that the broker's own codecs make, and the schemas of these messages.
 """
 
 from collections.abc import Callable, Mapping
@@ -42,22 +43,22 @@ from ..drawing import COLUMNS, picture
 
 NOW: Final = 1_600_000_000_000
 CLIENT: Final = "shop"
-#: The versions of Kafka 2.0, which the book describes.
+#: The request versions of Kafka 2.0, which the book describes.
 PRODUCE_VERSION: Final = 6
 FETCH_VERSION: Final = 8
 PARTITIONS: Final = 1_000
 LINES: Final = 100
-#: Where the words of a line begin, behind its place and its bytes.
+#: The column in which a field's name begins, to the right of the offset and the bytes.
 _HEX_END: Final = 32
 
 
 def draw_all() -> Mapping[str, Picture]:
-    """Return every picture by its name."""
+    """Draw all pictures of the chapter, and return them by name."""
     return {name: drawing() for name, drawing in DRAWINGS.items()}
 
 
 def figures() -> Mapping[str, graphviz.Digraph]:
-    """Return the numbered figures, drawn from the schemas, by name."""
+    """Draw the book's numbered figures from the schemas, and return them by name."""
     request_header = (("api_key", "int16"), ("api_version", "int16"), ("correlation_id", "int32"))
     drawn = {
         "figure-6-1": _boxes(
@@ -84,7 +85,7 @@ def _rows(fields: tuple[tuple[str, str], ...]) -> list[str]:
 
 
 def _schema(struct: StructMeta, version: int, depth: int = 0) -> list[str]:
-    """Return a line for each field that the version has; a nested field is indented."""
+    """Return a line for each field that this version has. Nested fields are indented."""
     lines = []
     for field in fields_of(struct, version):
         lines.append(f"{'    ' * depth}{field.name}: {field.type_name}")
@@ -94,12 +95,12 @@ def _schema(struct: StructMeta, version: int, depth: int = 0) -> list[str]:
 
 
 def fields_of(struct: StructMeta, version: int) -> list[Field]:
-    """Return the fields that are on the wire in this version."""
+    """Return the fields of the struct that this version has on the wire."""
     return [field for field in struct.FIELDS if field.versions.has(version)]
 
 
 def _boxes(title: str, lines: list[str]) -> graphviz.Digraph:
-    """Draw the lines: a box each, nested ones moved to the right."""
+    """Draw each line as a box. Boxes of nested fields are moved to the right."""
     depths = [(len(line) - len(line.lstrip())) // 4 for line in lines]
     rows = []
     for line, depth in zip(lines, depths, strict=True):
@@ -124,7 +125,7 @@ def _frame(parts: list[Part]) -> bytes:
 
 
 def varints() -> Picture:
-    """Show numbers as varints: seven bits a byte, and zigzag for signed ones."""
+    """Show numbers as varints: seven bits in each byte, and zigzag for signed numbers."""
     table = Table("number", "unsigned varint", "varint (zigzag)", "int32", box=None)
     names: dict[str, object] = {}
     for number in (1, 63, 64, 150, 300, -1, -300):
@@ -140,28 +141,30 @@ def varints() -> Picture:
 
 
 def header() -> Picture:
-    """Take the smallest request of all apart: ApiVersions, version 0."""
+    """Take the smallest request apart: ApiVersions, version 0."""
     frame = _frame(encode_request(ApiVersionsRequest(), 0, 1, CLIENT))
     names = {"hello_bytes": len(frame), "hello_key": int(ApiKey.API_VERSIONS)}
     return picture(names, _tree(frame))
 
 
 def _tree(frame: bytes, first: str = "", last: str = "") -> Text:
-    """Return the frame with each byte's field, as the wire microscope shows it. `first` and `last`
-    are words of the first and the last line that are wanted.
+    """Return the frame with each byte's field, as the wire microscope shows it.
+
+    Only a part of the lines is returned: from the line with the words `first` to the line with the
+    words `last`.
     """
     lines = [line.text.rstrip() for line in tree_lines(decode_request(frame))]
     begin = next(at for at, line in enumerate(lines) if first in line)
     end = next((at for at, line in enumerate(lines) if last and last in line), len(lines))
     wanted = lines[begin : end + 1]
-    if first:  # an inner part moves to the left
+    if first:  # a nested part loses its indent
         indent = len(wanted[0][_HEX_END:]) - len(wanted[0][_HEX_END:].lstrip())
         wanted = [line[:_HEX_END] + line[_HEX_END:][indent:] for line in wanted]
     return Text("\n".join(line[:COLUMNS] for line in wanted), style="cyan", no_wrap=True)
 
 
 def versions() -> Picture:
-    """Show what client and broker can speak, and what they agree on."""
+    """Show which versions the client and the broker support, and on which they agree."""
     table = Table("request", "client", "broker 2.0", "broker 2.8", "with 2.0", "with 2.8", box=None)
     client = {ApiKey.PRODUCE: (0, 7), ApiKey.FETCH: (4, 11), ApiKey.METADATA: (0, 9)}
     names: dict[str, object] = {}
@@ -179,7 +182,7 @@ def versions() -> Picture:
 
 
 def _produce() -> tuple[bytes, bytes]:
-    """Return a Produce of version 6 with one record, and the batch in it."""
+    """Return a Produce request of version 6 with one record, and the batch in this request."""
     batch = build_batch([Record(0, NOW, b"k", b"hello")])
     partition = PartitionProduceData(index=0, records=batch)
     request = ProduceRequest(
@@ -191,7 +194,7 @@ def _produce() -> tuple[bytes, bytes]:
 
 
 def produce_frame() -> Picture:
-    """Take a Produce of version 6 apart, down to its batch (figure 6-3)."""
+    """Take a Produce request of version 6 apart, down to its batch (figure 6-3)."""
     frame, batch = _produce()
     names = {
         "produce_bytes": len(frame),
@@ -203,14 +206,14 @@ def produce_frame() -> Picture:
 
 
 def batch_bytes() -> Picture:
-    """Take the record batch of that request apart."""
+    """Take apart the record batch of the Produce request of version 6."""
     frame, batch = _produce()
     names = {"batch_header": HEADER_BYTES, "record_bytes": len(batch) - HEADER_BYTES}
     return picture(names, _tree(frame, first=" batch 1 record"))
 
 
 def batches() -> Picture:
-    """Compare 100 records in one batch, in a batch each, and in the format before."""
+    """Compare 100 records in one batch, in 100 batches, and in the older message format."""
     records = [Record(i, NOW + i, None, b"x" * 20) for i in range(LINES)]
     one = build_batch(records)
     alone = sum(len(build_batch([record._replace(offset=0)])) for record in records)
@@ -232,7 +235,7 @@ def batches() -> Picture:
 
 
 def compression() -> Picture:
-    """Compress 100 lines of a web log together, and one by one."""
+    """Compress 100 lines of a web log together, and each line alone."""
     lines = [
         f'10.0.0.{i % 50} - - [10/Oct/2018:13:55:{i % 60:02} +0000] "GET /page/{i % 7} HTTP/1.1"'
         f" 200 {2000 + i * 13}".encode()
@@ -253,7 +256,7 @@ def compression() -> Picture:
 
 
 def fetch_sessions() -> Picture:
-    """Measure a full fetch of 1,000 partitions, and an incremental one (the book's 24 KB)."""
+    """Measure a full fetch of 1,000 partitions, and an incremental fetch (the book's 24 KB)."""
     wanted = [
         FetchPartition(partition=i, fetch_offset=0, log_start_offset=0, partition_max_bytes=1 << 20)
         for i in range(PARTITIONS)
@@ -295,7 +298,7 @@ def fetch_sessions() -> Picture:
 
 
 def history() -> Picture:
-    """Show which version of Fetch brought which field."""
+    """Show which version of Fetch introduced which field."""
     names: dict[str, object] = {}
     table = Table("version", "new in the request", box=None)
     first = fields_of(FetchRequest, 0)

@@ -1,5 +1,6 @@
-"""Figures of timing wheels, drawn from the events that a timer tells of itself: in the terminal,
-and with Graphviz (图 6-7, 6-8).
+"""Figures of timing wheels, drawn in the terminal and with Graphviz (图 6-7, 6-8).
+
+They are drawn from the events that a timer emits.
 """
 
 from collections import Counter
@@ -17,7 +18,7 @@ from kafka_edu.trace.events.timer import TimerTaskDemoted, WheelState
 
 
 def span(ms: int) -> str:
-    """A length of time, short: 20 ms, 8 s, 2.7 min, 1 h."""
+    """Return a length of time in short form: 20 ms, 8 s, 2.7 min, 1 h."""
     for unit, name in ((3_600_000, "h"), (60_000, "min"), (1000, "s")):
         if ms >= unit:
             return f"{ms / unit:.3g} {name}"
@@ -25,19 +26,21 @@ def span(ms: int) -> str:
 
 
 def due_ms(wheel: WheelState, slot: int) -> int:
-    """When the bucket in that slot is due."""
+    """Return the time in ms at which the bucket in this slot is due."""
     hand = wheel.current_time_ms // wheel.tick_ms
     return (hand + (slot - hand) % wheel.wheel_size) * wheel.tick_ms
 
 
 def hand(wheel: WheelState) -> int:
-    """The slot that the hand is on."""
+    """Return the number of the slot that the wheel's hand is on."""
     return wheel.current_time_ms // wheel.tick_ms % wheel.wheel_size
 
 
 def draw(wheels: Sequence[WheelState], title: str = "") -> Table:
-    """One row a level, one cell a bucket: how many tasks are in it; the hand's bucket stands out.
-    Fits into 80 columns.
+    """Draw the wheels as a table: one row for each level, one cell for each bucket.
+
+    A cell shows how many tasks are in the bucket. The bucket under the hand is highlighted. The
+    table fits into 80 columns.
     """
     table = Table(
         title=title or None,
@@ -74,11 +77,11 @@ def draw(wheels: Sequence[WheelState], title: str = "") -> Table:
 def wheels_figure(
     wheels: Sequence[WheelState], title: str, moves: Sequence[tuple[int, TimerTaskDemoted]] = ()
 ) -> graphviz.Digraph:
-    """Draw each wheel as a row of buckets, the filled ones with the number of their
-    tasks. Of buckets without anything, a `…` stands for all but the first and the last.
+    """Draw each wheel as a row of buckets. A filled bucket shows the number of its tasks.
 
-    `moves` are the next moves of the tasks, each with its time: an arrow leads from the bucket to
-    the one where the task goes then.
+    A `…` stands for the empty buckets between the first and the last one. `moves` are the next
+    moves of the tasks, each with its time in ms. For each move an arrow leads from the task's
+    bucket to its next bucket.
     """
     ends = {(move.from_level, move.from_slot) for _, move in moves}
     ends |= {(move.level, move.slot) for _, move in moves}
@@ -115,8 +118,9 @@ _FILLED: Final = YELLOW
 
 
 def _cells(wheel: WheelState, shown: Collection[int]) -> Iterator[str]:
-    """Yield the cells of the slots that are shown and of their neighbours, with a `…` for each run
-    of others.
+    """Yield the table cells of the shown slots and of their neighbours.
+
+    Each run of other slots becomes one cell with a `…`.
     """
     near = {slot + step for slot in shown for step in (-1, 0, 1)}
     left_out = False

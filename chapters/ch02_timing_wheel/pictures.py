@@ -1,6 +1,6 @@
-"""The pictures of chapter 02: the book's figures, made by the real classes in a time of their own.
+"""The pictures of chapter 02: the book's figures, made by the real classes in virtual time.
 
-Each picture binds the values that the page and the script name.
+Each picture also returns the values that the page and the script use by name.
 """
 
 import heapq
@@ -28,7 +28,8 @@ from .story import Story, Told, in_words
 
 SECOND, MINUTE, HOUR = 1_000, 60_000, 3_600_000
 
-#: The load of the comparison: requests a second, their time-out, and when they are answered.
+#: The load of the comparison: requests a second, their time-out, and the time until they are
+#: answered.
 REQUESTS: Final = 1_000
 TIMEOUT_MS: Final = 30_000
 ANSWERED_MS: Final = 5
@@ -36,12 +37,12 @@ BAR: Final = 40
 
 
 def draw_all() -> Mapping[str, Picture]:
-    """Return every picture by its name."""
+    """Draw all pictures of the chapter, and return them by name."""
     return {name: drawing() for name, drawing in DRAWINGS.items()}
 
 
 def figures() -> Mapping[str, graphviz.Digraph]:
-    """Return the numbered figures, by name."""
+    """Draw the book's numbered figures for the chapter's page, and return them by name."""
     one, levels = Story(), Story()
     one.add(2)
     first = one.wheels()
@@ -59,7 +60,7 @@ def figures() -> Mapping[str, graphviz.Digraph]:
 
 
 def _next_moves(story: Story) -> list[tuple[int, TimerTaskDemoted]]:
-    """Return the first move of each task down from where it is now, with its time."""
+    """Return the next move of each task to a lower wheel, with its time in ms."""
     first: dict[str, tuple[int, TimerTaskDemoted]] = {}
     for at_ms, event in story.until(MINUTE):
         if isinstance(event, TimerTaskDemoted):
@@ -73,7 +74,7 @@ def _told(events: list[Told]) -> Text:
 
 
 def naive_list() -> Picture:
-    """Count what a list costs that is searched at every millisecond."""
+    """Count the cost of a plain list of tasks that is searched every millisecond."""
     waiting = REQUESTS * ANSWERED_MS // 1000
     in_vain = REQUESTS * TIMEOUT_MS // 1000
     table = Table("", "tasks in the list", "comparisons a second", box=None)
@@ -83,8 +84,9 @@ def naive_list() -> Picture:
 
 
 def lazy_heap() -> Picture:
-    """Count what a heap holds that forgets cancelled tasks only when their time comes, beside the
-    wheel.
+    """Compare a heap with the wheel: count the tasks that the heap holds.
+
+    The heap removes a cancelled task only when its time comes.
     """
     heap: list[int] = []
     story = Story()
@@ -111,7 +113,10 @@ def lazy_heap() -> Picture:
 
 
 def one_wheel() -> Picture:
-    """Draw the book's one wheel (图 6-7): 2 ms; then, at 2 ms, 8 and 19 ms."""
+    """Draw the book's single wheel (图 6-7).
+
+    A task of 2 ms is added. After 2 ms, tasks of 8 and 19 ms follow.
+    """
     story = Story()
     events = [*story.add(2), *story.until(2), *story.add(8, 19)]
     slots = _slots(events)
@@ -120,7 +125,7 @@ def one_wheel() -> Picture:
 
 
 def second_level() -> Picture:
-    """Draw where 350 ms goes (图 6-8)."""
+    """Draw where a task of 350 ms is put (图 6-8)."""
     story = Story()
     events = story.add(350)
     added = _placed(events)["350 ms"]
@@ -130,7 +135,7 @@ def second_level() -> Picture:
 
 
 def third_level() -> Picture:
-    """Draw where 450 ms goes, with the three others of its bucket (图 6-8)."""
+    """Draw where a task of 450 ms is put, with the three other tasks in its bucket (图 6-8)."""
     story = Story()
     events = story.add(450, 446, 455, 473)
     added = _placed(events)
@@ -145,7 +150,7 @@ def third_level() -> Picture:
 
 
 def demotions() -> Picture:
-    """Tell how 450 ms comes down (降级)."""
+    """Show how a task of 450 ms moves down from wheel to wheel (降级)."""
     story = Story()
     story.add(450)
     events = story.until(450)
@@ -162,7 +167,7 @@ def demotions() -> Picture:
 
 
 def clock() -> Picture:
-    """Tell how an alarm waits with the hands of a clock: 60 x 1 s, 60 x 1 min, 12 x 1 h."""
+    """Show how an alarm waits on the wheels of a clock: 60 x 1 s, 60 x 1 min, 12 x 1 h."""
     queue = DelayQueue()
     seconds = TimingWheel(SECOND, 60, 0, queue, level=1)
     minutes = seconds.overflow_wheel = TimingWheel(seconds.interval_ms, 60, 0, queue, level=2)
@@ -187,7 +192,7 @@ def clock() -> Picture:
 
 
 def ticks() -> Picture:
-    """Show one deadline under ticks of 1, 2 and 8 ms (002, 图 3-75)."""
+    """Show when one deadline is met if the tick is 1, 2 or 8 ms (002, 图 3-75)."""
     table = Table("deadline", *(f"tick {tick_ms} ms" for tick_ms in (1, 2, 8)), box=None)
     names: dict[str, object] = {}
     for deadline_ms in (103, 120, 127):
@@ -203,7 +208,7 @@ def ticks() -> Picture:
 
 
 def a_to_d() -> Picture:
-    """Tell 002's run of tasks A to D: a tick of 1 s, 8 buckets (图 3-74)."""
+    """Show 002's run of tasks A to D on a wheel of 8 buckets with a tick of 1 s (图 3-74)."""
     story = Story(tick_ms=SECOND, wheel_size=8)
     events = story.add(0, SECOND, SECOND, 3 * SECOND)
     wheels = draw(story.wheels())
@@ -214,7 +219,7 @@ def a_to_d() -> Picture:
 
 
 def last_round() -> Picture:
-    """Tell 002's tasks ⑦, ⑧ and ⑨ on two wheels of 8 (图 3-78)."""
+    """Show 002's tasks ⑦, ⑧ and ⑨ on two wheels of 8 buckets (图 3-78)."""
     story = Story(wheel_size=8)
     events = [*story.add(7, 8, 9), *story.until(9)]
     ran = {e.task: at_ms for at_ms, e in events if isinstance(e, TimerTaskExpired)}
@@ -224,7 +229,7 @@ def last_round() -> Picture:
 
 
 def jumps() -> Picture:
-    """Count the wake-ups of a timer with 300 tasks, and how often a task moves."""
+    """Count the wake-ups of a timer with 300 tasks, and the moves of its tasks."""
     story = Story()
     story.add(*range(1_000, 31_000, 100))
     wakes = 0

@@ -1,4 +1,7 @@
-"""A timer in a time that stands still until it is moved (MockTime), and what it emits, in words."""
+"""A timer on a MockTime clock, and sentences for the events that it emits.
+
+The clock moves only when the caller moves it.
+"""
 
 from kafka_edu.common.time import MockTime
 from kafka_edu.timer.system_timer import SystemTimer
@@ -17,11 +20,14 @@ from kafka_edu.trace.tracer import Tracer
 from .figures import span
 
 Told = tuple[int, Event]
-"""An event and the ms at which it was told."""
+"""The time in ms at which an event was emitted, and the event."""
 
 
 class Named(TimerTask):
-    """A task that does nothing but have a name: what happens to it, events tell."""
+    """A timer task that has a name and does nothing.
+
+    The timer's events report what happens to it.
+    """
 
     __slots__ = ("name",)
 
@@ -34,11 +40,11 @@ class Named(TimerTask):
         return self.name
 
     def run(self) -> None:
-        """Nothing to do."""
+        """Do nothing."""
 
 
 class Story:
-    """A timer at time 0, and everything it tells."""
+    """A timer that starts at time 0, and all events that it emits."""
 
     level = Level.ALL
 
@@ -60,7 +66,10 @@ class Story:
         return self.take()
 
     def until(self, now_ms: int) -> list[Told]:
-        """Live on to `now_ms`, from bucket to bucket, as the reaper does."""
+        """Advance the time to `now_ms`, from bucket to bucket, as the reaper does.
+
+        Return the events.
+        """
         while (due_ms := self.timer.next_expiration_ms()) is not None and due_ms <= now_ms:
             self.time.advance(max(due_ms - self.time.hi_res_clock_ms(), 0))
             self.timer.advance_clock(self.time.hi_res_clock_ms())
@@ -80,7 +89,7 @@ class Story:
 
 
 def in_words(event: Event) -> str:
-    """One line of the story."""
+    """Return the sentence of the story that describes this event."""
     match event:
         case WheelCreated(level=level, tick_ms=tick, wheel_size=size, delay_ms=delay):
             return f"level {level} is made, {span(tick)} x {size}, for a task {span(delay)} away"

@@ -1,6 +1,6 @@
 """The pictures of chapter 03, made by the broker's own replication and purgatories, step by step.
 
-Nothing here runs by itself: a step is a call, and time is MockTime.
+Nothing runs by itself: each step is a call, and the time is MockTime.
 """
 
 import itertools
@@ -42,23 +42,26 @@ class Moment(NamedTuple):
     title: str
     high_watermarks: tuple[int, ...]
     log_ends: tuple[int, ...]
-    """Broker 0, the leader, comes first."""
+    """The LEO of each replica. Broker 0, the leader, comes first."""
 
 
 def draw_all() -> Mapping[str, Picture]:
-    """Return every picture by its name."""
+    """Draw all pictures of the chapter, and return them by name."""
     return {name: drawing() for name, drawing in DRAWINGS.items()}
 
 
 def figures() -> Mapping[str, graphviz.Digraph]:
-    """Return the numbered figures, by name."""
+    """Draw the book's numbered figures for the chapter's page, and return them by name."""
     _, moments, _ = _figures_6_9_to_6_11()
     names = ("figure-6-9", "figure-6-10", "figure-6-11")
     return {name: figure(moment) for name, moment in zip(names, moments, strict=True)}
 
 
 def figure(moment: Moment) -> graphviz.Digraph:
-    """Draw the logs: a row a replica, a cell a record; committed ones are filled."""
+    """Draw the logs: one row for each replica, one cell for each record.
+
+    Committed records are filled.
+    """
     logs = [
         ReplicaLog("leader" if broker == 0 else f"follower {broker}", hw, leo)
         for broker, (hw, leo) in enumerate(
@@ -74,7 +77,10 @@ def _moment(cluster: SteppedCluster, title: str) -> Moment:
 
 
 def _rows(moments: Sequence[Moment]) -> Text:
-    """Return the logs as lines: a committed record has its offset, another one is marked."""
+    """Return the logs as lines of text.
+
+    A committed record is shown as its offset. An uncommitted record is marked.
+    """
     text = Text()
     for moment in moments:
         text.append(f"{moment.title}\n", style="bold")
@@ -90,7 +96,7 @@ def _rows(moments: Sequence[Moment]) -> Text:
 
 
 def _figures_6_9_to_6_11() -> tuple[dict[str, object], list[Moment], Produced]:
-    """Write messages 3 and 4, and let one follower after the other fetch them."""
+    """Write messages 3 and 4, and let the followers fetch them one after the other."""
     cluster = SteppedCluster(3)
     cluster.elect(0, (0, 1, 2))
     for i in range(3):
@@ -128,7 +134,7 @@ def three_logs() -> Picture:
 
 
 def time_out() -> Picture:
-    """Tell how a produce times out, and that its record stays (figure 6-12)."""
+    """Show how a Produce request times out, and that its record stays in the log (figure 6-12)."""
     cluster = SteppedCluster(2)
     cluster.elect(0, (0, 1))
     answer = cluster.produce("a", timeout_ms=PRODUCE_MS)
@@ -160,7 +166,10 @@ def _said(answer: Produced) -> str:
 
 
 def _with_follower() -> SteppedCluster:
-    """Return a leader and a follower that may fetch, and whose fetches wait."""
+    """Return a cluster with a leader and a follower.
+
+    The follower's fetches wait for new records.
+    """
     cluster = SteppedCluster(2, wait_ms=FETCH_MS)
     cluster.elect(0, (0, 1))
     cluster.look_up_epochs(1)
@@ -168,7 +177,7 @@ def _with_follower() -> SteppedCluster:
 
 
 def long_poll() -> Picture:
-    """Tell how a follower's fetch waits for something new (figure 6-13)."""
+    """Show how a follower's Fetch waits for a new record (figure 6-13)."""
     cluster = _with_follower()
     waits = cluster.send_fetch(1)
     lines = Text("follower 1 has everything, and fetches\n")
@@ -195,7 +204,7 @@ def long_poll() -> Picture:
 
 
 def min_bytes() -> Picture:
-    """Count how many produces a consumer with fetch.min.bytes waits for."""
+    """Count the Produce requests that a consumer with fetch.min.bytes waits for."""
     cluster = SteppedCluster(1)
     cluster.elect(0, (0,))
     cluster.produce(RECORD, acks=1)
@@ -237,13 +246,16 @@ class _Readers:
         )
 
     def replicate(self) -> None:
-        """Let the follower append what it was answered, and say so by its next fetch."""
+        """Let the follower append the records of its last answer, and send its next fetch.
+
+        The next fetch informs the leader of the follower's new LEO.
+        """
         self.cluster.receive(1, self._latest)
         self._latest = self.cluster.send_fetch(1)
 
 
 def who_wakes() -> Picture:
-    """Show which event wakes which reader: LEO, HW, LSO."""
+    """Show which event wakes which reader: a new LEO, a new high watermark, or a new LSO."""
     readers = _Readers()
     table = Table("what happens", "follower", "consumer", "read_committed", box=None)
     names: dict[str, object] = {}
@@ -276,8 +288,9 @@ def who_wakes() -> Picture:
 
 
 def lost_wake_up() -> Picture:
-    """Try every order of the steps of two threads, and count those in which nobody wakes the
-    operation.
+    """Try every order of the steps of two threads.
+
+    Count the orders in which the operation waits for ever, because no thread completes it.
     """
     table = Table("the thread with the request", "orders", "wake-up lost", box=None)
     names: dict[str, object] = {}
@@ -297,7 +310,7 @@ def lost_wake_up() -> Picture:
 
 
 def _orders(one: Sequence[str], other: Sequence[str]) -> list[tuple[str, ...]]:
-    """Return every interleaving of two threads. O((n + m) choose n)."""
+    """Return every interleaving of the steps of two threads. There are (n + m) choose n."""
     found = []
     for places in itertools.combinations(range(len(one) + len(other)), len(one)):
         steps = dict(zip(places, one, strict=True))
@@ -312,7 +325,7 @@ def _orders(one: Sequence[str], other: Sequence[str]) -> list[tuple[str, ...]]:
 
 
 def _completes(order: Sequence[str]) -> bool:
-    """Return whether the operation is completed by one of these steps."""
+    """Return whether the operation is completed if the steps happen in this order."""
     raised = watched = completed = False
     for step in order:
         match step:
@@ -328,7 +341,7 @@ def _completes(order: Sequence[str]) -> bool:
 
 
 class _Waits(DelayedOperation):
-    """Waits until `ready` is set."""
+    """A delayed operation that waits until `ready` is set."""
 
     __slots__ = ("ready",)
 
@@ -340,11 +353,11 @@ class _Waits(DelayedOperation):
         return self.ready and self.force_complete()
 
     def on_complete(self) -> None:
-        """Nobody is to be answered."""
+        """Do nothing: no client waits for an answer."""
 
 
 def left_in_lists() -> Picture:
-    """Count what stays in the watcher lists after operations were completed, until the purge."""
+    """Count the completed operations that stay in the watcher lists until the purge."""
     purgatory: DelayedOperationPurgatory[_Waits] = DelayedOperationPurgatory("Produce", lambda: 0)
     keys = ("web-0", "web-1", "web-2")
     counts = []

@@ -1,1 +1,1 @@
-"""Chapter 04, the controller: its demos."""
+"""The demos of chapter 04, the controller."""

@@ -1,15 +1,18 @@
-"""A backlog of Produce before LeaderAndIsr and StopReplica, with and without a listener for the
-controller alone (book 001; KIP-291; spec C10).
+"""A backlog of Produce requests before LeaderAndIsr and StopReplica.
 
-Broker 0 might hold many produce requests in its queue when the controller tells it to lead
-something, to give something up, or to delete it. All requests are equal there, so what the
-controller says waits behind all of them, and much of what is done meanwhile is done for nothing: it
-is refused, cut off or deleted afterwards. With control.plane.listener.name the controller's
-requests come by another door, and the queue is not in their way.
+The demo measures it with and without a listener for the controller alone (book 001; KIP-291;
+spec C10).
 
-Two clusters, one without that listener and one with it, the same flood on one broker: topics are
-made and deleted there, which sends it LeaderAndIsr and StopReplica; at the end its leadership of
-the flooded partition is taken away. How long each request took the controller tells in its events.
+Broker 0 may hold many Produce requests in its queue when the controller sends LeaderAndIsr or
+StopReplica. All requests in this queue are equal, so the controller's request waits behind all of
+them. Much of the work in the meantime is useless: its records are refused, truncated or deleted
+afterwards. With control.plane.listener.name the controller's requests arrive on a port of their
+own, and do not wait in this queue.
+
+There are two clusters, one without that listener and one with it, and the same flood on one broker.
+Topics are created and deleted there, so the broker gets LeaderAndIsr and StopReplica. At the end,
+its leadership of the flooded partition is moved away. The controller's events report how long each
+request took.
 """
 
 import asyncio
@@ -48,33 +51,35 @@ TOPIC: Final = "backlog"
 WITHOUT: Final = "one queue for all"
 WITH: Final = "control plane apart"
 LISTENER: Final = "CONTROL"
-#: The limit of requests that are not measured. They are answered without a look at the backlog.
+#: The time limit, in seconds, of requests that are not measured. The backlog does not delay them.
 PATIENCE_S: Final = 600.0
 _LOOK_EVERY_S: Final = 0.2
-#: With these, what waits behind the backlog only waits, however long a busy machine takes: the
-#: controller does not give up and ask again, and the follower does not leave the ISR.
+#: With these settings a request behind the backlog only waits, however slow the machine is. The
+#: controller does not give up and send it again, and the follower does not leave the ISR.
 PROPS: Final = {
     "controller.socket.timeout.ms": "600000",
     "replica.lag.time.max.ms": "600000",
-    "zookeeper.session.timeout.ms": "10000",  # the longest that the embedded ZooKeeper grants
+    "zookeeper.session.timeout.ms": "10000",  # the maximum that the embedded ZooKeeper allows
 }
 LEADER_AND_ISR, STOP_REPLICA, DELETION = "LeaderAndIsr", "StopReplica", "a topic's deletion"
 
 
 class Measured(NamedTuple):
-    """One cluster under the flood."""
+    """The measurements of one cluster under the flood."""
 
     how: str
     took_ms: dict[str, list[float]]
-    """By the request's name: from when it left the controller to when its answer came, each. A
-    deletion: from the order to the answer to StopReplica, which follows an UpdateMetadata.
+    """Request name → how many ms each request took, from sending it to its answer.
+
+    For a deletion, the time runs from the order to the answer to StopReplica. An UpdateMetadata
+    comes before the StopReplica.
     """
     leadership_ms: float
-    """The same of the LeaderAndIsr by which the flooded broker gave the flooded partition up."""
+    """How many ms the last LeaderAndIsr took: the flooded broker gives up the flooded partition."""
     answered: int
-    """Produce requests that were answered without an error."""
+    """The number of Produce requests that were answered without an error."""
     refused: int
-    """Produce requests that were told that the leader is elsewhere."""
+    """The number of Produce requests that the broker refused: it was no longer the leader."""
     failures: list[str]
 
     def median(self, name: str) -> float:
@@ -85,13 +90,13 @@ class Measured(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """A broker's answer to a request of the controller."""
+    """A broker's answer to a request from the controller."""
 
     key: ApiKey
     took_ms: float
-    """From when the request left the controller."""
+    """The time in ms from sending the request to its answer."""
     at_us: int
-    """When the answer came, monotonic."""
+    """When the answer came, in µs of the monotonic clock."""
 
 
 class ControllerWatch:
@@ -115,14 +120,15 @@ class ControllerWatch:
                     case ControllerResponseReceived(broker_id=self._broker) as event:
                         key = ApiKey(event.api_key)
                         self._answers.put(Answer(key, event.took_us / 1000, envelope.mono_us))
-        except (OSError, ValueError):  # closed at the end
+        except (OSError, ValueError):  # the connection is closed at the end
             return
 
     def await_answer(self, key: ApiKey) -> Answer:
-        """Return the next answer to a request of that kind. Raises Standstill.
+        """Return the broker's next answer to a request of this kind.
 
-        It may come late: behind a backlog, each produce request of it is answered first. So this
-        waits as long as those are answered.
+        The answer may be late: the broker first answers each Produce request of the backlog. So the
+        call waits as long as Produce requests are answered. Raises Standstill if nothing is
+        answered any more.
         """
         progress = Progress(f"the answer to a {key.name}")
         while True:
@@ -142,7 +148,10 @@ class ControllerWatch:
 
 
 async def ask_controlled_shutdown(servers: str, broker: int) -> None:
-    """Have the controller take the broker's leaderships away. Raises ClusterError."""
+    """Have the controller move all leaderships away from the broker.
+
+    Raises ClusterError if the broker still leads a partition afterwards.
+    """
     from kafka_edu.clients.admin.brokers import connect_brokers
     from kafka_edu.tools.controlled_shutdown import error_of
 
@@ -160,9 +169,7 @@ async def ask_controlled_shutdown(servers: str, broker: int) -> None:
 def measure(
     cluster: Cluster, how: str, connections: int, megabytes: int, rounds: int, console: Console
 ) -> Measured:
-    """Flood a broker that is not the controller, and see how long the controller's requests to it
-    take.
-    """
+    """Flood a broker that is not the controller, and measure the controller's requests to it."""
     controller = cluster.wait_ready()
     victim, other = (broker for broker in cluster.broker_ids if broker != controller)
     quiet = f"{HOST}:{cluster.port(controller)}"
@@ -202,7 +209,7 @@ def measure(
 
 
 def rows(measured: Measured) -> dict[str, float]:
-    """The rows of the table, for one cluster."""
+    """Return the rows of the result table for one cluster."""
     of_requests = {}
     for name in measured.took_ms:
         of_requests[f"{name}: ms until it was processed, median"] = measured.median(name)
@@ -272,10 +279,10 @@ def report_of(both: Sequence[Measured]) -> Report:
 def control_plane(
     console: Console, connections: int, megabytes: int, rounds: int, zookeeper: str
 ) -> Report:
-    """How long the controller's requests wait behind a backlog of Produce, with and without
-    control.plane.listener.name.
+    """Measure how long the controller's requests wait behind a backlog of Produce requests.
 
-    Exits with 1 when a target does not hold.
+    It is measured with and without control.plane.listener.name. The exit code is 1 if a target is
+    missed.
     """
     both = []
     for how, props in ((WITHOUT, PROPS), (WITH, PROPS | {CONTROL_PLANE_KEY: LISTENER})):

@@ -1,7 +1,8 @@
-"""The pictures of chapter 04, made by real controllers: in two small worlds that count watches, and
-in a simulated cluster of three brokers, whose events they read.
+"""The pictures of chapter 04, made by real controllers.
 
-Time is virtual and everything follows from a seed, so each picture is the same each time.
+The controllers run in two small simulations that count watches, and in a simulated cluster of three
+brokers. The pictures read their events. Time is virtual and everything follows from a seed, so each
+picture is the same each time.
 """
 
 from collections import Counter
@@ -60,16 +61,16 @@ PARTITIONS: Final = 50
 SEED: Final = 4
 QUIET_MS: Final = 3_000
 CONTROLLER: Final = 0
-"""The first broker that starts is the controller."""
+"""The id of the broker that starts first and so becomes the controller."""
 
 
 def draw_all() -> Mapping[str, Picture]:
-    """Return every picture by its name."""
+    """Draw all pictures of the chapter, and return them by name."""
     return {name: drawing() for name, drawing in DRAWINGS.items()}
 
 
 def figures() -> Mapping[str, graphviz.Digraph]:
-    """Return the figures, by name."""
+    """Draw the figures for the chapter's page, and return them by name."""
     return {
         "figure-6-14": _queue_figure(),
         "partition-states": machine_figure(
@@ -83,11 +84,11 @@ def figures() -> Mapping[str, graphviz.Digraph]:
     }
 
 
-# Who watches.
+# Who watches the znodes.
 
 
 def herd() -> Picture:
-    """Let a broker die in a world where everybody watches, and in one with a controller."""
+    """Let a broker die, first where every broker watches everything, then with one controller."""
     everybody, one = HerdWorld(BROKERS, PARTITIONS), ControllerWorld(BROKERS, PARTITIONS)
     dies = next(b for b in range(1, BROKERS) if b != one.controller_id)
     table = Table(
@@ -124,13 +125,13 @@ def herd() -> Picture:
 
 
 class Story(NamedTuple):
-    """The events of one run, and where each part of it begins."""
+    """The events of one run, and the position where each part of the run begins."""
 
     events: Sequence[Envelope]
     begins: Mapping[str, int]
 
     def part(self, name: str) -> Sequence[Envelope]:
-        """Return the events from the begin of this part to the begin of the next."""
+        """Return the events from the beginning of this part to the beginning of the next part."""
         begin = self.begins[name]
         end = min((at for at in self.begins.values() if at > begin), default=len(self.events))
         return self.events[begin:end]
@@ -138,9 +139,9 @@ class Story(NamedTuple):
 
 @cache
 def story() -> Story:
-    """Create a topic, move it, stop a broker, delete the topic, start the broker again.
+    """Create a topic, move it, stop a broker, delete the topic, and start the broker again.
 
-    It takes about a second, and the other pictures share it.
+    The run takes about a second, so all pictures share it.
     """
     cluster = SimCluster(SEED, (0, 1, 2), {"auto.leader.rebalance.enable": "false"})
     cluster.start_all()
@@ -175,7 +176,7 @@ def _of_controller(part: str) -> list[Envelope]:
 
 
 def event_queue() -> Picture:
-    """List how the controller's events were queued and done while a broker came back."""
+    """List how the controller's events were queued and processed while a broker came back."""
     begin_us = 0
     lines = Text()
     deepest = handled = 0
@@ -198,7 +199,7 @@ def event_queue() -> Picture:
 
 
 def _sent(part: str) -> dict[int, list[str]]:
-    """Return broker → the requests that it got, in their order."""
+    """Return broker id → the names of the requests that it got from the controller, in order."""
     sent: dict[int, list[str]] = {broker: [] for broker in range(3)}
     for envelope in _of_controller(part):
         if isinstance(envelope.event, ControllerRequestSent):
@@ -223,7 +224,7 @@ def who_gets_what() -> Picture:
 
 
 def machines() -> Picture:
-    """Show both tables, and the way that the story's topic took through them."""
+    """Show both state machines as tables, and the states that the story's topic went through."""
     partitions, replicas = _partition_table(), _replica_table()
     names: dict[str, object] = {
         "partition_states": len(partitions),
@@ -251,12 +252,12 @@ def _replica_table() -> dict[str, list[str]]:
 
 
 def _short(state: PartitionState | ReplicaState) -> str:
-    """Return the name as people say it: `Online`, `DeletionStarted`."""
+    """Return the short name of the state: `Online`, `DeletionStarted`."""
     return state.value.replace("Partition", "").replace("Replica", "")
 
 
 def partition_way() -> list[str]:
-    """Return the states of t-0 from its creation to its deletion."""
+    """Return the states of partition t-0 from its creation to its deletion, in order."""
     changes = [
         envelope.event
         for envelope in story().events
@@ -269,7 +270,7 @@ def partition_way() -> list[str]:
 
 
 def deletion() -> Picture:
-    """Tell how a deletion waits for a broker that is down."""
+    """Show how a topic's deletion waits for a broker that is down."""
     lines = Text()
     seen: list[str] = []
     for part, words in (("delete", "broker 2 is down"), ("back", "broker 2 is back")):
@@ -288,7 +289,7 @@ def deletion() -> Picture:
 
 
 class Phase(NamedTuple):
-    """One phase of the move: its letter, what happened, and who holds the partition."""
+    """One phase of the reassignment: its letter, what happened, and the partition's replicas."""
 
     name: str
     words: str
@@ -298,7 +299,7 @@ class Phase(NamedTuple):
 
 @cache
 def phases() -> list[Phase]:
-    """Return the phases of the move of t-0 from brokers 0, 1 to brokers 1, 2."""
+    """Return the phases in which t-0 is moved from brokers 0, 1 to brokers 1, 2."""
     found: list[Phase] = []
     leader = 0
     replicas: tuple[int, ...] = (0, 1)
@@ -347,11 +348,11 @@ def move() -> Picture:
     )
 
 
-# Figures.
+# The figures.
 
 
 def _queue_figure() -> graphviz.Digraph:
-    """Draw figure 6-14: who puts events into the queue, and the one task that takes them."""
+    """Draw figure 6-14: who puts events into the queue, and the one task that takes them out."""
     sources = (
         "watches of ZooKeeper: BrokerChange, TopicChange",
         "timers: the 10 % rule",
@@ -372,7 +373,7 @@ def _queue_figure() -> graphviz.Digraph:
 
 
 def _cells(texts: Sequence[str], colour: str, *, below: bool = True) -> str:
-    """Return a table of texts, below or beside each other."""
+    """Return an HTML table of texts, one below the other or side by side."""
     cells = [
         f'<td bgcolor="{colour}" align="left" cellpadding="6">{wrapped(text, 34)}</td>'
         for text in texts
@@ -381,7 +382,7 @@ def _cells(texts: Sequence[str], colour: str, *, below: bool = True) -> str:
 
 
 def replica_way() -> list[str]:
-    """Return the states of the replica of t-0 on broker 2, which was down during the deletion."""
+    """Return the states of one replica: t-0 on broker 2, which was down during the deletion."""
     changes = [
         envelope.event
         for envelope in story().events
@@ -394,7 +395,7 @@ def replica_way() -> list[str]:
 
 
 def _requests_figure() -> graphviz.Digraph:
-    """Draw who gets which request when topic t is created."""
+    """Draw which broker gets which request when topic t is created."""
     legend = [(YELLOW, "controller"), (BLUE, "has a replica"), (GREY, "has none")]
     figure = new_figure("requests", "Topic t is created, with replicas on 0 and 1", legend)
     figure.attr("node", shape="box", style="filled")
@@ -408,7 +409,7 @@ def _requests_figure() -> graphviz.Digraph:
 
 
 def _reassignment_figure() -> graphviz.Digraph:
-    """Draw the phases of the move, a row each."""
+    """Draw the phases of the reassignment, one row for each phase."""
     rows = []
     for phase in phases():
         cells = "".join(

@@ -1,9 +1,9 @@
-"""A backlog of Produce requests on one broker: many connections, each with its next request sent
-before the last one is answered.
+"""A backlog of Produce requests on one broker.
 
-The request is made once and sent again and again, so that sending costs next to nothing. It holds
-megabytes of zeros in one compressed batch: some thousand bytes on the wire, and work for the
-broker, which must unpack it and look at every record.
+Many connections send their next request before the last one is answered. The request is built once
+and sent again and again, so sending costs almost nothing. It holds megabytes of zeros in one
+compressed batch: only some thousand bytes on the wire, but much work for the broker, which must
+decompress the batch and check every record.
 """
 
 import socket
@@ -27,7 +27,7 @@ from kafka_edu.record.record_batch import build_batch
 
 ACKS_ALL: Final = -1
 PRODUCE_VERSION: Final = 7
-#: Longer than a backlog lasts, however busy the machine is: each request is to be answered.
+#: The time limit of a request, in ms. It is longer than any backlog, so each request is answered.
 TIMEOUT_MS: Final = 600_000
 IN_FLIGHT: Final = 2
 RECORD_BYTES: Final = 1 << 16
@@ -36,8 +36,10 @@ _BUFFER_BYTES: Final = 1 << 16
 
 
 def backlog_frame(topic: str, megabytes: int) -> bytes:
-    """One Produce request with acks=all for partition 0 of `topic`, size and all, which unpacks to
-    so many MiB.
+    """Return the frame of one Produce request, its size field included.
+
+    It has acks=all and is for partition 0 of `topic`. Its batch has `megabytes` MiB when it is
+    decompressed.
     """
     zeros = bytes(RECORD_BYTES)
     batch = build_batch(
@@ -54,17 +56,21 @@ def backlog_frame(topic: str, megabytes: int) -> bytes:
 
 
 class ProduceFlood:
-    """Connections to one broker that keep it busy, from `start` until `stop`; each in a thread of
-    its own.
+    """Connections that keep one broker busy from `start` until `stop`.
+
+    Each connection has a thread of its own.
     """
 
     def __init__(self, host: str, port: int, topic: str, connections: int, megabytes: int) -> None:
         self.answered = 0
-        """Requests that were answered without an error."""
+        """The number of requests that were answered without an error."""
         self.refused = 0
-        """Requests answered with NOT_LEADER_OR_FOLLOWER: the broker knew that it leads no more."""
+        """The number of requests that were answered with NOT_LEADER_OR_FOLLOWER.
+
+        The broker already knew that it was no longer the leader.
+        """
         self.failures: list[str] = []
-        """Anything else: what went wrong, by connection or request."""
+        """What else went wrong, one text for each connection or request."""
         self._at = (host, port)
         self._frame = backlog_frame(topic, megabytes)
         self._lock = threading.Lock()
@@ -79,7 +85,10 @@ class ProduceFlood:
             thread.start()
 
     def stop(self) -> None:
-        """Send no more; returns when all that was sent is answered, or its connection is gone."""
+        """Send no more requests.
+
+        Return when all sent ones are answered, or their connections are closed.
+        """
         self._stop.set()
         for thread in self._threads:
             thread.join()

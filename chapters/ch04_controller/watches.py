@@ -1,9 +1,9 @@
-"""Every broker watches everything, as before there was a controller; beside one that watches for
-all: watches, wake-ups, requests, counted in virtual time.
+"""Compare two ways to watch ZooKeeper, and count watches, wake-ups and requests in virtual time.
 
-No process is started: see `kafka_edu.sim.watches_exhibit` for what is real in it (a ZooKeeper of
-ours, our controller, each watch that is set and each that fires) and for what is left out. The same
-sizes give the same figures.
+In the old way every broker watches everything, as before there was a controller. In the new way one
+controller watches for all. No process is started. `kafka_edu.sim.watches_exhibit` says which parts
+are real (our own ZooKeeper, our controller, each watch that is set and each that fires) and what is
+left out. The same sizes always give the same figures.
 """
 
 from typing import Final
@@ -24,7 +24,7 @@ LEGEND: Final = (
     " controller to brokers; ms: virtual time until the last broker knows"
 )
 DEATH: Final = "a broker dies"
-#: Of Cost's fields: as figures are called, and above a column of the table.
+#: Fields of Cost → the name of each figure, and the heading of its column in the table.
 COLUMNS: Final = (
     ("watches that fire", "fire"),
     ("brokers woken", "woken"),
@@ -47,8 +47,10 @@ COLUMNS: Final = (
     metavar="M",
 )
 def watches(console: Console, brokers: int | None, partitions: int) -> Report:
-    """Count watches and wake-ups in ZooKeeper: every broker watching everything, as before the
-    controller, beside one controller (virtual time).
+    """Count watches and wake-ups in ZooKeeper, in virtual time.
+
+    Two ways are compared: every broker watches everything, as before there was a controller, and
+    one controller watches for all.
     """
     report = Report("watches")
     for size in SIZES if brokers is None else ((brokers, partitions),):
@@ -71,14 +73,14 @@ def watches(console: Console, brokers: int | None, partitions: int) -> Report:
 
 
 def show(console: Console, exhibit: Exhibit) -> None:
-    """One size as a table."""
+    """Print the figures of one size as a table."""
     size = f"{exhibit.brokers} brokers, {exhibit.partitions:,} partitions"
     console.print(
         f"{size}: watches set: {exhibit.watches_herd:,} where everybody watches,"
         f" {exhibit.watches_ours:,} with a controller",
         soft_wrap=True,
     )
-    table = Table(box=None, padding=(0, 1, 0, 0))  # eighty columns are enough
+    table = Table(box=None, padding=(0, 1, 0, 0))  # so that it fits into eighty columns
     table.add_column("what happens", no_wrap=True)
     table.add_column("who", no_wrap=True)
     for _, heading in COLUMNS:
@@ -95,8 +97,9 @@ def _cells(cost: Cost) -> list[str]:
 
 
 def keep(report: Report, exhibit: Exhibit) -> None:
-    """The figures of one size, and what they are to show: with a controller, what fires does not
-    grow with the partitions.
+    """Add the figures of one size to the report, with the target that they must meet.
+
+    With a controller, the number of watches that fire does not grow with the partitions.
     """
     size = f"{exhibit.brokers} brokers, {exhibit.partitions} partitions"
     report.figure(f"{size}: watches set, everybody watches", exhibit.watches_herd)

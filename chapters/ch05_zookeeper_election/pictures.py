@@ -1,8 +1,8 @@
-"""The pictures of chapter 05, made by the broker's own classes: a simulated cluster of three
-brokers and its ZooKeeper, the session tracker of the embedded ZooKeeper, and the code that settles
-a broker's id.
+"""The pictures of chapter 05, made by the broker's own classes.
 
-Time is virtual and everything follows from a seed, so each picture is the same each time.
+They use a simulated cluster of three brokers with its ZooKeeper, the session tracker of the
+embedded ZooKeeper, and the code that decides a broker's id. Time is virtual and everything follows
+from a seed, so each picture is the same each time.
 """
 
 import asyncio
@@ -60,22 +60,22 @@ from ..drawing import picture
 SEED: Final = 5
 BROKERS: Final = (0, 1, 2)
 CONTROLLER: Final = 0
-"""The first broker that starts is the controller."""
+"""The id of the broker that starts first and so becomes the controller."""
 QUIET_MS: Final = 3_000
 SESSION_MS: Final = 6_000
-"""zookeeper.session.timeout.ms of Kafka 2.0. Since 2.5 it is 18,000."""
+"""zookeeper.session.timeout.ms of Kafka 2.0. Since 2.5 the default is 18,000."""
 LONG_MS: Final = 40_000
 EPOCH: Final = "/controller_epoch"
 OFFICE: Final = "/controller"
 
 
 def draw_all() -> Mapping[str, Picture]:
-    """Return every picture by its name."""
+    """Draw all pictures of the chapter, and return them by name."""
     return {name: drawing() for name, drawing in DRAWINGS.items()}
 
 
 def figures() -> Mapping[str, graphviz.Digraph]:
-    """Return the figures, by name."""
+    """Draw the figures for the chapter's page, and return them by name."""
     return {
         "znodes": _znodes_figure(),
         "election": _election_figure(),
@@ -84,17 +84,17 @@ def figures() -> Mapping[str, graphviz.Digraph]:
     }
 
 
-# What stands in ZooKeeper.
+# What ZooKeeper stores.
 
 
 class Cluster(NamedTuple):
-    """A run of three brokers: its events, and from where on they are of interest."""
+    """A run of three brokers: its events, and the index of the first event after the start-up."""
 
     events: Sequence[Envelope]
     begin: int
 
     def of_interest(self) -> Sequence[Envelope]:
-        """Return the events of what was done to the cluster, and of what followed."""
+        """Return the events of the action on the cluster, and of all that followed."""
         return self.events[self.begin :]
 
 
@@ -110,7 +110,7 @@ def _started() -> SimCluster:
 
 
 def _run(act: Callable[[SimCluster], None], then_ms: float) -> Cluster:
-    """Start a cluster, do something to it, and let time pass."""
+    """Start a cluster, do something to it, and let `then_ms` of virtual time pass."""
     with no_log():
         cluster = _started()
         begin = len(cluster.sink.events)
@@ -122,7 +122,7 @@ def _run(act: Callable[[SimCluster], None], then_ms: float) -> Cluster:
 
 
 class Znode(NamedTuple):
-    """A znode of the run, as it was written."""
+    """A znode of the run, with the data that was last written to it."""
 
     path: str
     data: str
@@ -131,7 +131,7 @@ class Znode(NamedTuple):
 
 @cache
 def znodes() -> list[Znode]:
-    """Return the znodes of the office and of the brokers, after a start."""
+    """Return /controller, the controller's epoch and the brokers' znodes after a start."""
     wanted = (OFFICE, EPOCH, *(f"/brokers/ids/{broker}" for broker in BROKERS))
     found: dict[str, Znode] = {}
     for envelope in _run(lambda _: None, 0).events:
@@ -144,7 +144,7 @@ def znodes() -> list[Znode]:
 
 
 def office() -> Picture:
-    """Show what ZooKeeper has of the controller and of the brokers."""
+    """Show what ZooKeeper stores about the controller and the brokers."""
     table = Table("znode", "lives", "data", box=None)
     for path, data, ephemeral in znodes():
         lives = "with its session" if ephemeral else "for ever"
@@ -154,7 +154,7 @@ def office() -> Picture:
     return picture({"first_epoch": epoch, "ephemeral": count}, table)
 
 
-# The race.
+# The race for /controller.
 
 
 def _delete_controller(cluster: SimCluster) -> None:
@@ -168,14 +168,14 @@ def _delete_controller(cluster: SimCluster) -> None:
 
 @cache
 def race_run() -> Sequence[Envelope]:
-    """Delete /controller, and return what followed."""
+    """Delete /controller, and return the events from the deletion on."""
     events = _run(_delete_controller, 500).of_interest()
     first = next(i for i, each in enumerate(events) if isinstance(each.event, ZnodeDeleted))
     return events[first:]
 
 
 def race() -> Picture:
-    """Tell how three brokers run for the office after /controller was deleted."""
+    """Show how three brokers try to create /controller after it was deleted."""
     events = race_run()
     begin_us = events[0].mono_us
     lines = Text()
@@ -185,7 +185,7 @@ def race() -> Picture:
         match event:
             case WatchFired(path=path) if path == OFFICE:
                 if envelope.mono_us > begin_us:
-                    continue  # those of the new controller's own creation
+                    continue  # these belong to the new controller's own creation of the znode
                 fired += 1
             case ZkRequestServed(path=path) if path == EPOCH:
                 pass
@@ -217,12 +217,12 @@ def race() -> Picture:
 
 
 def _short(line: str) -> str:
-    """Return a sentence without the session's number, which tells nothing here."""
+    """Return a sentence without the session's number, which is of no use to the reader."""
     before, word, _ = line.partition(" for session ")
     return before if word else line
 
 
-# How long nobody is the controller.
+# How long there is no controller.
 
 
 def _stop(cluster: SimCluster) -> None:
@@ -237,7 +237,7 @@ def _pause(cluster: SimCluster) -> None:
     cluster.pause(CONTROLLER)
 
 
-#: How the office falls vacant: name, words, and what is done.
+#: The ways in which /controller is left vacant: name, words, and the action on the cluster.
 ENDS: Final[tuple[tuple[str, str, Callable[[SimCluster], None]], ...]] = (
     ("stop", "it is stopped (SIGTERM)", _stop),
     ("delete", "/controller is deleted", _delete_controller),
@@ -247,20 +247,23 @@ ENDS: Final[tuple[tuple[str, str, Callable[[SimCluster], None]], ...]] = (
 
 
 class Gap(NamedTuple):
-    """How the office fell vacant, and when it was taken again; times in ms since the act."""
+    """How /controller fell vacant, and when it was taken again.
+
+    Times are in ms since the action.
+    """
 
     words: str
     gone_ms: float
-    """When /controller was gone."""
+    """When /controller was deleted, in ms since the action."""
     elected_ms: float
     expired: bool
-    """Whether a session had to expire for that."""
+    """Whether /controller was deleted because a session expired."""
     winner: int
 
 
 @cache
 def gaps() -> Mapping[str, Gap]:
-    """Let the office fall vacant in each way, and measure in virtual time."""
+    """Let /controller fall vacant in each way, and measure the gap in virtual time."""
     found = {}
     for name, words, act in ENDS:
         run = _run(act, LONG_MS).of_interest()
@@ -283,7 +286,7 @@ def gaps() -> Mapping[str, Gap]:
 
 
 def vacant() -> Picture:
-    """Show how long nobody is the controller, by the way in which the old one went."""
+    """Show how long there is no controller, for each way in which the old controller went."""
     table = Table("the controller", "/controller gone after", "next one after", box=None)
     names: dict[str, object] = {}
     for name, gap in gaps().items():
@@ -298,7 +301,7 @@ def _seconds(ms: float) -> str:
     return f"{ms / 1000:.1f} s" if ms >= 100 else f"{ms:.0f} ms"
 
 
-# The old one wakes up.
+# The old controller wakes up.
 
 
 def _pause_and_resume(cluster: SimCluster) -> None:
@@ -309,7 +312,10 @@ def _pause_and_resume(cluster: SimCluster) -> None:
 
 @cache
 def waking() -> Sequence[Envelope]:
-    """Pause the controller for two sessions, wake it, and return what tells of the office."""
+    """Pause the controller for two session time-outs, and resume it.
+
+    Return the events about sessions and about the controller.
+    """
     wanted = (
         SessionExpired,
         ControllerElected,
@@ -323,7 +329,7 @@ def waking() -> Sequence[Envelope]:
 
 
 def two_controllers() -> Picture:
-    """Tell how a controller that stood still learns that it is none any more."""
+    """Show how a paused controller learns that it is no longer the controller."""
     events = waking()
     begin_us = events[0].mono_us
     lines = Text()
@@ -339,16 +345,16 @@ def two_controllers() -> Picture:
     return picture({"both_s": f"{both_us / 1e6:.1f}"}, lines)
 
 
-# Sessions.
+# Sessions and their buckets.
 
 TICK_MS: Final = 2_000
-#: Messages of two clients, as (ms, session).
+#: Messages of two clients, each as (time in ms, session).
 HEARD: Final = ((300, 1), (900, 2), (2_300, 1), (4_100, 1), (4_700, 2), (6_200, 1))
 SILENT_MS: Final = 20_000
 
 
 class Touch(NamedTuple):
-    """A message of a client: when, whose, when its session would end, and the bucket's end."""
+    """A client's message: its time, its session, the session's new end, and its bucket's end."""
 
     at_ms: int
     session: int
@@ -361,12 +367,12 @@ class Tracked(NamedTuple):
 
     touches: tuple[Touch, ...]
     ended: Mapping[int, int]
-    """Session → the ms at which it expired."""
+    """Session → the time in ms at which it expired."""
 
 
 @cache
 def tracked() -> Tracked:
-    """Give the embedded ZooKeeper's session tracker the messages, and then silence."""
+    """Give the messages to the embedded ZooKeeper's session tracker, and then send no more."""
     tracker = SessionTracker(TICK_MS, 0)
     touches: list[Touch] = []
     ended: dict[int, int] = {}
@@ -387,7 +393,7 @@ def tracked() -> Tracked:
 
 
 def sessions() -> Picture:
-    """Show in which bucket each message puts its session."""
+    """Show into which bucket each message puts its session."""
     table = Table("a message at", "of session", "it may be silent until", "bucket", box=None)
     for touch in tracked().touches:
         table.add_row(
@@ -411,16 +417,16 @@ def sessions() -> Picture:
     )
 
 
-# Ids.
+# Broker ids.
 
 
 class IdCase(NamedTuple):
-    """A start of a broker: what it finds, and what comes of it."""
+    """One start of a broker: the ids that it finds, and the result."""
 
     configured: int
-    """broker.id; -1: not set."""
+    """broker.id of its properties. -1: it is not set."""
     stored: tuple[int, ...]
-    """broker.id in the meta.properties of each log dir; -1: there is no such file."""
+    """broker.id in the meta.properties of each log dir. -1: the file does not exist."""
     generates: bool = True
 
 
@@ -437,7 +443,10 @@ GENERATED: Final = 1001
 
 
 def settled(case: IdCase) -> tuple[str, str]:
-    """Return the id that a broker gets and where it comes from; or the exception, and why."""
+    """Return the broker's id and its source.
+
+    If the start fails, return the exception and the reason.
+    """
     stored = {
         f"/data{number}": BrokerMetadata(broker_id)
         for number, broker_id in enumerate(case.stored)
@@ -457,7 +466,7 @@ def settled(case: IdCase) -> tuple[str, str]:
 
 
 def ids() -> Picture:
-    """Show the book's four rules of broker.id, and the generated id."""
+    """Show the book's four rules of broker.id, and a generated id."""
     table = Table("broker.id", "meta.properties", "comes of it", box=None)
     refused = 0
     for case in CASES:
@@ -473,7 +482,7 @@ def ids() -> Picture:
 
 @cache
 def generated() -> list[int]:
-    """Return the ids that three brokers without an id get, one after another."""
+    """Return the ids that three brokers without a configured id get, one after another."""
     cluster = _started()
     tool = cluster.brokers[CONTROLLER].process
     admin = cluster.admin(tool)
@@ -483,7 +492,7 @@ def generated() -> list[int]:
 
 
 def dispenser() -> Picture:
-    """Show how /brokers/seqid hands out numbers."""
+    """Show how /brokers/seqid generates ids."""
     table = Table("broker", "writes into /brokers/seqid", "version then", "its id", box=None)
     for number, broker_id in enumerate(generated(), 1):
         table.add_row(f"the {_ordinal(number)}", "nothing (0 bytes)", str(number), str(broker_id))
@@ -494,11 +503,11 @@ def _ordinal(number: int) -> str:
     return ("first", "second", "third")[number - 1]
 
 
-# Figures.
+# The figures.
 
 
 def _znodes_figure() -> graphviz.Digraph:
-    """Draw the znodes of the office and of the brokers."""
+    """Draw the znodes of the controller and of the brokers."""
     drawn = [
         drawings.Znode(
             each.path,
@@ -544,7 +553,7 @@ def _grid(
     legend: Sequence[tuple[str, str]],
     rows: Iterable[tuple[str, Sequence[tuple[str, str]]]],
 ) -> graphviz.Digraph:
-    """Draw a table. Each row is a head, then cells of (text, colour)."""
+    """Draw a table. Each row is a heading, then cells of (text, colour)."""
     figure = new_figure(name, title, legend)
     lines = [
         f'<td border="0" align="left">{wrapped(head, 22)}</td>'
@@ -556,7 +565,7 @@ def _grid(
 
 
 def _failover_figure() -> graphviz.Digraph:
-    """Draw the failover: for each way in which broker 0 goes, who has the office in each second."""
+    """Draw the failover: which broker is controller in each second, for each way broker 0 goes."""
     seconds = range(10)
     rows = [("seconds", [(str(second), GREY) for second in seconds])]
     for gap in gaps().values():
@@ -575,7 +584,7 @@ def _failover_figure() -> graphviz.Digraph:
 
 
 def _buckets_figure() -> graphviz.Digraph:
-    """Draw the buckets of the session tracker, with the messages that put a session into each."""
+    """Draw the session tracker's buckets, with the messages that put a session into each."""
     ends = sorted({touch.bucket_ms for touch in tracked().touches})
     last = {touch.session: touch for touch in tracked().touches}
     rows = [("bucket until", [(f"{end // 1000} s", GREY) for end in ends])]

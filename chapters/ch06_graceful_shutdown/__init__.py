@@ -1,1 +1,1 @@
-"""Chapter 06, graceful shutdown: its demos."""
+"""The demos of chapter 06, graceful shutdown."""

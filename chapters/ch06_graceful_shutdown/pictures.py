@@ -1,7 +1,8 @@
-"""The pictures of chapter 06, made by the broker's own classes: a simulated cluster of three
-brokers, whose broker 1 is stopped, killed, or asked to go.
+"""The pictures of chapter 06, made by the broker's own classes.
 
-Time is virtual and everything follows from a seed, so each picture is the same each time.
+They use a simulated cluster of three brokers. Its broker 1 is stopped, killed, or the subject of a
+ControlledShutdown request. Time is virtual and everything follows from a seed, so each picture is
+the same each time.
 """
 
 import textwrap
@@ -65,32 +66,32 @@ from ..drawing import COLUMNS, picture
 SEED: Final = 6
 BROKERS: Final = (0, 1, 2)
 CONTROLLER: Final = 0
-"""The first broker that starts is the controller."""
+"""The id of the broker that starts first and so becomes the controller."""
 GOES: Final = 1
 SESSION_MS: Final = 6_000
-"""zookeeper.session.timeout.ms of Kafka 2.0. Since 2.5 it is 18,000."""
+"""zookeeper.session.timeout.ms of Kafka 2.0. Since 2.5 the default is 18,000."""
 LED, FOLLOWED = TopicPartition("web", 0), TopicPartition("web", 1)
 ALONE: Final = TopicPartition("alone", 0)
-#: The book's three cases: broker 1 leads, follows, and is alone.
+#: The book's three cases: broker 1 is a leader, a follower, or the only replica.
 ASSIGNMENT: Final[Mapping[TopicPartition, tuple[int, ...]]] = {
     LED: (1, 2, 0),
     FOLLOWED: (2, 1, 0),
     ALONE: (1,),
 }
 REQUEST: Final = "ControlledShutdown"
-#: A segment that holds two of the small batches here.
+#: log.segment.bytes, as a text. A segment of this size holds two of the small batches here.
 SMALL_SEGMENT: Final = "200"
 FIRST_RECORDS: Final = 9
 MORE_RECORDS: Final = 6
 
 
 def draw_all() -> Mapping[str, Picture]:
-    """Return every picture by its name."""
+    """Draw all pictures of the chapter, and return them by name."""
     return {name: drawing() for name, drawing in DRAWINGS.items()}
 
 
 def figures() -> Mapping[str, graphviz.Digraph]:
-    """Return the figures, by name."""
+    """Draw the figures for the chapter's page, and return them by name."""
     return {
         "four-steps": _four_steps_figure(),
         "messages": _messages_figure(),
@@ -99,11 +100,11 @@ def figures() -> Mapping[str, graphviz.Digraph]:
     }
 
 
-# The cluster.
+# The simulated cluster.
 
 
 def _started(props: Mapping[str, str] | None = None, level: Level = Level.STATE) -> SimCluster:
-    """Start three brokers, with a record in each partition."""
+    """Start three brokers, and write a record to each partition."""
     cluster = SimCluster(
         SEED,
         BROKERS,
@@ -128,7 +129,7 @@ def _started(props: Mapping[str, str] | None = None, level: Level = Level.STATE)
 
 
 def _produce(cluster: SimCluster, tp: TopicPartition, count: int) -> None:
-    """Write records, each with acks=all and in a batch of its own."""
+    """Write `count` records with acks=all, each in its own batch."""
     client = SimClient(cluster)
     for _ in range(count):
         client.produce(tp, "an order", -1)
@@ -138,7 +139,10 @@ def _produce(cluster: SimCluster, tp: TopicPartition, count: int) -> None:
 def _run(
     act: Callable[[SimCluster], None], then_ms: float, props: Mapping[str, str] | None = None
 ) -> list[Envelope]:
-    """Start a cluster, do something to it, let time pass, and return what happened since."""
+    """Start a cluster, do something to it, and let `then_ms` of virtual time pass.
+
+    Return the events from the action on.
+    """
     with no_log():
         cluster = _started(props)
         begin = len(cluster.sink.events)
@@ -162,7 +166,7 @@ def _ms(since: Envelope, envelope: Envelope) -> float:
 
 
 def _told(at: str, envelope: Envelope, words: str, *, bold: bool = False) -> Text:
-    """Return a line: when, who, what. Long words go on below their beginning."""
+    """Return a line: when, which process, what. Long texts continue on indented lines."""
     head = f"{at}  {_who(envelope):<9}  "
     lines = textwrap.wrap(words, COLUMNS - len(head))
     text = f"\n{' ' * len(head)}".join(lines)
@@ -177,7 +181,10 @@ def _who(envelope: Envelope) -> str:
 
 
 class Step(NamedTuple):
-    """An event of an orderly end, and the book's step that it belongs to (figure 6-16)."""
+    """An event of an orderly shutdown, and the number of the book's step that it belongs to.
+
+    The steps are those of figure 6-16.
+    """
 
     number: str
     envelope: Envelope
@@ -185,7 +192,7 @@ class Step(NamedTuple):
 
 @cache
 def stopped() -> list[Envelope]:
-    """Stop broker 1, and return all that happened."""
+    """Stop broker 1, and return all events of its shutdown."""
     return _run(_stop, 1_000)
 
 
@@ -195,7 +202,7 @@ def _of_request(event: Event) -> bool:
 
 @cache
 def steps() -> list[Step]:
-    """Return the events of the four steps."""
+    """Return the events that belong to the four steps."""
     found: list[Step] = []
     asked = False
     for envelope in stopped():
@@ -221,14 +228,14 @@ def steps() -> list[Step]:
 
 
 def _shortened(line: str) -> str:
-    """Return a sentence without what tells nothing here: ports, and the name of the client."""
+    """Return a sentence without ports and without the client's name, which are of no use here."""
     if line.startswith("accepts connection"):
         return "accepts a connection of its own"
     return line.replace(f" of broker-{GOES}-controlled-shutdown", "")
 
 
 def four_steps() -> Picture:
-    """Tell the steps of an orderly end, with their times."""
+    """Show the steps of an orderly shutdown, with their times."""
     first = steps()[0].envelope
     lines = Text()
     for number, envelope in steps():
@@ -248,22 +255,22 @@ def four_steps() -> Picture:
     )
 
 
-# The request and its answer.
+# The ControlledShutdown request and its answer.
 
 
 class Sized(NamedTuple):
-    """A version of request and answer, with the bytes of their bodies."""
+    """The sizes of the ControlledShutdown request and answer in one version: bytes of the body."""
 
     version: int
     request: int
     answer: int
-    """Nothing remains."""
+    """Size of the answer if the broker no longer leads any partition."""
     one_left: int
-    """web-0 remains."""
+    """Size of the answer if the broker still leads web-0."""
 
 
 def sizes() -> list[Sized]:
-    """Return the bytes of each version, as our encoder writes them."""
+    """Return the sizes of each version, as our encoder writes them."""
     request = ControlledShutdownRequest(broker_id=GOES, broker_epoch=57)
     left = RemainingPartition(topic_name=LED.topic, partition_index=LED.partition)
     found = []
@@ -278,7 +285,7 @@ def sizes() -> list[Sized]:
 
 
 def messages() -> Picture:
-    """Show how large request and answer are."""
+    """Show the sizes of ControlledShutdown requests and answers."""
     shown = Table("version", "request", "answer: none left", "web-0 left", box=None)
     for one in sizes():
         shown.add_row(f"v{one.version}", *(f"{size} bytes" for size in one[1:]))
@@ -299,18 +306,18 @@ def messages() -> Picture:
 
 
 class Case(NamedTuple):
-    """A partition before and after broker 1 was let go."""
+    """A partition before and after broker 1 was stopped."""
 
     tp: TopicPartition
     leader_before: int
     leader: int
-    """-1: none, when broker 1 has stopped."""
+    """The leader after broker 1 has stopped. -1: there is none."""
     isr: tuple[int, ...]
 
 
 @cache
 def cases() -> list[Case]:
-    """Let broker 1 go, and return what became of the three partitions."""
+    """Stop broker 1, and return what became of the three partitions."""
     states = {tp: (ids[0], ids) for tp, ids in ASSIGNMENT.items()}
     for envelope in stopped():
         match envelope.event:
@@ -355,20 +362,20 @@ def _only(events: Sequence[Envelope], kind: type) -> Envelope:
 
 
 class End(NamedTuple):
-    """The cost of an end."""
+    """What one way of ending broker 1 cost."""
 
     gap_ms: float
-    """From the act to the election of web-0's next leader."""
+    """Time in ms from the signal to the election of web-0's next leader."""
     over: str
-    """How its session ended."""
+    """How the broker's ZooKeeper session ended: `closed` or `expired`."""
     clean: bool
     read: int
-    """Segments that the next start read again."""
+    """The number of segments that the next start had to read again."""
 
 
 @cache
 def ends() -> Mapping[str, End]:
-    """Let broker 1 go in both ways, start it again, and measure in virtual time."""
+    """End broker 1 with SIGTERM and with kill -9, start it again, and measure in virtual time."""
     found = {}
     for name, act in (("SIGTERM", _stop), ("kill -9", _kill)):
 
@@ -391,7 +398,7 @@ def ends() -> Mapping[str, End]:
 
 
 def gaps() -> Picture:
-    """Show both ends beside each other."""
+    """Show both ways of ending side by side."""
     shown = Table("", *ends(), box=None)
     rows: dict[str, Callable[[End], str]] = {
         "web-0 has its next leader after": lambda one: f"{one.gap_ms:,.0f} ms",
@@ -424,7 +431,7 @@ def _stop_past_a_sleeping_controller(cluster: SimCluster) -> None:
 
 @cache
 def asked() -> list[Envelope]:
-    """Stop broker 1 while the controller stands still, with Kafka's defaults."""
+    """Stop broker 1 while the controller is paused, with Kafka's defaults. Return the events."""
     kinds = (
         *(ServerStopping, ControlledShutdownAttempted, ServerStopped),
         *(ControllerElected, SessionExpired, LeaderElected),
@@ -438,7 +445,7 @@ def asked() -> list[Envelope]:
 
 
 def patience() -> Picture:
-    """Tell how a broker asks on while the controller stands still."""
+    """Show how a broker repeats its ControlledShutdown request while the controller is paused."""
     first = _only(asked(), ServerStopping)
     lines = Text()
     for envelope in asked():
@@ -457,12 +464,12 @@ def patience() -> Picture:
     )
 
 
-# The order of the end.
+# The order of a broker's shutdown.
 
 
 @cache
 def order() -> list[tuple[Envelope, str]]:
-    """Return the events of the end itself, in words."""
+    """Return the events of broker 1's shutdown, each with a sentence."""
     found: list[tuple[Envelope, str]] = []
     seen: set[str] = set()
     for envelope in stopped():
@@ -487,7 +494,7 @@ def order() -> list[tuple[Envelope, str]]:
 
 
 def the_order() -> Picture:
-    """Tell in which order a broker ends."""
+    """Show in which order a broker shuts its parts down."""
     lines = Text()
     first = stopped()[0]
     for envelope, words in order():
@@ -501,18 +508,18 @@ def the_order() -> Picture:
 
 
 class Found(NamedTuple):
-    """The log of web-0 on broker 1 when it was killed, and what the next start did."""
+    """The log of web-0 on broker 1 when it was killed, and what the next start did with it."""
 
     bases: tuple[int, ...]
     point: int
     end: int
     read: int
-    """Segments that were read again."""
+    """The number of segments that were read again."""
 
 
 @cache
 def found() -> Found:
-    """Stop and start broker 1, write more, kill it, and start it."""
+    """Stop and start broker 1, write more records, kill it, and start it again."""
     with no_log():
         cluster = _started({"log.segment.bytes": SMALL_SEGMENT})
         _produce(cluster, LED, FIRST_RECORDS - 1)
@@ -559,12 +566,12 @@ def segments() -> Picture:
     )
 
 
-# Somebody else asks.
+# Another client sends ControlledShutdown.
 
 
 @cache
 def asked_by_another() -> list[Envelope]:
-    """Let a client ask for broker 1, and return what followed."""
+    """Let a client send ControlledShutdown for broker 1, and return the events that followed."""
 
     def ask(cluster: SimCluster) -> None:
         async def send() -> int:
@@ -582,7 +589,7 @@ def asked_by_another() -> list[Envelope]:
 
 
 def for_another() -> Picture:
-    """Tell what follows when a client asks for a broker that does not want to go."""
+    """Show what happens if a client sends ControlledShutdown for a broker that is not stopping."""
     events = asked_by_another()
     lines = Text()
     for envelope in events:
@@ -593,7 +600,7 @@ def for_another() -> Picture:
     return picture({"another_stops": "yes" if stops else "no"}, lines)
 
 
-# Figures.
+# The figures.
 
 
 def _four_steps_figure() -> graphviz.Digraph:
@@ -638,7 +645,7 @@ FIELDS: Final = (
 
 
 def _messages_figure() -> graphviz.Digraph:
-    """Draw the fields of request and answer."""
+    """Draw the fields of the ControlledShutdown request and answer."""
     legend = [(GREY, "since version"), (BLUE, "type")]
     figure = new_figure("messages", "What is asked, and what is answered", legend, rankdir="TB")
     for name, fields in FIELDS:
@@ -657,7 +664,7 @@ GAP: Final = '<td border="0" width="14"></td>'
 
 
 def _cases_figure() -> graphviz.Digraph:
-    """Draw the three cases, before and after."""
+    """Draw the three cases, before and after the shutdown."""
     legend = [
         (GREEN, "leads"),
         (BLUE, "follows, in the ISR"),
@@ -696,7 +703,7 @@ def _cases_figure() -> graphviz.Digraph:
 
 
 def _segments_figure() -> graphviz.Digraph:
-    """Draw the log of web-0, and what a start reads of it."""
+    """Draw the log of web-0, and the part of it that a start reads."""
     log = found()
     legend = [(GREEN, "on the disk for certain"), (YELLOW, "is read again")]
     figure = new_figure("segments", f"The recovery point is {log.point}", legend)

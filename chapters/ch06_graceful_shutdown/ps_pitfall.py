@@ -1,18 +1,20 @@
-"""Why kafka-server-stop.sh did not find brokers: command lines cut at 4096 bytes (book 000 §6.4.2;
-spec G3). An exhibit, of history.
+"""Why kafka-server-stop.sh did not find brokers: command lines were cut at 4096 bytes.
 
-The script looks for `kafka.Kafka` in what `ps ax` prints. Linux before 4.2 (August 2015) gave at
-most one page of a command line in /proc/PID/cmdline, 4096 bytes, whatever `ps` was asked for; and
-Kafka's class is behind the class path, which is long: "No kafka server to stop". (Among those who
-met it: KAFKA-4297, KAFKA-4389, KAFKA-4931. With the kernel 3.10 of RHEL and CentOS 7 it lived on
-for years.) Kernels since then give all of it, and a `ps` that writes into a pipe prints all of it;
-but procps still cuts its lines at COLUMNS, where that is in the environment.
+(Book 000 §6.4.2; spec G3.) This is an exhibit of Kafka's history.
 
-Here stand three processes with the command lines of a broker behind a short class path, of one
-behind a long one, and of a program that is no broker but is kept in a folder called kafka. The
-script's own pipeline is run, by the shell, on what today's `ps` prints, and on the same command
-lines cut as the old kernels cut them; then the book's remedy, which looks for `kafka` alone; then
-what `kafka-edu server-stop` does.
+The script looks for `kafka.Kafka` in the output of `ps ax`. Linux before 4.2 (August 2015) returned
+at most one page of a command line in /proc/PID/cmdline: 4096 bytes, whatever options `ps` had.
+Kafka's class name stands behind the class path, which is long. So the script printed "No kafka
+server to stop". (KAFKA-4297, KAFKA-4389 and KAFKA-4931 report it. With the kernel 3.10 of RHEL and
+CentOS 7 the problem lasted for years.) Newer kernels return the whole command line, and a `ps` that
+writes into a pipe prints all of it. But procps still cuts its lines at COLUMNS if this variable is
+in the environment.
+
+The exhibit starts three processes. The first has the command line of a broker with a short class
+path, the second that of a broker with a long class path. The third is no broker, but its program
+lies in a folder called kafka. The shell runs the script's own pipeline on what today's `ps` prints,
+and on the same command lines cut as the old kernels cut them. Then it runs the book's remedy, which
+looks for `kafka` alone. At the end, `kafka-edu server-stop` looks for the brokers.
 """
 
 import contextlib
@@ -31,11 +33,11 @@ from kafka_edu.cli.report import Report
 from kafka_edu.common import python_process
 from kafka_edu.tools.server_stop import all_commands
 
-#: What Linux before 4.2 gave of a command line: `len > PAGE_SIZE` in fs/proc/base.c.
+#: How many bytes of a command line Linux before 4.2 returned: `len > PAGE_SIZE` in fs/proc/base.c.
 PAGE_SIZE: Final = 4096
-#: kafka-server-stop.sh of 2.0.1, behind `ps ax`.
+#: The pipeline of kafka-server-stop.sh 2.0.1. It gets the output of `ps ax`.
 SCRIPT: Final = r"grep -i 'kafka\.Kafka' | grep java | grep -v grep | awk '{print $1}'"
-#: What the book makes of it.
+#: The same pipeline with the book's remedy.
 REMEDY: Final = "grep -i 'kafka' | grep java | grep -v grep | awk '{print $1}'"
 MAIN_CLASS: Final = "kafka.Kafka"
 SHORT, LONG, BYSTANDER = "short", "long", "bystander"
@@ -45,7 +47,7 @@ _JARS: Final = {SHORT: 10, LONG: 120, BYSTANDER: 3}
 
 
 class Seen(NamedTuple):
-    """Which of the processes one way of looking finds."""
+    """Which of the processes are found by one way of looking."""
 
     way: str
     short: bool
@@ -54,8 +56,10 @@ class Seen(NamedTuple):
 
 
 def command_line(which: str) -> list[str]:
-    """As kafka-run-class.sh builds it: `java`, options, the class path, the class, its argument.
-    Here `java` is a shell that waits for its end.
+    """Return a command line as kafka-run-class.sh builds it.
+
+    Its parts are `java`, options, the class path, the class, and its argument. The program behind
+    the name `java` is a shell that waits for its end.
     """
     class_path = ":".join(f"{_FOLDER}/library-{number}-2.0.1.jar" for number in range(_JARS[which]))
     main = "com.example.KafkaBackup" if which == BYSTANDER else MAIN_CLASS
@@ -64,7 +68,7 @@ def command_line(which: str) -> list[str]:
 
 @contextlib.contextmanager
 def stand_ins() -> Iterator[dict[str, int]]:
-    """The three processes, for the time of the block: name → pid."""
+    """Run the three processes until the block ends. Yield name → pid."""
     running: dict[str, subprocess.Popen[bytes]] = {}
     try:
         for which in _JARS:
@@ -76,7 +80,7 @@ def stand_ins() -> Iterator[dict[str, int]]:
             )
         for process in running.values():
             assert process.stdout is not None
-            # before it says something its command line may not be there yet
+            # before it has printed a line, its command line may not exist yet
             process.stdout.readline()
         yield {which: process.pid for which, process in running.items()}
     finally:
@@ -85,9 +89,11 @@ def stand_ins() -> Iterator[dict[str, int]]:
 
 
 def as_ps_printed_it(commands: Iterable[tuple[int, list[str]]]) -> str:
-    """The lines of `ps ax` on Linux before 4.2: pid, terminal, state, time, and of the command line
-    the first 4096 bytes with blanks between arguments. A control character is a question mark, so
-    that a command of several lines takes one.
+    """Return the lines that `ps ax` printed on Linux before 4.2.
+
+    A line has the pid, terminal, state, time and command. The command is the first 4096 bytes of
+    the command line, with blanks between the arguments. Each control character becomes a question
+    mark, so that a command with line breaks stays on one line.
     """
     return "".join(
         f"{pid:5} ?        Sl     0:00 {_CONTROL.sub('?', _first_page(arguments))}\n"
@@ -100,8 +106,10 @@ def _first_page(arguments: list[str]) -> str:
 
 
 def pids_by(pipeline: str, lines: str | None = None, columns: int | None = None) -> set[int]:
-    """The output of the shell's pipeline. It reads `lines`, or else what `ps ax` prints now, with
-    or without COLUMNS in the environment.
+    """Run the shell's pipeline, and return the pids that it prints.
+
+    Its input is `lines`, or the output of `ps ax` if that is None. `columns` sets COLUMNS in the
+    environment.
     """
     command = pipeline if lines is not None else f"ps ax | {pipeline}"
     environment = {name: value for name, value in os.environ.items() if name != "COLUMNS"} | (
@@ -119,7 +127,10 @@ def pids_by(pipeline: str, lines: str | None = None, columns: int | None = None)
 
 
 def look() -> tuple[list[Seen], dict[str, int]]:
-    """Every way of looking, and how many bytes each command line has."""
+    """Look for the processes in every way.
+
+    Return the results, and the bytes of each command line.
+    """
     with stand_ins() as pids:
         commands = all_commands()
         ours = [(pid, arguments) for pid, arguments in commands if pid in pids.values()]
@@ -197,10 +208,10 @@ def report_of(seen: list[Seen], lengths: dict[str, int]) -> Report:
 
 @demo_command("ps-pitfall", figures=False)
 def ps_pitfall(console: Console) -> Report:
-    """Why kafka-server-stop.sh missed brokers on Linux before 4.2: its own pipeline on a command
-    line cut at 4096 bytes.
+    """Show why kafka-server-stop.sh missed brokers on Linux before 4.2.
 
-    Stops nothing. Exits with 1 when a target does not hold.
+    Its own pipeline reads a command line that was cut at 4096 bytes. No broker is stopped. The exit
+    code is 1 if a target is missed.
     """
     seen, lengths = look()
     show(seen, lengths, console)

@@ -1,13 +1,14 @@
-"""SIGTERM beside kill -9, on the same broker of three, under the same producers: a table of what
-each costs (book 000 §6.4.2; spec G1, G2).
+"""SIGTERM beside kill -9, on the same broker of three, under the same producers.
 
-The broker first gets SIGTERM: it has the controller move its leaders away, flushes its logs and
-says so in `.kafka_cleanshutdown`. It is started again, its leaderships are given back, and it is
-killed with -9: now ZooKeeper misses it after the session time-out of 6 s, and its next start must
-read its logs. Two producers wait as long as clients do by default, two minutes; a third gives a
-record up after three seconds, as an application with a person in front of it does (what it has
-given up it may yet store twice, for its client then begins a new epoch). Times come from the
-brokers' own recordings and from the producers' acks.
+A table shows what each of them costs (book 000 §6.4.2; spec G1, G2).
+
+First the broker gets SIGTERM: it has the controller move its leaders away, flushes its logs, and
+writes `.kafka_cleanshutdown`. It is started again, and its leaderships are given back. Then it is
+killed with -9: ZooKeeper notices its death only after the session time-out of 6 s, and its next
+start must read its logs. Two patient producers wait as long as clients do by default, two minutes.
+A third producer gives up a record after three seconds, like an application with a user in front of
+it. A record that it has given up may be stored twice later, because its client then begins a new
+epoch. The times come from the brokers' own recordings and from the producers' acks.
 """
 
 import contextlib
@@ -55,29 +56,31 @@ KILL: Final = "kill -9"
 
 
 class Round(NamedTuple):
-    """One end of the broker, and what it cost."""
+    """One shutdown or kill of the broker, and what it cost."""
 
     how: str
     led: int
-    """Partitions that the broker led."""
+    """The number of partitions that the broker led."""
     moves: Moves
     silences_ms: list[float]
-    """By partition that it led: the longest time without an ack, as the two patient producers saw
-    it.
+    """One number for each partition that the broker led: the longest time without an ack, in ms.
+
+    It is measured at the two patient producers, and the longer of the two times counts.
     """
     given_up: int
-    """Records refused to them."""
+    """The number of records that the patient producers gave up."""
     given_up_after_3_s: int
-    """Records refused to the third."""
+    """The number of records that the third producer gave up after 3 s."""
     given_up_without_leader: int
-    """Of these, records whose partition had no leader when they were refused. On a busy machine
-    records wait for 3 s while all brokers work, too.
+    """How many of the records given up after 3 s had a partition without leader at that moment.
+
+    On a busy machine, records can also wait for 3 s while all brokers work.
     """
     gone_ms: float
-    """From the signal to the end of the process."""
+    """Time in ms from the signal to the end of the process."""
     end: End
     clean_file: bool
-    """.kafka_cleanshutdown was there when the process had ended."""
+    """Whether .kafka_cleanshutdown was there when the process had ended."""
     start: Start
 
 
@@ -86,12 +89,12 @@ class Outcome(NamedTuple):
     sent: int
     acked: int
     found: Found
-    """Of the two patient producers."""
+    """What was found of the patient producers' records."""
     found_of_hasty: Found
 
 
 class Stage:
-    """A running cluster with three producers on it; its brokers record what they do."""
+    """A running cluster with three producers. Its brokers record their events."""
 
     def __init__(self, cluster: Cluster, recordings: Path, partitions: int, rate: int) -> None:
         self.cluster = cluster
@@ -119,11 +122,14 @@ class Stage:
         return wait_until_in_sync(self.admin, TOPIC, self.partitions)
 
     def give_leaderships_back(self) -> dict[int, int]:
-        """Partition → leader, each the preferred one again. Raises Standstill."""
+        """Return partition → leader, after the preferred replicas have become leaders again.
+
+        Raises Standstill if they do not.
+        """
         self.wait_until_in_sync()
 
         def not_preferred() -> dict[int, int] | None:
-            with contextlib.suppress(KafkaException):  # no answer in time: the next look asks again
+            with contextlib.suppress(KafkaException):  # no answer in time: ask again later
                 self.admin.elect_leaders(ElectionType.PREFERRED, None).result()
                 found = self.admin.list_topics(TOPIC, timeout=10).topics[TOPIC].partitions
                 return {n: p.leader for n, p in found.items() if p.leader != p.replicas[0]}
@@ -138,8 +144,10 @@ class Stage:
         return self.wait_until_in_sync()
 
     def recording(self, broker: int, life: int = 0) -> Path:
-        """Where a broker's last life but `life` is recorded: each start moves the recording before
-        it out of the way, as .1, .2 …
+        """Return the file with a broker's recording of one life (from a start to the next end).
+
+        `life` counts back from the present life, which is 0. Each start renames the recording
+        before it to .1, .2 …
         """
         path = self._recordings / f"{broker}.record"
         older = sorted(self._recordings.glob(f"{path.name}.*"), key=lambda p: int(p.suffix[1:]))
@@ -149,12 +157,13 @@ class Stage:
         return (self.cluster.folder.broker_data(broker) / ".kafka_cleanshutdown").exists()
 
     def wait_until_led(self, led: Sequence[int], gone: int) -> None:
-        """Return when each of the partitions `led` has a leader that is not the broker `gone`.
-        Raises Standstill.
+        """Wait until each of the partitions `led` has a leader that is not the broker `gone`.
+
+        Raises Standstill if that does not happen.
         """
 
         def leaders() -> dict[int, int]:
-            with contextlib.suppress(KafkaException):  # the broker that was asked has just gone
+            with contextlib.suppress(KafkaException):  # this broker has just died
                 found = self.admin.list_topics(TOPIC, timeout=10).topics[TOPIC].partitions
                 return {number: partition.leader for number, partition in found.items()}
             return {}
@@ -167,8 +176,9 @@ class Stage:
         )
 
     def wait_until_acked(self, partitions: Sequence[int], since: float) -> None:
-        """Return when both patient producers had an ack on each of the partitions after the moment
-        `since`. Raises Standstill, ClientGaveUp.
+        """Wait until both patient producers have an ack on each partition after the time `since`.
+
+        Raises Standstill if no more acks come, and ClientGaveUp if a client ended.
         """
 
         def without_ack() -> list[tuple[str, int]]:
@@ -189,12 +199,14 @@ class Stage:
         )
 
     def refused(self) -> Counter[str]:
-        """How many records were refused to the patient producers so far, by reason."""
+        """Return how many records the patient producers have given up so far, by reason."""
         return Counter(reason for producer in self.patient for reason in producer.refused)
 
     def silences_ms(self, led: Sequence[int], since: float, until: float) -> list[float]:
-        """The longest time without an ack while leaders moved, by partition, of the patient
-        producer for which it was longest.
+        """Return the longest time without an ack in ms, for each partition in `led`.
+
+        Only the time while leaders moved counts, and of the two patient producers the one that
+        waited longer.
         """
         return [
             max(
@@ -206,8 +218,9 @@ class Stage:
 
 
 def longest_silence(acks: Sequence[float], since: float, until: float) -> float:
-    """Between two acks, of which the first came before `until` and the second after `since`, in
-    seconds.
+    """Return the longest time in seconds between two acks.
+
+    Only pairs count whose first ack came before `until` and whose second ack came after `since`.
     """
     return max(
         (b - a for a, b in itertools.pairwise(acks) if a <= until and b >= since), default=0.0
@@ -215,10 +228,10 @@ def longest_silence(acks: Sequence[float], since: float, until: float) -> float:
 
 
 def play(stage: Stage, how: str, victim: int, console: Console) -> Round:
-    """End the broker in that way, start it again, and say what it cost."""
+    """End the broker in this way, start it again, and return what it cost."""
     leaders = stage.give_leaderships_back()
     led = [partition for partition, leader in leaders.items() if leader == victim]
-    time.sleep(WARM_UP_S)  # of work as usual: what goes then has something in its logs
+    time.sleep(WARM_UP_S)  # so that the logs have some records
     stage.wait_until_acked(led, 0)
     refused_before = stage.refused()
     hastily_refused = len(stage.hasty.refusals)
@@ -236,7 +249,7 @@ def play(stage: Stage, how: str, victim: int, console: Console) -> Round:
     )
     stage.wait_until_led(led, victim)
     moved = time.monotonic()
-    stage.wait_until_acked(led, moved)  # only so is the silence over that is measured
+    stage.wait_until_acked(led, moved)  # only after these acks the longest silence is known
     stage.cluster.start(victim)
     stage.wait_until_in_sync()
     refused = stage.refused() - refused_before
@@ -281,7 +294,7 @@ def play(stage: Stage, how: str, victim: int, console: Console) -> Round:
 
 
 def run(stage: Stage, console: Console) -> Outcome:
-    """Both rounds under the producers; then every record is read back."""
+    """Play both rounds while the producers run. Then read every record back and compare."""
     controller = stage.cluster.wait_ready()
     victim = next(broker for broker in stage.cluster.broker_ids if broker != controller)
     for producer in stage.producers:
@@ -303,7 +316,7 @@ def run(stage: Stage, console: Console) -> Outcome:
 
 
 def rows(result: Round) -> dict[str, float]:
-    """The rows of the table, for one way to end."""
+    """Return the rows of the result table for one way to end the broker."""
     return {
         "partitions that the broker led": result.led,
         "leaders moved": len(result.moves.ms_without_leader),
@@ -420,9 +433,9 @@ def show(outcome: Outcome, console: Console) -> None:
 )
 @zookeeper_option
 def shutdown(console: Console, partitions: int, rate: int, zookeeper: str) -> Report:
-    """SIGTERM beside kill -9: what each costs, in one table.
+    """Compare SIGTERM with kill -9: what each of them costs, in one table.
 
-    Exits with 1 when a target does not hold.
+    The exit code is 1 if a target is missed.
     """
     with tempfile.TemporaryDirectory(prefix="kafka-edu-recordings-") as folder:
         recorded = {

@@ -1,5 +1,6 @@
-"""The brokers' recordings of a broker's end and of its next start: leaderships that
-moved, how long nobody led, what was read again.
+"""What the brokers' recordings show of one broker's end and of its next start.
+
+They show which leaderships moved, how long partitions had no leader, and what was read again.
 """
 
 import statistics
@@ -16,23 +17,27 @@ US_A_MS: Final = 1000
 
 
 class Moves(NamedTuple):
-    """How the leaderships of one broker went to others."""
+    """How the leaderships of one broker moved to other brokers."""
 
     without_leader_us: dict[TopicPartition, tuple[int, int]]
-    """By partition that has a new leader: the moment when the old one ceased to lead and that when
-    the new one began, monotonic. The second may come first.
+    """Partition that has a new leader → (the old leader ceased to lead, the new leader began).
+
+    Both times are in µs of the monotonic clock. The second time may be the earlier one.
     """
 
     @property
     def ms_without_leader(self) -> dict[TopicPartition, float]:
-        """By partition that has a new leader; 0 if the new one began before the old one ceased."""
+        """Return partition → ms without leader.
+
+        0: the new leader began before the old one ceased.
+        """
         return {
             tp: max(0, until - since) / US_A_MS
             for tp, (since, until) in self.without_leader_us.items()
         }
 
     def was_without_leader(self, tp: TopicPartition, at_us: float) -> bool:
-        """Return whether nobody led a partition at that moment, monotonic, in µs."""
+        """Return whether the partition had no leader at that time, in µs of the monotonic clock."""
         since, until = self.without_leader_us.get(tp, (0, 0))
         return since <= at_us < until
 
@@ -46,36 +51,36 @@ class Moves(NamedTuple):
 
 
 class End(NamedTuple):
-    """How a broker ended."""
+    """How a broker's life ended."""
 
     attempts: int
-    """Of the controlled shutdown; 0: there was none, as after a kill."""
+    """How often it sent ControlledShutdown. 0: never, as after a kill."""
     remaining: int
-    """Partitions that it still led after the last of them."""
+    """The number of partitions that it still led after the last ControlledShutdown."""
     clean: bool
-    """Its logs were flushed, and .kafka_cleanshutdown written."""
+    """Whether its logs were flushed and .kafka_cleanshutdown was written."""
 
 
 class Start(NamedTuple):
-    """How it started again."""
+    """How the broker started again."""
 
     startup_ms: int
     logs: int
     clean_logs: int
-    """Logs of which no segment was read."""
+    """The number of logs of which no segment had to be read."""
     recovered_segments: int
     recovered_records: int
-    """Records from the recovery points on, which were read and checked."""
+    """The number of records behind the recovery points. They were read and checked."""
 
 
 def moves(
     envelopes: Iterable[Envelope], led: Collection[TopicPartition], broker: int, gone_us: int
 ) -> Moves:
-    """How the partitions that `broker` led went to others. `gone_us`: when it was told to go, or
-    was killed; monotonic, in µs.
+    """Return how the partitions that `broker` led moved to other brokers.
 
-    `envelopes` are the facts of all brokers, in any order. A broker that was killed ceases to lead
-    when it is killed; one that was stopped, when it was told by the controller.
+    `envelopes` are the events of all brokers, in any order. `gone_us` is the time in µs of the
+    monotonic clock at which the broker got its signal. A killed broker ceases to lead at this time.
+    A stopped broker ceases to lead when it becomes a follower.
     """
     ceased: dict[TopicPartition, int] = {}
     began: dict[TopicPartition, int] = {}
@@ -91,7 +96,7 @@ def moves(
 
 
 def end_of(recording: Sequence[Envelope]) -> End:
-    """From the recording of the life that ended."""
+    """Return how a life ended, read from the recording of this life."""
     attempts = [
         envelope.event
         for envelope in recording
@@ -109,7 +114,7 @@ def end_of(recording: Sequence[Envelope]) -> End:
 
 
 def start_of(recording: Sequence[Envelope]) -> Start:
-    """From the recording of the life that began."""
+    """Return how a start went, read from the recording of the life that it began."""
     startup_ms = logs = clean = segments = records = 0
     for envelope in recording:
         match envelope.event:

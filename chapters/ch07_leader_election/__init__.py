@@ -1,1 +1,1 @@
-"""Chapter 07, leader election: its demo."""
+"""The demo of chapter 07, leader election."""

@@ -1,10 +1,9 @@
-"""Kill a leader with -9 and print what came of it, as a tree of causes: from the kill to the
-producer's acknowledgement.
+"""Kill a leader with -9 and print the tree of causes from the kill to the producer's next ack.
 
-Three brokers, one topic, and a producer of librdkafka with acks=all. The demo subscribes to the
-events of every process at their default level. After the kill it waits for the first
-acknowledgement of the new leader, and asks the reader for all causes of it (docs/chains.md). Each
-link is then checked by its two events alone.
+The demo runs three brokers, one topic, and a producer of librdkafka with acks=all. It subscribes to
+the events of every process at their default level. After the kill it waits for the new leader's
+first acknowledgement, and has the history return all causes of this event (docs/chains.md). Each
+link between two events is then checked against these two events alone.
 """
 
 import queue
@@ -82,19 +81,20 @@ OF_A_NEW_TOPIC: Final = (
 
 
 class Events:
-    """Collects the events of all processes in one history. Threads read the sockets; the history
-    belongs to the caller's thread.
+    """Collects the events of all processes in one history.
+
+    Background threads read the sockets. Only the caller's thread uses the history.
     """
 
     def __init__(self) -> None:
         self.history = History()
         self.of_the_cluster = 0
-        """How many of the events are not the producer's."""
+        """The number of events that come from the cluster, without those of the producer."""
         self._come: queue.SimpleQueue[Envelope] = queue.SimpleQueue()
 
     @contextmanager
     def of(self, addresses: Iterable[EventsAddress]) -> Iterator[None]:
-        """Subscribe to each for the length of the block."""
+        """Subscribe to each address until the block ends."""
         with ExitStack() as stack:
             for address in addresses:
                 client = stack.enter_context(TraceClient(address))
@@ -105,17 +105,17 @@ class Events:
         try:
             for envelope in client:
                 self._come.put(envelope)
-        except (OSError, ValueError):  # killed, or closed at the end of the block
+        except (OSError, ValueError):  # killed, or closed when the block ends
             return
 
     def accept(self, envelope: Envelope) -> None:
-        """Take an event of this process (a Sink)."""
+        """Take an event that this process itself emits (a Sink)."""
         self._come.put(envelope)
 
     level = Level.STATE
 
     def next(self, timeout_s: float) -> Envelope | None:
-        """The next event that comes, now in the history; None if none comes in time."""
+        """Add the next event to the history and return it; return None if none comes in time."""
         try:
             envelope = self._come.get(timeout=timeout_s)
         except queue.Empty:
@@ -126,8 +126,9 @@ class Events:
 
 
 class Stream:
-    """An unmodified producer that sends to one partition until it is closed; its callbacks are told
-    as events.
+    """An unmodified producer that sends to one partition until it is closed.
+
+    Its callbacks become events.
     """
 
     def __init__(self, cluster: Cluster, partition: int, events: Events) -> None:
@@ -175,13 +176,13 @@ class Stream:
 
 
 class Chain(NamedTuple):
-    """The tree of causes of one event, and what is to be found in it."""
+    """The tree of causes of one event, and the kinds of events that the tree must contain."""
 
     trees: list[TreeNode]
     expected: tuple[str, ...]
     begins: str
     why: str
-    """Why the tree begins there."""
+    """The reason why the tree begins with this event."""
 
     def nodes(self) -> Iterator[tuple[int, TreeNode]]:
         for tree in self.trees:
@@ -193,7 +194,7 @@ class Chain(NamedTuple):
 
     @property
     def missing(self) -> list[str]:
-        """The kinds of events that should be in the chain, and are not."""
+        """Return the kinds of events that the chain should contain but does not."""
         names = {node.envelope.name for _, node in self.nodes()}
         return [name for name in self.expected if name not in names]
 
@@ -209,23 +210,24 @@ class Chain(NamedTuple):
 
 
 def chain_of(history: History, event: Envelope, expected: tuple[str, ...], begins: str) -> Chain:
-    """All that brought `event` about."""
+    """Return the tree of all causes of `event`."""
     trees = history.causes_tree(event)
     return Chain(trees, expected, begins, history.beginning(trees[0].envelope))
 
 
 def wait_for_chain(events: Events, find: "Find", expected: tuple[str, ...], begins: str) -> Chain:
-    """Wait until the event is there with all its causes, which come by several sockets; at last
-    return what there is.
+    """Wait until the event and all its causes have come, by several sockets. Return its chain.
 
-    Raises Standstill when the event itself does not come.
+    If causes are still missing 5 s after the event, return the chain without them. Raises
+    Standstill if the event itself does not come.
     """
     progress = Progress(find.what)
     chain: Chain | None = None
     quiet_until = float("inf")
     while time.monotonic() < quiet_until:
         told = events.next(0.2)
-        # The producer's acks go on and on. Facts of the cluster come only when something happens.
+        # Acks never stop, so they prove nothing. Events of the cluster come only when something
+        # happens.
         progress.note(f"{events.of_the_cluster} facts of the cluster")
         if told is not None and chain is None and not find.is_near(told):
             continue
@@ -236,17 +238,17 @@ def wait_for_chain(events: Events, find: "Find", expected: tuple[str, ...], begi
             chain = chain_of(events.history, event, expected, begins)
             if chain.complete:
                 return chain
-    assert chain is not None  # quiet_until is set with it
+    assert chain is not None  # quiet_until gets its value together with chain
     return chain
 
 
 class Find:
-    """Finds the event whose causes are asked for."""
+    """Finds the event whose causes are wanted."""
 
     what = ""
 
     def is_near(self, envelope: Envelope) -> bool:
-        """Whether it is worth to look after this event."""
+        """Return whether to search the history now that this event has come."""
         raise NotImplementedError
 
     def event(self, history: History) -> Envelope | None:
@@ -295,7 +297,7 @@ class FindAck(Find):
 
 
 class FindCreated(Find):
-    """The response to the CreateTopics request that made the topic."""
+    """The response to the CreateTopics request that created the topic."""
 
     what = "the response to CreateTopics"
 
@@ -314,7 +316,10 @@ class FindCreated(Find):
 
 
 def _completed(history: History, response: Envelope) -> bool:
-    """Not a refusal: some brokers are not the controller, and say so at once."""
+    """Return whether this response ends a completed operation.
+
+    The other responses are refusals: a broker that is not the controller answers at once.
+    """
     cause = history.cause_of(response)
     return cause is not None and cause.name == "OperationCompleted"
 
@@ -324,7 +329,7 @@ def who(source: Source) -> str:
 
 
 def tree_lines(chain: Chain) -> Iterator[Text]:
-    """One line an event: when, who, what; below it its links, each with its key."""
+    """Yield one line for each event (when, who, what), and below it its links with their keys."""
     first = min((node.envelope for _, node in chain.nodes()), key=order)
     for depth, node in chain.nodes():
         envelope = node.envelope
@@ -350,7 +355,7 @@ def tree_lines(chain: Chain) -> Iterator[Text]:
             yield Text(f"{'':25}{'· ' * depth}  {by} {link.kind}: {link.key_text}", style="dim")
 
 
-#: What of an event's fields is worth to be read in a tree.
+#: The fields of an event that are shown in the tree.
 _SUBJECTS: Final = (
     "action",
     "process",
@@ -389,7 +394,7 @@ def subject(envelope: Envelope) -> str:
 
 
 def addresses(cluster: Cluster, zookeeper: str) -> list[EventsAddress]:
-    """Of every process that emits events."""
+    """Return the addresses of all processes that emit events."""
     found = [
         cluster.supervisor_events_address(),
         *(cluster.events_address(broker) for broker in cluster.broker_ids),
@@ -407,7 +412,7 @@ class Outcome(NamedTuple):
 
 
 def run(cluster: Cluster, zookeeper: str, of_controller: bool, console: Console) -> Outcome:
-    """The kill, on a cluster that is ready."""
+    """Kill the leader on a cluster that is ready, and print the chain."""
     events = Events()
     embedded = zookeeper == "embedded"
     with events.of(addresses(cluster, zookeeper)):
@@ -496,7 +501,7 @@ def report_of(outcome: Outcome) -> Report:
 def chain(console: Console, controller: bool, zookeeper: str) -> Report:
     """Kill a leader with -9 and print all causes of the next acknowledgement, as a tree.
 
-    Exits with 1 when a target does not hold.
+    The exit code is 1 if a target is missed.
     """
     with running_cluster("chain", brokers=BROKERS, zookeeper=zookeeper) as cluster:
         outcome = run(cluster, zookeeper, controller, console)

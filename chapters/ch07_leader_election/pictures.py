@@ -1,7 +1,8 @@
-"""The pictures of chapter 07, made by the broker's own classes: the controller's strategies, a
-simulated cluster of three brokers, and two brokers that a script drives step by step.
+"""The pictures of chapter 07, made by the broker's own classes.
 
-Time is virtual and everything follows from a seed, so each picture is the same each time.
+They use the controller's election strategies, a simulated cluster of three brokers, and two brokers
+that a script drives step by step. Time is virtual and everything follows from a seed, so each
+picture is the same each time.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -45,13 +46,13 @@ from ..drawing import picture
 SEED: Final = 7
 BROKERS: Final = (0, 1, 2)
 LAG_MS: Final = 10_000
-"""replica.lag.time.max.ms of Kafka 2.0. Since 2.5 it is 30,000."""
+"""replica.lag.time.max.ms of Kafka 2.0. Since 2.5 the default is 30,000."""
 SESSION_MS: Final = 6_000
 WEB: Final = TopicPartition("web", 0)
 OLD_FORMAT: Final = "0.10.2"
 """A message.format.version whose records have no leader epoch."""
 
-#: The book's topic-leader: partition → AR, and the ISR in another order.
+#: The book's topic-leader: partition → (AR, ISR). The ISR has another order than the AR.
 TOPIC_LEADER: Final[Mapping[str, tuple[tuple[int, ...], tuple[int, ...]]]] = {
     "topic-leader-0": ((1, 2, 0), (0, 2, 1)),
     "topic-leader-1": ((2, 0, 1), (2, 0, 1)),
@@ -61,12 +62,12 @@ DIES: Final = 1
 
 
 def draw_all() -> Mapping[str, Picture]:
-    """Return every picture by its name."""
+    """Draw all pictures of the chapter, and return them by name."""
     return {name: drawing() for name, drawing in DRAWINGS.items()}
 
 
 def figures() -> Mapping[str, graphviz.Digraph]:
-    """Return the figures, by name."""
+    """Draw the figures for the chapter's page, and return them by name."""
     return {
         "topic-leader": _topic_leader_figure(),
         "strategies": _strategies_figure(),
@@ -75,7 +76,7 @@ def figures() -> Mapping[str, graphviz.Digraph]:
     }
 
 
-# AR, not ISR.
+# The order of the AR decides, not that of the ISR.
 
 
 class Elected(NamedTuple):
@@ -87,12 +88,12 @@ class Elected(NamedTuple):
     leader: int
     after: int
     by_isr: int
-    """The leader if the order of the ISR counted."""
+    """The broker that would lead if the order of the ISR counted."""
 
 
 @cache
 def topic_leader() -> list[Elected]:
-    """Let broker 1 die, and return who leads the three partitions of the book."""
+    """Let broker 1 die, and return which brokers lead the three partitions of the book."""
     live = [broker for broker in BROKERS if broker != DIES]
     found = []
     for name, (replicas, isr) in TOPIC_LEADER.items():
@@ -112,7 +113,7 @@ def _listed(brokers: Sequence[int]) -> str:
 
 
 def by_ar() -> Picture:
-    """Show who leads the book's topic after broker 1 has died."""
+    """Show which brokers lead the book's topic after broker 1 has died."""
     shown = Table("partition", "AR", "ISR", "leader", "after", box=None)
     for one in topic_leader():
         shown.add_row(
@@ -126,12 +127,12 @@ def by_ar() -> Picture:
 
 
 class Answer(NamedTuple):
-    """The answer of a strategy to the same sets."""
+    """What one strategy answers. All strategies get the same replica sets."""
 
     name: str
     asked: str
     leader: int
-    """-1: nobody."""
+    """The elected leader. -1: no broker can lead."""
     isr: tuple[int, ...]
 
 
@@ -143,7 +144,7 @@ GOING: Final = (2,)
 
 
 def strategies() -> list[Answer]:
-    """Ask all four strategies about one partition."""
+    """Return the answers of all four strategies for one partition."""
     before = LeaderAndIsr(1, 0, IN_SYNC, 0)
     asked: tuple[tuple[ElectionStrategy, str, tuple[int, ...], tuple[int, ...]], ...] = (
         (ElectionStrategy.OFFLINE_PARTITION, "the leader, broker 1, has died", REPLICAS, ()),
@@ -160,7 +161,7 @@ def strategies() -> list[Answer]:
 
 
 def four_strategies() -> Picture:
-    """Show what each strategy answers."""
+    """Show the answer of each strategy."""
     shown = Table("strategy", "because", "leader", "ISR after", box=None)
     for one in strategies():
         leader = "all stays" if one.leader < 0 else str(one.leader)
@@ -178,19 +179,19 @@ def four_strategies() -> Picture:
 
 
 class Ended(NamedTuple):
-    """The end of a partition whose ISR is dead."""
+    """What became of a partition after its whole ISR died."""
 
     leader: int
-    """-1: none, as long as the ISR is away."""
+    """The partition's leader. -1: none, because the ISR is still down."""
     acked: int
     there: int
-    """Acked records that a consumer reads when all brokers are back."""
+    """The number of acked records that a consumer can read when all brokers are back."""
     cut: int
-    """Records that the former leader cut off, below its high watermark."""
+    """The number of records below its high watermark that the former leader cut off."""
 
 
 def _started(props: Mapping[str, str]) -> SimCluster:
-    """Start three brokers with web-0 on all of them, led by broker 0."""
+    """Start three brokers with replicas of web-0 on all of them. Broker 0 is the leader."""
     cluster = SimCluster(
         SEED,
         BROKERS,
@@ -221,7 +222,7 @@ def _produce(cluster: SimCluster, count: int) -> int:
 
 @cache
 def unclean(allowed: bool) -> Ended:
-    """Let both followers die, write, let the leader die, and start a follower."""
+    """Let both followers die, write records, let the leader die, and start a follower again."""
     props = {"unclean.leader.election.enable": "true"} if allowed else {}
     with no_log():
         cluster = _started({**props, "min.insync.replicas": "1"})
@@ -258,7 +259,7 @@ def unclean(allowed: bool) -> Ended:
 
 
 def the_price() -> Picture:
-    """Show what an unclean election costs, beside waiting."""
+    """Compare an unclean election with waiting: show how many records each of them loses."""
     shown = Table("unclean.leader.election.enable", "false", "true", box=None)
     waits, goes = unclean(False), unclean(True)
     rows: dict[str, Callable[[Ended], str]] = {
@@ -281,12 +282,12 @@ def the_price() -> Picture:
     )
 
 
-# Shrink and expand.
+# How the ISR shrinks and expands.
 
 
 @cache
 def flapped() -> list[Envelope]:
-    """Let a follower stand still, and go on."""
+    """Pause a follower and resume it. Return the events."""
     with no_log():
         cluster = _started({"zookeeper.session.timeout.ms": "60000"})
         _produce(cluster, 2)
@@ -307,7 +308,7 @@ def flapped() -> list[Envelope]:
 
 
 def isr() -> Picture:
-    """Tell how an ISR shrinks and grows again."""
+    """Show how an ISR shrinks and grows again."""
     events = flapped()
     lines = Text()
     for one in events:
@@ -322,21 +323,21 @@ def isr() -> Picture:
     )
 
 
-# High watermark and epochs.
+# High watermark and leader epochs.
 
 
 class Moment(NamedTuple):
-    """Both logs at one moment."""
+    """Both brokers' logs at one moment."""
 
     words: str
     first: tuple[str, ...]
-    """Of broker 0."""
+    """The records in broker 0's log."""
     second: tuple[str, ...]
 
 
 @cache
 def truncated(message_format: str) -> list[Moment]:
-    """Play the book's case, with records that have epochs, or that have none (KIP-101)."""
+    """Play the book's case with records that have a leader epoch, or have none (KIP-101)."""
     cluster = SteppedCluster(protocol=(2, 8), message_format=message_format)
     first, second = cluster.brokers
     moments: list[Moment] = []
@@ -369,7 +370,7 @@ def truncated(message_format: str) -> list[Moment]:
 
 
 def hw_and_epochs() -> Picture:
-    """Show both runs beside each other."""
+    """Show the run with leader epochs and the run without, side by side."""
     shown = Table("", "by high watermark", "by epochs", box=None)
     for old, new in zip(truncated(OLD_FORMAT), truncated(""), strict=True):
         shown.add_row(old.words, *(f"{_log(one.first)} | {_log(one.second)}" for one in (old, new)))
@@ -386,7 +387,7 @@ def _log(values: Sequence[str]) -> str:
     return " ".join(values) or "-"
 
 
-# Figures.
+# The figures.
 
 
 def _grid(
@@ -395,8 +396,9 @@ def _grid(
     legend: Sequence[tuple[str, str]],
     rows: Sequence[tuple[str, Sequence[tuple[str, str]]]],
 ) -> graphviz.Digraph:
-    """Draw a table. Each row is a head, then cells of (text, colour); no text and no colour: a
-    gap.
+    """Draw a table. Each row is a heading, then cells of (text, colour).
+
+    A cell without text and colour leaves a gap.
     """
     figure = new_figure(name, title, legend)
     lines = []
@@ -413,7 +415,7 @@ GAP: Final = ("", "")
 
 
 def _topic_leader_figure() -> graphviz.Digraph:
-    """Draw the book's topic: AR, ISR, and who leads after broker 1 has died."""
+    """Draw the book's topic: its AR, its ISR, and its leaders after broker 1 has died."""
     rows = [
         (
             "",
@@ -429,7 +431,7 @@ def _topic_leader_figure() -> graphviz.Digraph:
 
 
 def _strategies_figure() -> graphviz.Digraph:
-    """Draw the four strategies on one partition."""
+    """Draw what the four strategies do with one partition."""
     rows = []
     for one in strategies():
         replicas = TARGET if one.name == ElectionStrategy.REASSIGN_PARTITION.value else REPLICAS
@@ -451,7 +453,7 @@ def _strategies_figure() -> graphviz.Digraph:
 
 
 def _unclean_figure() -> graphviz.Digraph:
-    """Draw what is lost by an unclean election."""
+    """Draw which records an unclean election loses."""
     rows = []
     for allowed in (False, True):
         ended = unclean(allowed)
@@ -464,7 +466,7 @@ def _unclean_figure() -> graphviz.Digraph:
 
 
 def _epochs_figure() -> graphviz.Digraph:
-    """Draw the book's case twice: both logs at four moments."""
+    """Draw the book's case with and without leader epochs: both logs at four moments."""
     rows = [("", [("HW: 0", GREY), ("1", GREY), GAP, ("epochs: 0", GREY), ("1", GREY)])]
     for old, new in zip(truncated(OLD_FORMAT), truncated(""), strict=True):
         cells: list[tuple[str, str]] = []

@@ -1,11 +1,12 @@
-"""The jobs of chapter 08: a metadata proxy in a process of its own, and unmodified clients that
-boot on it.
+"""The jobs of chapter 08: a metadata proxy in its own process, and unmodified clients.
 
-    boot    starts the proxy, and lets clients boot on it and send records
-    stop    stops the proxy; the clients send more, and a new one tries to boot
-    wrong   plays back the metadata with another host in it, and lets a client boot on that
+The clients bootstrap on the proxy: they get the brokers' addresses from it.
 
-The proxy's events, and what the clients tell, become events of the cluster.
+    boot    starts the proxy, lets clients bootstrap on it and send records
+    stop    stops the proxy; the clients send more records, and a new client tries to bootstrap
+    wrong   replays the metadata with a wrong host in it, and lets a client bootstrap on that
+
+The proxy's events and the clients' reports become events of the cluster.
 """
 
 import contextlib
@@ -40,24 +41,24 @@ JOBS: Final[Mapping[str, str]] = {
     "stop": "stop the proxy, and let the clients go on",
     "wrong": "play back metadata with a host in it that nobody knows",
 }
-#: Nothing beside what every installation has.
+#: Extra packages that the jobs need: none.
 NEEDS: Final[tuple[str, ...]] = ()
 
 TOPIC: Final = "ch08"
 RECORDS: Final = 200
 VALUE: Final = b"x" * 100
 WRONG_HOST: Final = "kafka-new.invalid"
-"""A name that no resolver may know (RFC 6761)."""
+"""A host name that no resolver may resolve (RFC 6761)."""
 PATIENCE_S: Final = 60.0
 GIVE_UP_S: Final = 4.0
-"""How long a client tries that cannot succeed."""
+"""How many seconds a client tries if it cannot succeed."""
 _TOLD: Final = (
     ProxyStarted | MetadataCopied | TargetStateChanged | ProxyAnswered | ProxyRefused | ProxyStopped
 )
 
 
 class C:
-    """librdkafka, in C, by confluent-kafka."""
+    """A client of librdkafka, the C library, through confluent-kafka."""
 
     name = "librdkafka"
 
@@ -68,12 +69,18 @@ class C:
         )
 
     def boot(self) -> int:
-        """Return how many partitions it knows then. Raises KafkaException."""
+        """Bootstrap, and return how many partitions of the topic the client then knows.
+
+        Raises KafkaException if it gets no metadata.
+        """
         known = self._producer.list_topics(TOPIC, timeout=PATIENCE_S)
         return len(known.topics[TOPIC].partitions)
 
     def send(self, count: int, patience_s: float = PATIENCE_S) -> tuple[int, str]:
-        """Send records. Return how many were acknowledged, and the last error."""
+        """Send `count` records.
+
+        Return how many were acknowledged, and the text of the last error.
+        """
         acked, error = 0, ""
 
         def done(failed: KafkaError | None, _: object) -> None:
@@ -92,7 +99,7 @@ class C:
 
 
 class Python:
-    """kafka-python."""
+    """A client of kafka-python."""
 
     name = "kafka-python"
 
@@ -107,11 +114,17 @@ class Python:
         )
 
     def boot(self) -> int:
-        """Return how many partitions it knows then. Raises kafka-python's KafkaError."""
+        """Bootstrap, and return how many partitions of the topic the client then knows.
+
+        Raises kafka-python's KafkaError if it gets no metadata.
+        """
         return len(self._producer.partitions_for(TOPIC) or ())
 
     def send(self, count: int, patience_s: float = PATIENCE_S) -> tuple[int, str]:
-        """Send records. Return how many were acknowledged, and the last error."""
+        """Send `count` records.
+
+        Return how many were acknowledged, and the text of the last error.
+        """
         sent = [self._producer.send(TOPIC, VALUE, partition=n % 3) for n in range(count)]
         with contextlib.suppress(PythonError):
             self._producer.flush(patience_s)
@@ -128,14 +141,17 @@ Client = C | Python
 
 @contextmanager
 def open_jobs(place: JobPlace) -> Iterator[Callable[[str], None]]:
-    """Yield what runs a job. The proxy and its clients live until the end, or the next `boot`."""
+    """Yield the function that runs a job by its name.
+
+    The proxy and its clients live until the block ends or the next `boot` runs.
+    """
     with ExitStack() as stack:
         jobs = ProxyJobs(place, stack)
         yield jobs.run
 
 
 class ProxyJobs:
-    """The jobs, on one cluster."""
+    """The jobs of chapter 08 on one cluster."""
 
     def __init__(self, place: JobPlace, stack: ExitStack) -> None:
         self._place = place
@@ -146,7 +162,7 @@ class ProxyJobs:
         self._clients: list[Client] = []
 
     def run(self, name: str) -> None:
-        """Run a job to its end."""
+        """Run the job with this name to its end."""
         jobs: Mapping[str, Callable[[], None]] = {
             "boot": self._boot,
             "stop": self._stop,
@@ -156,7 +172,7 @@ class ProxyJobs:
         jobs[name]()
 
     def _start(self, name: str, *options: str) -> str:
-        """Start a proxy, and return its address. Raises ClusterError."""
+        """Start a proxy, and return its address. Raises ClusterError if it does not start."""
         folder = self._place.folder / name
         folder.mkdir(parents=True, exist_ok=True)
         self._told = 0
@@ -167,7 +183,7 @@ class ProxyJobs:
         return self._address
 
     def _tell(self) -> None:
-        """Emit what the proxy has told since the last time."""
+        """Emit the proxy's events since the last call as events of the cluster."""
         assert self._proxy is not None
         events = self._proxy.events()
         for one in events[self._told :]:
@@ -214,7 +230,10 @@ class ProxyJobs:
         self._tell()
 
     def _boots(self, kind: type[Client], servers: str) -> Client | None:
-        """Let a client boot, and emit what it knows then. Return it, or None."""
+        """Let a client bootstrap, and emit what it then knows.
+
+        Return the client, or None if it failed.
+        """
         try:
             client = kind(servers)
             partitions = client.boot()
@@ -225,7 +244,7 @@ class ProxyJobs:
         return client
 
     def _tries(self, servers: str) -> None:
-        """Let a new client try to boot, for a while."""
+        """Let a new client try to bootstrap for GIVE_UP_S seconds."""
         admin = AdminClient({"bootstrap.servers": servers, "log_level": 0})
         try:
             known = admin.list_topics(TOPIC, timeout=GIVE_UP_S)
@@ -244,12 +263,15 @@ class ProxyJobs:
         self._place.emit(ClientProduced(client=client.name, sent=count, acked=acked, error=error))
 
     def _bytes(self) -> int:
-        """Return the bytes that came into the brokers so far."""
+        """Return how many bytes the brokers have received so far."""
         with contextlib.closing(attach(self._place.cluster)) as cluster:
             return bytes_into(cluster)
 
     def _count(self, before: int) -> None:
-        """Tell the brokers' bytes. The proxy tells its own when it stops."""
+        """Emit how many bytes the brokers received.
+
+        The proxy reports its own bytes when it stops.
+        """
         self._place.emit(BytesCounted(what="the brokers", bytes_in=self._bytes() - before))
 
     def _close_clients(self) -> None:

@@ -1,5 +1,6 @@
-"""The pictures of chapter 08, made by the proxy's own classes: its rules for routes, health and old
-versions, and the codec.
+"""The pictures of chapter 08, made by the proxy's own classes.
+
+They use its rules for routes, health and old versions, and the codec.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -43,19 +44,19 @@ from ..drawing import picture
 TOPIC: Final = "ch08"
 CLIENT: Final = "shop"
 VERSION: Final = 5
-"""That of a client of Kafka 2.0."""
+"""The version of the Metadata request that a client of Kafka 2.0 sends."""
 VERSIONS: Final = range(9)
 BROKERS: Final = (0, 1, 2)
 DEAD: Final = 2
 
 
 def draw_all() -> Mapping[str, Picture]:
-    """Return every picture by its name."""
+    """Draw all pictures of the chapter, and return them by name."""
     return {name: drawing() for name, drawing in DRAWINGS.items()}
 
 
 def figures() -> Mapping[str, graphviz.Digraph]:
-    """Return the figures, by name."""
+    """Draw the figures for the chapter's page, and return them by name."""
     return {
         "three-steps": _three_steps_figure(),
         "experiment": _experiment_figure(),
@@ -64,12 +65,12 @@ def figures() -> Mapping[str, graphviz.Digraph]:
     }
 
 
-# Three steps.
+# The three steps of a client's start.
 
 
 @cache
 def metadata(live: tuple[int, ...] = BROKERS) -> MetadataCopy:
-    """Return a copy of the metadata of three brokers, of which these live."""
+    """Return a copy of the metadata of three brokers. Only the brokers in `live` are alive."""
     partitions = []
     for number in range(3):
         replicas = [(number + step) % 3 for step in range(3)]
@@ -96,7 +97,7 @@ def metadata(live: tuple[int, ...] = BROKERS) -> MetadataCopy:
 
 
 def request_size(version: int = VERSION) -> int:
-    """Return the bytes of a request for the topic."""
+    """Return the size of a Metadata request for the topic, in bytes."""
     parts = encode_request(_request(), version, 1, CLIENT)
     return sum(len(part_bytes(part)) for part in parts)
 
@@ -106,14 +107,14 @@ def _request() -> MetadataRequest:
 
 
 def answer_size(version: int = VERSION, live: tuple[int, ...] = BROKERS) -> int:
-    """Return the bytes of the answer from the copy."""
+    """Return the size of the proxy's answer, in bytes. The answer comes from the proxy's copy."""
     answer = metadata(live).metadata(_request(), version, [TOPIC], lambda _: True)
     parts = encode_response(ApiKey.METADATA, version, 1, answer)
     return sum(len(part_bytes(part)) for part in parts)
 
 
 def three_steps() -> Picture:
-    """Show the request of a client, and the answer."""
+    """Show a client's Metadata request, and the proxy's answer."""
     told = Table("partition", "leader", "at", box=None)
     answer = metadata().response
     where = {one.node_id: f"{one.host}:{one.port}" for one in answer.brokers}
@@ -128,7 +129,7 @@ def three_steps() -> Picture:
     )
 
 
-# Routes.
+# Which cluster a client is sent to.
 
 CLUSTERS: Final = ("east", "north", "west")
 GONE: Final = "west"
@@ -141,7 +142,7 @@ REFUSED: Final = "refused"
 
 
 class Led(NamedTuple):
-    """A client, and where it is led before and after a cluster is gone."""
+    """A client, and its cluster before and after one cluster is gone."""
 
     client: str
     before: str
@@ -149,7 +150,7 @@ class Led(NamedTuple):
 
 
 def led() -> list[Led]:
-    """Let a cluster go, and return where each client is led."""
+    """Remove one cluster, and return the cluster of each client before and after."""
 
     def choose(client: str, serving: Sequence[str]) -> str:
         choice = ROUTES.choose(client, ADDRESS, None, lambda one: one in serving)
@@ -160,8 +161,9 @@ def led() -> list[Led]:
 
 
 def moved_by_modulo() -> int:
-    """Return how many of the clients would move if a hash modulo the number of clusters led them.
-    A client's number is its hash here.
+    """Return how many clients would change clusters by the rule hash modulo number of clusters.
+
+    The number of a client serves as its hash here.
     """
     rest = [one for one in CLUSTERS if one != GONE]
     return sum(
@@ -171,7 +173,7 @@ def moved_by_modulo() -> int:
 
 
 def routes() -> Picture:
-    """Show where the clients are led."""
+    """Show the cluster of each client before and after one cluster is gone."""
     shown = Table("client", "before", f"{GONE} is gone", box=None)
     for one in led():
         shown.add_row(one.client, one.before, one.after if one.after != one.before else "")
@@ -183,37 +185,37 @@ def routes() -> Picture:
     )
 
 
-# Health.
+# The health of a cluster.
 
 LOOKS: Final = "+--+---++"
 DOWN_AFTER, UP_AFTER = 3, 2
 
 
 def states(down_after: int, up_after: int) -> list[str]:
-    """Return the state after each look."""
+    """Return the health state after each health check."""
     health = Health(down_after, up_after)
     return [health.saw(one == "+").value for one in LOOKS]
 
 
 def changes(down_after: int, up_after: int) -> int:
-    """Return how often the state changes, the first one counted."""
+    """Return how often the state changes. The first state counts as a change."""
     found = ["", *states(down_after, up_after)]
     return sum(one != other for one, other in pairwise(found))
 
 
 def health() -> Picture:
-    """Show the looks, and the states with hysteresis and without."""
+    """Show the results of the health checks, and the states with hysteresis and without."""
     shown = Table("look", *LOOKS, box=None)
     shown.add_row(f"down after {DOWN_AFTER}, up after {UP_AFTER}", *states(DOWN_AFTER, UP_AFTER))
     shown.add_row("at once", *states(1, 1))
     return picture({"changes": changes(DOWN_AFTER, UP_AFTER), "flaps": changes(1, 1)}, shown)
 
 
-# Versions.
+# Versions of the answer.
 
 
 def versions() -> Picture:
-    """Show the answers of all versions, while a broker is dead."""
+    """Show the proxy's answers in all versions, while a broker is dead."""
     live = tuple(one for one in BROKERS if one != DEAD)
     shown = Table("version", "bytes", f"replicas of {TOPIC}-0", "error", "offline", box=None)
     for version in VERSIONS:
@@ -229,11 +231,11 @@ def versions() -> Picture:
     return picture({"v0": answer_size(0, live), "v8": answer_size(8, live)}, shown)
 
 
-# Figures.
+# The figures.
 
 
 def _three_steps_figure() -> graphviz.Digraph:
-    """Draw the book's figure 6-19: a client, the server that it boots on, and the brokers."""
+    """Draw the book's figure 6-19: a client, the server that it bootstraps on, and the brokers."""
     legend = [(YELLOW, "bootstrap.servers"), (BLUE, "brokers")]
     figure = new_figure("three-steps", "What a client does first", legend)
     figure.node("client", "client", fillcolor=GREY, style="filled", shape="box")
@@ -247,7 +249,7 @@ def _three_steps_figure() -> graphviz.Digraph:
 
 
 def _experiment_figure() -> graphviz.Digraph:
-    """Draw the book's figure 6-20: a proxy with a copy, and who speaks with whom."""
+    """Draw the book's figure 6-20: a proxy with a copy of the metadata, and its connections."""
     legend = [(YELLOW, "no broker"), (BLUE, "brokers")]
     figure = new_figure("experiment", "Boot on a server that is no broker", legend)
     figure.attr(rankdir="LR")
@@ -262,7 +264,7 @@ def _experiment_figure() -> graphviz.Digraph:
 
 
 def _routes_figure() -> graphviz.Digraph:
-    """Draw where each client is led, before and after."""
+    """Draw the cluster of each client before and after one cluster is gone."""
     colours = {"east": BLUE, "north": YELLOW, GONE: RED, REFUSED: GREY}
     legend = [(colours[one], one) for one in (*CLUSTERS, REFUSED)]
     figure = new_figure("routes", f"{GONE} is gone: only its clients move", legend)
@@ -275,7 +277,7 @@ def _routes_figure() -> graphviz.Digraph:
 
 
 def _health_figure() -> graphviz.Digraph:
-    """Draw the looks, and both courses of states."""
+    """Draw the results of the health checks, and the states with hysteresis and without."""
     legend = [(GREEN, "up, or an answer"), (RED, "down, or a failure")]
     figure = new_figure("health", "With hysteresis, and without", legend)
     colours = {"Up": GREEN, "Down": RED, "+": GREEN, "-": RED}

@@ -1,13 +1,14 @@
-"""The meaning of bootstrap.servers (book §6.5.2): a producer boots on a server that is no broker, and
-goes on when that server is gone.
+"""The meaning of bootstrap.servers (book §6.5.2).
+
+A producer bootstraps on a server that is no broker, and keeps working when that server is gone.
 
     confluent-kafka ── bootstrap ──▶ proxy ── copy of the metadata ──▶ three brokers ◀── bootstrap ── kafka-python
           └───────────────────────── records ─────────────────────────────▲   └───────── records ─────────▶
 
-The book changes a Kafka so that it answers with another cluster's metadata; here that is `kafka-edu
-proxy`. Half way it is stopped. In the end each acked record must have been consumed, and bytes are
-counted on both sides: what came to the proxy, what came to the brokers, and what lies in the logs
-of each.
+The book changes a Kafka so that it answers with another cluster's metadata. Here `kafka-edu proxy`
+does that. Half way through the run the proxy is stopped. At the end each acked record must have
+been consumed. The demo also counts bytes on both sides: what the proxy received, what the brokers
+received, and what is stored in the logs of each.
 """  # noqa: E501
 
 import socket
@@ -50,20 +51,23 @@ _LOOK_EVERY_S: Final = 0.05
 
 
 class ProxySide(NamedTuple):
-    """The proxy's last report, and the files it left on its disk."""
+    """The proxy's last report, and the files that it left on its disk."""
 
     connections: int
     requests: dict[str, int]
-    """By the name of the API."""
+    """API name → number of requests that the proxy received."""
     refused: int
     bytes_in: int
     bytes_out: int
     log_bytes: int
-    """In files with the suffix .log, as a broker has them."""
+    """The size of the proxy's .log files in bytes.
+
+    Brokers store records in files with this suffix.
+    """
 
 
 class Half(NamedTuple):
-    """Records so far, when the proxy is stopped."""
+    """The numbers of records so far, when the proxy is stopped."""
 
     acked: int
     consumed: int
@@ -74,17 +78,21 @@ class Outcome(NamedTuple):
     half: Half
     proxy: ProxySide
     new_clients: int
-    """Clients that could still boot on the proxy's address when it was gone."""
+    """How many new clients could still bootstrap on the proxy's address after it was stopped."""
     brokers_bytes_in: int
-    """By the connections that the brokers took, while the clients ran: records and all requests.
-    Followers fetch records by connections of their own.
+    """Bytes that the brokers received while the clients ran: records and all requests.
+
+    Followers fetch on connections that they open themselves. These bytes are not counted.
     """
     brokers_log_bytes: int
-    """In the topic's logs, all replicas."""
+    """The size of the topic's logs in bytes, all replicas together."""
 
 
 def bytes_into(cluster: Cluster) -> int:
-    """The bytes that came in by all brokers' sockets so far. Raises TimeoutError."""
+    """Return how many bytes all brokers' sockets have received so far.
+
+    Raises TimeoutError if a broker sends no sample in time.
+    """
     total = 0
     for broker in cluster.broker_ids:
         with TraceClient(cluster.events_address(broker), gauges=True) as events:
@@ -101,7 +109,7 @@ def log_bytes(folders: Sequence[Path]) -> int:
 
 
 def proxy_side(proxy: RunningProxy, events: Sequence[Envelope]) -> ProxySide:
-    """From what the stopped proxy has told."""
+    """Return what the stopped proxy has reported, and what it left on its disk."""
     stopped = next(
         (envelope.event for envelope in events if isinstance(envelope.event, ProxyStopped)), None
     )
@@ -120,7 +128,7 @@ def proxy_side(proxy: RunningProxy, events: Sequence[Envelope]) -> ProxySide:
 
 
 def boots(address: str, timeout_s: float) -> bool:
-    """Whether a new client that knows this address alone gets to the cluster."""
+    """Return whether a new client that knows only this address can connect to the cluster."""
     try:
         admin_client(address).list_topics(timeout=timeout_s)
     except KafkaException:
@@ -136,8 +144,9 @@ def is_open(address: str) -> bool:
 
 
 def stream_until(end: float, producer: LogProducer, consumer: LogConsumer, above: Half) -> None:
-    """Return at `end`, or when more than `above` was acked and consumed, if that takes longer.
-    Raises Standstill.
+    """Wait until the time `end`, and until more records than in `above` are acked and consumed.
+
+    Raises Standstill if no more records come.
     """
     progress = Progress(f"more than {above.acked:,} acked and {above.consumed:,} consumed records")
     while (
@@ -161,7 +170,7 @@ def run(
     rate: int,
     console: Console,
 ) -> Outcome:
-    """The experiment, on a cluster and a proxy that are ready."""
+    """Run the experiment on a cluster and a proxy that are ready."""
     if not boots(address, STANDSTILL_S):
         raise ClusterError(f"no client boots on the proxy: {proxy.said()}")
     bytes_before = bytes_into(cluster)
@@ -275,14 +284,14 @@ def report_of(outcome: Outcome) -> Report:
 )
 @zookeeper_option
 def proxy(console: Console, seconds: float, rate: int, zookeeper: str) -> Report:
-    """Boot a producer on a metadata proxy, stop the proxy half way, and count records and bytes:
-    what bootstrap.servers means.
+    """Show what bootstrap.servers means, with a producer that bootstraps on a metadata proxy.
 
-    Exits with 1 when a target does not hold.
+    The proxy is stopped half way, and records and bytes are counted. The exit code is 1 if a target
+    is missed.
     """
     with running_cluster("proxy", brokers=BROKERS, zookeeper=zookeeper) as cluster:
         admin = admin_client(cluster.bootstrap_servers)
-        # before the proxy takes its copy
+        # before the proxy copies the metadata
         create_topic(cluster.bootstrap_servers, TOPIC, PARTITIONS)
         with (
             tempfile.TemporaryDirectory(prefix="kafka-edu-proxy-") as folder,

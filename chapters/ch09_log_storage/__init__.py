@@ -1,1 +1,1 @@
-"""Chapter 09, log storage: its demos."""
+"""The demos of chapter 09, log storage."""

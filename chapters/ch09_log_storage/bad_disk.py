@@ -1,15 +1,15 @@
-"""A broker with two log dirs loses one of them, in five ways, under load: only the replicas in that
-dir go offline, and no acked record is lost.
+"""A broker with two log dirs loses one of them, in five ways, under load.
 
-The dir is replaced by a file, removed, made read-only, filled to the last byte, or cannot be read
-when the broker starts. Each time the broker goes on with its other dir, the controller moves the
-leaders that were in the bad one, and the broker is restarted with the dir repaired. At last both
-dirs fail, and the broker stops and says why. The load is an unmodified producer with acks=all; in
-the end each acked record is looked for.
+Only the replicas in that dir go offline, and no acked record is lost. The dir is replaced by a
+file, removed, made read-only, filled to the last byte, or cannot be read when the broker starts.
+Each time the broker continues with its other dir, and the controller moves the leaders that were in
+the bad one. Then the dir is repaired and the broker is restarted. At the end both dirs fail, and
+the broker stops and logs why. The load is an unmodified producer with acks=all, and every acked
+record is looked for at the end.
 
-The bad dir lies on a small disk in memory of its own, which this process mounts for itself and its
-brokers (`private_mounts`); no privilege is needed where the system has user namespaces. Where it
-has none, the case of the full disk is left out, and the report says so.
+The bad dir lies on a small disk in memory, which this process mounts for itself and its brokers
+(`private_mounts`). This needs no privilege if the system has user namespaces. If it has none, the
+case of the full disk is left out, and the report says so.
 """
 
 import asyncio
@@ -72,12 +72,12 @@ PROPS: Final = {
     "auto.leader.rebalance.enable": "false",
     "replica.high.watermark.checkpoint.interval.ms": (
         "1000"
-    ),  # a dir that nothing is written to by name is found out by the next checkpoint
+    ),  # a dir whose files are never opened by name fails only at the next checkpoint
 }
 
 
 class BadDir:
-    """The log dir that goes bad: `logs` on a disk of its own, `disk`."""
+    """The log dir that fails: the folder `logs` on its own disk, `disk`."""
 
     def __init__(self, disk: Path, mounts: PrivateMounts) -> None:
         self.disk = disk
@@ -87,13 +87,13 @@ class BadDir:
         self._mounts = mounts
 
     def prepare(self) -> None:
-        """Make the disk, small where that is possible."""
+        """Make the disk. It is small if mounting is allowed."""
         self.disk.mkdir(parents=True)
         if not self._mounts.refused:
             self._mounts.small_disk(self.disk, DISK_BYTES)
 
     def give_back(self) -> None:
-        """Unmount the disk. Its files are gone."""
+        """Unmount the disk. Its files are then gone."""
         if not self._mounts.refused:
             with contextlib.suppress(OSError):
                 self._mounts.unmount(self.disk)
@@ -110,7 +110,7 @@ class BadDir:
         shutil.rmtree(self.logs)
 
     def nothing(self) -> None:
-        """A dir that is gone is created by the broker's next start."""
+        """Repair nothing: the broker's next start creates a dir that is missing."""
 
     def make_read_only(self) -> None:
         if self._mounts.refused:
@@ -125,7 +125,7 @@ class BadDir:
             self._mounts.unmount(self.logs)
 
     def fill(self) -> None:
-        """Write until the disk takes no more."""
+        """Write until the disk is full."""
         piece = bytes(64 * 1024)
         with self._ballast.open("wb", buffering=0) as file, contextlib.suppress(OSError):
             while True:
@@ -143,15 +143,15 @@ class BadDir:
 
 
 class Case(NamedTuple):
-    """One way to go bad, and back."""
+    """One way to break the log dir, and to repair it."""
 
     name: str
     break_it: Callable[[], None]
     repair: Callable[[], None]
     at_start: bool = False
-    """Break it while the broker is down."""
+    """Whether to break the dir while the broker is down."""
     skipped: str = ""
-    """Why this system cannot show it."""
+    """Why this system cannot show the case; empty if it can."""
 
 
 class Seen(NamedTuple):
@@ -159,29 +159,33 @@ class Seen(NamedTuple):
 
     name: str
     seconds: float
-    """Until the clients' metadata showed the replicas offline: from the break, or from the start of
-    the broker.
+    """Seconds until the clients' metadata showed the replicas as offline.
+
+    They count from the failure, or from the broker's start if the dir fails before.
     """
     in_bad_dir: list[int]
     offline: list[int]
-    """Partitions whose replica on the broker Metadata names as offline."""
+    """The partitions whose replica on the broker is offline according to Metadata."""
     still_leads: int
-    """Partitions in the other dir that the broker still leads."""
+    """The number of partitions in the other dir that the broker still leads."""
     leaders_left: int
-    """Partitions in the bad dir that the broker is still said to lead: none should be."""
+    """The number of partitions in the bad dir that still name the broker as leader.
+
+    0 is expected.
+    """
     bad_dir_error: str
     good_dir_error: str
     alive: bool
     acked_meanwhile: int
     healed_s: float
-    """From the restart with the dir repaired until all replicas were in sync."""
+    """Seconds from the restart with the repaired dir until all replicas were in sync."""
 
 
 class Outcome(NamedTuple):
     seen: list[Seen]
     skipped: dict[str, str]
     last_words: str
-    """Of the broker whose every dir failed."""
+    """The last log lines of the broker whose log dirs all failed."""
     ended: bool
     sent: int
     acked: int
@@ -211,7 +215,7 @@ def cases_of(bad: BadDir, mounts: PrivateMounts) -> list[Case]:
 
 
 class Stage:
-    """The running cluster, and what is asked of it."""
+    """The running cluster, and requests to it."""
 
     def __init__(self, cluster: Cluster, bad: BadDir, rate: int) -> None:
         self.cluster = cluster
@@ -234,18 +238,19 @@ class Stage:
         _wait(not_preferred, lambda left: not left, "the first replicas to lead again")
 
     def leaders_after_election(self) -> dict[int, int]:
-        """Partition → leader, after an election of the preferred ones. A broker that was restarted
-        is a follower, until it is in sync and is elected again.
+        """Return partition → leader, after an election of the preferred replicas.
+
+        A restarted broker is a follower until it is in sync and elected again.
         """
         self.admin.elect_leaders(ElectionType.PREFERRED, None).result()
         return self.leaders()
 
     def leaders(self) -> dict[int, int]:
-        """Partition → leader, as the controller's broker tells a client."""
+        """Return partition → leader, from the Metadata answer of the controller's broker."""
         return {number: leader for number, (leader, _) in sorted(self.metadata().items())}
 
     def metadata(self) -> dict[int, tuple[int, list[int]]]:
-        """Partition → (leader, offline replicas), as the controller's broker tells a client."""
+        """Return partition → (leader, offline replicas), as the controller's broker answers it."""
         return asyncio.run(self._metadata())
 
     async def _metadata(self) -> dict[int, tuple[int, list[int]]]:
@@ -267,7 +272,7 @@ class Stage:
         )
 
     def dirs(self) -> dict[str, tuple[Errors, list[int]]]:
-        """Log dir of the broker → (error, partitions in it), from DescribeLogDirs."""
+        """Return log dir of the broker → (error, partitions in it), from DescribeLogDirs."""
         return asyncio.run(self._dirs())
 
     async def _dirs(self) -> dict[str, tuple[Errors, list[int]]]:
@@ -286,7 +291,10 @@ class Stage:
             }
 
     def acked(self) -> int:
-        """The number of acked records so far. Raises ClientGaveUp."""
+        """Return the number of records that are acked so far.
+
+        Raises ClientGaveUp if the producer ended.
+        """
         self.producer.check()
         return len(self.producer.acked)
 
@@ -296,7 +304,7 @@ class Stage:
         )
 
     def restart(self) -> float:
-        """Start the broker, which is stopped; seconds until every replica is in sync."""
+        """Start the stopped broker. Return the seconds until every replica is in sync."""
         began = time.monotonic()
         self.cluster.start(VICTIM)
         wait_until_in_sync(self.admin, TOPIC, PARTITIONS)
@@ -304,8 +312,9 @@ class Stage:
 
 
 def _wait(look: Callable[[], Look], done: Callable[[Look], bool], what: str) -> None:
-    """Return when what is seen is `done`. A broker that does not answer is asked again. Raises
-    Standstill.
+    """Call `look` again and again until its result is `done`.
+
+    If a broker does not answer, ask again. Raises Standstill if the result stops changing.
     """
     progress = Progress(what)
     while True:
@@ -321,8 +330,10 @@ def _wait(look: Callable[[], Look], done: Callable[[Look], bool], what: str) -> 
 def in_dir(
     log_dir: str, dirs: Mapping[str, tuple[Errors, list[int]]], broker_log: str
 ) -> list[int]:
-    """Return the partitions in a log dir. If there are none, its failure would show nothing. Then
-    ClusterError is raised, with the warnings and errors that the broker has logged.
+    """Return the partitions in a log dir.
+
+    Raises ClusterError if there are none, because a failure of this dir would then show nothing.
+    The message contains the warnings and errors in the broker's log.
     """
     error, partitions = dirs.get(log_dir, (Errors.LOG_DIR_NOT_FOUND, []))
     if partitions:
@@ -336,7 +347,7 @@ def in_dir(
 
 
 def play(stage: Stage, case: Case, console: Console) -> Seen:
-    """Break the dir, look what the cluster makes of it, repair it, restart the broker."""
+    """Break the dir, observe the cluster, repair the dir, and restart the broker."""
     stage.give_leaderships_back()
     bad = str(stage.bad.logs)
     in_bad_dir = in_dir(bad, stage.dirs(), stage.cluster.log_text(VICTIM))
@@ -396,7 +407,7 @@ def play(stage: Stage, case: Case, console: Console) -> Seen:
 
 
 def lose_every_dir(stage: Stage, console: Console) -> tuple[bool, str]:
-    """Replace both dirs by files: whether the broker ended, and what it said."""
+    """Replace both dirs by files. Return whether the broker ended, and its last log lines."""
     stage.give_leaderships_back()
     good = next(log_dir for log_dir in stage.cluster.log_dirs(VICTIM) if log_dir != stage.bad.logs)
     aside = good.with_name(good.name + "-aside")
@@ -530,10 +541,9 @@ def report_of(outcome: Outcome) -> Report:
 )
 @zookeeper_option
 def bad_disk(console: Console, rate: int, zookeeper: str) -> Report:
-    """Let one of a broker's two log dirs fail, in five ways, under load: only its replicas go
-    offline.
+    """Let one of a broker's two log dirs fail, in five ways, under load.
 
-    Exits with 1 when a target does not hold.
+    Only the replicas in this dir go offline. The exit code is 1 if a target is missed.
     """
     mounts = enter()
     with contextlib.ExitStack() as stack:

@@ -1,11 +1,11 @@
-"""A broker is started a second time on the log dirs of one that runs: the second start is refused,
-and the first notices nothing.
+"""A broker is started a second time on the log dirs of a running broker.
 
-Three brokers, a topic of three replicas, an unmodified producer with acks=all that runs from
-beginning to end. One broker's own server.properties is started again, as a person does who has two
-terminals open: under load; while the first is paused (SIGSTOP), when every byte and every time of
-its files can be compared; and after a kill -9, when the lock must be free at once. In the end every
-acked record is looked for.
+The second start is refused, and the first broker is not disturbed. There are three brokers, a topic
+with three replicas, and an unmodified producer with acks=all that runs from beginning to end. The
+server.properties of one broker is started again, as a user with two terminals may do by mistake.
+This happens three times: under load; while the first process is paused (SIGSTOP), so that every
+byte and time stamp of its files can be compared; and after a kill -9, when the lock must be free at
+once. At the end every acked record is looked for.
 """
 
 import hashlib
@@ -39,19 +39,19 @@ TOPIC: Final = "starts"
 PARTITIONS: Final = 6
 RECORD_BYTES: Final = 200
 VICTIM: Final = 1
-#: It ends when it cannot get the lock, which is near the beginning. One that takes so long runs.
+#: In seconds. A start that cannot get the lock ends early. A start that takes this long has got it.
 START_TIMEOUT_S: Final = 300.0
 _LOOK_EVERY_S: Final = 0.01
 
 
 class Start(NamedTuple):
-    """One attempt to start the broker again."""
+    """One attempt to start the broker a second time."""
 
     when: str
     exit_code: int
     took_s: float
     names_holder: bool
-    """Whether its last words name the process that holds the lock."""
+    """Whether the last log lines name the process that holds the lock."""
     words: str
 
 
@@ -60,9 +60,9 @@ class Outcome(NamedTuple):
     files_compared: int
     files_changed: int
     same_process: bool
-    """The first broker is still the process that it was before the second starts."""
+    """Whether the first broker is still the same process as before the second starts."""
     tries_after_kill: int
-    """How often the lock was tried after the kill -9, until it could be had."""
+    """How often the lock had to be tried after the kill -9, until it was free."""
     sent: int
     acked: int
     refused: int
@@ -70,7 +70,7 @@ class Outcome(NamedTuple):
 
 
 def start_again(cluster: Cluster, when: str, pid: int) -> Start:
-    """Start the broker's properties file in a process of our own; it is expected to end."""
+    """Start the broker's properties file in another process, which is expected to end."""
     began = time.monotonic()
     command = python_command("kafka_edu.server.main", str(cluster.folder.broker_properties(VICTIM)))
     process = subprocess.Popen(
@@ -100,7 +100,7 @@ def start_again(cluster: Cluster, when: str, pid: int) -> Start:
 
 
 def fingerprints(folder: Path) -> dict[str, tuple[int, int, str]]:
-    """Of every file: size, time of the last change, and a hash of its bytes."""
+    """Return file → (size, time of last change, hash of its bytes), for all files in the folder."""
     found = {}
     for path in sorted(folder.rglob("*")):
         if path.is_file():
@@ -114,8 +114,9 @@ def fingerprints(folder: Path) -> dict[str, tuple[int, int, str]]:
 
 
 def tries_until_free(cluster: Cluster) -> int:
-    """How often the lock of the broker's log dir must be tried until it can be had; it is given up
-    again.
+    """Return how often the lock of the broker's log dir must be tried until it is free.
+
+    The lock is released again.
     """
     end = time.monotonic() + START_TIMEOUT_S
     for tries in itertools.count(1):
@@ -236,9 +237,10 @@ def report_of(outcome: Outcome) -> Report:
 )
 @zookeeper_option
 def two_starts(console: Console, rate: int, zookeeper: str) -> Report:
-    """Start a broker a second time on the same log dirs: it is refused, and the first is unharmed.
+    """Start a broker a second time on the same log dirs.
 
-    Exits with 1 when a target does not hold.
+    The second start is refused, and the first broker is unharmed. The exit code is 1 if a target is
+    missed.
     """
     with running_cluster(NAME, brokers=BROKERS, zookeeper=zookeeper) as cluster:
         outcome = run(cluster, rate, console)

@@ -1,1 +1,1 @@
-"""Chapter 10, replication: its demos."""
+"""The demos of chapter 10, replication."""

@@ -1,10 +1,10 @@
-"""A minute of kill -9: five brokers die and come back, the controller among them, under two
-producers; then every record is accounted for.
+"""A minute of kill -9: five brokers die and come back, the controller among them.
 
-RF 3, min.insync.replicas 2, acks=all, idempotent producers on confluent-kafka and kafka-python. In
-the end each acked record must lie once where its ack said, each producer's records in each
-partition in the order of sending, and the three replicas of each partition must hold the same
-bytes.
+Two producers run meanwhile, and afterwards every record is accounted for. The demo uses replication
+factor 3, min.insync.replicas 2, acks=all, and idempotent producers on confluent-kafka and
+kafka-python. At the end each acked record must lie exactly once at the offset that its ack named.
+In each partition, the records of one producer must be in the order of sending. The three replicas
+of each partition must hold the same bytes.
 """
 
 import time
@@ -40,13 +40,17 @@ _LOOK_EVERY_S: Final = 0.1
 
 
 class Kill(NamedTuple):
-    """One kill -9."""
+    """One kill of a broker with -9."""
 
     controller: bool
-    """Kill the controller; else a leader that is not the controller, where there is one."""
+    """Whether to kill the controller.
+
+    Otherwise a leader that is not the controller is killed, if there is one.
+    """
     down_s: float
-    """How long the broker stays away. Its session lasts 6 s: a broker that is back before has not
-    been missed yet by ZooKeeper.
+    """How many seconds the broker stays away.
+
+    Its session lasts 6 s: ZooKeeper does not notice a shorter absence.
     """
 
 
@@ -73,7 +77,7 @@ class Outcome(NamedTuple):
 
 
 def kill_and_restart(cluster: Cluster, admin: AdminClient, kill: Kill, console: Console) -> bool:
-    """Returns whether it was the controller."""
+    """Kill a broker and start it again. Return whether it was the controller."""
     controller = cluster.wait_ready()
     leaders = wait_until_in_sync(admin, TOPIC, PARTITIONS)
     victim = (
@@ -88,14 +92,15 @@ def kill_and_restart(cluster: Cluster, admin: AdminClient, kill: Kill, console: 
         f"[red]✕[/] kill -9: broker {victim}, {what}, leader of {led} partitions; back in"
         f" {kill.down_s:g} s"
     )
-    time.sleep(kill.down_s)  # how long it stays away is what tells the kills apart
+    time.sleep(kill.down_s)  # the kills differ in how long the broker stays away
     cluster.start(victim)
     return victim == controller
 
 
 def identical_partitions(cluster: Cluster) -> int:
-    """How many partitions have the same bytes on all brokers. Waits for the followers' last
-    fetches, as long as more bytes come.
+    """Return how many partitions have the same bytes on all brokers.
+
+    Wait for the followers' last fetches, as long as more bytes arrive.
     """
     progress = Progress("the followers' last fetches")
     while True:
@@ -114,13 +119,18 @@ def identical_partitions(cluster: Cluster) -> int:
 
 
 def _log_bytes(folder: Path) -> bytes:
-    """All segments of a replica; where they are cut is each broker's own affair."""
+    """Return the bytes of all segments of a replica, one after another.
+
+    Where each broker begins its segments then makes no difference.
+    """
     return b"".join(path.read_bytes() for path in sorted(folder.glob("*.log")))
 
 
 def run(cluster: Cluster, seconds: float, rate: int, console: Console) -> Outcome:
-    """The kills, spread over `seconds` (or longer, if the replicas take longer to catch up), under
-    two producers of `rate` records/s together.
+    """Kill the brokers one after another during `seconds`, under two producers.
+
+    The producers together send `rate` records/s. The run takes longer if the replicas need longer
+    to catch up.
     """
     admin = admin_client(cluster.bootstrap_servers)
     create_topic(cluster.bootstrap_servers, TOPIC, PARTITIONS)
@@ -201,7 +211,7 @@ def report_of(outcome: Outcome) -> Report:
 def kills(console: Console, seconds: float, rate: int, zookeeper: str) -> Report:
     """Kill five brokers with -9 under two producers, and account for every record.
 
-    Exits with 1 when a target does not hold.
+    The exit code is 1 if a target is missed.
     """
     with running_cluster("kills", brokers=BROKERS, zookeeper=zookeeper) as cluster:
         outcome = run(cluster, seconds, rate, console)

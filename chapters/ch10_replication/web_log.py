@@ -1,8 +1,8 @@
-"""Three brokers, a stream of web log, and the leader killed: no acked record is lost.
+"""Three brokers, a stream of web log lines, and a killed leader: no acked record is lost.
 
-Sets a cluster of its own up, streams a web log through it with unmodified clients, kills the leader
-of a partition with SIGKILL while they run, and compares every record that was acked with what was
-read. Then it stops everything.
+The demo sets up its own cluster and streams a web log through it with unmodified clients. While
+they run, it kills the leader of a partition with SIGKILL. Then it compares every acked record with
+the records that were read, and stops everything.
 """
 
 import contextlib
@@ -40,16 +40,16 @@ _LOOK_EVERY_S: Final = 0.05
 
 
 class Killing(NamedTuple):
-    """The changes of the leaders."""
+    """What the kill of the leader changed."""
 
     broker: int
     partitions: tuple[int, ...]
-    """Those that the killed broker led."""
+    """The partitions that the killed broker led."""
     leaders_before: tuple[int, ...]
     leaders_after: tuple[int, ...]
     at: float
     seconds_without_leader: float
-    """From the kill until Metadata names a living leader for the last of the partitions."""
+    """Time from the kill until Metadata names a living leader for each of the partitions."""
 
 
 class Result(NamedTuple):
@@ -57,11 +57,11 @@ class Result(NamedTuple):
     verdict: Verdict
     killing: Killing
     seconds_without_ack: float
-    """The longest silence on a partition that the killed broker led, as the producer saw it."""
+    """The producer's longest time without an ack, on a partition that the killed broker led."""
 
 
 class Narrator:
-    """Tells what goes on: a line that moves on a terminal, plain lines elsewhere."""
+    """Prints the progress: one changing line on a terminal, plain lines elsewhere."""
 
     def __init__(self, console: Console) -> None:
         self.console = console
@@ -85,11 +85,11 @@ class Narrator:
         self._progress.stop()
 
     def say(self, text: str) -> None:
-        """A line that stays."""
+        """Print a line that stays."""
         self.console.print(text, soft_wrap=True)
 
     def doing(self, text: str) -> None:
-        """The thing that is waited for now."""
+        """Show what the demo is waiting for now."""
         self._progress.update(self._task, description=text)
 
     def count(self, producer: LogProducer, consumer: LogConsumer) -> None:
@@ -101,16 +101,19 @@ class Narrator:
 
 
 def leaders(admin: AdminClient) -> dict[int, int]:
-    """partition → leader (-1 for none), as a broker tells it now."""
+    """Return partition → leader (-1: none), from a broker's Metadata answer."""
     try:
         topic = admin.list_topics(TOPIC, timeout=2).topics[TOPIC]
-    except KafkaException:  # the broker that was asked has just died: the next look asks another
+    except KafkaException:  # this broker has just died: the next look asks another
         return {}
     return {number: partition.leader for number, partition in topic.partitions.items()}
 
 
 def all_leaders(admin: AdminClient) -> dict[int, int]:
-    """partition → leader, when every partition has one. Raises Standstill."""
+    """Return partition → leader, as soon as every partition has a leader.
+
+    Raises Standstill if a partition gets none.
+    """
     return wait_while_moving(
         lambda: leaders(admin),
         lambda found: len(found) == PARTITIONS and min(found.values()) >= 0,
@@ -125,7 +128,7 @@ def kill_leader(
     producer: LogProducer,
     consumer: LogConsumer,
 ) -> Killing:
-    """Kill -9 the leader of partition 0 and wait until each partition that it led has another."""
+    """Kill the leader of partition 0, and wait until its partitions have new leaders."""
     before = all_leaders(admin)
     victim = before[0]
     led = tuple(sorted(partition for partition, leader in before.items() if leader == victim))
@@ -160,7 +163,7 @@ def kill_leader(
 def stream(
     cluster: Cluster, seconds: float, rate: int, seed: int, narrator: Narrator, ready_s: float
 ) -> Result:
-    """The demo proper, on a cluster that is ready."""
+    """Run the demo on a cluster that is ready."""
     admin = admin_client(cluster.bootstrap_servers)
     narrator.doing("creating the topic")
     create_topic(cluster.bootstrap_servers, TOPIC, PARTITIONS)
@@ -219,8 +222,9 @@ def _stream_until(
 
 @contextlib.contextmanager
 def demo_cluster(keep: bool, zookeeper: str, narrator: Narrator) -> Iterator[tuple[Cluster, float]]:
-    """A cluster `demo` of its own, or under another name where that one is taken, ready; and the
-    seconds it took.
+    """Start a cluster for the demo. Yield it when it is ready, and how many seconds that took.
+
+    Its name is `demo`, or another name if this one is taken.
     """
     folder = ClusterFolder.of("demo")
     taken = is_up(folder) or (folder.spec.exists() and not folder.temporary.exists())
@@ -333,10 +337,9 @@ def web_log(
     keep: bool,
     json_file: Path | None,
 ) -> None:
-    """Stream a web log through three brokers, kill a leader with -9, and show that no acked record
-    is lost.
+    """Stream a web log through three brokers, and kill a leader with -9: no acked record is lost.
 
-    Exits with 1 when a target does not hold.
+    The exit code is 1 if a target is missed.
     """
     console = Console()
     with ends_in_sentences("web-log"):

@@ -1,1 +1,1 @@
-"""Chapter 15, exactly once: its demo."""
+"""The demo of chapter 15, exactly once."""

@@ -1,12 +1,12 @@
-"""Exactly once under kill -9: two applications consume, transform and produce in transactions while
-they, their coordinators and leaders are killed.
+"""Exactly once under kill -9, with two applications that consume, transform and produce.
 
-Numbered records go into one topic. Each application, one on confluent-kafka and one on the Java
-client, turns every input record into one output record, in a topic of its own, and commits its
-place in the input in the same transaction. Applications are killed in the middle of transactions
-and started again; so are the broker that coordinates their transactions, the one that coordinates
-their groups, and leaders of the output. In the end a read_committed reader must find each record of
-the input topic exactly once; beside it stands what a read_uncommitted reader sees.
+They work in transactions while they, their coordinators and leaders are killed. Numbered records go
+into one topic. One application uses confluent-kafka, the other the Java client. Each turns every
+input record into one output record in its own topic, and commits its position in the input in the
+same transaction. Applications are killed in the middle of transactions and started again. The same
+happens to the broker that coordinates their transactions, to the broker that coordinates their
+groups, and to leaders of the output. At the end a read_committed reader must find each record of
+the input topic exactly once. The table also shows what a read_uncommitted reader finds.
 """
 
 import contextlib
@@ -21,7 +21,7 @@ from typing import Final, NamedTuple
 import click
 from confluent_kafka import Consumer, IsolationLevel, KafkaError, KafkaException
 from confluent_kafka.admin import AdminClient
-from confluent_kafka.admin._listoffsets import OffsetSpec  # exported, but not for type checkers
+from confluent_kafka.admin._listoffsets import OffsetSpec  # not exported for type checkers
 from confluent_kafka.cimpl import TopicPartition
 from rich.console import Console
 
@@ -41,7 +41,7 @@ INPUT: Final = "in"
 PARTITIONS: Final = 6
 RECORD_BYTES: Final = 40
 PAUSE_MS: Final = 150
-"""How long each transaction stays open at least: so a kill finds one."""
+"""The minimum time in ms that each transaction stays open, so that a kill can interrupt one."""
 JAVA_CLIENT: Final = "3.9.1"
 WARM_UP_S: Final = 6.0
 DOWN_S: Final = 2.0
@@ -49,7 +49,7 @@ LATEST: Final = OffsetSpec.latest()  # type: ignore[no-untyped-call]  # confluen
 OPEN_TRANSACTION_TIMEOUT_S: Final = 5.0
 _RESTART_S: Final = 0.2
 _LOOK_EVERY_S: Final = 0.1
-#: What is killed, in turn, over the time of the run.
+#: The kills in their order, spread over the time of the run.
 STORY: Final = (
     "applications",
     "transaction coordinator",
@@ -62,14 +62,14 @@ STORY: Final = (
 
 
 class Application:
-    """One process, started again whenever it ends, until `stop`."""
+    """One process that is started again whenever it ends, until `stop` is called."""
 
     def __init__(self, name: str, command: Sequence[str]) -> None:
         self.name = name
         self.topic = f"out-{name}"
         self.kills = 0
         self.ends: list[str] = []
-        """The message with which it ended by itself: a fencing, a time-out."""
+        """The error messages with which the process ended by itself, for example a fencing."""
         self._command = command
         self._stopping = threading.Event()
         self._process = self._spawn()
@@ -94,13 +94,13 @@ class Application:
                 self.ends.append(said.strip().rpartition("\n")[2])
             time.sleep(
                 _RESTART_S
-            )  # one that cannot start must not keep the machine busy with trying
+            )  # an application that cannot start must not keep the machine busy with restarts
             self._process = self._spawn()
             if self._stopping.is_set():
                 self._process.kill()
 
     def kill(self) -> None:
-        """kill -9."""
+        """Kill the process with -9."""
         self.kills += 1
         self._process.kill()
 
@@ -111,26 +111,31 @@ class Application:
 
 
 class Counted(NamedTuple):
-    """The fate of the input records in one application's output."""
+    """What became of the input records in one application's output."""
 
     application: str
     committed: int
-    """Records that a read_committed reader finds."""
+    """The number of records that a read_committed reader finds."""
     lost: int
-    """Input records that it does not find."""
+    """The number of input records that a read_committed reader does not find."""
     duplicates: int
-    """Records that it finds besides one for each input record."""
+    """The number of surplus records that a read_committed reader finds.
+
+    Exactly one is expected for each input record.
+    """
     uncommitted: int
-    """Records that a read_uncommitted reader finds."""
+    """The number of records that a read_uncommitted reader finds."""
     application_kills: int
     own_ends: int
-    """How often the application ended by itself, on an error."""
+    """How often the application ended by itself with an error."""
 
 
 class Outcome(NamedTuple):
     inputs: int
-    """Records of the input topic. Its producer may have stored one twice, under a new epoch
-    (`stored_records` says why): these are two.
+    """The number of records in the input topic.
+
+    Its producer may have stored a record twice under a new epoch (see `stored_records`). These
+    count as two records.
     """
     acked: int
     acked_but_lost: int
@@ -140,8 +145,9 @@ class Outcome(NamedTuple):
 
 
 def read_all(servers: str, topic: str, isolation_level: str) -> list[bytes]:
-    """The value of every record up to the end, as a reader of that isolation level gets them.
-    Raises Standstill when no more records come before the end.
+    """Return the value of every record up to the end, as this isolation level shows them.
+
+    Raises Standstill if no more records come before the end is reached.
     """
     consumer = Consumer(
         {
@@ -173,7 +179,7 @@ def read_all(servers: str, topic: str, isolation_level: str) -> list[bytes]:
 
 
 def count(application: Application, servers: str, inputs: Counter[bytes]) -> Counted:
-    """Beside the values of the input topic."""
+    """Compare an application's output with the values of the input topic."""
     committed = Counter(read_all(servers, application.topic, "read_committed"))
     uncommitted = len(read_all(servers, application.topic, "read_uncommitted"))
     lost, duplicates = (inputs - committed).total(), (committed - inputs).total()
@@ -189,8 +195,9 @@ def count(application: Application, servers: str, inputs: Counter[bytes]) -> Cou
 
 
 def java_application(servers: str) -> list[str]:
-    """The command that runs Transform.java. Raises PeerMissing without Java, its compiler, or
-    Maven.
+    """Return the command that runs Transform.java.
+
+    Raises PeerMissing if Java, its compiler, or Maven is missing.
     """
     jars = maven_jars(
         f"java-clients-{JAVA_CLIENT}",
@@ -209,7 +216,7 @@ def java_application(servers: str) -> list[str]:
 
 
 def applications(servers: str, console: Console) -> list[Application]:
-    """One for each client that can run here."""
+    """Return one application for each client that can run on this machine."""
     module = python_command(
         f"{__package__}.transform_app",
         servers,
@@ -227,17 +234,16 @@ def applications(servers: str, console: Console) -> list[Application]:
 
 
 def end_of(admin: AdminClient, topic: str, isolation_level: IsolationLevel) -> int:
-    """How many records, all partitions together, lie below the end that a reader of that isolation
-    level sees.
-    """
+    """Return the sum of the end offsets of all partitions, as this isolation level shows them."""
     places = {TopicPartition(topic, partition): LATEST for partition in range(PARTITIONS)}
     told = admin.list_offsets(places, isolation_level=isolation_level, request_timeout=10)
     return sum(future.result().offset for future in told.values())
 
 
 def wait_for_open_transaction(admin: AdminClient, topic: str) -> None:
-    """Return when a transaction has written to `topic` and has not ended; also when there is none
-    for 5 s, as while the application is fenced.
+    """Wait until a transaction has written to `topic` and is still open.
+
+    Return after 5 s even if there is none, for example while the application is fenced.
     """
     end = time.monotonic() + OPEN_TRANSACTION_TIMEOUT_S
     with contextlib.suppress(KafkaException):
@@ -249,7 +255,10 @@ def wait_for_open_transaction(admin: AdminClient, topic: str) -> None:
 
 
 def victim_of(act: str, admin: AdminClient, application: Application) -> int:
-    """The broker that is to die, as soon as it is known. Raises Standstill."""
+    """Return the id of the broker to kill, as soon as it is known.
+
+    Raises Standstill if it is not.
+    """
     topic, key = {
         "transaction coordinator": (TRANSACTION_STATE_TOPIC_NAME, application.name),
         "group coordinator": (GROUP_METADATA_TOPIC_NAME, application.name),
@@ -261,7 +270,7 @@ def victim_of(act: str, admin: AdminClient, application: Application) -> int:
         progress.note(f"leaders {leaders}")
         with contextlib.suppress(
             KafkaException
-        ):  # the broker that was asked is just dying: the next look asks another
+        ):  # this broker is dying: the next look asks another
             partitions = admin.list_topics(topic, timeout=10).topics[topic].partitions
             leaders = {number: each.leader for number, each in partitions.items()}
             if (
@@ -289,12 +298,12 @@ def kill_and_restart(
         f" {DOWN_S:g} s",
         soft_wrap=True,
     )
-    time.sleep(DOWN_S)  # it is missed meanwhile by its clients, not yet by ZooKeeper
+    time.sleep(DOWN_S)  # its clients notice this absence, but ZooKeeper does not yet
     cluster.start(victim)
 
 
 def run(cluster: Cluster, seconds: float, rate: int, console: Console) -> Outcome:
-    """The story, spread over `seconds` (or longer, if the replicas take longer to catch up)."""
+    """Play the kills, spread over `seconds`, or longer if the replicas need longer to catch up."""
     servers = cluster.bootstrap_servers
     admin = admin_client(servers)
     for topic in (INPUT, "out-confluent-kafka", "out-java"):
@@ -338,8 +347,9 @@ def run(cluster: Cluster, seconds: float, rate: int, console: Console) -> Outcom
 
 
 def wait_until_drained(admin: AdminClient, running: Sequence[Application], servers: str) -> None:
-    """Return when each application has committed the end of the input. Gives up on one that commits
-    no more: what is missing is lost.
+    """Wait until each application has committed the end of the input.
+
+    Stop waiting if an application commits no more: the missing records then count as lost.
     """
     for application in running:
         client = Consumer(
@@ -357,7 +367,7 @@ def wait_until_drained(admin: AdminClient, running: Sequence[Application], serve
                     break
                 with contextlib.suppress(
                     KafkaException
-                ):  # a leader has just changed; offsets of an open transaction are not told
+                ):  # a leader has just changed, or offsets of an open transaction are missing
                     ends = ends or {
                         place.partition: client.get_watermark_offsets(place, timeout=10)[1]
                         for place in places
@@ -427,11 +437,11 @@ def report_of(outcome: Outcome) -> Report:
 )
 @zookeeper_option
 def transactions(console: Console, seconds: float, rate: int, zookeeper: str) -> Report:
-    """Consume, transform and produce in transactions while applications, coordinators and leaders
-    are killed; each input counts exactly once.
+    """Consume, transform and produce in transactions while applications and brokers are killed.
 
-    With confluent-kafka, and with the Java client where Java and Maven are. Exits with 1 when a
-    target does not hold.
+    Coordinators and leaders are among these brokers. Each input record must count exactly once. The
+    demo uses confluent-kafka, and the Java client if Java and Maven are installed. The exit code is
+    1 if a target is missed.
     """
     with running_cluster(
         "transactions",

@@ -1,15 +1,17 @@
-"""Consume, transform, produce, on confluent-kafka: `python -m
-chapters.ch15_exactly_once.transform_app SERVERS INPUT OUTPUT NAME PAUSE_MS`.
+"""Consume, transform and produce records with confluent-kafka, in transactions.
 
-Each input record becomes one output record, in transactions that commit the input's offsets too.
-NAME is group, member and transactional id; a transaction takes at least PAUSE_MS. Whatever goes
-wrong ends the process: whoever starts it again goes on behind the last committed transaction, and
-what this one left open is aborted when the next one initialises. `java/Transform.java` is the same
-for the Java client.
+Usage: `python -m chapters.ch15_exactly_once.transform_app SERVERS INPUT OUTPUT NAME PAUSE_MS`.
 
-So does a transaction that takes longer than LONGEST_TRANSACTION_S: librdkafka 2.16 waits in
-send_offsets_to_transaction for ever, whatever its time-out says, once Metadata has ceased to list
-the group's coordinator (confluentinc/librdkafka, issues 5456 and 5511).
+Each input record becomes one output record, and the same transaction commits the input's offsets.
+NAME is the group, the member and the transactional id. A transaction takes at least PAUSE_MS. Any
+error ends the process. The next process continues behind the last committed transaction. When it
+initialises, the coordinator aborts the open transaction of the process before it.
+`java/Transform.java` does the same with the Java client.
+
+A transaction that takes longer than LONGEST_TRANSACTION_S also ends the process. The reason is a
+fault of librdkafka 2.16: send_offsets_to_transaction waits for ever, whatever its time-out says,
+once Metadata no longer lists the group's coordinator (confluentinc/librdkafka, issues 5456 and
+5511).
 """
 
 import contextlib
@@ -24,15 +26,16 @@ from confluent_kafka.cimpl import Message, TopicPartition
 
 TIMEOUT_S: Final = 60.0
 TRANSACTION_TIMEOUT_S: Final = 20
-"""After which its coordinator aborts it."""
+"""The transaction time-out, in seconds. The coordinator then aborts the transaction."""
 LONGEST_TRANSACTION_S: Final = 30.0
 MOST_RECORDS: Final = 200
 
 
 @contextlib.contextmanager
 def ending_the_process_after(seconds: float) -> Iterator[None]:
-    """Unless the block has ended before; with a traceback on standard error and exit code 1,
-    whatever the block waits for.
+    """End this process if the block takes longer than `seconds`.
+
+    It ends with a traceback on standard error and exit code 1, whatever the block is waiting for.
     """
     faulthandler.dump_traceback_later(seconds, exit=True)
     try:
@@ -42,7 +45,7 @@ def ending_the_process_after(seconds: float) -> Iterator[None]:
 
 
 def transform(servers: str, topic_in: str, topic_out: str, name: str, pause_ms: int) -> None:
-    """Run until killed. Raises KafkaException."""
+    """Run until the process is killed. Raises KafkaException when a client fails."""
     producer = Producer(
         {
             "bootstrap.servers": servers,
@@ -72,7 +75,7 @@ def transform(servers: str, topic_in: str, topic_out: str, name: str, pause_ms: 
             if (error := message.error()) is not None and error.code() == KafkaError._FATAL:
                 raise KafkaException(
                     error
-                )  # such a consumer gives nothing any more: another must take its place
+                )  # this consumer returns no more records: another must replace it
         messages = [message for message in came if message.error() is None]
         if messages:
             with ending_the_process_after(LONGEST_TRANSACTION_S + pause_ms / 1000):

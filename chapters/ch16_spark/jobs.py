@@ -1,13 +1,13 @@
-"""The Spark jobs of chapter 16. All of them run in one session, and emit events of what they do.
+"""The Spark jobs of chapter 16. All of them run in one session, and emit events of their work.
 
     plan      reads 1,000 records in micro-batches of at most 300 offsets
     follow    reads a topic while a load writes to it, until the next job comes
-    catch-up  goes on from the checkpoint of `follow`, and ends where the topic ends
+    catch-up  continues from the checkpoint of `follow`, and ends at the end of the topic
     late      counts visits by minute, with a watermark; some visits are late
-    copies    writes each record at least once, once by folder, and once by transaction; then the
-              mark of the last batch is taken away and the queries run again
+    copies    writes each record at least once, once by folder, and once by transaction; then
+              the mark of the last batch is removed and the queries run again
 
-A job begins by removing what it made before, so it can run again. `catch-up` alone does not.
+Each job first removes what its last run made, so it can run again. Only `catch-up` does not.
 """
 
 import json
@@ -58,7 +58,7 @@ JOBS: Final[Mapping[str, str]] = {
     "late": "count visits by minute, with a watermark of 2 minutes",
     "copies": "copy 1,000 records, lose the mark of the last batch, and start again",
 }
-#: The group of packages, and the modules that show whether it is there.
+#: The group of packages that the jobs need, and modules that show whether the group is installed.
 NEEDS: Final = ("spark", "pyspark", "pyarrow", "numpy")
 
 LIVE: Final = "ch16-live"
@@ -76,7 +76,7 @@ _OPTIONS: Final = {
 
 
 class Progress(NamedTuple):
-    """A micro-batch that Spark has reported."""
+    """A micro-batch, as Spark reported it."""
 
     batch: int
     rows: int
@@ -103,14 +103,17 @@ class Progress(NamedTuple):
 
 
 def _offsets(found: object, topic: str) -> dict[str, int]:
-    """Read offsets as Spark reports them: JSON, as text or as a map."""
+    """Return partition → offset, from Spark's report. The report is JSON as a text, or a map."""
     parsed = json.loads(found) if isinstance(found, str) else found
     return dict(parsed[topic]) if isinstance(parsed, dict) and topic in parsed else {}
 
 
 @contextmanager
 def open_jobs(place: JobPlace) -> Iterator[Callable[[str], None]]:
-    """Start Spark, and yield what runs a job. A mistake of the user's becomes one line."""
+    """Start Spark, and yield the function that runs a job by its name.
+
+    A user's mistake becomes one line of text, without a stack trace.
+    """
     from kafka_edu.cli.spark_options import spark_errors
     from kafka_edu.spark.connectors import start_session
 
@@ -119,7 +122,7 @@ def open_jobs(place: JobPlace) -> Iterator[Callable[[str], None]]:
 
 
 class SparkJobs:
-    """The jobs, on one session and one cluster."""
+    """The jobs of chapter 16, on one Spark session and one cluster."""
 
     def __init__(self, spark: "SparkSession", place: JobPlace) -> None:
         self._spark = spark
@@ -127,7 +130,7 @@ class SparkJobs:
         self._topics = Topics(place.bootstrap_servers)
 
     def run(self, name: str) -> None:
-        """Run a job to its end."""
+        """Run the job with this name to its end."""
         jobs: Mapping[str, Callable[[], None]] = {
             "plan": self._plan,
             "follow": self._follow,
@@ -172,10 +175,10 @@ class SparkJobs:
         self._watch("late", LATE, self._start("late", counts, self._write_windows))
 
     def _write_windows(self, windows: "DataFrame", batch: int) -> None:
-        """Emit each window that is complete.
+        """Emit an event for each complete window.
 
-        Sorting them in Spark would run the batch twice, once to look for the range of the values,
-        and Spark would count each dropped row twice.
+        The windows are sorted here. If Spark sorted them, it would run the batch twice to find the
+        range of the values, and would count each dropped row twice.
         """
         from pyspark.sql.functions import col, date_format
 
@@ -200,7 +203,10 @@ class SparkJobs:
         self._tell_count(FOLDER, folder)
 
     def _copy(self) -> None:
-        """Run both queries over what they have not read. They end by themselves."""
+        """Run both queries over the records that they have not read yet.
+
+        The queries end by themselves.
+        """
         from kafka_edu.spark.slots import by_slot
 
         lines = self._read(SOURCE, MOST_COPIED).select("value")
@@ -219,8 +225,8 @@ class SparkJobs:
         self._watch("once", SOURCE, once.start())
 
     def _write_twice(self, rows: "DataFrame", batch: int) -> None:
-        """Write a batch to a topic, at least once, and to a folder that has its number."""
-        kept = rows.persist()  # otherwise each of the two would read the batch from the brokers
+        """Write a batch twice: to a topic, at least once, and to a folder named after the batch."""
+        kept = rows.persist()  # otherwise both writes would read the batch from the brokers
         kept.write.format("kafka-edu").option(
             "kafka.bootstrap.servers", self._place.bootstrap_servers
         ).option("topic", AT_LEAST_ONCE).mode("append").save()
@@ -228,7 +234,10 @@ class SparkJobs:
         kept.unpersist()
 
     def _read(self, topic: str, most: int | None) -> "DataFrame":
-        """Return the topic as a stream, from its beginning."""
+        """Return the topic as a stream from its beginning.
+
+        A batch has at most `most` offsets; None: all that there are.
+        """
         options = {
             "kafka.bootstrap.servers": self._place.bootstrap_servers,
             "subscribe": topic,
@@ -247,9 +256,9 @@ class SparkJobs:
         available_now: bool = True,
         checkpoint: Path | None = None,
     ) -> "StreamingQuery":
-        """Start a query. With `available_now` it ends when it has read what is there now.
+        """Start a query. With `available_now` it ends when it has read the records that exist now.
 
-        Without `checkpoint` it has one of its own.
+        Without `checkpoint` the query gets a checkpoint folder of its own.
         """
         writer = (
             rows.writeStream.queryName(name)
@@ -270,8 +279,9 @@ class SparkJobs:
         *,
         checkpoint: Path | None = None,
     ) -> None:
-        """Emit an event for each batch, until the query ends or another job waits. Raises its
-        error.
+        """Emit an event for each batch, until the query ends or another job waits.
+
+        Raises the query's error if it fails.
         """
         seen, batches = -1, 0
         while True:
@@ -328,7 +338,7 @@ class SparkJobs:
         )
 
     def _count(self, topic: str) -> None:
-        """Count the records of a topic that are committed."""
+        """Emit how many committed records a topic has."""
         rows = (
             self._spark.read.format("kafka-edu")
             .option("kafka.bootstrap.servers", self._place.bootstrap_servers)
@@ -359,16 +369,16 @@ class SparkJobs:
 
 
 class Topics:
-    """The topics of the chapter: made, filled and counted by unmodified clients."""
+    """The topics of the chapter. Unmodified clients create, fill and count them."""
 
     def __init__(self, bootstrap_servers: str) -> None:
         self._servers = bootstrap_servers
         self._admin = AdminClient({"bootstrap.servers": bootstrap_servers, "log_level": 0})
 
     def make(self, topic: str, partitions: int, *, fresh: bool = False) -> bool:
-        """Create the topic, unless it is there. A `fresh` one takes the place of the old one.
+        """Create the topic if it does not exist. With `fresh`, a new topic replaces the old one.
 
-        Return whether it is new.
+        Return whether the topic is new.
         """
         known = self._admin.list_topics(timeout=_ANSWER_S)
         if topic in known.topics:
@@ -385,11 +395,11 @@ class Topics:
                 if error.error is not Errors.TOPIC_ALREADY_EXISTS or time.monotonic() > end:
                     raise
                 if not fresh:
-                    return False  # somebody else has made it meanwhile
+                    return False  # another process has created it meanwhile
             time.sleep(_LOOK_EVERY_S)
 
     def fill(self, topic: str, records: tuple[int, ...]) -> None:
-        """Create the topic with so many records in each partition, unless it is there."""
+        """Create a topic with `records[p]` records in each partition p, unless the topic exists."""
         if self.make(topic, len(records)):
             self.write(
                 topic,
@@ -401,7 +411,7 @@ class Topics:
             )
 
     def write(self, topic: str, records: list[tuple[int, str]]) -> None:
-        """Write values to partitions, in order and with acks=all."""
+        """Write each value to its partition, in order and with acks=all."""
         producer = Producer(
             {
                 "bootstrap.servers": self._servers,
@@ -415,12 +425,12 @@ class Topics:
         producer.flush(_ANSWER_S)
 
     def groups(self) -> int:
-        """Return how many consumer groups the brokers know."""
+        """Return the number of consumer groups that the brokers know."""
         return len(self._admin.list_consumer_groups().result(_ANSWER_S).valid)
 
 
 def _count_rows(rows: "DataFrame", batch: int) -> None:
-    """Read the batch, and keep nothing: the events say what was read."""
+    """Read all rows of the batch and drop them. The events report what was read."""
     rows.count()
 
 
@@ -429,16 +439,16 @@ def _topic_of(name: str) -> str:
 
 
 def newest(folder: Path) -> int:
-    """Return the highest number among the files of a folder of the checkpoint, or -1."""
+    """Return the highest number that is a file name in a folder of the checkpoint, or -1."""
     numbers = [int(file.name) for file in folder.glob("*") if file.name.isdigit()]
     return max(numbers, default=-1)
 
 
 def committed_offsets(checkpoint: Path, topic: str) -> dict[str, int]:
-    """Return partition → next offset of the last batch that the checkpoint counts as done.
+    """Return partition → next offset, after the last batch that the checkpoint marks as done.
 
-    A file of `offsets` has a line for its version, one for Spark's own state, and one for each
-    source.
+    A file in `offsets` has one line for its version, one line for Spark's own state, and one line
+    for each source.
     """
     last = newest(checkpoint / "commits")
     if last < 0:

@@ -1,13 +1,14 @@
-"""A streaming job of Spark is killed with -9 in the middle of a batch, then an executor, then a
-broker, while lines come in. In the end every line is accounted for.
+"""A streaming job of Spark, an executor and a broker are killed with -9 while log lines come in.
 
-The job runs on a real standalone cluster of Spark: a master and two workers, whose Python has
-numpy and pyarrow only. It reads a topic of three brokers. Five of its outputs must have every row
-once: lines, windows and sessions in Parquet, windows and lines in topics. Two more get the lines at
-least once, a topic and Parquet files. They show what the kills do to an output without a promise.
+At the end every line is accounted for. The job is killed in the middle of a batch. It runs on a
+real standalone cluster of Spark: a master and two workers, whose Python has only numpy and pyarrow.
+It reads a topic on three brokers. Five of its outputs must contain every row once: lines, windows
+and sessions in Parquet, windows and lines in topics. Two more outputs get the lines at least once:
+a topic and Parquet files. They show what the kills do to an output without an exactly-once
+guarantee.
 
-A job is killed between the moment in which Spark has written the plan of a batch into the
-checkpoint and the moment in which the batch counts as done, when a part of its rows is written.
+The kill comes after Spark has written the plan of a batch into the checkpoint, and before the batch
+is marked as done. At this time a part of the batch's rows is written.
 """
 
 import contextlib
@@ -55,22 +56,27 @@ DOUBLES_TOPIC: Final = "lines-at-least-once"
 PARTITIONS: Final = 3
 WORKERS: Final = 2
 QUERIES: Final = 6
-"""The queries of the job. The one of the lines writes both folders of lines."""
+"""The number of queries in the job. One query writes both folders of lines."""
 BATCH_LINES: Final = 3_000
-#: Lines a second of the log's own time. At 500 lines a second, the log runs 20 times as fast as a
-#: clock. A partition whose leader is dead for ten seconds then lags by 200 s, far below `apart_s`.
+#: How many lines the log has for each second of its own time. At 500 lines a second, the log runs
+#: 20 times as fast as a clock. A partition whose leader is dead for ten seconds then lags by 200 s,
+#: far below `apart_s`.
 LOG_LINES_A_SECOND: Final = 25.0
 MASTER_WITHOUT_EXECUTORS: Final = "local[*]"
 STANDSTILL_S: Final = 600.0
-"""A job that begins and ends no batch for so long has failed. Its start alone takes long on a busy
-machine.
+"""A job has failed if it begins and ends no batch for this many seconds.
+
+The limit is high because the start alone takes long on a busy machine.
 """
 _SEND_EVERY_S: Final = 0.1
 _LOOK_EVERY_S: Final = 0.02
 
 
 class LogFeed:
-    """Writes a log at a rate, in a thread of its own. `finish` writes the rest at once."""
+    """Writes log lines to the topic at a steady rate, in a thread of its own.
+
+    `finish` writes the remaining lines at once.
+    """
 
     def __init__(self, bootstrap_servers: str, settings: "PipelineSettings", seed: int) -> None:
         from kafka_edu.clients.web_log.generator import LogGenerator, LogSettings
@@ -93,16 +99,16 @@ class LogFeed:
 
     @property
     def truth(self) -> "LogTruth":
-        """Return the right answers for all lines."""
+        """Return the correct results for all lines."""
         return self._made.truth
 
     @property
     def is_at_its_end(self) -> bool:
-        """Return whether no more lines come."""
+        """Return whether all lines are written."""
         return self._thread is not None and not self._thread.is_alive()
 
     def start(self, lines: int, rate: int) -> None:
-        """Begin to write `lines` lines, `rate` a second."""
+        """Start writing `lines` lines in total, `rate` of them a second."""
         self._thread = threading.Thread(
             target=self._run, args=(lines, rate), name="feed", daemon=True
         )
@@ -127,7 +133,10 @@ class LogFeed:
             self._failed = error
 
     def finish(self) -> None:
-        """Write the rest, and the line that closes all windows. Raises ClusterError."""
+        """Write the remaining lines at once, and then the line that closes all windows.
+
+        Raises ClusterError if a line could not be written.
+        """
         from kafka_edu.spark.pipeline_log import clock_record
         from kafka_edu.spark.web_log_topic import TopicNotFilled
 
@@ -144,7 +153,7 @@ class LogFeed:
 
 
 class StreamJob:
-    """The streaming job: a process with Python, and the JVM that it has started."""
+    """The streaming job: a Python process, and the JVM that this process has started."""
 
     def __init__(self, master: str, settings: "PipelineSettings", python: Path | None) -> None:
         self._command = python_command(
@@ -152,7 +161,7 @@ class StreamJob:
             *(str(os.getpid()), "kafka_edu.spark.stream_job", master, settings.to_json()),
         )
         chosen = {} if python is None else {"PYSPARK_PYTHON": str(python)}
-        # a JVM that is killed leaves its temporary files, so they go where the demo cleans up
+        # a killed JVM leaves its temporary files behind, so they go where the demo cleans up
         self._temporary = Path(settings.out).with_name("temporary")
         chosen["SPARK_LOCAL_DIRS"] = str(self._temporary)
         options = os.environ.get("SPARK_SUBMIT_OPTS", "")
@@ -163,7 +172,7 @@ class StreamJob:
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
-        """Start it. It goes on from its checkpoint."""
+        """Start the job. It continues from its checkpoint."""
         self._temporary.mkdir(exist_ok=True)
         with self._log.open("ab") as log:
             self._process = subprocess.Popen(
@@ -176,7 +185,10 @@ class StreamJob:
             )
 
     def wait_until(self, is_so: Callable[[], bool], what: str) -> None:
-        """Wait. Raises ClusterError if the job ends by itself, or if it does no more."""
+        """Wait until `is_so()` is true.
+
+        Raises ClusterError if the job ends by itself, or if it makes no more progress.
+        """
         progress = self._progress(what)
         while not is_so():
             assert self._process is not None
@@ -189,7 +201,10 @@ class StreamJob:
         return Progress(what, STANDSTILL_S)
 
     def _note(self, progress: Progress) -> None:
-        """Note the batches so far. Raises ClusterError with the job's output at a standstill."""
+        """Note the progress of the batches.
+
+        Raises ClusterError with the job's output if there is none.
+        """
         from kafka_edu.spark.pipeline import finished_batches, unfinished_batches
 
         try:
@@ -200,7 +215,7 @@ class StreamJob:
             raise ClusterError(f"{error}. The job said:{self._said()}") from error
 
     def wait_for_a_batch(self, what: str) -> None:
-        """Wait until every query has finished a batch that it finishes only after this call."""
+        """Wait until every query has finished one more batch after this call."""
         from kafka_edu.spark.pipeline import finished_batches
 
         before = finished_batches(self._checkpoint)
@@ -214,7 +229,10 @@ class StreamJob:
         self.wait_until(all_went_on, what)
 
     def family(self) -> list[int]:
-        """Return the process ids of the JVM and of the job itself, none before its start."""
+        """Return the process ids of the JVM and of the job itself.
+
+        Before the start there are none.
+        """
         from kafka_edu.spark.standalone_cluster import processes
 
         if self._process is None:
@@ -223,7 +241,7 @@ class StreamJob:
         return [*(one.pid for one in processes() if one.parent == job), job]
 
     def kill(self, family: list[int]) -> None:
-        """Kill all of `family` with -9."""
+        """Kill all processes in `family` with -9."""
         for pid in family:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
@@ -231,7 +249,7 @@ class StreamJob:
             self._process.wait()
 
     def finish(self, ends: Mapping[int, int]) -> None:
-        """Let it read to these offsets and end. Raises ClusterError if it fails."""
+        """Let the job read up to these offsets and end. Raises ClusterError if the job fails."""
         assert self._process is not None
         assert self._process.stdin is not None
         self._process.stdin.write(json.dumps(ends).encode() + b"\n")
@@ -244,7 +262,7 @@ class StreamJob:
             raise ClusterError(f"the job ended with {code}:{self._said()}")
 
     def _said(self) -> str:
-        """Return the last lines of the job's output, without the frames of Java's stacks."""
+        """Return the last 15 lines of the job's output, without the frames of Java stack traces."""
         from kafka_edu.spark.java_gateway import without_frames
 
         lines = without_frames(self._log.read_text("utf-8", "replace"))
@@ -252,31 +270,34 @@ class StreamJob:
 
 
 class Killed(NamedTuple):
-    """The processes and batches that the kills have hit."""
+    """The processes and batches that were hit by the kills."""
 
     batches: dict[str, int]
-    """Query → the batch that was under way when the job was killed."""
+    """Query → the number of the batch that was running when the job was killed."""
     executors: int
     brokers: int
     slots: int
-    """Slots whose transactions the killed broker coordinated."""
+    """The number of slots whose transactions were coordinated by the killed broker."""
 
 
 class Outcome(NamedTuple):
-    """The findings of a run."""
+    """The results of a run."""
 
     killed: Killed
     comparisons: "list[Comparison]"
     lines: int
     topic_records: tuple[int, int]
-    """Records, and different lines, of the topic that is written at least once."""
+    """(Records, different lines) in the topic that is written at least once."""
     parquet_rows: tuple[int, int]
-    """Rows, and different lines, of the Parquet files that are written at least once."""
+    """(Rows, different lines) in the Parquet files that are written at least once."""
     seconds: float
 
 
 class RowsAtLeastOnce:
-    """The present sizes of the two outputs without a promise, to find the middle of a batch."""
+    """The present sizes of the two at-least-once outputs.
+
+    They show when a batch is half written.
+    """
 
     def __init__(self, settings: "PipelineSettings") -> None:
         from kafka_edu.spark.pipeline import APPENDED
@@ -294,7 +315,7 @@ class RowsAtLeastOnce:
         self._consumer.close()
 
     def in_topic(self) -> int:
-        """Return how many records the topic has."""
+        """Return the number of records in the at-least-once topic."""
         ends = (
             self._consumer.get_watermark_offsets(TopicPartition(DOUBLES_TOPIC, number), timeout=10)
             for number in range(PARTITIONS)
@@ -302,20 +323,22 @@ class RowsAtLeastOnce:
         return sum(end[1] for end in ends if end is not None)
 
     def in_parquet(self) -> int:
-        """Return how many files are there."""
+        """Return the number of at-least-once Parquet files."""
         return len(list(self._folder.glob("*.parquet")))
 
 
 def in_mid_batch(settings: "PipelineSettings", rows: RowsAtLeastOnce) -> Callable[[], bool]:
-    """Return a function that says whether both outputs without a promise have rows of a batch that
-    is not done, while the topic with a promise is in the middle of a batch too.
+    """Return a function that says whether the job is in the middle of a batch.
+
+    It is if both at-least-once outputs have rows of an unfinished batch, and the exactly-once topic
+    has an unfinished batch too.
     """
     from kafka_edu.spark import pipeline
 
     seen: dict[str, tuple[int, int]] = {}
 
     def has_grown(name: str, batch: int, count: int) -> bool:
-        """Return whether there is more than when this batch was first seen."""
+        """Return whether `count` is higher than when this batch was first seen."""
         if seen.get(name, (-1, 0))[0] != batch:
             seen[name] = (batch, count)
         return count > seen[name][1]
@@ -335,7 +358,7 @@ def in_mid_batch(settings: "PipelineSettings", rows: RowsAtLeastOnce) -> Callabl
 
 
 def coordinators(settings: "PipelineSettings") -> Counter[int]:
-    """Return broker → how many slots of the topic of lines have their transactions there."""
+    """Return broker → how many slots of the lines topic have their coordinator there."""
     from kafka_edu.spark.pipeline import LINES_TOPIC as QUERY
 
     metadata = json.loads(Path(settings.checkpoint, QUERY, "metadata").read_text("utf-8"))
@@ -354,7 +377,10 @@ def tell_the_story(
     settings: "PipelineSettings",
     console: Console,
 ) -> Killed:
-    """Kill the job, an executor and a broker, one after the other. The job runs at the end."""
+    """Kill the job, an executor and a broker, one after the other.
+
+    At the end the job is running.
+    """
     from kafka_edu.spark.pipeline import unfinished_batches
 
     job.start()
@@ -398,7 +424,10 @@ def tell_the_story(
 
 @contextlib.contextmanager
 def spark_workers(console: Console) -> "Iterator[StandaloneCluster | None]":
-    """Run a standalone cluster, or say why there is none, and give None."""
+    """Run a standalone Spark cluster and yield it.
+
+    If that is impossible, say why and yield None.
+    """
     from kafka_edu.spark.java_gateway import SparkStartError
     from kafka_edu.spark.standalone_cluster import find_full_java, running_standalone_cluster
 
@@ -422,7 +451,7 @@ def spark_workers(console: Console) -> "Iterator[StandaloneCluster | None]":
 
 
 def run(folder: Path, lines: int, rate: int, zookeeper: str, console: Console) -> Outcome:
-    """Play the whole story in `folder`, and compare."""
+    """Play the whole demo in `folder`, and compare the outputs with the right results."""
     from kafka_edu.spark.bare_python import make_bare_python
     from kafka_edu.spark.pipeline_log import topic_ends
     from kafka_edu.spark.pipeline_settings import PipelineSettings
@@ -441,7 +470,7 @@ def run(folder: Path, lines: int, rate: int, zookeeper: str, console: Console) -
             lines_topic=LINES_TOPIC,
             doubles_topic=DOUBLES_TOPIC,
         )
-        # The lines carry times long past, and retention.ms is counted from those.
+        # The lines carry times of long ago, and retention.ms counts from these times.
         create_topic(servers, TOPIC, PARTITIONS, {"retention.ms": "-1"})
         for topic in (RESULT_TOPIC, LINES_TOPIC, DOUBLES_TOPIC):
             create_topic(servers, topic, PARTITIONS)
@@ -470,7 +499,7 @@ def run(folder: Path, lines: int, rate: int, zookeeper: str, console: Console) -
 def compare_all(
     settings: "PipelineSettings", truth: "LogTruth", killed: Killed, seconds: float
 ) -> Outcome:
-    """Hold all outputs against the truth."""
+    """Compare all outputs with the right results."""
     from kafka_edu.spark import topic_answers as topics
     from kafka_edu.spark.connectors import start_session
     from kafka_edu.spark.pipeline import APPENDED
@@ -543,12 +572,11 @@ def report_of(outcome: Outcome) -> Report:
 )
 @zookeeper_option
 def spark_kills(console: Console, lines: int, rate: int, zookeeper: str) -> Report:
-    """Kill a Spark job, an executor and a broker with -9 while lines come in, and account for every
-    line.
+    """Kill a Spark job, an executor and a broker with -9, and account for every line.
 
-    The job runs on a standalone cluster of two workers, which needs a full Java 17 or newer.
-    Without one it runs in one process, and no executor is killed. Exits with 1 when a target does
-    not hold.
+    Lines come in all the time. The job runs on a standalone cluster of two workers, which needs a
+    full Java 17 or newer. Without it the job runs in one process, and no executor is killed. The
+    exit code is 1 if a target is missed.
     """
     require_spark()
     with tempfile.TemporaryDirectory(prefix="kafka-edu-", ignore_cleanup_errors=True) as folder:

@@ -1,7 +1,7 @@
-"""The pictures of chapter 16: what the source's own planner plans, and tables of what goes where.
+"""The pictures of chapter 16: the plans of the source's own planner, and tables.
 
-The rules of plans are `source_planning`'s. The watermark's are those that exercise 16-2 asks for,
-for a query that is behind; tests hold them against Spark.
+The rules of plans are those of `source_planning`. The watermark follows the rules that exercise
+16-2 asks for, for a query that is behind. Tests compare them with Spark.
 """
 
 import json
@@ -30,12 +30,12 @@ from .plan import (
 
 _DONE, _NEW, _BAD = BLUE, YELLOW, RED
 
-#: The batch whose files the picture of the checkpoint shows, as the last one.
+#: The last batch whose files are shown in the picture of the checkpoint.
 _SHOWN: Final = 2
 
 
 class Shares(NamedTuple):
-    """The start and the end of one micro-batch in each partition."""
+    """Start and end offset of one micro-batch in each partition."""
 
     ranges: tuple[tuple[int, int], ...]
 
@@ -45,7 +45,7 @@ class Shares(NamedTuple):
 
 
 def shares() -> list[Shares]:
-    """Return the micro-batches of the job `plan`, by the source's own planner."""
+    """Return the micro-batches of the job `plan`, as the source's own planner makes them."""
     found, at = [], (0,) * len(FILLED)
     for offset in planned(MOST_PLANNED):
         ends = tuple(offset.offsets[tp] for tp in sorted(offset.offsets))
@@ -55,12 +55,15 @@ def shares() -> list[Shares]:
 
 
 class Visit(NamedTuple):
-    """One visit and its fate."""
+    """One visit, and whether it was dropped as late."""
 
     batch: int
     time_s: int
     late_s: int | None
-    """Visits of a window that ends here or before are dropped. None: none yet."""
+    """The watermark, in seconds.
+
+    A visit is dropped if its window ends at or before it. None: no watermark.
+    """
 
     @property
     def window_s(self) -> int:
@@ -72,13 +75,13 @@ class Visit(NamedTuple):
 
 
 def visits() -> list[Visit]:
-    """Return what becomes of each visit of the job `late`.
+    """Return each visit of the job `late`, with the watermark that decides about it.
 
-    A batch drops by the watermark that the batch before it began with.
+    A batch drops late visits by the watermark with which the batch before it began.
     """
     found: list[Visit] = []
     latest = 0
-    marks: list[int | None] = [None, None]  # of the batch before, and of this one
+    marks: list[int | None] = [None, None]  # watermarks of the batch before and of this batch
     for batch in range(len(VISITS) // MOST_VISITS):
         times = [_seconds(one) for one in VISITS[batch * MOST_VISITS :][:MOST_VISITS]]
         found += [Visit(batch, time, marks[0]) for time in times]
@@ -99,7 +102,7 @@ def _clock(seconds: int | None) -> str:
 
 
 def _plan() -> Picture:
-    """Show what each micro-batch reads, and why."""
+    """Show which offsets each micro-batch reads."""
     table = Table("", *(f"{SOURCE}-{p}" for p in range(len(FILLED))), "together", box=None)
     table.add_row("has", *map(str, FILLED), str(sum(FILLED)))
     for batch, each in enumerate(shares()):
@@ -111,7 +114,7 @@ def _plan() -> Picture:
 
 
 def _checkpoint() -> Picture:
-    """Show the files of the checkpoint when a driver has died in batch 2."""
+    """Show the files of the checkpoint after a driver has died in batch 2."""
     text = Text("checkpoint/\n")
     for number, offset in enumerate(planned(MOST_PLANNED)):
         if number > _SHOWN:
@@ -123,14 +126,14 @@ def _checkpoint() -> Picture:
     return picture({"unfinished": _SHOWN}, text)
 
 
-#: The requests of a reading job: who sends them, and what for.
+#: The requests of a job that reads: which request, who sends it, and its question.
 ASKED: Final = (
     (ApiKey.API_VERSIONS, "driver, tasks", "which versions do you speak?"),
     (ApiKey.METADATA, "driver, tasks", "which broker leads which partition?"),
     (ApiKey.LIST_OFFSETS, "driver", "where does each partition begin and end?"),
     (ApiKey.FETCH, "tasks", "give me the records from this offset on"),
 )
-#: The requests of a group's member that a reading job never sends.
+#: The requests that a member of a consumer group sends, but a reading job never does.
 NOT_ASKED: Final = (
     ApiKey.FIND_COORDINATOR,
     ApiKey.JOIN_GROUP,
@@ -190,12 +193,12 @@ DRAWINGS: Final[Mapping[str, Callable[[], Picture]]] = {
 
 
 def draw_all() -> Mapping[str, Picture]:
-    """Return every picture by its name."""
+    """Draw all pictures of the chapter, and return them by name."""
     return {name: drawing() for name, drawing in DRAWINGS.items()}
 
 
 def figures() -> Mapping[str, graphviz.Digraph]:
-    """Return the figures, by name."""
+    """Draw the figures for the chapter's page, and return them by name."""
     return {
         "plan": _plan_figure(),
         "checkpoint": _checkpoint_figure(),
@@ -212,7 +215,7 @@ def _cell(text: str, colour: str = "", align: str = "center") -> str:
 
 
 def _rows_figure(name: str, title: str, rows: Sequence[str]) -> graphviz.Digraph:
-    """Draw a table. Each row is a text of cells."""
+    """Draw a table. Each row is a text of HTML cells."""
     figure = new_figure(name, title)
     figure.node(name, shape="plaintext", label=table(rows, padding=5))
     return figure
@@ -244,7 +247,7 @@ def _steps_figure(name: str, title: str, steps: Sequence[tuple[str, str]]) -> gr
 
 
 def _checkpoint_figure() -> graphviz.Digraph:
-    """Draw the life of a micro-batch, and where a crash leads."""
+    """Draw the life of a micro-batch, and where the query continues after a crash."""
     n = _SHOWN
     steps = [
         (f"offsets/{n}\nis written", _NEW),
@@ -293,7 +296,7 @@ def _watermark_figure() -> graphviz.Digraph:
     return _rows_figure("watermark", f"Six visits, and a delay of {DELAY_MINUTES} minutes", rows)
 
 
-#: Sink → where the second writing of a batch goes, and what a reader then finds.
+#: Sink → where the batch goes when it is written a second time, and what a reader then finds.
 SINKS: Final = (
     ("a topic, at least once", "behind the first", "each row of the batch twice"),
     ("a folder for each batch id", "into the same folder, over the first", "each row once"),

@@ -1,4 +1,4 @@
-"""The numbers of chapter 16: what its jobs read, and in micro-batches of which size."""
+"""The numbers of chapter 16: the records that its jobs read, and the sizes of its micro-batches."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -7,13 +7,13 @@ from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.spark.source_planning import StreamOffset, admit
 
 SOURCE: Final = "ch16"
-#: The records of the topic `ch16` by partition.
+#: The number of records in each partition of the topic `ch16`.
 FILLED: Final = (600, 398, 2)
 MOST_PLANNED: Final = 300
 MOST_COPIED: Final = 500
 SLOTS: Final = 2
 
-#: The times of the visits, two in a micro-batch. In each batch the second one is late.
+#: The times of the visits. Each micro-batch has two, and the second of them is late.
 VISITS: Final = ("12:10:00", "12:01:00", "12:10:05", "12:01:10", "12:10:10", "12:01:20")
 MOST_VISITS: Final = 2
 DELAY_MINUTES: Final = 2
@@ -21,7 +21,10 @@ WINDOW_MINUTES: Final = 1
 
 
 def planned(most: int) -> Iterator[StreamOffset]:
-    """Yield where the micro-batches of a query on `ch16` end, by the source's own rule."""
+    """Yield the end offsets of the micro-batches of a query on `ch16`, by the source's own rule.
+
+    A batch has at most `most` offsets.
+    """
     ends = {TopicPartition(SOURCE, partition): end for partition, end in enumerate(FILLED)}
     at = dict.fromkeys(ends, 0)
     while at != ends:

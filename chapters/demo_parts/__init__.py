@@ -1,3 +1,5 @@
-"""Parts that several demos share: clients that number their records, what lies in the log after a
-run, mounts for small disks.
+"""Parts that several demos share.
+
+They are clients that number their records, the comparison of records in the log after a run, and
+mounts for small disks.
 """

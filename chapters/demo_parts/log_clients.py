@@ -1,8 +1,8 @@
-"""The demo's two unmodified clients: a producer on librdkafka (confluent-kafka) and a consumer in
-Python (kafka-python), each in a thread.
+"""The demo's two unmodified clients, each in a thread of its own.
 
-Every record carries its own number in a header, so that it can be told apart wherever it turns up;
-what was acked and what was read is kept whole, and compared in `Verdict`.
+One is a producer on librdkafka (confluent-kafka), the other a consumer in Python (kafka-python).
+Every record carries its own number in a header, so it can be recognised everywhere. All acked
+records and all read records are kept, and compared in `Verdict`.
 """
 
 import concurrent.futures
@@ -28,19 +28,19 @@ from kafka_edu.clients.web_log.records import LogLine
 from .numbered_clients import ClientGaveUp
 
 ID_HEADER: Final = "id"
-#: A record is given up after 120 s. A client that takes twice as long hangs.
+#: In ms. A client gives up a record after 120 s. A client that takes twice as long hangs.
 _MESSAGE_TIMEOUT_MS: Final = 120_000
 _FLUSH_TIMEOUT_S: Final = 240.0
 _POLL_MS: Final = 100
 
 
 class Acked(NamedTuple):
-    """One record as the producer was told of it."""
+    """One acknowledged record, as the producer was informed of it."""
 
     partition: int
     offset: int
     at: float
-    """time.monotonic() of the ack."""
+    """The time of the ack, from time.monotonic(), in seconds."""
 
 
 class LogProducer:
@@ -55,9 +55,9 @@ class LogProducer:
         self._topic = topic
         self._lines = lines
         self._line: LogLine | None = None
-        """A line that could not be handed over yet."""
-        # idempotence has retries, acks and order taken care of; a record is given up only when it
-        # has waited for two minutes
+        """A line that librdkafka had no room for yet. It is sent first."""
+        # idempotence takes care of retries, acks and order; a record is given up only after it has
+        # waited for two minutes
         self._producer = Producer(
             {
                 "bootstrap.servers": bootstrap_servers,
@@ -72,7 +72,7 @@ class LogProducer:
             },
         )
         self._failure: ClientError | None = None
-        """The error on which the client ended by itself."""
+        """The error with which the client ended by itself."""
         self._paced = PacedProducer(self._producer, records_a_second, self._send, "producer")
 
     @property
@@ -83,8 +83,9 @@ class LogProducer:
         self._paced.start()
 
     def _send(self, number: int) -> bool:
-        """Hand one record to librdkafka. Return False while its queue is full, and at the end of
-        the lines.
+        """Hand one record to librdkafka.
+
+        Return False if its queue is full, or if there are no more lines.
         """
 
         def on_delivery(error: DeliveryError | None, message: Message) -> None:
@@ -116,12 +117,15 @@ class LogProducer:
         return True
 
     def check(self) -> None:
-        """Raise ClientGaveUp if the client ended by itself."""
+        """Raise ClientGaveUp if the client has ended by itself."""
         if self._failure is not None:
             raise ClientGaveUp(f"the producer gave up: {self._failure}") from self._failure
 
     def finish(self) -> None:
-        """Stop sending, and wait for the acks of all that was sent. Raises ClientGaveUp."""
+        """Stop sending, and wait until all sent records are acked.
+
+        Raises ClientGaveUp if the client has ended by itself.
+        """
         self.check()
         self._paced.finish(_FLUSH_TIMEOUT_S)
 
@@ -131,7 +135,7 @@ class LogProducer:
 
 
 class Read(NamedTuple):
-    """One record as the consumer got it."""
+    """One record, as the consumer received it."""
 
     partition: int
     offset: int
@@ -140,9 +144,7 @@ class Read(NamedTuple):
 
 
 class LogConsumer:
-    """Reads all partitions from the beginning while the producer writes, and keeps what it
-    reads.
-    """
+    """Reads all partitions from the beginning while the producer writes, and keeps each record."""
 
     def __init__(self, bootstrap_servers: str, topic: str, partitions: int) -> None:
         self.read: list[Read] = []
@@ -157,7 +159,7 @@ class LogConsumer:
         self._work = self._worker.submit(self._run)
 
     def _run(self) -> None:
-        """kafka-python is not for two threads: consumer and all it does live in this one."""
+        """Create and use the consumer in this thread only: kafka-python is not thread-safe."""
         consumer = KafkaConsumer(
             bootstrap_servers=self._bootstrap_servers,
             client_id="web-analyst",
@@ -182,17 +184,18 @@ class LogConsumer:
                 self.read.append(Read(record.partition, record.offset, number, status))
 
     def _at_end(self, consumer: KafkaConsumer) -> bool:
-        """Once it is to finish: return whether it stands at the end of every partition."""
+        """Return whether the consumer may stop: `finish` was called, and all is read."""
         if not self._to_the_end.is_set():
             return False
-        with contextlib.suppress(KafkaError):  # a leader has just changed: the next look asks again
+        with contextlib.suppress(KafkaError):  # a leader has just changed: ask again later
             ends = consumer.end_offsets(self._partitions)
             return all(consumer.position(partition) >= end for partition, end in ends.items())
         return False
 
     def finish(self) -> None:
-        """Read on to the end of every partition, or until no more records come. Raises ClientGaveUp
-        if the consumer has ended by itself.
+        """Read on to the end of every partition, or until no more records come.
+
+        Raises ClientGaveUp if the consumer has ended by itself.
         """
         self._to_the_end.set()
         progress = Progress("the consumer to reach the ends of its partitions")
@@ -200,7 +203,7 @@ class LogConsumer:
             try:
                 progress.note(f"{len(self.read):,} records read")
             except Standstill:
-                return  # what is missing is lost, and the verdict says so
+                return  # missing records count as lost in the verdict
             concurrent.futures.wait([self._work], _POLL_MS / 1000)
         self.check()
 
@@ -213,34 +216,38 @@ class LogConsumer:
                 raise ClientGaveUp(f"the consumer gave up: {error}") from error
 
     def abandon(self) -> None:
-        """Stop reading."""
+        """Stop reading, and wait until the thread has ended."""
         self._stop.set()
         self._worker.shutdown(wait=True)
 
 
 class Verdict(NamedTuple):
-    """The acknowledged records compared with those read."""
+    """The comparison of the acknowledged records with the records that were read."""
 
     produced: int
     acked: int
     failed: int
     consumed: int
     lost: int
-    """Acked, and not read, or read somewhere else than where the ack said."""
+    """The number of acked records that were not read at the offset that the ack named."""
     duplicates: int
-    """Read more than once under different offsets."""
+    """How many surplus copies of records were read, at other offsets."""
     unacked_but_read: int
-    """Never acked, and yet in the log: allowed, for an ack can get lost."""
+    """The number of records that were read but never acked.
+
+    They are allowed: an ack can get lost.
+    """
     statuses_agree: bool
-    """Whether counting by status code what was read gives what the generator counted; said only if
-    every record was acked.
+    """Whether the status codes of the records that were read are those that the generator counted.
+
+    It is True only if every record was acked.
     """
 
 
 def compare(
     produced: int, acked: dict[int, Acked], failed: int, truth: Counter[int], read: list[Read]
 ) -> Verdict:
-    """O(records)."""
+    """Compare the records that were produced, acked and read. O(records)."""
     places: defaultdict[int, set[tuple[int, int]]] = defaultdict(set)
     for record in read:
         places[record.number].add((record.partition, record.offset))
@@ -253,8 +260,9 @@ def compare(
 
 
 def longest_silence(acked: dict[int, Acked], partitions: frozenset[int], around: float) -> float:
-    """The longest time without an ack, in seconds, on one of these partitions, from the last ack
-    before the moment `around` to the next one.
+    """Return the longest time without an ack on one of these partitions, in seconds.
+
+    On each partition it begins to look at the last ack before the time `around`.
     """
     longest = 0.0
     for partition in sorted(partitions):
@@ -262,8 +270,8 @@ def longest_silence(acked: dict[int, Acked], partitions: frozenset[int], around:
         before = [at for at in times if at <= around]
         after = [at for at in times if at > around]
         if before and after:
-            # acks that were on their way when the leader died may still come in: the gap is the
-            # longest one from the last ack before it on
+            # acks that were on their way when the leader died may still arrive: so the gap is the
+            # longest one after the last ack before the death
             steps = [before[-1], *after]
             longest = max(longest, max(b - a for a, b in itertools.pairwise(steps)))
     return longest

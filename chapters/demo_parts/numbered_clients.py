@@ -1,13 +1,14 @@
-"""Two unmodified producers that number their records for each partition, and keep what was acked.
-What became of the records, `stored_records` says.
+"""Two unmodified producers that number their records for each partition, and keep all acks.
 
-A record's value says all about it: producer, partition, number.
+`stored_records` shows what became of the records. A record's value contains its producer, partition
+and number.
 
-The first record of each partition goes alone. From a producer that it does not know a broker takes
-any sequence (KIP-360), and librdkafka calls delivered what lies before a delivered record. So a
-broker that is just becoming leader, refuses the first batch and takes the second, makes the first
-one acked and lost, with Apache Kafka 2.8.2 as with this cluster; 2.0.1 answers UNKNOWN_PRODUCER_ID.
-Behind an acked record there is no such gap.
+The first record of each partition is sent alone, for this reason: a broker takes any sequence from
+a producer that it does not know (KIP-360). And librdkafka reports all records before a delivered
+record as delivered. A broker that is just becoming the leader may refuse the first batch and take
+the second one. Then the first batch counts as acked but is lost. This happens with Apache Kafka
+2.8.2 as with this cluster; 2.0.1 answers UNKNOWN_PRODUCER_ID. After one acked record this gap
+cannot arise.
 """
 
 import itertools
@@ -25,22 +26,24 @@ from kafka.errors import KafkaError, KafkaTimeoutError
 
 from kafka_edu.supervisor.cluster import ClusterError
 
-#: Twice the time after which a record is given up: a client that takes longer hangs.
+#: In seconds: twice the time after which a record is given up. A client that takes longer hangs.
 _FLUSH_TIMEOUT_S: Final = 240.0
 _DELIVERY_TIMEOUT_MS: Final = 120_000
 _STEP_S: Final = 0.01
 UNKNOWN_OFFSET: Final = -1
-"""Of a record that librdkafka calls delivered because a later one of its partition was acked:
-idempotent records are stored in order, or not at all.
+"""The offset of a record that has no ack of its own.
+
+librdkafka reports it as delivered because a later record of its partition was acked. Idempotent
+records are stored in order, or not at all.
 """
 
 
 class ClientGaveUp(ClusterError):
-    """A client of the demo ended by itself."""
+    """A client of the demo has ended by itself."""
 
 
 class Place(NamedTuple):
-    """One record as its producer numbers it."""
+    """The name of one record: its producer, its partition, and its number there."""
 
     producer: str
     partition: int
@@ -56,8 +59,9 @@ class Place(NamedTuple):
 
 
 class NumberedProducer(ABC):
-    """Sends at a steady rate to the partitions in turn, from a thread of its own, with acks=all and
-    idempotence; keeps each ack.
+    """Sends records at a steady rate to all partitions in turn, and keeps each ack.
+
+    It uses a thread of its own, acks=all and idempotence.
     """
 
     name: str
@@ -65,53 +69,56 @@ class NumberedProducer(ABC):
     def __init__(self, partitions: int, records_a_second: int, record_bytes: int) -> None:
         self.sent = 0
         self.acked: dict[Place, int] = {}
-        """The offset that each acked record was told to have, or UNKNOWN_OFFSET."""
+        """Acked record → its offset according to the ack, or UNKNOWN_OFFSET."""
         self.refused: list[str] = []
-        """The reason of each record that the client gave up."""
+        """The reason for each record that the client gave up."""
         self.refusals: list[tuple[int, float]] = []
-        """Of each of them the partition, and time.monotonic()."""
+        """The partition of each record that the client gave up, and the time.monotonic() of it."""
         self.ack_times: defaultdict[int, list[float]] = defaultdict(list)
-        """By partition, time.monotonic() of the acks."""
+        """Partition → the times of its acks, from time.monotonic()."""
         self._partitions = partitions
         self._rate = records_a_second
         self._record_bytes = record_bytes
         self._failure: Exception | None = None
-        """The error on which the client ended by itself."""
+        """The error with which the client ended by itself."""
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name=self.name, daemon=True)
 
     @abstractmethod
     def _produce(self, place: Place, value: bytes) -> bool:
-        """Give one record to the client. Later, any thread calls `_on_ack` or `_on_refusal`.
+        """Hand one record to the client. Later, any thread calls `_on_ack` or `_on_refusal`.
 
-        Return False if the client has no room for it. It is then tried again.
+        Return False if the client has no room for the record. The caller then tries again.
         """
 
     @abstractmethod
     def _poll(self) -> None:
-        """Let the client work a moment."""
+        """Let the client handle its acks and errors for a moment."""
 
     @abstractmethod
     def _flush(self) -> None:
-        """Return when every record is acked or given up."""
+        """Wait until every record is acked or given up."""
 
     def start(self) -> None:
         self._thread.start()
 
     def check(self) -> None:
-        """Raise ClientGaveUp if the client ended by itself."""
+        """Raise ClientGaveUp if the client has ended by itself."""
         if self._failure is not None:
             raise ClientGaveUp(f"{self.name} gave up: {self._failure}") from self._failure
 
     def finish(self) -> None:
-        """Send no more; returns when each record's fate is known. Raises ClientGaveUp."""
+        """Stop sending, and wait until each record is acked or given up.
+
+        Raises ClientGaveUp if the client has ended by itself.
+        """
         self._stop.set()
         self._thread.join()
         self.check()
         self._flush()
 
     def longest_silence(self) -> float:
-        """The longest time between two acks of a partition, in seconds."""
+        """Return the longest time between two acks of the same partition, in seconds."""
         return max(
             (b - a for times in self.ack_times.values() for a, b in itertools.pairwise(times)),
             default=0.0,
@@ -152,7 +159,7 @@ class NumberedProducer(ABC):
 
 
 class ConfluentProducer(NumberedProducer):
-    """On librdkafka."""
+    """A numbered producer on librdkafka (confluent-kafka)."""
 
     def __init__(
         self,
@@ -165,7 +172,10 @@ class ConfluentProducer(NumberedProducer):
         name: str = "confluent-kafka",
         delivery_timeout_ms: int = _DELIVERY_TIMEOUT_MS,
     ) -> None:
-        """`name` must hold no blank: it is part of each record's value."""
+        """Create the producer.
+
+        `name` must not contain a blank: it is part of each record's value.
+        """
         self.name = name
         super().__init__(partitions, records_a_second, record_bytes)
         self._topic = topic
@@ -205,14 +215,14 @@ class ConfluentProducer(NumberedProducer):
             self._client.flush(_FLUSH_TIMEOUT_S)
         except ClientError as error:
             raise ClientGaveUp(f"{self.name} gave up: {error}") from error
-        except SystemError as error:  # `flush` of confluent-kafka loses librdkafka's fatal error
+        except SystemError as error:  # confluent-kafka's `flush` hides librdkafka's fatal error
             raise ClientGaveUp(
                 f"{self.name} gave up: the line with FATAL above has librdkafka's reason"
             ) from error
 
 
 class PythonProducer(NumberedProducer):
-    """kafka-python."""
+    """A numbered producer on kafka-python."""
 
     name = "kafka-python"
 
@@ -238,7 +248,7 @@ class PythonProducer(NumberedProducer):
     def _produce(self, place: Place, value: bytes) -> bool:
         try:
             future = self._client.send(self._topic, value, partition=place.partition)
-        except KafkaTimeoutError:  # its buffer is full, or it has no metadata
+        except KafkaTimeoutError:  # its buffer is full, or it has no metadata yet
             return False
         future.add_callback(lambda record: self._on_ack(place, record.offset))
         future.add_errback(lambda error: self._on_refusal(place, error))

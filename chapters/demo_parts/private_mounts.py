@@ -1,14 +1,14 @@
-"""Mounts that only this process and its children see, and that end with them: small disks, and
-disks that are read-only (Linux).
+"""Mounts that only this process and its children see: small and read-only disks (Linux).
 
-A process that is root gets a mount namespace of its own. Any other user first gets a user
-namespace, in which it may mount although it is not root. Nothing is left on the machine afterwards,
-not even after kill -9. Some systems do not allow it (a container without CAP_SYS_ADMIN, user
-namespaces switched off, any system but Linux); `PrivateMounts.refused` then says why.
+They disappear when these processes end. A root process gets a mount namespace of its own. Any other
+user first gets a user namespace, in which mounting is allowed without being root. Nothing is left
+on the machine afterwards, not even after kill -9. Some systems do not allow this (a container
+without CAP_SYS_ADMIN, user namespaces switched off, any system but Linux). `PrivateMounts.refused`
+then gives the reason.
 
-Root reads and writes every file whatever its mode says. `enter` takes this privilege
-(CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH) from processes that are started later, so that `chmod 000`
-means to their brokers what it means to everybody else.
+Root can read and write every file, whatever its mode is. `enter` removes this privilege
+(CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH) from all processes that are started later. So `chmod 000`
+also stops their brokers.
 """
 
 import ctypes
@@ -31,33 +31,38 @@ _CAP_DAC_READ_SEARCH: Final = 2
 
 
 class PrivateMounts(NamedTuple):
-    """The rights of this process. `refused` is empty, or why it may not mount."""
+    """What this process may mount. `refused` is the reason why it may not, or empty."""
 
     refused: str
     modes_bind: bool
-    """Whether the processes that are started from now on heed a file's mode."""
+    """Whether the mode of a file also binds the processes that are started from now on."""
 
     def small_disk(self, folder: Path, size_bytes: int) -> None:
-        """Mount an empty disk in memory, of that size, on an existing folder. Raises OSError."""
+        """Mount an empty disk in memory, `size_bytes` large, on an existing folder.
+
+        Raises OSError if mounting fails.
+        """
         _call("mount", b"tmpfs", os.fsencode(folder), b"tmpfs", 0, f"size={size_bytes}".encode())
 
     def read_only(self, folder: Path) -> None:
-        """Make a folder read-only for whoever opens its files by name; a file that is open for
-        writing stays so. Raises OSError.
+        """Make a folder read-only for all programs that open its files by name.
+
+        A file that is already open for writing stays writable. Raises OSError if mounting fails.
         """
         name = os.fsencode(folder)
         _call("mount", name, name, None, _MS_BIND, None)
         _call("mount", None, name, None, _MS_REMOUNT | _MS_BIND | _MS_RDONLY, None)
 
     def unmount(self, folder: Path) -> None:
-        """Take away what was mounted on a folder last; files that are open keep what they have.
-        Raises OSError.
+        """Remove the last mount on a folder. Open files stay usable.
+
+        Raises OSError if it fails.
         """
         _call("umount2", os.fsencode(folder), _MNT_DETACH)
 
 
 def enter() -> PrivateMounts:
-    """Get a mount namespace for this process. Call it before the process starts a thread."""
+    """Give this process a mount namespace. Call it before the process starts a thread."""
     if sys.platform != "linux":
         return PrivateMounts("private mounts need Linux", os.geteuid() != 0)
     modes_bind = _heed_modes()
@@ -86,7 +91,7 @@ def _heed_modes() -> bool:
 
 
 def _call(name: str, *arguments: bytes | int | None) -> None:
-    """Call a function of the C library that returns -1 for an error. Raises OSError."""
+    """Call a function of the C library that returns -1 for an error. Raises OSError on an error."""
     function = ctypes.CDLL(None, use_errno=True)[name]
     if function(*(ctypes.c_ulong(a) if isinstance(a, int) else a for a in arguments)) == -1:
         number = ctypes.get_errno()

@@ -1,15 +1,14 @@
-"""The records in the partitions when the producers of `numbered_clients` are done, next to those
-acked to them.
+"""The records in the partitions after the producers of `numbered_clients` have finished.
 
-Each acked record must be there once, where the ack said, and the records of one producer in one
-partition in the order in which it sent them.
+They are compared with the acks. Each acked record must be stored exactly once, at the offset in the
+ack. The records of one producer must be in the order of sending in each partition.
 
-A record that was stored twice tells against the cluster only if both copies came under one id and
-epoch of an idempotent producer (KIP-98): by those and the sequence a broker knows a batch again,
-and by nothing else. librdkafka begins a new epoch by itself when a batch has overtaken another one,
-as happens on a busy machine while leaders move ("skipped sequence numbers"): what it had sent
-before, and got no answer for, it sends again under the new epoch, stored or not. Such copies are
-the client's, and counted apart.
+A record that was stored twice is a fault of the cluster only if both copies have the same id and
+epoch of an idempotent producer (KIP-98). A broker recognises a repeated batch only by id, epoch and
+sequence. librdkafka begins a new epoch by itself when one batch has overtaken another ("skipped
+sequence numbers"); this happens on a busy machine while leaders move. Then it sends all unanswered
+records again under the new epoch, even if they are stored. These copies are the client's work and
+are counted separately.
 """
 
 from collections import defaultdict
@@ -27,14 +26,14 @@ from .numbered_clients import UNKNOWN_OFFSET, Place
 
 
 class ProducerIdAndEpoch(NamedTuple):
-    """Whose sequence a batch belongs to."""
+    """The producer id and epoch of a batch. Its sequence numbers belong to this pair."""
 
     producer_id: int
     producer_epoch: int
 
 
 class Stored(NamedTuple):
-    """One record as it lies in its partition."""
+    """One record, as it is stored in its partition."""
 
     place: Place
     offset: int
@@ -42,28 +41,29 @@ class Stored(NamedTuple):
 
 
 class Found(NamedTuple):
-    """The records in the partitions compared with those acknowledged."""
+    """The comparison of the stored records with the acknowledged ones."""
 
     consumed: int
     lost: int
-    """Acked, but not where the ack said."""
+    """The number of acked records that are not at the offset in the ack."""
     duplicates: int
-    """Stored again under the same id and epoch: no broker may do so."""
+    """How many records were stored again under the same id and epoch. No broker may do this."""
     sent_anew: int
-    """Stored again under another epoch, which the client had begun."""
+    """How many records were stored again under another epoch, which the client had begun."""
     out_of_order: int
-    """Records whose number is not above that of the one before, of the same producer in the same
-    partition.
+    """How many records have a number that is not above that of the record before.
+
+    Only records of the same producer in the same partition are compared.
     """
     unacked_but_stored: int
-    """Allowed, for an ack can get lost."""
+    """The number of stored records that were never acked. They are allowed: an ack can get lost."""
 
 
 def read_all(cluster: Cluster, topic: str, leaders: Mapping[int, int]) -> list[Stored]:
-    """Every record of the topic, partition by partition: what kafka-python reads, and beside it the
-    header in the leader's file.
+    """Return every record of the topic, partition by partition.
 
-    `leaders`: partition → broker. Raises Standstill when no more records come before the ends.
+    The records come from kafka-python, and their producer ids from the leader's log files.
+    `leaders` is partition → broker. Raises Standstill if no more records come before the ends.
     """
     consumer = KafkaConsumer(
         bootstrap_servers=cluster.bootstrap_servers.split(","),
@@ -98,7 +98,10 @@ def _numbers(ends: Mapping[TopicPartition, int]) -> dict[int, int]:
 
 
 def producers_by_offset(replica: Path) -> dict[int, ProducerIdAndEpoch]:
-    """Of every record in a replica's folder, from the batches' headers. O(records)."""
+    """Return offset → (producer id, epoch), for every record in a replica's folder.
+
+    They are read from the batches' headers. O(records).
+    """
     found: dict[int, ProducerIdAndEpoch] = {}
     for segment in sorted(replica.glob("*.log")):
         for _, header in iter_headers(segment.read_bytes()):
@@ -108,7 +111,10 @@ def producers_by_offset(replica: Path) -> dict[int, ProducerIdAndEpoch]:
 
 
 def compare(acked: Mapping[Place, int], stored: Sequence[Stored]) -> Found:
-    """O(records). `stored` must hold the records of a partition in the order of their offsets."""
+    """Compare the acked records with the stored ones. O(records).
+
+    `stored` must contain the records of each partition in the order of their offsets.
+    """
     there = {(place, offset) for place, offset, _ in stored}
     last: dict[tuple[str, int], int] = {}
     seen: defaultdict[Place, set[ProducerIdAndEpoch]] = defaultdict(set)

@@ -57,7 +57,7 @@ def draw(
 ) -> None:
     """Draw WHAT, from a live cluster or from a recording.
 
-    Each picture says what its colours mean, and at which moment it is true.
+    Each picture explains its colours, and names the moment that it shows.
     """
     name, words = what[0], what[1:]
     subject = SUBJECTS.get(name)

@@ -1,4 +1,4 @@
-"""Pictures of facts: the causes and effects of one of them."""
+"""Pictures of facts: the causes and effects of one fact."""
 
 from collections.abc import Sequence
 from typing import Final

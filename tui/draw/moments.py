@@ -1,4 +1,4 @@
-"""Moments of a history, as people name them: `12.5`, `-3`, `14:03:07`, `b1#4711`."""
+"""Moments of a history, as a user writes them: `12.5`, `-3`, `14:03:07`, `b1#4711`."""
 
 import re
 import time
@@ -14,24 +14,25 @@ _CLOCK: Final = re.compile(r"(\d{1,2}):(\d\d):(\d\d)(\.\d{1,3})?")
 
 
 class UnknownMomentError(Exception):
-    """There is no such moment. The message says what to write instead."""
+    """The history has no such moment. The message says what to write instead."""
 
 
 class Moment(NamedTuple):
-    """A time of the history, and where it stands in it."""
+    """A time in the history, and how many events come up to it."""
 
     mono_us: int
     events: int
-    """How many events lie before it or at it."""
+    """The number of events before this moment or at it."""
     words: str
 
 
 def moment_of(envelopes: Sequence[Envelope], text: str) -> Moment:
     """Return the moment that a text names.
 
-    Seconds count from the first event, or before the end if they are negative; a time of day is
-    that of the last event's day; all else names an event as `kafka-edu chain` does, and means the
-    moment right after it. Empty: the end. Raises UnknownMomentError.
+    A number means seconds after the first event; a negative number means seconds before the end. A
+    time of day belongs to the day of the last event. Any other text names an event as `kafka-edu
+    chain` does, and means the moment right after this event. An empty text means the end. Raises
+    UnknownMomentError if there is no such moment.
     """
     first, last = envelopes[0], envelopes[-1]
     if not text:
@@ -58,7 +59,10 @@ def moment_of(envelopes: Sequence[Envelope], text: str) -> Moment:
 
 
 def _within(envelopes: Sequence[Envelope], mono_us: int, text: str) -> int:
-    """Return the time, if the history holds it; 1 s beyond its ends are forgiven."""
+    """Return the time, moved into the history if it is at most 1 s outside.
+
+    Raises UnknownMomentError if it is further outside.
+    """
     first, last = envelopes[0], envelopes[-1]
     if not first.mono_us - 1_000_000 <= mono_us <= last.mono_us + 1_000_000:
         length_s = (last.mono_us - first.mono_us) / 1e6

@@ -1,4 +1,4 @@
-"""The history from which pictures are made, and what it knows at a moment."""
+"""The history from which pictures are made, and the state at one of its moments."""
 
 from collections.abc import Sequence
 
@@ -9,11 +9,11 @@ from .moments import Moment
 
 
 class NothingToDrawError(Exception):
-    """The wanted thing is not there. The message says what there is."""
+    """The history does not contain what is to be drawn. The message says what it contains."""
 
 
 class Past:
-    """The history from which a picture is made."""
+    """The events from which a picture is made."""
 
     def __init__(
         self, name: str, envelopes: Sequence[Envelope], at: Moment, begin: Moment | None = None
@@ -23,7 +23,10 @@ class Past:
         self.envelopes = envelopes
         self.at = at
         self.begin = begin
-        """The earlier moment: a state is drawn at both, of a way only what lies between."""
+        """The earlier moment, or None. A state is drawn at both moments.
+
+        Of a sequence of states, only the part between the two moments is drawn.
+        """
         self._models: dict[Moment, Model] = {}
 
     @property
@@ -39,7 +42,7 @@ class Past:
         return self.at.words if self.begin is None else f"{self.begin.words} to {self.at.words}"
 
     def model(self, moment: Moment) -> Model:
-        """Return all that is known at a moment. O(events up to it), once."""
+        """Return the model at this moment. O(events before it) the first time; then it is kept."""
         model = self._models.get(moment)
         if model is None:
             model = self._models[moment] = Model(self.name)
@@ -49,7 +52,10 @@ class Past:
 
 
 def partition_of(past: Past, word: str) -> tuple[str, int]:
-    """Return the topic and the partition of a word such as `web-1`. Raises NothingToDrawError."""
+    """Return the topic and the partition of a word such as `web-1`.
+
+    Raises NothingToDrawError if the word names no partition.
+    """
     topic, _, number = word.rpartition("-")
     known = past.model(past.at).cluster.partitions.by_key
     found = next((key for key in known if str(key) == word), None)

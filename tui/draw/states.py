@@ -1,4 +1,4 @@
-"""Pictures of a state at one moment or two: a cluster, a log, znodes."""
+"""Pictures of a state at one or two moments: a cluster, a log, znodes."""
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import Final
@@ -20,7 +20,7 @@ from ..view_model.zookeeper_view import ZookeeperView
 from .past import NothingToDrawError, Past, partition_of
 
 DEPTH: Final = 2
-"""The number of levels of znodes that are drawn below the first. Deeper ones are counted."""
+"""The number of levels of znodes that are drawn below the first. Deeper znodes are only counted."""
 
 
 def cluster(past: Past, _: Sequence[str]) -> graphviz.Digraph:
@@ -107,7 +107,7 @@ def _role(broker: int, leader: int, isr: Collection[int]) -> str:
 def _progress(
     envelopes: Sequence[Envelope], topic: str, partition: int
 ) -> Mapping[int, PartitionProgress]:
-    """Return broker → what it last told of its replica."""
+    """Return broker → the last progress that it reported for its replica of the partition."""
     told: dict[int, PartitionProgress] = {}
     for envelope in envelopes:
         event = envelope.event

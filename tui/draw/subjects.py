@@ -1,4 +1,4 @@
-"""The kinds of pictures, and how each one is made of the events."""
+"""The kinds of pictures, and the function that draws each kind from the events."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -14,9 +14,9 @@ class Subject(NamedTuple):
     """A kind of picture."""
 
     wants: str
-    """The words behind its name, as the help shows them."""
+    """The words that follow the kind's name, as the help shows them."""
     least: int
-    """The number of words that it needs."""
+    """The minimum number of words that follow its name."""
     shows: str
     draw: Callable[[Past, Sequence[str]], graphviz.Digraph]
 
@@ -49,5 +49,5 @@ _NO_FILE_NAME: Final = re.compile(r"[^\w.]+")
 
 
 def file_name(words: Sequence[str]) -> str:
-    """Return a name for the picture of these words: `log-web-1`."""
+    """Return a file name for the picture of these words, such as `log-web-1`."""
     return _NO_FILE_NAME.sub("-", "-".join(words)).strip("-.")[:80]

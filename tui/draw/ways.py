@@ -1,4 +1,4 @@
-"""Pictures of state machines, with the way that one thing has taken."""
+"""Pictures of state machines, with the states that one object has gone through."""
 
 from collections.abc import Callable, Sequence, Set
 
@@ -17,7 +17,7 @@ from kafka_edu.trace.events.transaction import TransactionSnapshot, TransactionS
 from .past import NothingToDrawError, Past, partition_of
 
 Step = tuple[str, str]
-"""A state before and after."""
+"""The state before a change, and the state after it."""
 
 
 def partition(past: Past, words: Sequence[str]) -> graphviz.Digraph:
@@ -90,10 +90,11 @@ def _machine(
     told: Callable[[object], Step | str | None],
     known: Set[str] = frozenset(),
 ) -> graphviz.Digraph:
-    """Draw the table that the brokers told, with the way of one thing; without a way its state.
+    """Draw a state machine, with the states that the object `of` has gone through.
 
-    `told` says what an event tells of it: a step, its state, or nothing. It may fill `known`, the
-    things of this kind that there are.
+    If it has not changed, only its present state is marked. The table of states comes from the
+    brokers' events. `told` returns what an event reports of the object: a change, its present
+    state, or None. It may add the names of all such objects to `known`.
     """
     begin = past.begin.events if past.begin else 0
     way: list[str] = []
@@ -127,5 +128,5 @@ def _machine(
 
 
 def _short(state: str, machine: str) -> str:
-    """Return a state without the machine's name: `OnlinePartition` is `Online`."""
+    """Return a state without the machine's name: `OnlinePartition` becomes `Online`."""
     return state.replace(machine.capitalize(), "") or state

@@ -1,1 +1,1 @@
-"""The presenter: `kafka-edu present FILE.toml` (docs/presenter.md)."""
+"""The presenter, which plays scripts: `kafka-edu present FILE.toml` (docs/presenter.md)."""

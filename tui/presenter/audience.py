@@ -1,4 +1,4 @@
-"""The audience of a presentation: a class that answers its questions."""
+"""The audience of a presentation: a class that answers the script's questions."""
 
 from contextlib import AbstractAsyncContextManager
 from typing import Protocol
@@ -7,13 +7,13 @@ from kafka_edu.instruments.presenter.presentation import Presentation
 
 
 class Audience(Protocol):
-    """Follows a presentation. The presenter calls it at each look."""
+    """A class of students that follows a presentation. The presenter calls it at each look."""
 
     def serve(self) -> AbstractAsyncContextManager[None]:
-        """Be there for the length of a block. Raises OSError."""
+        """Serve the audience until the block ends. Raises OSError if that is impossible."""
 
     def look(self, at: Presentation) -> list[str]:
-        """Follow the presentation. Return new lines for the screen."""
+        """Follow the presentation to its present page. Return new lines for the screen."""
 
     def key(self, key: str) -> bool:
-        """Take a key, if it is for the audience. Return whether it was."""
+        """Handle a key if it is meant for the audience. Return whether it was."""

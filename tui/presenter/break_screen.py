@@ -1,4 +1,4 @@
-"""`B` in a presentation: what there is to break by hand, and a second terminal for it."""
+"""The key `B` in a presentation: ideas for breaking something by hand, and a second terminal."""
 
 import os
 import shlex
@@ -21,11 +21,11 @@ from ..in_chinese import Verbatim
 
 
 class _Ideas(Static, Verbatim):
-    """Sentences of a script, and commands."""
+    """A list of the script's sentences and commands."""
 
 
 class BreakScreen(ModalScreen[None]):
-    """The ideas of a script, with the names of this cluster."""
+    """Shows the script's ideas for breaking something by hand, with the names of this cluster."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,B,q", "dismiss", "back", key_display="esc"),
@@ -52,7 +52,7 @@ class BreakScreen(ModalScreen[None]):
         yield Footer(compact=True, show_command_palette=False)
 
     def action_terminal(self) -> None:
-        """Open a terminal beside this one under tmux, and else in its place until it ends."""
+        """Open a second terminal: beside this one under tmux, else in its place until it ends."""
         with tempfile.NamedTemporaryFile(
             "w", prefix="kafka-edu-break-", suffix=".history", delete=False, encoding="utf-8"
         ) as file:
@@ -69,11 +69,11 @@ class BreakScreen(ModalScreen[None]):
 
 
 def shell_command(found: list[Idea], history: Path) -> str:
-    """Return the command of a shell that prints the ideas and has their commands in its history."""
+    """Return a shell command that prints the ideas and puts their commands into the history."""
     shell = os.environ.get("SHELL") or "/bin/sh"
     lines = [*as_lines(found), "", "exit closes this terminal."]
     here = f"cd {shlex.quote(os.getcwd())}; export HISTFILE={shlex.quote(str(history))}"
-    if home := os.environ.get("KAFKA_EDU_HOME"):  # tmux has an environment of its own
+    if home := os.environ.get("KAFKA_EDU_HOME"):  # tmux has its own environment
         here += f" KAFKA_EDU_HOME={shlex.quote(home)}"
     path = f"export PATH={shlex.quote(str(Path(sys.executable).parent))}:$PATH"
     shown = f"printf '%s\\n' {' '.join(map(shlex.quote, lines))}"

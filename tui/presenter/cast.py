@@ -1,8 +1,8 @@
-"""A presentation on a recording as an asciicast: the dashboard's own frames, for a page.
+"""Write a presentation of a recording as an asciicast: the dashboard's own frames, for a page.
 
-The file is of asciinema's format, version 2. Each step, and each fact that it waited for, is a
-marker. The header says under `moments` when each name of the script was bound, so a page can lead
-from a number to the moment of it.
+The file has the format of asciinema, version 2. Each step, and each fact that a step waited for,
+becomes a marker. In the header, `moments` holds the time at which each name of the script got its
+value. So a page can link a number to its moment.
 """
 
 import json
@@ -21,13 +21,13 @@ from .presenter_app import PresenterApp
 COLUMNS: Final = 110
 ROWS: Final = 38
 MOST_STEPS_FRAMES: Final = 40
-"""Frames of one step while it waits for what it expects: a long wait goes by faster."""
+"""The maximum number of frames while a step waits. A long wait is therefore played faster."""
 FRAME_S: Final = 0.15
 LETTERS_A_SECOND: Final = 40
 SHORTEST_S: Final = 1.5
 LONGEST_S: Final = 8.0
 SETTLE_TURNS: Final = 4
-"""Turns of the loop until the screen shows what was done."""
+"""How many turns of the loop it takes until the screen shows a change."""
 READ_BY_ROLE: Final = {
     Phase.NARRATION: (Role.SAY,),
     Phase.QUESTION: (Role.QUESTION, Role.CHOICE),
@@ -37,7 +37,7 @@ READ_BY_ROLE: Final = {
 
 
 class Cast(NamedTuple):
-    """What `write` has written."""
+    """The result of `write`: what the cast contains."""
 
     seconds: float
     frames: int
@@ -45,7 +45,7 @@ class Cast(NamedTuple):
 
 
 class _Film:
-    """Frames one after another, each as what differs from the one before."""
+    """The frames of a cast. Each frame is stored as its difference from the frame before."""
 
     def __init__(self, title: str) -> None:
         self.title = title
@@ -58,10 +58,10 @@ class _Film:
         )
         self.frames = 0
         self._marked: set[tuple[int, int]] = set()
-        """(step, what it waits for), of what has a marker."""
+        """(Step, number of the expectation), for all expectations that have a marker."""
 
     def take(self, app: PresenterApp) -> None:
-        """Add the screen as it is, if it differs from the last frame."""
+        """Add the present screen as a frame, if it differs from the last frame."""
         strips = app.screen._compositor.render_strips()
         rows = [strip.render(self._console) for strip in strips][:ROWS]
         changed = [
@@ -77,11 +77,11 @@ class _Film:
             self.moments.setdefault(name, round(self.at, 2))
 
     def mark(self, label: str) -> None:
-        """Add a marker."""
+        """Add a marker with this label."""
         self._event("m", label)
 
     def mark_seen(self, at: Presentation) -> None:
-        """Add a marker for each thing that the present step has seen since the last call."""
+        """Add a marker for each expectation that the step has seen since the last call."""
         for number, expectation in enumerate(at.present.expectations):
             place = (at.step, number)
             if number < len(at.seen) and at.seen[number] and place not in self._marked:
@@ -93,7 +93,7 @@ class _Film:
         self._lines.append(json.dumps([round(self.at, 2), kind, text], ensure_ascii=False))
 
     def text(self) -> str:
-        """Return the whole file."""
+        """Return the text of the whole file."""
         header = {
             "version": 2,
             "width": COLUMNS,
@@ -105,7 +105,10 @@ class _Film:
 
 
 async def write(app: PresenterApp, file: Path) -> Cast:
-    """Play a presentation on its recording to the end, and write the file. Raises OSError."""
+    """Play a presentation on its recording to the end, and write the file.
+
+    Raises OSError if the file cannot be written.
+    """
     at = app.presentation
     film = _Film(at.script.title)
     async with app.run_test(size=(COLUMNS, ROWS)) as pilot:
@@ -116,7 +119,7 @@ async def write(app: PresenterApp, file: Path) -> Cast:
                 shown = at.shown
                 film.mark(f"{shown + 1} {at.script.steps[shown].title}")
             film.take(app)
-            film.mark_seen(at)  # under load something is seen while the screen settles
+            film.mark_seen(at)  # under load, an expectation can be met while the screen settles
             if at.waits and not at.failure:
                 await _watch(app, pilot, film)
                 continue
@@ -132,7 +135,7 @@ async def write(app: PresenterApp, file: Path) -> Cast:
 
 
 async def _watch(app: PresenterApp, pilot: Pilot[None], film: _Film) -> None:
-    """Let the recording play until the step has seen everything."""
+    """Play the recording until the step has seen all its expectations."""
     at, replay = app.presentation, app.replay
     assert replay is not None
     chunk_us = 100_000
@@ -158,7 +161,7 @@ async def _settle(app: PresenterApp, pilot: Pilot[None]) -> None:
 
 
 def _reading_s(at: Presentation) -> float:
-    """Return how long a reader needs for what is new on the page."""
+    """Return how many seconds a reader needs for the new text on the page."""
     roles = READ_BY_ROLE.get(at.phase, ())
     letters = sum(len(line.text) for line in page(at) if line.role in roles)
     return min(max(letters / LETTERS_A_SECOND, SHORTEST_S), LONGEST_S)

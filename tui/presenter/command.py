@@ -1,4 +1,4 @@
-"""Drive a cluster, or a recording of one, step by step, with narration: present."""
+"""Drive a cluster, or a recording of one, step by step, with narration."""
 
 from pathlib import Path
 
@@ -43,9 +43,9 @@ def present(
 ) -> None:
     """Drive a cluster, or a recording of one, step by step, with narration.
 
-    The space key goes on and backspace goes back; digits choose an answer. Each step waits until
-    what it speaks of has happened. docs/presenter.md describes the file. If you leave with q, the
-    same command goes on from there.
+    The space key goes forward and backspace goes back; digits choose an answer. Each step waits
+    until the events that it describes have happened. docs/presenter.md explains the format of the
+    file. If you leave with q, the same command continues from there.
     """
     from kafka_edu.instruments.presenter.script_reader import ScriptError, read_script
 

@@ -1,7 +1,7 @@
-"""The process that runs a chapter's jobs: it gets their names, one a line, on its standard input.
+"""The process that runs a chapter's jobs. It reads their names from its standard input, one a line.
 
-It is one process for the whole presentation, because Spark takes seconds to start. It ends when its
-standard input is closed: at the end of the presentation, however that came about.
+One process serves the whole presentation, because Spark takes seconds to start. It ends when its
+standard input is closed. This happens at the end of the presentation, even after a crash.
 """
 
 import subprocess
@@ -13,17 +13,20 @@ from kafka_edu.common.python_process import python_command, python_environment
 
 
 class JobProcess:
-    """At most one process at a time. One that has ended is started again for the next job."""
+    """Runs at most one process at a time. If it has ended, the next job starts it again."""
 
     def __init__(self, cluster: str, command: Sequence[str]) -> None:
-        """`command` are the words of the `kafka-edu` command that runs the jobs."""
+        """Prepare the process.
+
+        `command` are the words of the `kafka-edu` command that runs the jobs.
+        """
         self._cluster = cluster
         self._command = tuple(command)
         self._process: subprocess.Popen[bytes] | None = None
         self._output: IO[bytes] | None = None
 
     def open(self) -> None:
-        """Start the process unless it runs. Raises OSError."""
+        """Start the process unless it runs. Raises OSError if it cannot be started."""
         if self._process is not None and self._process.poll() is None:
             return
         self._output = tempfile.TemporaryFile()  # noqa: SIM115 - kept for its last line
@@ -33,11 +36,14 @@ class JobProcess:
             stdin=subprocess.PIPE,
             stdout=self._output,
             stderr=subprocess.STDOUT,
-            start_new_session=True,  # Ctrl-C at this terminal is the dashboard's
+            start_new_session=True,  # so Ctrl-C at this terminal reaches only the dashboard
         )
 
     def run(self, name: str) -> None:
-        """Hand it a job; the one before ends. Raises OSError."""
+        """Give the process the next job.
+
+        The job before it ends. Raises OSError if the process is gone.
+        """
         self.open()
         assert self._process is not None
         assert self._process.stdin is not None
@@ -45,12 +51,12 @@ class JobProcess:
         self._process.stdin.flush()
 
     def close(self) -> None:
-        """Let it end."""
+        """Close the process's standard input, so that it ends."""
         if self._process is not None and self._process.stdin is not None:
             self._process.stdin.close()
 
     def failure(self) -> str:
-        """Return why it ended by itself, once; empty if it runs, or was never started."""
+        """Return once why the process ended by itself; empty if it runs or was never started."""
         process, output = self._process, self._output
         if process is None or output is None or process.poll() is None:
             return ""

@@ -1,4 +1,4 @@
-"""The panel below each screen: narration, question, what to look for, and the answer."""
+"""The presenter's panel below each screen: narration, question, hints, and the answer."""
 
 import re
 from typing import Final
@@ -14,26 +14,27 @@ from kafka_edu.instruments.presenter.presentation import Presentation
 from ..palette import Palette
 from ..widgets.drawn import palette_of
 
-#: From this height on, a page with a picture may take more than half of the screen.
+#: From this height of the terminal on, in rows, a page with a picture may take more than half of
+#: it.
 TALL: Final = 30
 
-#: A word that is new: `*word*`, next to blanks or punctuation.
+#: A new word is written as `*word*`, between blanks or punctuation.
 _NEW_WORD: Final = re.compile(r"(?<![\w\[*])\*(\w(?:[^*\n]*\w)?)\*(?![\w*])")
 _BOLD: Final = {Role.TITLE, Role.QUESTION, Role.SEEN, Role.CHOSEN, Role.FAILURE}
 
 
 class PresenterPanel(VerticalScroll):
-    """Shows the page of the presentation, and follows it to its end."""
+    """Shows the page of the presentation, and scrolls with it to its end."""
 
     def __init__(self, presentation: Presentation) -> None:
         super().__init__(id="presenter")
         self.presentation = presentation
         self.said: list[str] = []
-        """The lines of the audience on this page."""
+        """The audience's lines on this page."""
         self._lines: list[Line] = []
         self._palette: Palette | None = None
         self._follows = False
-        """Whether the end of the page is to be in sight: not after the learner has scrolled."""
+        """Whether to keep the end of the page in sight. False after the learner has scrolled."""
 
     def compose(self) -> ComposeResult:
         yield Static(id="presenter-page")
@@ -44,7 +45,7 @@ class PresenterPanel(VerticalScroll):
         return self.max_scroll_y > 0
 
     def tick(self) -> None:
-        """Look at the presentation, and show the page if it differs."""
+        """Show the presentation's page again if it has changed."""
         if not self.is_mounted or not self.query("#presenter-page"):
             return
         self.border_title = "page up, page down: more text" if self.overflows else ""
@@ -52,7 +53,7 @@ class PresenterPanel(VerticalScroll):
         lines, palette = [*page(self.presentation), *said], palette_of(self)
         if (lines, palette) == (self._lines, self._palette):
             if self._follows and not self.is_vertical_scroll_end:
-                self.scroll_end(animate=False)  # the panel has got its size after its text
+                self.scroll_end(animate=False)  # the panel gets its size only after its text
             return
         new_step = lines[0] != (self._lines[0] if self._lines else None)
         has_picture = any(line.role is Role.PICTURE for line in lines)
@@ -63,7 +64,7 @@ class PresenterPanel(VerticalScroll):
         (self.scroll_home if new_step else self.scroll_end)(animate=False)
 
     def scroll_page(self, direction: int) -> None:
-        """Scroll a page up (-1) or down (1), as the learner wants."""
+        """Scroll one page up (-1) or down (1), because the learner pressed a key."""
         self._follows = False
         (self.scroll_page_up if direction < 0 else self.scroll_page_down)(animate=False)
 
@@ -71,16 +72,16 @@ class PresenterPanel(VerticalScroll):
         self._follows = False
 
     def on_scroll_to(self) -> None:
-        """The learner has taken hold of the scroll bar."""
+        """Stop following the page: the learner has moved the scroll bar."""
         self._follows = False
 
     def on_scroll_up(self) -> None:
-        """The learner has clicked above the scroll bar's handle."""
+        """Stop following the page: the learner has clicked above the scroll bar's handle."""
         self._follows = False
 
 
 def draw(lines: list[Line], palette: Palette) -> Text:
-    """Return the page with colours. Each line also has its own sign, so none depends on colour."""
+    """Return the page with colours. Each line also has its own sign, so none needs its colour."""
     colours = {
         Role.TITLE: palette.text,
         Role.NOTE: palette.warning,
@@ -102,7 +103,7 @@ def draw(lines: list[Line], palette: Palette) -> Text:
             text.append_text(Text.from_ansi(line.text)).append(end)
             continue
         style = f"{'bold ' if line.role in _BOLD else ''}{colours[line.role]}"
-        for part, words in enumerate(_NEW_WORD.split(line.text)):  # every second one is new
+        for part, words in enumerate(_NEW_WORD.split(line.text)):  # every second part is a new word
             text.append(words, style=f"{style} italic" if part % 2 else style)
         text.append(end)
     return text

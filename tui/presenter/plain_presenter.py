@@ -1,4 +1,7 @@
-"""The presenter without the dashboard: pages as text, and what happens as lines between them."""
+"""The presenter without the dashboard.
+
+It prints pages as text, and events as lines between them.
+"""
 
 import asyncio
 import contextlib
@@ -51,12 +54,12 @@ from .job_process import JobProcess
 from .stage import Stage, StageError, at_last, to_ms
 
 TICK_S: Final = 0.1
-#: With --fast: how long a step may wait for what it expects. While the events of a busy machine
-#: arrive late, the time does not run.
+#: With --fast: how many seconds a step may wait for what it expects. The time stands still while
+#: the events of a busy machine arrive late.
 FAST_PATIENCE_S: Final = 120.0
 ACT_AGAIN_S: Final = 0.5
 MAX_FACTS: Final = 12
-"""So many lines of facts a step. The rest is counted."""
+"""The maximum number of lines with facts in one step. Further facts are only counted."""
 _INTERNAL_TOPIC: Final = re.compile(r"\b__\w+")
 REPLAY_CHUNK_US: Final = 100_000
 
@@ -75,11 +78,11 @@ _STYLES: Final = {
 
 
 class PlainError(Exception):
-    """A fast presentation cannot go on. The message names the step and what it waited for."""
+    """A fast presentation cannot continue. The message names the step and what it waited for."""
 
 
 class PlainPresenter:
-    """Runs one presentation in a shell."""
+    """Runs one presentation as plain text in a terminal."""
 
     def __init__(
         self,
@@ -93,7 +96,10 @@ class PlainPresenter:
         recorder: Recorder | None = None,
         audience: Audience | None = None,
     ) -> None:
-        """`recorder` writes every event that arrives. An `audience` answers the questions too."""
+        """Create the presenter.
+
+        `recorder` writes every event that arrives. An `audience` also answers the questions.
+        """
         self.presentation = presentation
         self._audience = audience
         self._bookmark = bookmark
@@ -116,18 +122,21 @@ class PlainPresenter:
         self._shown = -1
         self._facts = 0
         self._told: set[str] = set()
-        """The facts that the learner has read in this step."""
+        """The facts that were already printed in this step."""
         self._playing = False
         self._acts: list[Perform] = []
         self.finished = False
-        """Whether the learner has left the last page."""
+        """Whether the learner has finished the last page."""
 
     @property
     def _clock_us(self) -> int:
         return self._replay.clock_us if self._replay is not None else now_us()
 
     async def run(self) -> None:
-        """Present until the learner has seen the end or leaves. Raises PlainError."""
+        """Present until the learner has seen the end or leaves.
+
+        Raises PlainError if a fast presentation cannot continue.
+        """
         feed = self._feed
         reading = asyncio.create_task(feed.run()) if feed is not None else None
         try:
@@ -181,14 +190,14 @@ class PlainPresenter:
                 return
 
     def _rewind(self, replay: Replay) -> None:
-        """Go to where the learner was, at the first start to the beginning."""
+        """Wind the recording to where the learner was; at the first start to the beginning."""
         replay.playing = False
         at = self.presentation
         self._model.apply(replay.wind_to(to_ms(at_last(at) - replay.begin_us)))
         self._model.advance(replay.clock_us)
 
     def _take(self, envelopes: Iterable[Envelope]) -> None:
-        """Take what happened: into the model, to the learner, and to the presentation."""
+        """Pass events on to the model, to the learner, and to the presentation."""
         for envelope in envelopes:
             self._model.apply((envelope,))
             at = self.presentation
@@ -202,7 +211,7 @@ class PlainPresenter:
                 return
 
     def _play(self, replay: Replay) -> None:
-        """Hand out a piece of the recording, as fast as it can be read."""
+        """Pass on the next piece of the recording, as fast as it can be read."""
         if not self._playing:
             return
         replay.playing = True
@@ -213,7 +222,10 @@ class PlainPresenter:
             self.presentation.ended()
 
     def _tell(self, envelope: Envelope, *, waited_for: bool) -> None:
-        """Print a fact that deserves a line. What the step has waited for always does."""
+        """Print a fact if it deserves a line.
+
+        A fact that the step has waited for is always printed.
+        """
         known = EVENT_TYPES.get(envelope.name)
         if known is None or known.kind is not Kind.FACT:
             return
@@ -231,8 +243,10 @@ class PlainPresenter:
             self._console.print(line, style="bold cyan" if waited_for else "cyan", markup=False)
 
     def _is_about(self, envelope: Envelope, line: str, *, loud: bool) -> bool:
-        """Return whether a fact belongs to what the step is about. A fact that the step names by
-        its type need not be loud.
+        """Return whether a fact belongs to the topic of the step.
+
+        `loud` facts deserve a line for everybody. A fact that the step names by its type need not
+        be loud.
         """
         at = self.presentation
         internal = _INTERNAL_TOPIC.search(line) is not None
@@ -245,7 +259,7 @@ class PlainPresenter:
         return loud and any(word in line and (not internal or "__" in word) for word in words)
 
     async def _act(self) -> None:
-        """Carry out the act that is due, if the cluster says now who is meant."""
+        """Carry out the act that is due, if the cluster's state now shows which broker it means."""
         if not self._acts or self._stage is None:
             return
         act = self._acts[0].act
@@ -260,7 +274,7 @@ class PlainPresenter:
             self._perform(self.presentation.act_done())
 
     def _look_at_jobs(self) -> None:
-        """Say why the process of the jobs has ended, if it has. Raises PlainError with --fast."""
+        """Show why the process of the jobs has ended, if it has. Raises PlainError with --fast."""
         if self._stage is None or not (failure := self._stage.job_failure()):
             return
         self.presentation.act_failed(failure)
@@ -285,9 +299,9 @@ class PlainPresenter:
                     self._bookmark.forget()
                     self.finished = True
                 case ShowScreen() | ShowMoment() | ShowNow():
-                    pass  # there is no screen
+                    pass  # this presenter has no screen
                 case StartLoad() | StopLoad() | OpenJobs() | RunJob() | Listen():
-                    pass  # a recording holds what it holds
+                    pass  # a recording cannot get more events
 
     def _show(self) -> None:
         """Print the lines of the page that are not printed yet."""
@@ -310,7 +324,7 @@ class PlainPresenter:
             self._console.print(line.text, style=_STYLES.get(line.role, ""), markup=False)
 
     async def _take_key(self, keys: "asyncio.Queue[str]") -> bool:
-        """Take a key if there is one. Return whether the learner stays."""
+        """Handle a key if there is one. Return False if the learner leaves."""
         try:
             async with asyncio.timeout(TICK_S):
                 key = await keys.get()
@@ -350,7 +364,7 @@ class PlainPresenter:
 
 @contextlib.contextmanager
 def _keys(fast: bool) -> Iterator["asyncio.Queue[str]"]:
-    """Read keys of a terminal, one by one, or lines of a pipe: an empty line is the space key."""
+    """Read single keys of a terminal, or lines of a pipe. An empty line is the space key."""
     keys: asyncio.Queue[str] = asyncio.Queue()
     if fast:
         yield keys
@@ -366,7 +380,8 @@ def _keys(fast: bool) -> Iterator["asyncio.Queue[str]"]:
             else:
                 line = sys.stdin.readline()
                 words = line.strip()
-                # a number of a pipe is an answer, and nobody asks a pipe how sure it is
+                # a number from a pipe is an answer, and the question "how sure are you?" is left
+                # out for a pipe
                 key = f"{words} " if words.isdecimal() else words[:1] or (" " if line else "")
             with contextlib.suppress(RuntimeError):  # the loop has ended
                 for each in key or ("",):

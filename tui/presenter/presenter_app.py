@@ -41,8 +41,8 @@ from .job_process import JobProcess
 from .panel import PresenterPanel
 from .stage import Stage, StageError, at_last, to_ms
 
-#: With --fast: how long a step may wait for what it expects, and how much of a recording passes
-#: at each tick. While the events of a busy machine arrive late, the time does not run.
+#: With --fast: how many seconds a step may wait for what it expects, and how much of a recording
+#: passes at each tick. The time stands still while the events of a busy machine arrive late.
 FAST_PATIENCE_S: Final = 120.0
 FAST_PLAY_US: Final = 1_000_000
 
@@ -50,7 +50,10 @@ _DIGITS: Final = {each.key: each for each in DECLARATIONS}
 
 
 def _digit_bindings() -> Iterable[BindingType]:
-    """A digit chooses or is typed while a question is open, and else jumps to a screen."""
+    """Yield the bindings of the digits.
+
+    While a question is open, a digit chooses an answer or is typed. Otherwise it jumps to a screen.
+    """
     for number in range(10):
         yield Binding(str(number), f"choose({number})", show=False, priority=True)
         if (screen := _DIGITS.get(str(number))) is not None:
@@ -58,7 +61,7 @@ def _digit_bindings() -> Iterable[BindingType]:
 
 
 class PresenterApp(DashboardApp):
-    """The dashboard application that presents a script."""
+    """The dashboard application, extended so that it presents a script."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("space", "go_on", "go on", priority=True),
@@ -81,16 +84,17 @@ class PresenterApp(DashboardApp):
         fast: bool = False,
         audience: Audience | None = None,
     ) -> None:
-        """Give it the `folder` of a live cluster, or a `replay`. `fast` needs no keys. An
-        `audience` answers the questions too.
+        """Create the app with the `folder` of a live cluster, or with a `replay`.
+
+        `fast` needs no keys. An `audience` also answers the questions.
         """
         super().__init__(name, folder, replay)
         self.presentation = presentation
         self._audience = audience
         self._said: tuple[int, list[str]] = (0, [])
-        """A page, and the lines of the audience on it."""
+        """A page number, and the audience's lines on this page."""
         self.trouble = ""
-        """Why a fast presentation could not go on."""
+        """Why a fast presentation could not continue; empty if it could."""
         self._bookmark = bookmark
         self._fast = fast
         self._stage = (
@@ -103,7 +107,7 @@ class PresenterApp(DashboardApp):
         self._acting = False
         self._begun = False
         self._front_us = 0
-        """Where a recording was before the learner went back."""
+        """The recording's position before the learner went back, in µs."""
         self._patience_from = time.monotonic()
         self._last: tuple[int, Phase, tuple[bool, ...]] = (0, Phase.NARRATION, ())
         self.player.observer = self._observe
@@ -113,7 +117,7 @@ class PresenterApp(DashboardApp):
             replay.playing = False
 
     def on_unmount(self) -> None:
-        """End the jobs too: Textual also calls the dashboard's own `on_unmount`."""
+        """End the jobs too. Textual also calls the dashboard's own `on_unmount`."""
         if self._stage is not None:
             self._stage.close_jobs()
 
@@ -129,7 +133,7 @@ class PresenterApp(DashboardApp):
         return done
 
     def _changed(self) -> None:
-        """The presentation has moved: save the place."""
+        """Save the place, because the presentation has moved."""
         self._bookmark.save(self.presentation.place())
         self.refresh_bindings()
 
@@ -141,7 +145,7 @@ class PresenterApp(DashboardApp):
         self._follow()
 
     def _begin(self) -> None:
-        """Show the first page; after a resumption go to where the learner was."""
+        """Show the first page. If the presentation is resumed, go to where the learner was."""
         self._begun = True
         at = self.presentation
         if self.replay is not None:
@@ -153,7 +157,7 @@ class PresenterApp(DashboardApp):
             self.run_worker(self._serve(self._audience), group="audience")
 
     async def _serve(self, audience: Audience) -> None:
-        """Let the audience be there until the end."""
+        """Serve the audience until the app ends."""
         try:
             async with audience.serve():
                 await asyncio.Event().wait()
@@ -162,7 +166,7 @@ class PresenterApp(DashboardApp):
             self.exit()
 
     def _hear(self, audience: Audience) -> None:
-        """Show what the audience says on this page."""
+        """Show the audience's lines on this page."""
         page, lines = self._said
         if page != self.presentation.shown:
             lines = []
@@ -172,12 +176,15 @@ class PresenterApp(DashboardApp):
             panel.said = lines
 
     async def _catch_up(self, folder: ClusterFolder) -> None:
-        """Take what happened while the presentation was closed, out of the processes' rings."""
+        """Read the events from the time while the presentation was closed.
+
+        They come from the processes' rings.
+        """
         for envelope in (await look_back(folder, since_us=at_last(self.presentation))).envelopes:
             self._observe(envelope)
 
     def _follow(self) -> None:
-        """Look at the screen and at the recording, and go on where no key is needed."""
+        """Look at the screen and at the recording, and continue where no key is needed."""
         at = self.presentation
         if self._fast and self.replay is not None and self.replay.playing:
             self.player.tick(FAST_PLAY_US)
@@ -210,11 +217,11 @@ class PresenterApp(DashboardApp):
             self.exit()
         elif (
             at.failure or not at.waits or at.your_turn
-        ):  # an act that was refused may have come too early
+        ):  # an act that was refused may have come too soon
             self.action_go_on()
 
     def _read_screen(self) -> None:
-        """Give the presentation the text of the screen, without the panel's own."""
+        """Give the presentation the text of the screen, without the panel's own text."""
         strips = self.screen._compositor.render_strips()
         rows = ["".join(segment.text for segment in strip) for strip in strips]
         for panel in self.screen.query(PresenterPanel):
@@ -226,7 +233,7 @@ class PresenterApp(DashboardApp):
             self._changed()
 
     def _perform(self, effects: Iterable[Effect]) -> None:
-        """Carry out what the presentation decided."""
+        """Carry out the effects that the presentation has decided on."""
         for effect in effects:
             match effect:
                 case ShowScreen(name):
@@ -278,7 +285,7 @@ class PresenterApp(DashboardApp):
             self._perform(self.presentation.act_done())
 
     def _watch(self) -> None:
-        """Let a recording play until everything was seen."""
+        """Play the recording until the step has seen all its expectations."""
         if self.replay is not None and self.presentation.waits:
             if self.replay.ended:
                 self.presentation.ended()
@@ -303,14 +310,14 @@ class PresenterApp(DashboardApp):
             self._watch()
 
     def look(self) -> None:
-        """Let the present screen draw, with the panel below it."""
+        """Let the present screen draw, with the presenter's panel below it."""
         if (screen := self.shown_screen()) is not None and not screen.query(PresenterPanel):
             screen.mount(PresenterPanel(self.presentation), before=screen.acts)
             screen.add_class("-presented")
         super().look()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Digits choose only while a question is open."""
+        """Allow digits to choose an answer only while a question is open."""
         if action == "choose":
             return self.presentation.can_choose
         if action == "say_number":
@@ -330,7 +337,7 @@ class PresenterApp(DashboardApp):
             self._perform(effects)
 
     def action_break_it(self) -> None:
-        """Show what there is to break, with the names of now."""
+        """Show the ideas for breaking something by hand, with the present names of the cluster."""
         if self._stage is None:
             return
         try:
@@ -348,7 +355,7 @@ class PresenterApp(DashboardApp):
             self._perform(self.presentation.back())
 
     def action_scroll_page(self, direction: int) -> None:
-        """Scroll a page of text that is longer than its panel."""
+        """Scroll the panel's text by a page, if it is longer than the panel."""
         for panel in self.screen.query(PresenterPanel):
             panel.scroll_page(direction)
 

@@ -28,35 +28,38 @@ from kafka_edu.trace.wire_format import TraceFormatError
 from ..screens.registry import DECLARATIONS
 from .audience import Audience
 
-if TYPE_CHECKING:  # it imports the whole dashboard
+if TYPE_CHECKING:  # the module imports the whole dashboard
     from .cast import Cast
 
-#: The size of the dashboard of a fast presentation that has no terminal.
+#: The size of the dashboard, in columns and rows, for a fast presentation without a terminal.
 _SIZE: Final = (120, 40)
 
 
 def screen_names() -> list[str]:
-    """Return the screens that a script may show."""
+    """Return the names of the screens that a script may show."""
     return [declaration.name for declaration in DECLARATIONS]
 
 
 class Scene(NamedTuple):
-    """Where a script is presented: a live cluster has a folder, a recording has a replay."""
+    """The place where a script is presented.
+
+    A live cluster has a folder, a recording has a replay.
+    """
 
     name: str
     key: str
-    """The saved place in the script belongs to it."""
+    """The key under which the learner's place in the script is saved."""
     folder: ClusterFolder | None = None
     replay: Replay | None = None
 
     @classmethod
     def of_cluster(cls, cluster: str) -> "Scene":
-        """Return a live cluster. Raises click's exception if it is not up."""
+        """Return the scene of a live cluster. Raises click's exception if the cluster is not up."""
         return cls(cluster, cluster, _live(cluster))
 
     @classmethod
     def of_recordings(cls, files: Sequence[Path]) -> "Scene":
-        """Return recordings, merged. Raises click's exception if one cannot be read."""
+        """Return the scene of merged recordings. Raises click's exception if one cannot be read."""
         try:
             replay = Replay(read_recordings(files, partial(click.echo, err=True)))
         except (TraceFormatError, OSError, ValueError) as error:
@@ -66,14 +69,14 @@ class Scene(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """The outcome of a presentation."""
+    """The result of a presentation."""
 
     finished: bool
-    """Whether the learner saw the end. If not, the same command goes on from there."""
+    """Whether the learner saw the end. If not, the same command continues from there."""
     names: Mapping[str, str]
-    """The values that its waits and pictures have bound."""
+    """Name → value, for the values that the script's waits and pictures have set."""
     missed: Sequence[Missed]
-    """The questions that the learner answered wrong."""
+    """The questions that the learner answered wrongly."""
 
 
 def run_presentation(
@@ -88,12 +91,12 @@ def run_presentation(
     missed_before: Sequence[Missed] = (),
     audience: Audience | None = None,
 ) -> Outcome:
-    """Present a script until the learner has seen its end or leaves. The first page recalls what
-    was `missed_before`, in another script.
+    """Present a script until the learner has seen its end or leaves.
 
-    `fast` needs no keys. `recorder` writes what arrives from a live cluster; only a plain
-    presentation takes one. An `audience` answers the questions too. Raises click's exception if
-    the presentation cannot go on.
+    The first page recalls the questions in `missed_before`, from another script. `fast` needs no
+    keys. `recorder` writes the events that arrive from a live cluster; only a plain presentation
+    takes one. An `audience` also answers the questions. Raises click's exception if the
+    presentation cannot continue.
     """
     bookmark = Bookmark(script_file, script.digest, scene.key)
     place = None if from_start or fast else bookmark.load()
@@ -108,8 +111,9 @@ def run_presentation(
 
 
 def write_cast(script: Script, script_file: Path, scene: Scene, file: Path) -> "Cast":
-    """Write the presentation of a recording as an asciicast: the dashboard's own frames. Raises
-    OSError.
+    """Write the presentation of a recording as an asciicast: the dashboard's own frames.
+
+    Raises OSError if the file cannot be written.
     """
     from .cast import write
     from .presenter_app import PresenterApp
@@ -187,7 +191,7 @@ def _run_dashboard(
 
 
 def _live(cluster: str) -> ClusterFolder:
-    """Return the folder of a cluster that is up. Raises click's exception if it is not."""
+    """Return the folder of a running cluster. Raises click's exception if the cluster is not up."""
     try:
         folder = ClusterFolder.of(cluster)
         with ActionClient(ActionAddress.read(folder.action_address)) as client:

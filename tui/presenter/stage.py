@@ -28,21 +28,21 @@ from .job_process import JobProcess
 
 
 def to_ms(since_us: int) -> int:
-    """Return a position in ms that lies not before this one, so that its event is included."""
+    """Return a position in ms, rounded up, so that the event at `since_us` is included."""
     return max(-(-since_us // 1000), 0)
 
 
 def at_last(presentation: Presentation) -> int:
-    """Return the time up to which the learner has seen everything."""
+    """Return the time up to which the learner has seen all events, in µs."""
     return max(presentation.moments.values(), default=presentation.since_us)
 
 
 class StageError(Exception):
-    """An act cannot be carried out now. The message says why."""
+    """An act cannot be carried out now. The message gives the reason."""
 
 
 class Stage:
-    """Carries out what a script asks of its cluster."""
+    """Carries out the acts, loads and jobs that a script asks for."""
 
     def __init__(
         self, folder: ClusterFolder, load: LoadProcess, model: Model, jobs: JobProcess
@@ -52,10 +52,10 @@ class Stage:
         self._model = model
         self._jobs = jobs
         self._options: tuple[str, ...] = ()
-        """Those of the load that was started last."""
+        """The options of the load that was started last."""
 
     def knows(self) -> Knows:
-        """Return who is who now, as the model has it."""
+        """Return the present controller, leaders and ZooKeeper servers, as the model knows them."""
         cluster = self._model.cluster
         partitions = {
             str(key): (row.leader, row.isr) for key, row in cluster.partitions.by_key.items()
@@ -64,7 +64,10 @@ class Stage:
         return Knows(cluster.controller, partitions, cluster.zookeeper_leader, servers)
 
     def ideas(self, presentation: Presentation) -> list[Idea]:
-        """Return what the script offers to break, with the names of now. Raises StageError."""
+        """Return the script's ideas for breaking something, with the present names of the cluster.
+
+        Raises StageError if a name is not known now.
+        """
         try:
             with ActionClient(ActionAddress.read(self._folder.action_address)) as client:
                 status = client.ask("status")["status"]
@@ -78,14 +81,20 @@ class Stage:
         raise StageError("the supervisor's status cannot be read")
 
     def target(self, act: ScriptAct, names: Mapping[str, str]) -> dict[str, int | str]:
-        """Return the values of an act; the model says who leads what. Raises StageError."""
+        """Return the values of an act's parameters. The model knows which broker leads what.
+
+        Raises StageError if the act's target is not known now.
+        """
         try:
             return resolve(act, names, self.knows())
         except UnknownTargetError as error:
             raise StageError(str(error)) from error
 
     def perform(self, act: ScriptAct, values: Mapping[str, int | str]) -> None:
-        """Carry out an act and wait for its result. Blocking. Raises StageError."""
+        """Carry out an act and wait for its result. The call blocks.
+
+        Raises StageError if the act is refused or impossible.
+        """
         try:
             with ActionClient(ActionAddress.read(self._folder.action_address)) as client:
                 client.ask(act.name, **values)
@@ -93,7 +102,7 @@ class Stage:
             raise StageError(str(error)) from error
 
     def perform_effect(self, effect: StartLoad | StopLoad | OpenJobs | RunJob) -> None:
-        """Start or stop the load or a job. Raises StageError."""
+        """Start or stop the load or a job. Raises StageError if that fails."""
         match effect:
             case StartLoad(options):
                 self._start_load(options)
@@ -105,7 +114,10 @@ class Stage:
                 self._run_job(name)
 
     def _start_load(self, options: tuple[str, ...]) -> None:
-        """Start a load. One of this presentation that runs with other options ends first."""
+        """Start a load.
+
+        If this presentation runs a load with other options, that load ends first.
+        """
         if self._load.running and options == self._options:
             return
         self._load.stop()
@@ -129,7 +141,7 @@ class Stage:
             raise StageError(f"the job '{name}' cannot be started: {why}") from error
 
     def job_failure(self) -> str:
-        """Return why the process of the jobs has ended by itself, once; empty if it has not."""
+        """Return once why the process of the jobs has ended by itself; empty if it has not."""
         return self._jobs.failure()
 
     def close_jobs(self) -> None:

@@ -1,4 +1,4 @@
-"""`?`: the events that feed a widget, and the classes that emit them."""
+"""The window behind `?`: the events that feed a widget, and the classes that emit them."""
 
 from typing import ClassVar
 
@@ -21,11 +21,11 @@ from .source_screen import SourceScreen
 
 
 class _Classes(OptionList, Verbatim):
-    """Names of classes and modules."""
+    """A list of the names of classes and modules."""
 
 
 class AboutScreen(ModalScreen[None]):
-    """An explanation, events and modules. [enter] on a module opens it."""
+    """Shows an explanation, events and modules. [enter] on a module opens its source."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,question_mark,q", "dismiss", "back", key_display="esc"),
@@ -40,8 +40,10 @@ class AboutScreen(ModalScreen[None]):
         screen: ScreenDeclaration | None = None,
         sortable: Lines | None = None,
     ) -> None:
-        """`screen` is the screen whose widget this is: its question comes first. `sortable` is the
-        list that `S` sorts there.
+        """Create the window.
+
+        `screen` is the screen that contains the widget; its question comes first. `sortable` is the
+        list that `S` sorts on this screen.
         """
         super().__init__()
         self._subject, self._screen, self._sortable = subject, screen, sortable
@@ -92,12 +94,12 @@ class AboutScreen(ModalScreen[None]):
         self.app.push_screen(SourceScreen(self._subject.sources[message.option_index]))
 
     def action_turn(self, direction: int) -> None:
-        """Scroll the text by a page."""
+        """Scroll the text by one page."""
         text = self.query_one(VerticalScroll)
         (text.scroll_page_down if direction > 0 else text.scroll_page_up)(animate=False)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Pages are turned only where the text is longer than its window."""
+        """Offer the page keys only if the text is longer than its window."""
         if action == "turn" and self.is_mounted:
             return self.query_one(VerticalScroll).max_scroll_y > 0
         return super().check_action(action, parameters)

@@ -1,4 +1,4 @@
-"""The line above the footer: the act to confirm, and its result."""
+"""The line above the footer: an act to confirm, and its result."""
 
 import asyncio
 from collections.abc import Mapping
@@ -21,7 +21,7 @@ from ..widgets.drawn import ink, palette_of
 
 _SHOWN_S: Final = 8.0
 Values = Mapping[str, int | str]
-"""The values of an act's parameters, by their names."""
+"""Name of an act's parameter → its value."""
 
 
 class _Chosen(NamedTuple):
@@ -34,22 +34,22 @@ class _Chosen(NamedTuple):
 
 
 class ActLine(Widget):
-    """Asks the supervisor to act, after a confirmation if the act is dangerous.
+    """Asks the supervisor to carry out acts. A dangerous act must be confirmed first.
 
-    It answers every act of every screen, also those that no supervisor does: `…` while the act is
-    on its way, `✓` and what came of it, or `✗` and why it was not done. The supervisor emits an
-    event too, which shows the act to everyone.
+    The line shows the result of every act of every screen, also of acts that no supervisor does. It
+    shows `…` while the act is on its way, `✓` and the result, or `✗` and why the act was not done.
+    The supervisor also emits an event, which shows the act to everyone.
     """
 
     def __init__(self, model: Model, folder: ClusterFolder | None) -> None:
-        """Pass None as `folder` for a recording, where no act is possible."""
+        """Create the line. `folder` is None for a recording, where no act is possible."""
         super().__init__(id="act")
         self.model = model
         self._folder = folder
         self.pending: _Chosen | None = None
-        """The act that waits for yes or no."""
+        """The act that waits for yes or no, or None."""
         self._question = Text("")
-        """Shown in place of answers while an act waits for yes or no."""
+        """The question. It is shown instead of results while an act waits for yes or no."""
         self._words = Text("")
 
     @property
@@ -78,15 +78,15 @@ class ActLine(Widget):
         self.set_timer(_SHOWN_S, forget)
 
     def confirm(self, words: str) -> None:
-        """Say what came of an act."""
+        """Show the result of an act that was done."""
         self._say(f"✓ {words}", palette_of(self).ok)
 
     def refuse(self, words: str) -> None:
-        """Say why an act was not done."""
+        """Show why an act was not done."""
         self._say(f"✗ {words}", palette_of(self).error)
 
     def ask(self, name: str, values: Values) -> None:
-        """Begin an act of the table. A dangerous one first waits for [y]."""
+        """Start an act of the table ACTS. A dangerous act first waits for [y]."""
         chosen = _Chosen(ACTS[name], values)
         if chosen.act.dangerous:
             self.pending = chosen
@@ -98,7 +98,7 @@ class ActLine(Widget):
             self.run_worker(self.perform(name, values), group="act")
 
     def _costs(self, chosen: _Chosen) -> list[str]:
-        """Say what the act costs right now, or what it does."""
+        """Return what the act costs at this moment, or what it does."""
         broker, view = chosen.values.get("broker"), self.model.cluster
         if chosen.act.name != "kill" or not isinstance(broker, int):
             return [chosen.act.effect]
@@ -107,7 +107,7 @@ class ActLine(Widget):
         return [costs + (" and is the controller." if view.controller == broker else ".")]
 
     def answer(self, yes: bool) -> None:
-        """Take [y] or [n]."""
+        """Carry out the pending act if the answer is yes ([y]), or drop it ([n])."""
         chosen, self.pending = self.pending, None
         self._question = Text("")
         self._show()
@@ -116,7 +116,7 @@ class ActLine(Widget):
             self.run_worker(self.perform(chosen.act.name, chosen.values), group="act")
 
     async def perform(self, name: str, values: Values) -> bool:
-        """Send an act of the table to the supervisor. Return whether it was done."""
+        """Send an act of the table ACTS to the supervisor. Return whether it was done."""
         chosen = _Chosen(ACTS[name], values)
         self._words = ink(f"… {chosen.title}", f"bold {palette_of(self).warning}")
         self._show()

@@ -1,4 +1,4 @@
-"""The form of an act: one field for each parameter, filled with what the screen shows."""
+"""The form of an act: one field for each parameter, filled with the screen's selection."""
 
 from collections.abc import Mapping
 from typing import ClassVar, Final

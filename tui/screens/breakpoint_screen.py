@@ -1,4 +1,4 @@
-"""`b`: what stops the view, in a recording and live."""
+"""The window behind `b`: it chooses the breakpoints that stop the view."""
 
 from typing import ClassVar
 
@@ -15,7 +15,7 @@ _ON, _OFF = "■", "□"
 
 
 class BreakpointScreen(ModalScreen[None]):
-    """The table of breakpoints. [enter] or space chooses one."""
+    """The table of breakpoints. [enter] or space switches one on or off."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,b,q", "dismiss", "back", key_display="esc"),

@@ -1,4 +1,7 @@
-"""[enter]: the causes of an event across processes, from the first one, and its effects."""
+"""The window behind [enter]: the causes and effects of an event.
+
+The causes come from all processes, and the first cause comes first.
+"""
 
 from typing import ClassVar
 
@@ -18,7 +21,7 @@ from ..widgets.event_text import wall_clock
 
 
 class ChainScreen(ModalScreen[None]):
-    """One line for each event; below, all fields of the event under the cursor."""
+    """Shows one line for each event. Below are all fields of the event under the cursor."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q", "dismiss", "back", key_display="esc")
@@ -65,7 +68,7 @@ class ChainScreen(ModalScreen[None]):
         return text
 
     def on_lines_chosen(self, message: Lines.Chosen) -> None:
-        """Follow the chain of another event."""
+        """Show the chain of another event."""
         link = message.lines
         if isinstance(link, ChainLines) and link.links[message.index].envelope != self._envelope:
             self.app.switch_screen(ChainScreen(self._ticker, link.links[message.index].envelope))

@@ -1,4 +1,4 @@
-"""Cluster (1): which brokers are there, who leads what, how far each replica is, what happened."""
+"""The screen Cluster (1): the brokers, the leaders, each replica's offsets, recent events."""
 
 from typing import ClassVar
 
@@ -19,12 +19,12 @@ from .dashboard_screen import DashboardScreen
 from .declaration import ScreenDeclaration
 
 _FIXED_ROWS = 2 + 6 + 2 + 3 + 1
-"""Head, cards, the partitions' head and legend, acts, screens and keys, the time line's border."""
+"""The fixed rows: top line, cards, heading, legend, acts, screens, keys and border."""
 _MOTION_ROWS = 8
 
 
 class ClusterScreen(DashboardScreen):
-    """Cards, matrix and ticker. The keys act on the selected broker."""
+    """Shows cards, matrix and ticker. The keys act on the selected broker."""
 
     declaration = ScreenDeclaration(
         name="cluster",
@@ -46,7 +46,10 @@ class ClusterScreen(DashboardScreen):
     ]
 
     def body(self) -> ComposeResult:
-        """Yield the widgets, and keep references: a tick may come while the screen closes."""
+        """Yield the widgets, and keep references to them.
+
+        A tick may come while the screen closes, when the widgets are no longer on it.
+        """
         self._cards, self._matrix = BrokerCards(self.model), PartitionMatrix(self.model)
         self._learner = LearnerLine(self.model)
         yield self._cards
@@ -58,7 +61,7 @@ class ClusterScreen(DashboardScreen):
         self.tick()
 
     def strip_rows(self, height: int) -> int:
-        """Give the partitions the rows that they need, and the time line all others."""
+        """Return the rows of the time line: all rows that the partitions do not need."""
         happened = len(self.model.ticker.lines)
         partitions = self._matrix.rows.count()
         room = height - _FIXED_ROWS - _MOTION_ROWS * self.model.motion.on
@@ -80,8 +83,9 @@ class ClusterScreen(DashboardScreen):
         self._cards.move(by)
 
     def action_why(self) -> None:
-        """Follow the causes of the selected line. If the cards have the focus, use the ticker's
-        last line.
+        """Show the causes of the selected line.
+
+        If the cards have the focus, take the ticker's last line.
         """
         lines = self.model.ticker.lines
         if lines:
@@ -99,7 +103,7 @@ class ClusterScreen(DashboardScreen):
         self.app.push_screen(ChainScreen(self.model.ticker, envelope))
 
     def _last_of(self, key: PartitionKey) -> Envelope | None:
-        """Return the last fact about a partition that has a cause, or else the last fact."""
+        """Return the last fact about a partition that has a cause, or else its last fact."""
         last: Envelope | None = None
         for envelope in reversed(self.model.ticker.history.events):
             fields = fields_of(envelope.event)

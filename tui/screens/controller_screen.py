@@ -1,4 +1,4 @@
-"""Controller (5): what did the controller decide, and from what?"""
+"""The screen Controller (5): what did the controller decide, and why?"""
 
 from typing import ClassVar
 
@@ -25,7 +25,7 @@ _WIDE, _HIGH = 100, 34
 
 
 class ControllerScreen(DashboardScreen):
-    """The queue above, its events, what came of the selected one, and the two state machines."""
+    """Shows the queue, its events, the selected event's results, and two state machines."""
 
     declaration = ScreenDeclaration(
         name="controller",
@@ -47,7 +47,10 @@ class ControllerScreen(DashboardScreen):
     ]
 
     def body(self) -> ComposeResult:
-        """Yield the widgets, and keep references: a tick may come while the screen closes."""
+        """Yield the widgets, and keep references to them.
+
+        A tick may come while the screen closes, when the widgets are no longer on it.
+        """
         self._broker: int | None = None
         self._head = ControllerHead(self.model)
         self._columns, self._events = EventsHead(self.model), EventLines(self.model)
@@ -82,7 +85,7 @@ class ControllerScreen(DashboardScreen):
 
     @property
     def selected(self) -> int | None:
-        """The broker that the acts are for: the chosen one, else the controller."""
+        """Return the broker for the acts: the chosen one, or else the controller."""
         if self._broker is not None:
             return self._broker
         term = self.model.controller.term
@@ -99,7 +102,7 @@ class ControllerScreen(DashboardScreen):
             self.tick()
 
     def action_view(self) -> None:
-        """Change between the list of events and that of partitions."""
+        """Switch between the list of events and the list of partitions."""
         shown = self._partitions.display
         self._partitions.display, self._events.display = not shown, shown
         self._columns.display = shown
@@ -107,8 +110,9 @@ class ControllerScreen(DashboardScreen):
         self.tick()
 
     def action_act(self, name: str) -> None:
-        """Begin an act, and stay with its broker: what is killed can be started again, whoever
-        follows.
+        """Start an act, and keep its broker selected.
+
+        So a killed broker can be started again, even if there is a new controller.
         """
         self._broker = self.selected
         super().action_act(name)
@@ -118,7 +122,7 @@ class ControllerScreen(DashboardScreen):
         return {"broker": broker} if broker is not None else {}
 
     def on_lines_chosen(self, message: Lines.Chosen) -> None:
-        """Follow the chain of causes of the line."""
+        """Show the chain of causes of the selected line."""
         fact: Envelope | None
         if message.lines is self._decisions:
             fact = self._decisions.fact(message.index)

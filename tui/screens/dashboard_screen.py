@@ -1,4 +1,4 @@
-"""The common part of all screens: head, footer, and the answers to `?`, `o` and [enter]."""
+"""The common part of all screens: top line, footer, and the answers to `?`, `o` and [enter]."""
 
 from typing import ClassVar, Final, Protocol, runtime_checkable
 
@@ -28,14 +28,14 @@ from .source_screen import SourceScreen
 
 @runtime_checkable
 class Ticks(Protocol):
-    """A widget that looks at the model when `tick` is called."""
+    """A widget that reads the model again when `tick` is called."""
 
     def tick(self) -> None: ...
 
 
 @runtime_checkable
 class Described(Protocol):
-    """A widget that `?` explains."""
+    """A widget with a description, which the key `?` shows."""
 
     subject: ClassVar[Subject]
 
@@ -43,11 +43,11 @@ class Described(Protocol):
 LEAST_COLUMNS, LEAST_ROWS = 50, 14
 TOO_SMALL = f"too small: make it\n{LEAST_COLUMNS} × {LEAST_ROWS} at least,\nbetter 80 × 24"
 _SMALL, _LARGE = 30, 45
-"""Below so many rows the time line is small, and from so many rows on it is large."""
+"""With fewer rows than the first number the time line is small; from the second on it is large."""
 
 
 _LEAST = 18
-"""With a presenter's panel: below so many rows for the rest there is no time line."""
+"""With a presenter's panel: if the screen has fewer other rows than this, it has no time line."""
 
 
 _FLOODED_KEYS_US: Final = 1_000_000
@@ -59,12 +59,16 @@ _FITS: Final = {
     "resume": {"paused"},
     "start": {"stopped"},
 }
-"""The state of a broker's process that each act needs; the footer shows only possible acts."""
+"""Act → the states of a broker's process in which it is possible.
+
+The footer shows only possible acts.
+"""
 
 
 class DashboardScreen(Screen[None]):
-    """One view of the cluster. The app calls `tick` when events have arrived, and a few times a
-    second.
+    """One view of the cluster.
+
+    The app calls `tick` when events have come, and a few times a second.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -80,21 +84,24 @@ class DashboardScreen(Screen[None]):
     declaration: ClassVar[ScreenDeclaration]
     default_subject: ClassVar[Subject]
     has_strip: ClassVar[bool] = True
-    """Whether the time line stands below the body."""
+    """Whether the time line is shown below the body."""
 
     def __init__(self, model: Model, replay: Replay | None, folder: ClusterFolder | None) -> None:
-        """Give it a `replay` for a recording, or the `folder` of a live cluster."""
+        """Create the screen with a `replay` for a recording, or the `folder` of a live cluster."""
         super().__init__()
         self.model = model
         self.replay = replay
         self.folder = folder
         self.acts = ActLine(model, folder)
-        """Takes the acts that keys and the palette choose."""
+        """The line that handles the acts chosen by keys and the palette."""
         self._selected = ("", True)
-        """The state that the keys in the footer depend on."""
+        """(State of the selected broker's process, no question is open).
+
+        The footer's keys depend on it.
+        """
         self._selected_us = 0
         self._styled_for: tuple[object, ...] = ()
-        """What the styles of all widgets depend on, when they were last worked out."""
+        """The conditions for which the styles of all widgets were last computed."""
 
     def compose(self) -> ComposeResult:
         yield Label(TOO_SMALL, id="too-small")
@@ -110,7 +117,7 @@ class DashboardScreen(Screen[None]):
         yield KeysFooter()
 
     def body(self) -> ComposeResult:
-        """Yield the widgets between head and footer."""
+        """Yield the widgets between the top line and the time line."""
         raise NotImplementedError
 
     def foot(self) -> ComposeResult:
@@ -118,7 +125,7 @@ class DashboardScreen(Screen[None]):
         yield from ()
 
     def strip_rows(self, height: int) -> int:
-        """Return how many rows the time line gets: few where rows are few."""
+        """Return the number of rows of the time line. It is small on a low screen."""
         return 2 if height < _SMALL else 5 if height < _LARGE else 10
 
     def tick(self) -> None:
@@ -127,7 +134,8 @@ class DashboardScreen(Screen[None]):
             self.set_class(small, "too-small")
         self.model.motion.tasks_first = self.declaration.name == "wheels"
         self._refresh_keys()
-        # No queries here: they match selectors against every widget, with each frame.
+        # There are no queries in this method: they match selectors against every widget, in each
+        # frame.
         panels = sum(child.outer_size.height for child in self.children if child.id == "presenter")
         for child in self.children:
             if isinstance(child, MotionStrip):
@@ -139,7 +147,10 @@ class DashboardScreen(Screen[None]):
                 child.tick()
 
     def _size_strip(self, strip: TickerLines, panels: int) -> None:
-        """Give the time line its rows. `panels` are those of a presenter's panel; 0: no panel."""
+        """Set the rows of the time line.
+
+        `panels` are the rows of a presenter's panel; 0 if there is no panel.
+        """
         height = self.size.height - panels
         strip.display = not panels or height >= _LEAST
         rows = self.strip_rows(height) + 1
@@ -147,10 +158,10 @@ class DashboardScreen(Screen[None]):
             strip.styles.height = rows
 
     def _refresh_keys(self) -> None:
-        """Let the footer show the keys that have a meaning now.
+        """Make the footer show the keys that can be used now.
 
-        Textual makes a new footer, and lays out the whole screen again. So in a flood, in which a
-        broker may come and go with each frame, this is done at most once a second.
+        Textual then makes a new footer and lays out the whole screen again. In a flood a broker may
+        come and go with each frame. So this is then done at most once a second.
         """
         now = now_us()
         selected = (self._process(), self.acts.pending is None)
@@ -170,11 +181,11 @@ class DashboardScreen(Screen[None]):
         self.tick()
 
     def update_node_styles(self, animate: bool = True) -> None:
-        """Work out the styles of all widgets again, if they can have changed.
+        """Compute the styles of all widgets again, if they can have changed.
 
-        Textual asks for this whenever the screen is shown again, and it was a third of the
-        processor time of such a key (120 of 340 ms, profiled). Each widget looks after its own
-        classes and focus. What is left is common to all: the theme, and the screen's classes.
+        Textual calls this whenever the screen is shown again. It took a third of the processor time
+        of the jump key (120 of 340 ms, profiled). Each widget updates its own classes and focus
+        itself. The other conditions are common to all widgets: the theme, and the screen's classes.
         """
         styled_for = (
             self.app.theme,
@@ -187,16 +198,19 @@ class DashboardScreen(Screen[None]):
             super().update_node_styles(animate)
 
     def subject(self) -> Subject:
-        """Return the description of the focused widget."""
+        """Return the description of the focused widget, for `?`."""
         focused = self.focused
         return focused.subject if isinstance(focused, Described) else self.default_subject
 
     def act_values(self) -> dict[str, int | str]:
-        """Return values for the parameters of an act: what is selected on this screen."""
+        """Return values for the parameters of an act, taken from the selection on this screen."""
         return {}
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Hide keys without a meaning now: acts in a recording, yes and no when nothing waits."""
+        """Hide the keys that have no use now.
+
+        In a recording these are the acts; without a question they are yes and no.
+        """
         if action == "act":
             ready = self.acts.can_act and self.acts.pending is None
             return ready and self._fits(str(parameters[0]))
@@ -210,30 +224,30 @@ class DashboardScreen(Screen[None]):
         return True
 
     def _process(self) -> str:
-        """Return what the selected broker's process does, or an empty string if nobody knows."""
+        """Return the state of the selected broker's process; empty if it is unknown."""
         broker = self.act_values().get("broker") if self.is_mounted else None
         known = self.model.cluster.brokers.by_id
         return known[broker].process if isinstance(broker, int) and broker in known else ""
 
     def _fits(self, act: str) -> bool:
-        """Return whether the supervisor would do this act on the selected broker now."""
+        """Return whether the supervisor would carry out this act on the selected broker now."""
         process = self._process()
         return process not in _PROCESSES or process in _FITS.get(act, _PROCESSES)
 
     def sortable(self) -> Lines | None:
-        """Return the focused list if it can be sorted, else the first list here that can."""
+        """Return the focused list if it can be sorted, else the first list that can."""
         candidates = [self.focused, *self.walk_children(Lines)]
         lists = [each for each in candidates if isinstance(each, Lines)]
         return next((each for each in lists if each.orders and each.display), None)
 
     def action_sort(self) -> None:
-        """Sort by the next column."""
+        """Sort the list by the next column."""
         if (lines := self.sortable()) is not None:
             lines.sort()
             self._sorted()
 
     def action_reverse(self) -> None:
-        """Turn the order of the list round."""
+        """Reverse the order of the list."""
         if (lines := self.sortable()) is not None:
             lines.reverse()
             self._sorted()
@@ -243,7 +257,7 @@ class DashboardScreen(Screen[None]):
         self.tick()
 
     def action_act(self, name: str) -> None:
-        """Begin an act on what is selected."""
+        """Start an act on the selected broker."""
         values = self.act_values()
         if "broker" not in values:
             self.acts.refuse("select a broker first")
@@ -254,7 +268,7 @@ class DashboardScreen(Screen[None]):
         self.acts.answer(yes)
 
     def action_broker(self, by: int) -> None:
-        """Select the next broker to the left or right."""
+        """Select the next broker to the left (-1) or right (1)."""
         raise NotImplementedError
 
     def action_about(self) -> None:

@@ -1,7 +1,7 @@
-"""The declaration of a screen: its name and key, the question it answers, and what belongs to it.
+"""The declaration of a screen: its name, its key, the question it answers, and its parts.
 
-A screen declares these once. The jump keys, `--screen`, the texts behind `?`, the palette,
-docs/dashboard.md and the tests are made from the declarations (registry.SCREENS).
+A screen declares them once. The jump keys, `--screen`, the texts behind `?`, the palette,
+docs/dashboard.md and the tests are made from these declarations (registry.SCREENS).
 """
 
 from typing import NamedTuple
@@ -12,24 +12,24 @@ from ..subjects import HEADER, LOAD, Subject
 
 
 class ScreenDeclaration(NamedTuple):
-    """One screen."""
+    """The declaration of one screen."""
 
     name: str
-    """The name for `--screen`, such as `wheels`."""
+    """The name of the screen for `--screen`, such as `wheels`."""
     key: str
-    """The key that jumps to it."""
+    """The key that jumps to this screen."""
     title: str
     question: str
-    """The question that the screen answers, as a learner asks it."""
+    """The learner's question that this screen answers."""
     subjects: tuple[Subject, ...]
-    """Its widgets. Together they name its events and classes."""
+    """The descriptions of its widgets. Together they name the screen's events and classes."""
     acts: tuple[str, ...] = ()
-    """The names of the acts that its palette offers."""
+    """The names of the acts that the palette offers on this screen."""
     break_: str = ""
     """The act or experiment that makes the screen show its answer."""
 
     def gauges(self) -> frozenset[str]:
-        """Return the types of the gauges that the screen shows, and of those in every head."""
+        """Return the names of the gauges that the screen and every top line show."""
         shown = {event.__name__ for each in (*self.subjects, HEADER, LOAD) for event in each.events}
         return frozenset(
             name for name in shown if name in EVENT_TYPES and EVENT_TYPES[name].kind is Kind.GAUGE

@@ -1,4 +1,4 @@
-"""Ask for the words of the filter. The lists behind it shrink while one types."""
+"""The window that asks for the filter's words. The lists behind it shrink while the user types."""
 
 from collections.abc import Callable
 from typing import ClassVar
@@ -11,7 +11,7 @@ from textual.widgets import Footer, Input, Label
 
 
 class FilterScreen(ModalScreen[None]):
-    """[enter] keeps the filter, [esc] clears it."""
+    """Asks for the words of the filter. [enter] keeps the filter, [esc] clears it."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "clear", "clear", key_display="esc"),

@@ -1,4 +1,4 @@
-"""All terms in English and Chinese."""
+"""The window with all terms of the glossary in English and Chinese."""
 
 from typing import ClassVar
 
@@ -14,11 +14,11 @@ from ..in_chinese import Verbatim
 
 
 class _Words(Static, Verbatim):
-    """The terms in both languages."""
+    """A list of the terms in both languages."""
 
 
 class GlossaryScreen(ModalScreen[None]):
-    """One term a line, with its meaning."""
+    """Shows one term a line, with its meaning."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q", "dismiss", "back", key_display="esc"),

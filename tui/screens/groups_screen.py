@@ -1,4 +1,4 @@
-"""Groups (7): why a group rebalanced, who waits for whom, and what moved."""
+"""The screen Groups (7): why a group rebalanced, which member waits for which, and what moved."""
 
 from typing import ClassVar, Final
 
@@ -34,12 +34,15 @@ _DONE: Final = {
     "leave": "leaves the group and ends",
 }
 _SIDE_BY_SIDE: Final = 150
-"""From this width on, the offsets stand at the right of the members; below it, under them."""
+"""From this width on, the offsets are to the right of the members.
+
+Below it, they are under them.
+"""
 _HIGH: Final = 32
 
 
 class GroupsScreen(DashboardScreen):
-    """The groups; the chosen one with its answer, its way, its rebalances, members and offsets."""
+    """Shows all groups, and the chosen group with its rebalances, members and offsets."""
 
     declaration = ScreenDeclaration(
         name="groups",
@@ -63,10 +66,10 @@ class GroupsScreen(DashboardScreen):
         super().__init__(model, replay, folder)
         self._guests = GuestConsumers()
         self._both = False
-        """Whether members and offsets both have room."""
+        """Whether there is room for both members and offsets."""
 
     def body(self) -> ComposeResult:
-        """Yield the widgets, and keep references to them."""
+        """Yield the screen's widgets, and keep references to them for later updates."""
         self._choice = GroupChoice()
         self._groups = GroupLines(self.model, self._choice)
         self._answer = GroupAnswer(self.model, self._choice)
@@ -89,7 +92,11 @@ class GroupsScreen(DashboardScreen):
         self.tick()
 
     def on_resize(self, event: Resize) -> None:
-        """Use the room: columns if it is wide; members or offsets if it is low."""
+        """Arrange the widgets for the new size.
+
+        On a wide screen they stand in columns. On a low screen only members or only offsets are
+        shown.
+        """
         wide, high = event.size.width >= _SIDE_BY_SIDE, event.size.height >= _HIGH
         self.query_one("#group-body").set_class(wide, "wide")
         self._both = wide or high
@@ -112,7 +119,7 @@ class GroupsScreen(DashboardScreen):
                 widget.tick()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Hide the key for the offsets where both have room, and acts without a meaning now."""
+        """Hide the key for the offsets if both lists have room, and acts without a use now."""
         if action == "offsets":
             return not self._both
         if action != "guest":
@@ -128,7 +135,7 @@ class GroupsScreen(DashboardScreen):
                 return bool(self._guests.names())
 
     def action_guest(self, act: str) -> None:
-        """Let one more consumer join the chosen group, or act on the newest one."""
+        """Let a consumer join the chosen group, or let the newest one be silent, wake or leave."""
         guests = self._guests
         acts = {
             "join": self._join,
@@ -161,24 +168,24 @@ class GroupsScreen(DashboardScreen):
         self._guests.close()
 
     def action_offsets(self) -> None:
-        """Show the offsets in place of the members, or the members again."""
+        """Show the offsets instead of the members, or the members again."""
         shows_offsets = self._members.display
         self._members.display = not shows_offsets
         self._offsets.display = shows_offsets
         self.tick()
 
     def act_values(self) -> dict[str, int | str]:
-        """Return the chosen group's coordinator: acts on brokers are about it."""
+        """Return the chosen group's coordinator. Acts on brokers are for this broker."""
         story = self._choice.story(self.model.groups)
         return {"broker": story.coordinator} if story is not None and story.coordinator >= 0 else {}
 
     def action_broker(self, by: int) -> None:
-        """Choose the next group."""
+        """Choose the next or the previous group."""
         self._groups.action_move(by)
         self.tick()
 
     def on_lines_chosen(self, message: Lines.Chosen) -> None:
-        """Follow the causes of a rebalance: of the chosen one, or of a group's last one."""
+        """Show the causes of a rebalance: the chosen one, or a group's last one."""
         if message.lines in (self._groups, self._rebalances):
             rebalance = self._choice.rebalance(self.model.groups)
             if rebalance is not None:

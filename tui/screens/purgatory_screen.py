@@ -1,4 +1,4 @@
-"""Purgatory (3): why a request still waits, and what ended the others."""
+"""The screen Purgatory (3): why a request still waits, and what ended the others."""
 
 from typing import ClassVar, Final
 
@@ -25,12 +25,18 @@ from .dashboard_screen import DashboardScreen
 from .declaration import ScreenDeclaration
 
 _SIDE_BY_SIDE: Final = 110
-"""From this width on, what ended stands at the right of what waits; below it, under it."""
+"""From this width on, ended operations are to the right of the waiting ones.
+
+Below it, under them.
+"""
 _HIGH: Final = 32
 
 
 class PurgatoryScreen(DashboardScreen):
-    """The waiting operations, the longest first; the chosen one's reasons; the causes of ends."""
+    """Shows the waiting operations, the chosen one's reasons, and what ended the others.
+
+    The operation that has waited longest comes first.
+    """
 
     declaration = ScreenDeclaration(
         name="purgatory",
@@ -52,7 +58,7 @@ class PurgatoryScreen(DashboardScreen):
     ]
 
     def body(self) -> ComposeResult:
-        """Yield the widgets, and keep references to them."""
+        """Yield the screen's widgets, and keep references to them for later updates."""
         self._choice = PurgatoryChoice()
         self._tabs = PurgatoryTabs(self.model, self._choice)
         self._answer = PurgatoryAnswer(self.model, self._choice)
@@ -75,7 +81,7 @@ class PurgatoryScreen(DashboardScreen):
         self.tick()
 
     def on_resize(self, event: Resize) -> None:
-        """Use the room: columns if it is wide, all details if it is high."""
+        """Arrange the widgets: in columns on a wide screen, with all details on a high one."""
         self.query_one("#purgatory-body").set_class(event.size.width >= _SIDE_BY_SIDE, "wide")
         high = event.size.height >= _HIGH
         self._detail.styles.height = 14 if high else 7
@@ -95,7 +101,7 @@ class PurgatoryScreen(DashboardScreen):
                 widget.tick()
 
     def act_values(self) -> dict[str, int | str]:
-        """Return the selected broker; else the one for which the chosen operation waits."""
+        """Return the selected broker, or else the broker for which the chosen operation waits."""
         if self._choice.broker is not None:
             return {"broker": self._choice.broker}
         chosen = self._choice.operation_of(self.model.purgatory)
@@ -114,7 +120,7 @@ class PurgatoryScreen(DashboardScreen):
         self.tick()
 
     def on_lines_chosen(self, message: Lines.Chosen) -> None:
-        """Follow the causes of an operation that has ended. One that waits has no fact yet."""
+        """Show the causes of an operation that has ended. A waiting operation has no fact yet."""
         if message.lines is self._ended:
             done = self.model.purgatory.completions[message.index]
             self.app.push_screen(ChainScreen(self.model.ticker, done.envelope))

@@ -1,4 +1,4 @@
-"""Replication (4): how far each replica is, and what it threw away."""
+"""The screen Replication (4): how far each replica is, and which records it cut off."""
 
 from typing import ClassVar
 
@@ -25,7 +25,7 @@ from .declaration import ScreenDeclaration
 
 
 class ReplicationScreen(DashboardScreen):
-    """The partitions by trouble above; the replicas of the chosen one below."""
+    """Shows the partitions, the most troubled first, and below the replicas of the chosen one."""
 
     declaration = ScreenDeclaration(
         name="replication",
@@ -46,7 +46,7 @@ class ReplicationScreen(DashboardScreen):
     ]
 
     def body(self) -> ComposeResult:
-        """Yield the widgets, and keep references to them."""
+        """Yield the screen's widgets, and keep references to them for later updates."""
         self._choice = ReplicationChoice()
         self._answer = ReplicationAnswer(self.model, id="replication-answer")
         self._lines = TroubleLines(self.model, self._choice)
@@ -85,12 +85,12 @@ class ReplicationScreen(DashboardScreen):
         self.tick()
 
     def action_worst(self) -> None:
-        """Follow the worst partition again, instead of the chosen one."""
+        """Choose the most troubled partition again, and not the one chosen by hand."""
         self._choice.by_hand = False
         self.tick()
 
     def on_lines_chosen(self, message: Lines.Chosen) -> None:
-        """Follow the causes of what happened last to the partition's ISR or log."""
+        """Show the causes of the last change of the partition's ISR or log."""
         if message.lines is not self._lines:
             return
         key = self._choice.key
@@ -101,10 +101,10 @@ class ReplicationScreen(DashboardScreen):
         self.app.push_screen(ChainScreen(self.model.ticker, envelope))
 
     def _last_of(self, key: PartitionKey) -> Envelope | None:
-        """Return the last change of the ISR or truncation; None if neither happened.
+        """Return the last change of the partition's ISR or its last truncation, or None.
 
-        A follower that cut records off joins the ISR a moment later. While the row of a partition
-        in sync names the cut, the cut is followed.
+        A follower that cut records off joins the ISR a moment later. While the row of an in-sync
+        partition still shows the truncation, the truncation is returned.
         """
         replication = self.model.replication
         known = replication.by_key.get(key)

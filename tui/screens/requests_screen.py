@@ -1,4 +1,4 @@
-"""Requests (8): where the time goes, part by part; one request hop by hop."""
+"""The screen Requests (8): where the time goes, part by part, and one request hop by hop."""
 
 import asyncio
 import math
@@ -35,16 +35,25 @@ from .dashboard_screen import DashboardScreen
 from .declaration import ScreenDeclaration
 
 IO_THREAD_LOOKS: Final = 100
-"""So often, ten times a second, the screen looks whether a broker has the new number."""
+"""How often the screen checks whether a broker has the new number of threads.
+
+It checks ten times a second.
+"""
 
 HOP_NAMES: Final = frozenset(cls.__name__ for cls in HOP_EVENTS)
 HOPS_A_SECOND: Final = 3_000
-"""A request has five hops, and to take one costs some 25 µs."""
+"""How many hops the screen takes a second.
+
+A request has five hops, and one hop costs some 25 µs.
+"""
 SAMPLE_SAID_S: Final = 2.0
 
 
 def io_thread_steps(now: int, wanted: int) -> list[int]:
-    """Return the numbers on the way: each at least half of the one before, and at most twice."""
+    """Return the numbers of threads on the way from `now` to `wanted`.
+
+    Each is at least half of the number before it, and at most twice.
+    """
     steps: list[int] = []
     while 0 < now != wanted:
         now = max(wanted, (now + 1) // 2) if wanted < now else min(wanted, now * 2)
@@ -53,8 +62,9 @@ def io_thread_steps(now: int, wanted: int) -> list[int]:
 
 
 class HopLimit:
-    """Takes at most HOPS_A_SECOND of all hops, those at the beginning of each second. So a broker
-    that answers thousands of requests a second does not take the dashboard's whole time.
+    """Takes at most HOPS_A_SECOND hops, those at the beginning of each second.
+
+    So a broker that answers thousands of requests a second does not use up the dashboard's time.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -62,10 +72,10 @@ class HopLimit:
         self._until_s = 0.0
         self._taken = 0
         self._full_s = -math.inf
-        """When the limit was last met."""
+        """When the limit was last reached."""
 
     def wants(self, name: str) -> bool:
-        """Return whether to decode an event of this name."""
+        """Return whether to decode an event with this name."""
         if name not in HOP_NAMES:
             return False
         now = self._clock()
@@ -79,12 +89,12 @@ class HopLimit:
 
     @property
     def words(self) -> str:
-        """Return what the title adds while the list is only a sample."""
+        """Return what the list's title adds while the list is only a sample, or else ""."""
         return " (a sample)" if self._clock() - self._full_s < SAMPLE_SAID_S else ""
 
 
 class RequestsScreen(DashboardScreen):
-    """The answer, the table of parts, and the slowest requests."""
+    """Shows the answer, the table of a request's parts, and the slowest requests."""
 
     declaration = ScreenDeclaration(
         name="requests",
@@ -103,7 +113,7 @@ class RequestsScreen(DashboardScreen):
     ]
 
     def body(self) -> ComposeResult:
-        """Yield the widgets, and keep references to them."""
+        """Yield the screen's widgets, and keep references to them for later updates."""
         self._choice = RequestChoice()
         self._limit = HopLimit()
         self._answer = RequestAnswer(self.model, self._choice)
@@ -129,7 +139,7 @@ class RequestsScreen(DashboardScreen):
         super().tick()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Hide the key for hops on a recording: it has the hops that it has."""
+        """Hide the keys for hops and I/O threads on a recording, which cannot be changed."""
         if action in ("hops", "io_threads") and self.folder is None:
             return False
         return super().check_action(action, parameters)
@@ -138,7 +148,10 @@ class RequestsScreen(DashboardScreen):
         return {} if self._choice.broker is None else {"broker": self._choice.broker}
 
     def action_io_threads(self) -> None:
-        """Set num.io.threads of the chosen broker, or of all, to 1; or back to what it was."""
+        """Set num.io.threads to 1, or back to the old number.
+
+        It changes the chosen broker, or all brokers if none is chosen.
+        """
         view = self.model.requests
         broker = self._choice.broker
         brokers = view.times.brokers() if broker is None else [broker]
@@ -146,8 +159,9 @@ class RequestsScreen(DashboardScreen):
         self.run_worker(self._set_io_threads(brokers, back=len(few) == len(brokers)), group="acts")
 
     async def _set_io_threads(self, brokers: list[int], *, back: bool) -> None:
-        """Ask the supervisor, step by step: a broker takes at least half of what it has, and at
-        most twice as much.
+        """Change num.io.threads step by step, through the supervisor.
+
+        In one step, a broker takes at least half of its present number and at most twice.
         """
         for broker in brokers:
             now = self.model.requests.times.queues.get(broker, Queues()).handlers
@@ -160,7 +174,10 @@ class RequestsScreen(DashboardScreen):
                     return
 
     async def _has_io_threads(self, broker: int, threads: int) -> bool:
-        """Wait until the broker has taken the change up: it learns of it from ZooKeeper."""
+        """Wait until the broker uses the new number, which it reads from ZooKeeper.
+
+        Return whether it does so in time.
+        """
         for _ in range(IO_THREAD_LOOKS):
             queues = self.model.requests.times.queues.get(broker)
             if queues is not None and queues.handlers == threads:
@@ -174,7 +191,7 @@ class RequestsScreen(DashboardScreen):
         self.tick()
 
     def action_hops(self) -> None:
-        """Begin or stop to record every hop of every request, for this screen only."""
+        """Start or stop recording every hop of every request, for this screen only."""
         if self.folder is None:
             return
         self._choice.hops = not self._choice.hops
@@ -185,19 +202,22 @@ class RequestsScreen(DashboardScreen):
         self.tick()
 
     async def action_wire(self) -> None:
-        """Show the bytes of the request under the cursor."""
+        """Go to the Wire screen, to the bytes of the request under the cursor."""
         if self._slow.cursor < len(self._slow.rows):
             sent = self._slow.rows[self._slow.cursor].sent
             self.model.wire.want(sent.connection_id, sent.correlation_id)
         await self.app.run_action("look('wire')")
 
     def on_screen_suspend(self) -> None:
-        """Record no hops while nobody sees them. A request's own window still wants them."""
+        """Stop recording hops while this screen is hidden.
+
+        The window of one request still needs them.
+        """
         if not isinstance(self.app.screen, HopsScreen) and self._choice.hops:
             self.action_hops()
 
     async def _record(self) -> None:
-        """Subscribe to each broker at level hops, until cancelled."""
+        """Subscribe to each broker at level hops, until the task is cancelled."""
         assert self.folder is not None
         listening: list[Awaitable[None]] = [
             self._listen(path)
@@ -214,7 +234,7 @@ class RequestsScreen(DashboardScreen):
             ):
                 self.model.requests.take_hop(envelope)
         except (OSError, TraceFormatError, ValueError):
-            return  # the broker is gone; the main stream of events says so
+            return  # the broker is gone; the main stream reports it
 
     def on_lines_chosen(self, message: Lines.Chosen) -> None:
         if message.lines is self._slow and message.index < len(self._slow.rows):
@@ -225,7 +245,7 @@ class RequestsScreen(DashboardScreen):
 
 
 class HopsScreen(ModalScreen[None]):
-    """One request: its six parts one after another, and its recorded hops."""
+    """Shows one request: its six parts one after another, and its recorded hops."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q,enter", "dismiss", "back", key_display="esc"),
@@ -249,7 +269,7 @@ class HopsScreen(ModalScreen[None]):
         yield Footer(compact=True, show_command_palette=False)
 
     def action_wire(self) -> None:
-        """Go to the screen of bytes, if there is one."""
+        """Go to the Wire screen, to the bytes of this request."""
         self._model.wire.want(self._request.sent.connection_id, self._request.sent.correlation_id)
         self.dismiss()
         self.app.call_later(self.app.run_action, "look('wire')")

@@ -1,4 +1,4 @@
-"""`o`: the source of the class behind a widget; `e` opens it in $EDITOR."""
+"""The window behind `o`: the source of a widget's class. `e` opens it in $EDITOR."""
 
 import os
 import shlex
@@ -17,11 +17,11 @@ from ..subjects import Source
 
 
 class _Code(Static, Verbatim):
-    """The text of a module."""
+    """The widget with the source text of a module."""
 
 
 class SourceScreen(ModalScreen[None]):
-    """The module, shown from the class onwards."""
+    """Shows the source of a module, from the class onwards."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,o,q", "dismiss", "back", key_display="esc"),

@@ -1,4 +1,4 @@
-"""Timeline (9): every fact, one lane a process, with arrows from causes to effects."""
+"""The screen Timeline (9): every fact, one lane a process, with arrows from causes to effects."""
 
 from typing import ClassVar
 
@@ -12,7 +12,7 @@ from .declaration import ScreenDeclaration
 
 
 class TimelineScreen(DashboardScreen):
-    """The time line on the whole screen."""
+    """The time line over the whole screen."""
 
     declaration = ScreenDeclaration(
         name="timeline",
@@ -27,7 +27,7 @@ class TimelineScreen(DashboardScreen):
     BINDINGS: ClassVar[list[BindingType]] = [Binding("a", "everything", "every fact / the news")]
 
     def body(self) -> ComposeResult:
-        """Yield the lines, and keep a reference to them: a tick may still come at the end."""
+        """Yield the widget, and keep a reference: a tick may come while the screen closes."""
         self._lines = TickerLines(self.model, id="timeline", everything=True)
         yield self._lines
 
@@ -36,10 +36,10 @@ class TimelineScreen(DashboardScreen):
         self.tick()
 
     def action_broker(self, by: int) -> None:
-        """Go to the next line of the lane to the left or right."""
+        """Go to the next line in the lane to the left or right."""
         self._lines.to_lane(by)
 
     def action_everything(self) -> None:
-        """Switch between every fact and those that deserve a line for everybody."""
+        """Switch between all facts and the important ones only."""
         self._lines.everything = not self._lines.everything
         self._lines.redraw()

@@ -1,4 +1,4 @@
-"""Wheels (2): the timers that end every wait, and the waiting operations."""
+"""The screen Wheels (2): the timers that end every wait, and the waiting operations."""
 
 from typing import ClassVar
 
@@ -17,7 +17,7 @@ _DIALS_NEED = 40
 
 
 class WheelsScreen(DashboardScreen):
-    """One timer at a time: its wheels above, its waiting operations below."""
+    """Shows one timer at a time: its wheels above, its waiting operations below."""
 
     declaration = ScreenDeclaration(
         name="wheels",
@@ -45,7 +45,7 @@ class WheelsScreen(DashboardScreen):
         yield from (self._tabs, self._board, self._head, self._lines)
 
     def strip_rows(self, height: int) -> int:
-        """Leave the rows to the dials, which need them all in a window of middle size."""
+        """Return the rows of the time line. It is small while the dials need the room."""
         return 2 if height < _DIALS_NEED else super().strip_rows(height)
 
     def on_mount(self) -> None:
@@ -69,7 +69,8 @@ class WheelsScreen(DashboardScreen):
         self.tick()
 
     def on_lines_chosen(self, message: Lines.Chosen) -> None:
-        """Show the classes behind the line, because at this event level an operation has no chain
-        of its own.
+        """Show the classes behind the line.
+
+        At this event level, an operation has no chain of its own.
         """
         self.action_about()

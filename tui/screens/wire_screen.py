@@ -1,4 +1,4 @@
-"""Wire (0): what clients and brokers say to each other, byte by byte."""
+"""The screen Wire (0): what clients and brokers send to each other, byte by byte."""
 
 from pathlib import Path
 from typing import ClassVar, Final
@@ -21,12 +21,13 @@ from .declaration import ScreenDeclaration
 
 _MIDDLE, _WIDE = 110, 150
 _FEW_ROWS: Final = 30
-#: Followers fetch all the time. Their requests would push those of clients out of the file.
+#: The clients to capture: all but brokers. Followers fetch all the time, and their requests would
+#: push those of the clients out of the file.
 _ALL_BUT_BROKERS: Final = "*,-broker-*"
 
 
 class WireScreen(DashboardScreen):
-    """The frames above, the chosen one below: its tree left, its bytes right."""
+    """Shows the frames above, and the chosen frame below: its tree left, its bytes right."""
 
     declaration = ScreenDeclaration(
         name="wire",
@@ -51,8 +52,9 @@ class WireScreen(DashboardScreen):
         self._followers: dict[str, CaptureFollower] = {}
 
     def body(self) -> ComposeResult:
-        """Yield the widgets, and keep references to them: a tick may still come when they are
-        gone.
+        """Yield the widgets, and keep references to them.
+
+        A tick may come while the screen closes, when the widgets are no longer on it.
         """
         model = self.model
         self._answer, self._frames = WireAnswer(model), FrameLines(model)
@@ -66,14 +68,14 @@ class WireScreen(DashboardScreen):
         yield self._detail
 
     def on_mount(self) -> None:
-        if self.replay is None and self.folder is None:  # only a file of frames: no cluster
+        if self.replay is None and self.folder is None:  # only a file of frames, without a cluster
             for line in self.query(StatusLine):
                 line.display = False
         self._frames.focus()
         self.tick()
 
     def on_resize(self) -> None:
-        """Give the bytes 8 or 16 columns, and where there is room their text too."""
+        """Show 8 or 16 bytes in a row, and their text if there is room."""
         width = self.size.width
         self._bytes.set_class(_MIDDLE <= width < _WIDE, "middle")
         self._bytes.set_class(width >= _WIDE, "wide")
@@ -86,7 +88,7 @@ class WireScreen(DashboardScreen):
         self._bytes.tick()
 
     def _read(self) -> None:
-        """Read what the brokers of a live cluster have captured since the last time."""
+        """Read the frames that the brokers of a live cluster have captured since the last call."""
         if self.folder is None:
             return
         files = {one.file for one in self.model.wire.captures.values()}
@@ -130,7 +132,7 @@ class WireScreen(DashboardScreen):
         self.tick()
 
     def action_capture(self) -> None:
-        """Let all brokers capture the frames of all clients but the followers, or stop them."""
+        """Start or stop capturing frames on all brokers, of all clients but the followers."""
         if self.folder is None:
             self.acts.refuse("a recording captures nothing; --capture FILE shows a file of frames")
             return

@@ -1,4 +1,4 @@
-"""ZooKeeper (6): what does it hold, who watches it, and whose session is dying?"""
+"""The screen ZooKeeper (6): its znodes, who watches them, and whose session is ending."""
 
 from typing import ClassVar
 
@@ -20,7 +20,7 @@ _WIDE = 110
 
 
 class ZookeeperScreen(DashboardScreen):
-    """The tree, the sessions with their countdown, and the watches that fired."""
+    """Shows the tree, the sessions with their countdown, and the watches that fired."""
 
     declaration = ScreenDeclaration(
         name="zookeeper",
@@ -41,7 +41,10 @@ class ZookeeperScreen(DashboardScreen):
     ]
 
     def body(self) -> ComposeResult:
-        """Yield the widgets, and keep references: a tick may come while the screen closes."""
+        """Yield the widgets, and keep references to them.
+
+        A tick may come while the screen closes, when the widgets are no longer on it.
+        """
         self._head = ZookeeperHead(self.model)
         self._tree, self._detail = ZnodeLines(self.model), ZnodeDetail(self.model)
         self._sessions, self._fired = SessionLines(self.model), FiredLines(self.model)
@@ -79,7 +82,7 @@ class ZookeeperScreen(DashboardScreen):
         return {"broker": broker} if broker is not None else {}
 
     def on_lines_chosen(self, message: Lines.Chosen) -> None:
-        """Follow the chain of causes of a watch that fired."""
+        """Show the chain of causes of a watch that fired."""
         if message.lines is self._fired:
             fired = self._fired.fired()
             if message.index < len(fired):

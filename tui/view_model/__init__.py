@@ -1,4 +1,4 @@
 """Pure reducers: events go in, the content of a screen comes out.
 
-Nothing in this package knows Textual, a socket or a clock.
+No module here uses Textual, a socket or a clock.
 """

@@ -1,6 +1,6 @@
-"""Breakpoints: the view stops when something happens, in a recording and live.
+"""Breakpoints: the view stops when a chosen kind of event happens, in a recording and live.
 
-A breakpoint is a name and a predicate. The predicate returns the words for what it met, or nothing.
+A breakpoint is a name and a predicate. The predicate returns whether an event meets the breakpoint.
 """
 
 from collections.abc import Callable
@@ -16,7 +16,7 @@ _REMEMBERED: Final = 4_096
 
 
 class Breakpoint(NamedTuple):
-    """One row of the table."""
+    """One row in the table of breakpoints."""
 
     name: str
     meets: Callable[[Envelope], bool]
@@ -25,7 +25,7 @@ class Breakpoint(NamedTuple):
 def _long_wait(envelope: Envelope) -> bool:
     match envelope.event:
         case purgatory.WaitingOperationSampled(waiting=waits):
-            # A fetch waits because its client asked for it: fetch.max.wait.ms.
+            # A fetch waits because its client wants it to: fetch.max.wait.ms.
             return waits.age_ms > LONG_MS and "fetch" not in waits.label.lower()
         case ResponseSent(remote_us=remote_us, follower=False, api_key=api_key):
             return remote_us > LONG_MS * 1000 and api_key != _FETCH
@@ -52,7 +52,7 @@ def _truncated(envelope: Envelope) -> bool:
     return False
 
 
-#: The table: a name for the list behind `b`, and what it means.
+#: All breakpoints, each with its name in the list behind `b` and its meaning.
 BREAKPOINTS: Final = (
     Breakpoint("ISR shrinks", _is(replication.IsrShrunk, controller.ReplicaRemovedFromIsr)),
     Breakpoint("ISR grows", _is(replication.IsrExpanded)),
@@ -75,25 +75,28 @@ class Hit(NamedTuple):
 
     @property
     def words(self) -> str:
-        """Return the name, the process and the event: `ISR shrinks · b0: ISR of web-0 …`."""
+        """Return breakpoint, process and event as a text: `ISR shrinks · b0: ISR of web-0 …`."""
         return (
             f"{self.name} · {teller(self.envelope.source)}: {sentence(self.envelope.event).text()}"
         )
 
 
 class Breakpoints:
-    """The chosen ones. None is chosen at first."""
+    """The breakpoints that the user has chosen. At first none is chosen."""
 
     def __init__(self) -> None:
         self.chosen: set[str] = set()
         self._told: set[tuple[Source, str, int]] = set()
-        """The waiting operations that stopped the view once. Each is sampled again and again."""
+        """Waiting operations that have already stopped the view.
+
+        Each is sampled again and again.
+        """
 
     def toggle(self, name: str) -> None:
         self.chosen ^= {name}
 
     def hit(self, envelope: Envelope) -> Hit | None:
-        """Return the first chosen breakpoint that this event meets. O(chosen)."""
+        """Return the first chosen breakpoint that this event meets, or None. O(chosen)."""
         for point in BREAKPOINTS:
             if point.name in self.chosen and point.meets(envelope) and self._is_new(envelope):
                 return Hit(point.name, envelope)

@@ -1,8 +1,8 @@
 """One broker, as its card shows it: its process, its place in the cluster, its traffic.
 
-Two sources speak about a broker. The supervisor sees at once that its process ended. The cluster
-still counts the broker as alive until ZooKeeper expires its session, and then the controller
-reports it. A card shows both, because the time between them is the time without a leader.
+Two sources report on a broker. The supervisor sees at once that its process has ended. The cluster
+still counts the broker as alive until ZooKeeper expires its session; then the controller reports
+its death. A card shows both, because the time between them is the time without a leader.
 """
 
 from typing import Final
@@ -41,8 +41,10 @@ from .rates import Rate
 
 SILENT_AFTER_US: Final = 2_000_000
 OLD_US: Final = 2_000_000
-"""Samples come ten times a second, and four times a second when a view was wound back. Older ones
-are not what is now."""
+"""Samples older than this, in µs, do not show the present state.
+
+They come ten times a second, or four times a second after a view was wound back.
+"""
 BROKER_EVENTS: Final = (
     ProcessSnapshot,
     ProcessStarted,
@@ -64,13 +66,15 @@ BROKER_EVENTS: Final = (
 
 
 class BrokerView:
-    """Everything known about one broker. Times are µs of the events' clock; 0 means never."""
+    """Everything known about one broker. Times are in µs of the events' clock; 0 means never."""
 
     def __init__(self, broker_id: int) -> None:
         self.id = broker_id
         self.guest = False
-        """Whether this cluster's supervisor did not start the broker. Such a broker, for example of
-        Apache Kafka, joined through ZooKeeper. It sends no events, so only others speak about it.
+        """Whether the broker was not started by this cluster's supervisor.
+
+        Such a broker, for example of Apache Kafka, joined through ZooKeeper. It sends no events, so
+        only other processes report on it.
         """
         self.port = 0
         self.pid = 0
@@ -87,11 +91,11 @@ class BrokerView:
         self.linked = False
         self.heard_us = 0
         self.sampled_us = 0
-        """When it last sent a sample or a snapshot. 0: there is none, so its gauges are unknown."""
+        """When the broker last sent a sample or a snapshot. 0: never, so its gauges are unknown."""
         self.whole = False
-        """Whether its state is known: its snapshot is complete, or we saw it start."""
+        """Whether its state is known: its snapshot is complete, or its start was seen."""
         self.network_known = False
-        """Whether its queues and rates have been sampled since it runs."""
+        """Whether its queues and rates have been sampled since its start."""
         self.bytes_in = Rate()
         self.bytes_out = Rate()
         self.requests = Rate()
@@ -116,18 +120,18 @@ class BrokerView:
 
     @property
     def unread(self) -> bool:
-        """Return whether the broker runs, and its state is still to be read."""
+        """Return whether the broker runs but its state has not been read yet."""
         runs = self.process == "running" or (self.process == "unknown" and self.linked)
         return runs and not self.whole and self.in_cluster is not False
 
     def old_us(self, now_us: int) -> int:
-        """Return the age of its last sample; 0 if that is of now. O(1)."""
+        """Return the age of the broker's last sample in µs; 0 if the sample is up to date. O(1)."""
         age_us = now_us - self.sampled_us
         return age_us if self.sampled_us and age_us > OLD_US else 0
 
     @property
     def out_words(self) -> str:
-        """Say why the broker does not take part, without its name; empty if it does."""
+        """Return why the broker does not take part, without its name; empty if it does."""
         ended = "its session has ended" if self.in_cluster is False else ""
         if self.process == "paused":
             return f"is paused, and {ended}" if ended else "is paused"
@@ -136,8 +140,9 @@ class BrokerView:
         return "is gone" if self.dead else ""
 
     def status(self, now_us: int) -> tuple[str, str]:
-        """Return a sign with words, and a second line with the cluster's view. The second line is
-        empty if all is well.
+        """Return two lines: a sign with words, and the cluster's view of the broker.
+
+        The second line is empty if all is well.
         """
 
         def since(at_us: int) -> str:
@@ -198,18 +203,18 @@ class BrokersView:
         self._ours_are_known = False
         """Whether the supervisor has named all of its processes."""
         self._told_alive: dict[int, set[int]] = {}
-        """controller → the live brokers in the snapshot that is arriving."""
+        """Controller → the live brokers in the snapshot that is arriving."""
 
     def unread(self) -> list[int]:
-        """Return the brokers that run, and whose state is still to be read. O(brokers)."""
+        """Return the brokers that run but whose state has not been read yet. O(brokers)."""
         return [broker.id for broker in self.by_id.values() if broker.unread]
 
     def a_live_port(self) -> int:
-        """Return the port of a broker that runs, or 0."""
+        """Return the port of any running broker, or 0 if there is none."""
         return next((b.port for b in self.by_id.values() if b.port and b.linked and not b.dead), 0)
 
     def __getitem__(self, broker_id: int) -> BrokerView:
-        """Return the broker. It is created when it is first heard of."""
+        """Return the broker with this id. It is created when it is first mentioned."""
         if broker_id not in self.by_id:
             self.by_id[broker_id] = BrokerView(broker_id)
             self.by_id[broker_id].guest = self._ours_are_known
@@ -217,13 +222,13 @@ class BrokersView:
         return self.by_id[broker_id]
 
     def _is_guest(self, broker_id: int) -> bool:
-        """Return whether a broker is a guest. It may be one that was not heard of before."""
+        """Return whether a broker is a guest. The broker may be mentioned for the first time."""
         broker = self.by_id.get(broker_id)
         return broker_id >= 0 and (self._ours_are_known if broker is None else broker.guest)
 
     @property
     def guests(self) -> list[int]:
-        """The guests that are in the cluster."""
+        """Return the ids of the guests that are in the cluster."""
         return [b.id for b in self.by_id.values() if b.guest and b.in_cluster is not False]
 
     def alive(self, broker_id: int) -> bool:
@@ -231,7 +236,7 @@ class BrokersView:
         return broker is not None and not broker.dead
 
     def apply(self, envelope: Envelope) -> None:
-        """Take one event. O(1)."""
+        """Update the brokers with one event. O(1)."""
         teller, now_us = envelope.broker, envelope.mono_us
         if teller is not None and not isinstance(envelope.event, LinkLost):
             self._hear(self[teller], envelope)
@@ -307,7 +312,8 @@ class BrokersView:
                 e.controller_id
             ):
                 # A new controller does not report a broker that it never saw alive, such as the
-                # previous controller. A guest reports nothing at all, so the brokers speak for it.
+                # previous controller. A guest reports nothing at all, so other brokers report on
+                # it.
                 for broker_id in self.by_id.keys() | set(e.live_brokers):
                     self._in_cluster(broker_id, broker_id in e.live_brokers, now_us)
             case SnapshotEnds() if teller is not None:
@@ -326,23 +332,22 @@ class BrokersView:
                 pass
 
     def _hear(self, broker: BrokerView, envelope: Envelope) -> None:
-        """Note what an event proves, whatever it says: the broker lives, and how new its state
-        is.
-        """
+        """Note what any event of a broker proves: it is alive, and its state is this recent."""
         broker.heard_us, broker.linked = envelope.mono_us, True
         known = EVENT_TYPES.get(envelope.name)
         if known is None:
             return
         if known.kind is Kind.FACT:
-            broker.whole |= envelope.seq == 1  # its first fact: nothing happened before
+            broker.whole |= envelope.seq == 1  # its first fact: it missed nothing before
         elif not isinstance(envelope.event, SnapshotBegins | SnapshotEnds):
             broker.sampled_us = envelope.mono_us
 
     def _without_a_session(self, alive: set[int] | None, now_us: int) -> None:
-        """Take from a controller's whole snapshot which brokers have no session. When each session
-        ended is not known.
+        """Mark the brokers that have no session, from a controller's complete snapshot.
+
+        It is not known when each session ended.
         """
-        if not alive:  # the controller itself has one
+        if not alive:  # the controller itself always has a session
             return
         for broker in self.by_id.values():
             if broker.id not in alive:

@@ -1,14 +1,14 @@
 """The lanes of the time line, and the arrows between them, as a grid of characters.
 
-One row a line of the log, one lane a process. An arrow leaves its cause to the right, runs down in
-the gutter beside that lane, and turns to the lane of its effect:
+Each line of the log is one row, and each process is one lane. An arrow leaves its cause to the
+right, runs down in the gutter beside this lane, and turns to the lane of its effect:
 
     sup zk  b0
     ✕┐  ┊   ┊      broker 1 was killed
     ┊└─▶✕┐  ┊      its session expired
     ┊   ┊└─▶♛      a controller was elected
 
-Arrows that cross share a cell: each cell is a set of the sides that it touches.
+Arrows that cross share a cell: each cell is the set of its sides that arrows touch.
 """
 
 from collections.abc import Sequence
@@ -25,36 +25,36 @@ _LINES: Final = {
 }  # fmt: skip
 TO_RIGHT, TO_LEFT, ALIVE = "▶", "◀", "┊"
 ABOVE: Final = -1
-"""The cause stands above the rows that are drawn."""
+"""The value of `cause` for a cause that is above the drawn rows."""
 
 
 class GraphRow(NamedTuple):
-    """One row: its lane, and where its cause stands. `cause` is a row's index, or ABOVE."""
+    """One row: its lane, and the row of its cause. `cause` is a row's index, or ABOVE."""
 
     lane: int
     sign: str
     cause: int | None = None
     cause_lane: int = 0
     thread: int = 0
-    """The number of the cause. It chooses the gutter, so that two arrows of a lane stay apart."""
+    """The number of the cause. It chooses the gutter, so that two arrows of one lane stay apart."""
 
 
 class Run(NamedTuple):
-    """Characters of one row that have the same look."""
+    """Characters of one row that have the same style."""
 
     glyphs: str
     lane: int | None
-    """The lane whose colour they have; None for the dotted line of a life, and for blanks."""
+    """The lane whose colour they have. None: blanks, or the dotted line of a process."""
     at_home: bool = False
-    """Whether it stands in the column of its own lane, as a sign does."""
+    """Whether the characters stand in the column of their own lane, as a sign does."""
 
 
 class _Grid:
-    """For each row the columns that an arrow touches: on which sides, and whose arrow it is."""
+    """For each row: the columns that an arrow touches, on which sides, and the arrow's lane."""
 
     def __init__(self, rows: int) -> None:
         self.touched: list[dict[int, tuple[int, int]]] = [{} for _ in range(rows)]
-        """Column → sides and lane."""
+        """For each row: column → (sides, lane)."""
         self.heads: dict[tuple[int, int], str] = {}
 
     def touch(self, row: int, column: int, sides: int, lane: int) -> None:
@@ -70,7 +70,7 @@ class _Grid:
 def graph(
     rows: Sequence[GraphRow], lanes: int, width: int, shown: int | None = None
 ) -> list[list[Run]]:
-    """Draw the rows, or only the first `shown` of them. The others are looked at for their arrows.
+    """Draw the rows, or only the first `shown` rows. The other rows only add their arrows.
 
     A lane is `width` ≥ 3 columns wide: the sign, its gutters, a blank. O(rows × lanes, and the
     length of the arrows).
@@ -90,7 +90,7 @@ def graph(
 def _straight(
     grid: _Grid, rows: Sequence[GraphRow], at: int, cause: int, lane: int, width: int
 ) -> None:
-    """Connect cause and effect of one lane, unless another fact of that lane stands between."""
+    """Connect cause and effect in the same lane, if no other fact of the lane is between."""
     between = range(cause + 1, at)
     if all(rows[i].lane != lane for i in between):
         for i in between:
@@ -118,7 +118,7 @@ def _arrow(grid: _Grid, at: int, row: GraphRow, width: int) -> None:
 
 
 def _runs(grid: _Grid, at: int, row: GraphRow, lives: str, width: int) -> list[Run]:
-    """Return one row: `lives`, and what lies over them."""
+    """Return one row as runs: the lines of `lives`, and above them the sign and the arrows."""
     touched, sign = grid.touched[at], row.lane * width
     runs: list[Run] = []
     drawn = 0

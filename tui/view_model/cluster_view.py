@@ -1,6 +1,4 @@
-"""The state of the Cluster screen: brokers, partitions, the controller, and the answer to "is all
-well?".
-"""
+"""The state of the Cluster screen: brokers, partitions, the controller, and "is all well?"."""
 
 from collections import Counter
 from typing import Final
@@ -51,7 +49,10 @@ HEADER_EVENTS: Final = (
 
 
 class ClusterView:
-    """Everything that the Cluster screen shows, except the ticker. `apply` is the only way in."""
+    """Everything that the Cluster screen shows, except the ticker.
+
+    It changes only through `apply`.
+    """
 
     def __init__(self, name: str = "") -> None:
         self.glow = Glow()
@@ -62,29 +63,33 @@ class ClusterView:
         """The broker id of the active controller; -1: unknown."""
         self.controller_epoch = 0
         self._believed: dict[int, int] = {}
-        """broker → the controller that it last read in /controller; -1: none."""
+        """Broker → the controller that it last read in /controller; -1: none."""
         self._without_session: set[int] = set()
-        """Brokers that lost their session. They forget the controller; the cluster does not."""
+        """Brokers that lost their session.
+
+        They forget the controller, but the cluster still has it.
+        """
         self.zookeeper = ""
-        """embedded, apache, or the address of an external one."""
+        """The kind of ZooKeeper: `embedded`, `apache`, or the address of an external one."""
         self.zookeepers: dict[int, bool] = {}
-        """Which ZooKeeper servers run. Empty if the ZooKeeper is not ours, or none has been heard
-        of yet.
+        """ZooKeeper server → whether it runs.
+
+        Empty if the ZooKeeper is not part of this cluster, or has not been reported yet.
         """
         self.zookeeper_leader: int | None = None
-        """The server that leads the ensemble: 1, 2 …"""
+        """The number of the server that leads the ensemble: 1, 2 …"""
         self.supervised: bool | None = None
-        """Whether the supervisor is there. None: not known yet."""
+        """Whether the supervisor is connected. None: not known yet."""
         self.links: dict[Link, LinkFault] = {}
-        """Links that are not whole."""
+        """The links that have a fault, each with its fault."""
         self.relay_ended = False
         """Whether the cluster has a relay that has ended."""
         self.facts_only = False
-        """Whether this view began with facts of the past. What was before them it cannot know."""
+        """Whether this view began with facts of the past. It does not know what was before them."""
         self._up_since_us: int | None = None
 
     def advance(self, now_us: int) -> None:
-        """Move time forward without an event: ages grow, glows go out."""
+        """Move the view's time forward when no event has come: ages grow, and highlights end."""
         self.glow.advance(now_us)
 
     @property
@@ -96,7 +101,7 @@ class ClusterView:
         )
 
     def apply(self, envelope: Envelope) -> None:
-        """Take one event. O(1)."""
+        """Update the view with one event. O(1)."""
         self.glow.advance(envelope.mono_us)
         self.brokers.apply(envelope)
         self.partitions.apply(envelope)
@@ -166,11 +171,12 @@ class ClusterView:
             self.zookeeper_leader = None
 
     def _read_controller(self, teller: int, controller: int) -> None:
-        """Take what a broker read in /controller.
+        """Take over what a broker read in /controller.
 
-        -1 counts only if the broker knew the present controller and still has its session. A
-        broker that was paused until its session expired says -1 when it returns. It knew an older
-        controller, or it has lost sight of ZooKeeper; the others have a controller all the time.
+        The value -1 (no controller) counts only if the broker knew the present controller and still
+        has its session. A broker that was paused until its session expired reports -1 when it
+        returns. It knew an older controller, or has lost its connection to ZooKeeper; the other
+        brokers have a controller all the time.
         """
         before = self._believed.get(teller, self.controller)
         self._believed[teller] = controller
@@ -196,11 +202,11 @@ class ClusterView:
 
     @property
     def controller_unknown(self) -> bool:
-        """Return whether nobody has said who the controller is, so that there may be one."""
+        """Return whether no process has reported the controller yet, so that there may be one."""
         return self.controller < 0 and not self.controller_epoch and bool(self.unknown())
 
     def unknown(self) -> str:
-        """Say why an empty list proves nothing yet; empty if all is known. O(brokers)."""
+        """Return why an empty list proves nothing yet; empty if all is known. O(brokers)."""
         unread = self.brokers.unread()
         if self.facts_only and (unread or not self.brokers.by_id):
             return "not known: of this time there are facts only, and no snapshot before them"
@@ -212,11 +218,11 @@ class ClusterView:
         return ""
 
     def verdict(self, late_us: int = 0) -> tuple[str, str]:
-        """Return (`ok`, `warning` or `error`, one sentence to understand at a glance).
+        """Return the verdict on the cluster: `ok`, `warning` or `error`, and one short sentence.
 
-        A cause that is known stands in it, whatever is still unknown. Counts stand in it only when
-        every broker that runs has sent its state. `late_us`: how late events come here, which says
-        nothing about the brokers.
+        Known causes of trouble are always named, whatever is still unknown. Counts are given only
+        if every running broker has sent its state. `late_us` is how late events arrive at the
+        dashboard; this delay does not count as silence of the brokers.
         """
         if self.supervised is False and not any(b.linked for b in self.brokers.by_id.values()):
             return "error", "✕ the cluster is down"
@@ -251,7 +257,7 @@ class ClusterView:
                 f"! broker {joined(paused)} is paused; the cluster does not know it yet",
             )
         if self.links or self.relay_ended:
-            # Followers may be behind already. The leaders say so only after
+            # Followers may already be behind. The leaders report it only after
             # replica.lag.time.max.ms.
             return "warning", f"! {why[2:]}; every ISR is whole so far"
         if reasons:
@@ -274,7 +280,7 @@ class ClusterView:
         return "ok", whole
 
     def _silence(self, late_us: int) -> str:
-        """Say which brokers that should run have sent no sample of late; empty if all have."""
+        """Return which running brokers have sent no sample for some time; empty if none."""
         ages = {
             broker.id: broker.old_us(self.glow.now_us - late_us)
             for broker in self.brokers.by_id.values()
@@ -287,7 +293,7 @@ class ClusterView:
         return f"{words} for {duration(min(ages[broker] for broker in silent) / 1000)}"
 
     def _reasons(self) -> list[str]:
-        """Return the known causes of trouble, brokers by name first."""
+        """Return the known causes of trouble. Brokers come first."""
         reasons = [f"the link {link} is {fault}" for link, fault in self.links.items()]
         if self.relay_ended:
             reasons.insert(0, "the relay has ended: brokers reach neither clients nor ZooKeeper")
@@ -302,7 +308,8 @@ class ClusterView:
         return reasons
 
     def _who_is_out(self) -> list[str]:
-        """Name the live broker that is out of most ISRs, and why as far as that is known.
+        """Return the broker that is missing from most ISRs, and its state if known.
+
         O(partitions).
         """
         out = Counter(
@@ -319,7 +326,7 @@ class ClusterView:
 
 
 def _of_brokers(ids: list[int], words: str) -> str:
-    """Say of one or more brokers what `words` says of one: `brokers 1, 2 are gone`."""
+    """Turn words about one broker into words about all `ids`: `brokers 1, 2 are gone`."""
     if len(ids) == 1:
         return f"broker {ids[0]} {words}"
     several = words.replace("its session has", "their sessions have")

@@ -1,9 +1,9 @@
-"""The state of the Controller screen: the controller, its queue, its events, what came of each.
+"""The state of the Controller screen: the controller, its queue, its events, and their results.
 
-Every broker has a queue of controller events, because each may become the controller. So the
-events of a broker that loses an election are here too. An event's effects name it as their cause:
-elections, changes of state, requests to brokers. A partition's election holds the sets that it was
-decided from.
+Every broker has a queue of controller events, because each may become the controller. So the events
+of a broker that loses an election are included. The effects of an event name it as their cause:
+elections, changes of state, requests to brokers. A partition's election contains the replica sets
+from which it was decided.
 """
 
 from collections import Counter, OrderedDict, deque
@@ -52,7 +52,7 @@ from .state_machine_view import PARTITION, REPLICA, StateMachineView
 
 KEPT_EVENTS: Final = 300
 KEPT_OF_ONE_EVENT: Final = 400
-"""Elections, requests and notes of one event that are kept; the others are counted."""
+"""How many elections, requests and notes of one event are kept. Further ones are only counted."""
 KEPT_ELECTIONS: Final = 6_000
 KEPT_TERMS: Final = 8
 KEPT_QUEUE_SAMPLES: Final = 120
@@ -93,14 +93,14 @@ STATE_EVENTS: Final = (
     ControllerPartitionSnapshot,
 )
 
-#: Events in which a broker reads /controller.
+#: Controller events in which a broker reads /controller.
 _LOOKS: Final = ("Reelect", "ControllerChange")
-#: api key → the request, of those that a controller sends
+#: API key → name, for the requests that a controller sends.
 REQUESTS: Final = {4: "LeaderAndIsr", 5: "StopReplica", 6: "UpdateMetadata"}
 
 
 class Candidate(NamedTuple):
-    """One replica of an election, in the order of AR."""
+    """One replica that an election considered."""
 
     replica: int
     alive: bool
@@ -118,7 +118,7 @@ def partition_of(envelope: Envelope) -> PartitionKey:
 
 
 def candidates(event: LeaderElected | LeaderElectionFailed) -> list[Candidate]:
-    """Return the replicas in the order in which the election looked at them, with reasons.
+    """Return the replicas in the order in which the election considered them, with reasons.
 
     Replicas that only the strategy knows, such as those that a reassignment adds, come last.
     """
@@ -142,7 +142,7 @@ def candidates(event: LeaderElected | LeaderElectionFailed) -> list[Candidate]:
 
 
 class Sent:
-    """One request of the controller to a broker."""
+    """One request from the controller to a broker."""
 
     def __init__(self, envelope: Envelope, event: ControllerRequestSent) -> None:
         self.envelope = envelope
@@ -154,7 +154,7 @@ class Sent:
 
 
 class ControllerEventView:
-    """One controller event: when, how long, and all that came of it."""
+    """One controller event: its time, its duration, and all its results."""
 
     def __init__(self, envelope: Envelope, event: ControllerEventStarted) -> None:
         self.envelope = envelope
@@ -170,9 +170,9 @@ class ControllerEventView:
         self.isr_changes = 0
         self.refused = 0
         self.left_isr: Counter[int] = Counter()
-        """Replica → how many ISRs it was taken out of."""
+        """Replica → how many ISRs it was removed from."""
         self.led: Counter[int] = Counter()
-        """Replica → how many of these partitions it had led."""
+        """Replica → how many of the partitions whose ISR it left it had led."""
         self.partition_moves: Counter[tuple[str, str]] = Counter()
         self.replica_moves: Counter[tuple[str, str]] = Counter()
         self.sent: list[Sent] = []
@@ -180,26 +180,27 @@ class ControllerEventView:
         self.unreachable: Counter[int] = Counter()
         """Broker → how often a request to it failed."""
         self.notes: list[Envelope] = []
-        """Other facts that it caused, such as BrokerFailed."""
+        """Other facts that the event caused, such as BrokerFailed."""
         self.version = 0
-        """Grows with each change."""
+        """A number that grows with each change of this object."""
         self._moved: set[PartitionKey] = set()
         self._led: set[PartitionKey] = set()
 
     @property
     def busy(self) -> bool:
-        """Whether it is not done yet."""
+        """Whether the event is still being processed."""
         return self.took_us is None
 
     @property
     def idle(self) -> bool:
-        """Whether it is done and nothing came of it."""
+        """Whether the event is done and had no result."""
         return not self.busy and self.outcome() == NOTHING
 
     @property
     def decided(self) -> bool:
-        """Whether the controller decided something in it. To pass on what a leader decided is not
-        enough.
+        """Whether the controller decided something in this event.
+
+        Passing on a leader's decision does not count.
         """
         return bool(
             self.elected
@@ -211,7 +212,7 @@ class ControllerEventView:
         )
 
     def outcome(self) -> str:
-        """Return what came of the event, the most important first, in one line."""
+        """Return the results of the event in one line, the most important first."""
         told = (_note(e.event) for e in worth_telling(self.notes, self.broker))
         parts = [words for words in told if words][:4]
         if self.elected:
@@ -234,21 +235,22 @@ class ControllerEventView:
         return "" if self.busy else NOTHING
 
     def moves(self) -> Iterator[tuple[str, str, int, str]]:
-        """Yield the counted changes of state: before, after, times, machine."""
+        """Yield the counted changes of state: (before, after, how often, state machine)."""
         for machine, moves in ((PARTITION, self.partition_moves), (REPLICA, self.replica_moves)):
             for (was, now), times in moves.items():
                 yield was, now, times, machine
 
 
 def _weighs(event: Event) -> bool:
-    """Return whether a fact is more than what a broker learned."""
+    """Return whether a fact is a decision, and not only something that a broker has read."""
     return not isinstance(event, ActiveControllerChanged) and bool(_note(event))
 
 
 def worth_telling(envelopes: list[Envelope], broker: int) -> list[Envelope]:
-    """Return an event's other facts, without those that say nothing new. Who won an election does
-    not also say that it follows itself; who follows another does not say that there was none for a
-    moment.
+    """Return the other facts of an event, without those that add nothing new.
+
+    The winner of an election does not also report that it follows itself. A broker that follows
+    another one does not report that there was no controller for a moment.
     """
     changes = [
         e.event.controller_id for e in envelopes if isinstance(e.event, ActiveControllerChanged)
@@ -268,7 +270,7 @@ def _note(event: Event) -> str:
         case LeaderImbalanceMeasured() as e:
             return f"broker {e.broker_id} gets {plural(e.given_back, 'partition')} back"
         case ElectionsHeld():
-            return ""  # its elections are counted
+            return ""  # its elections are counted separately
         case BrokerFailed(broker_id=broker, shutting_down=True):
             return f"broker {broker} has gone, as it had said"
         case BrokerFailed(broker_id=broker):
@@ -295,7 +297,7 @@ def _note(event: Event) -> str:
 
 
 class Waiting(NamedTuple):
-    """An event in the queue."""
+    """A controller event that waits in the queue."""
 
     name: str
     detail: str
@@ -303,7 +305,7 @@ class Waiting(NamedTuple):
 
 
 class Term(NamedTuple):
-    """A broker's time as the controller. Times are µs of the events' clock; -1: not known."""
+    """One broker's time as the controller. Times are in µs of the events' clock; -1: not known."""
 
     broker: int
     epoch: int
@@ -313,14 +315,14 @@ class Term(NamedTuple):
 
 
 class Decision(NamedTuple):
-    """The last election of a partition."""
+    """The last election of one partition."""
 
     envelope: Envelope
     record: ControllerEventView | None
 
 
 class ControllerView:
-    """Everything that the Controller screen shows. `apply` is the only way in."""
+    """Everything that the Controller screen shows. It changes only through `apply`."""
 
     def __init__(self) -> None:
         self.glow = Glow()
@@ -330,14 +332,14 @@ class ControllerView:
         }
         self.events: deque[ControllerEventView] = deque(maxlen=KEPT_EVENTS)
         self.version = 0
-        """Grows with each change of an event or an election."""
+        """A number that grows with each change of an event or an election."""
         self.decisions: OrderedDict[PartitionKey, Decision] = OrderedDict()
-        """Each partition's last election, the newest last."""
+        """Partition → its last election, the newest election last."""
         self.terms: deque[Term] = deque(maxlen=KEPT_TERMS)
         self.sampled: ControllerSampled | None = None
         """The last sample of the active controller."""
         self.queue_history: deque[int] = deque(maxlen=KEPT_QUEUE_SAMPLES)
-        """The longest queue within each half second."""
+        """The longest queue in each half second, as a number of events."""
         self._waiting: dict[Source, OrderedDict[int, Waiting]] = {}
         self._running: dict[Source, ControllerEventView] = {}
         self._started: dict[Source, OrderedDict[int, ControllerEventView]] = {}
@@ -347,7 +349,7 @@ class ControllerView:
 
     @property
     def term(self) -> Term | None:
-        """The present term, or None if there is no controller, or none is known."""
+        """The present controller's term, or None if no controller is known."""
         return self.terms[-1] if self.terms and self.terms[-1].to_us < 0 else None
 
     @property
@@ -360,16 +362,16 @@ class ControllerView:
         return list(self._waiting.get(source, {}).values()) if source is not None else []
 
     def running(self) -> ControllerEventView | None:
-        """Return the event that the controller is busy with."""
+        """Return the event that the controller is processing now, or None."""
         source = self.controller
         return self._running.get(source) if source is not None else None
 
     def advance(self, now_us: int) -> None:
-        """Move time forward without an event."""
+        """Move the view's time forward when no event has come."""
         self.glow.advance(now_us)
 
     def apply(self, envelope: Envelope) -> None:
-        """Take one event. O(1), amortised."""
+        """Update the view with one event. O(1), amortised."""
         self.glow.advance(envelope.mono_us)
         if envelope.broker is None:
             self._of_supervisor(envelope)
@@ -401,7 +403,7 @@ class ControllerView:
                 self._effect(envelope)
 
     def _of_supervisor(self, envelope: Envelope) -> None:
-        """Note the end of the controller's process. /controller still names it for a while."""
+        """Note that the controller's process has ended. /controller still names it for a while."""
         match envelope.event:
             case ProcessEnded(child=Source(kind=SourceKind.BROKER) as child) as e:
                 self._forget(child)
@@ -411,7 +413,7 @@ class ControllerView:
                 pass
 
     def _forget(self, source: Source) -> None:
-        """Forget what a process had under way, because it may count its facts from 1 again."""
+        """Forget the unfinished work of a process, because it may number its facts from 1 again."""
         self.version += 1
         for of_source in (self._waiting, self._started, self._sent):
             of_source.pop(source, None)
@@ -423,14 +425,14 @@ class ControllerView:
         term = self.term
         if term is not None and (term.broker, term.epoch) == (broker, epoch):
             for machine in self.machines.values():
-                machine.begin()  # its snapshot follows
+                machine.begin()  # a new snapshot follows
             return
         if self.terms and epoch < self.terms[-1].epoch:
             return
         if term is not None:
             self._end_term(term.broker, self.glow.now_us, "another broker was elected")
         if self.terms and (self.terms[-1].broker, self.terms[-1].epoch) == (broker, epoch):
-            from_us = self.terms.pop().from_us  # it was taken for gone
+            from_us = self.terms.pop().from_us  # this controller was wrongly taken for dead
         self.terms.append(Term(broker, epoch, from_us, -1, ""))
         self.sampled = None
         self.queue_history.clear()
@@ -457,7 +459,7 @@ class ControllerView:
     def _queue(self, envelope: Envelope, event: ControllerEventQueued) -> None:
         waiting = self._waiting.setdefault(envelope.source, OrderedDict())
         while len(waiting) >= max(event.queue_size, 1):
-            waiting.popitem(last=False)  # dropped with a lost session
+            waiting.popitem(last=False)  # dropped because its session was lost
         waiting[envelope.seq] = Waiting(event.name, event.detail, envelope.mono_us)
         while len(waiting) > KEPT_EVENTS:
             waiting.popitem(last=False)
@@ -501,8 +503,8 @@ class ControllerView:
                 and record.name in _LOOKS
                 and record.envelope.mono_us > term.from_us
             ):
-                # Not if it is said because the broker's own session has expired, and not of a look
-                # that may be older than the election.
+                # Two reports do not end the term: one that comes because the reporting broker's own
+                # session has expired, and one from a read that may be older than the election.
                 self._end_term(term.broker, envelope.mono_us, "/controller is gone")
             case _:
                 pass
@@ -517,7 +519,7 @@ class ControllerView:
             self._of_record(envelope, record)
 
     def _of_record(self, envelope: Envelope, record: ControllerEventView) -> None:
-        """Note a fact that a controller event caused."""
+        """Note a fact that a controller event has caused."""
         match envelope.event:
             case ControllerEventProcessed() as e:
                 self._end(envelope.source, record, e)
@@ -555,7 +557,8 @@ class ControllerView:
             del self._running[source]
         stayed = len(record._led - record._moved)
         if stayed and source == self.controller:
-            # Leadership moved while the partition was online: the machine tells no change.
+            # Leadership moved while the partition stayed online: the state machine reports no
+            # change.
             self.machines[PARTITION].move(_ONLINE, _ONLINE, stayed)
             record.partition_moves[_ONLINE, _ONLINE] += stayed
         record._led.clear()
@@ -596,7 +599,7 @@ class ControllerView:
             self._drop_elections(record)
 
     def _drop_elections(self, newest: ControllerEventView) -> None:
-        """Let the oldest events keep only the numbers of their elections, not each of them."""
+        """Drop the single elections of the oldest events, and keep only their counts."""
         held = sum(len(old.elections) for old in self.events)
         for old in self.events:
             if held <= KEPT_ELECTIONS // 2 or old is newest:

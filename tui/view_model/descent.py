@@ -1,5 +1,6 @@
-"""A timer task on its way down, as the dial replays it in slow motion: the slots where it lay, and
-where it lies at the moment that is shown.
+"""A timer task on its way down the wheels, as the dial replays it in slow motion.
+
+It has the slots where the task was, and the slot where the task is at the displayed moment.
 """
 
 from typing import NamedTuple
@@ -16,21 +17,21 @@ from .wheels_view import TimerKey
 
 
 class Stop(NamedTuple):
-    """A bucket in which the task lay; level 0 if it never lay in one."""
+    """A bucket in which the task was. Level 0: it was never in a bucket."""
 
     level: int
     slot: int
     words: str
-    """`level 3 slot 1`, or how it ended: `runs`."""
+    """`level 3 slot 1`, or how the task ended, such as `runs`."""
 
     @property
     def brief(self) -> str:
-        """The same for a narrow place: `L3 [1]`."""
+        """The same text for a narrow place: `L3 [1]`."""
         return f"L{self.level} [{self.slot}]" if self.words.startswith("level") else self.words
 
 
 class Descent(NamedTuple):
-    """The way of one task. `at` is the index of the stop that is shown."""
+    """The way of one task through the slots. `at` is the index of the displayed stop."""
 
     key: TimerKey
     task: str
@@ -39,11 +40,11 @@ class Descent(NamedTuple):
     at: int
 
     def lies_in(self, level: int, slot: int) -> bool:
-        """Return whether the task lies in this slot at the moment that is shown."""
+        """Return whether the task is in this slot at the displayed moment."""
         return self.stops[self.at][:2] == (level, slot)
 
     def lay_in(self, level: int, slot: int) -> bool:
-        """Return whether the task lay in this slot before."""
+        """Return whether the task was in this slot before the displayed moment."""
         return any(stop[:2] == (level, slot) for stop in self.stops[: self.at])
 
 

@@ -27,9 +27,7 @@ def short_count(number: float) -> str:
 
 
 def size(number: float) -> str:
-    """Format bytes in decimal units, as networks and Kafka's graphs count them: 12411000 → `12.4
-    MB`.
-    """
+    """Format bytes in decimal units, as networks and Kafka's graphs do: 12411000 → `12.4 MB`."""
     for limit, unit in ((1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
         if number >= limit:
             return (
@@ -41,7 +39,7 @@ def size(number: float) -> str:
 
 
 def old(age_us: int) -> str:
-    """Format the age of a sample: 12 000 000 → `12 s old`."""
+    """Format the age of a sample, given in µs: 12 000 000 → `12 s old`."""
     return f"{duration(age_us / 1000)} old"
 
 
@@ -57,16 +55,19 @@ def clock(ms: int) -> str:
 
 
 def bar(value: float, top: float) -> str:
-    """Return one character, full at `top`. A small value is always visible; zero is a baseline."""
+    """Return a bar of one character, full at `top`.
+
+    A small value is always visible; zero is a baseline.
+    """
     if value <= 0 or top <= 0:
         return BARS[0]
     return BARS[max(1, min(len(BARS) - 1, round(value / top * (len(BARS) - 1))))]
 
 
 def sparkline(values: Sequence[float], width: int, floor: float = 1.0) -> str:
-    """Draw the last `width` values, the newest at the right.
+    """Draw the last `width` values as bars, the newest at the right.
 
-    The largest value fills the line, or `floor` if that is larger.
+    A bar is full at the largest value, or at `floor` if that is larger.
     """
     shown = list(values)[-width:] if width > 0 else []
     top = max([floor, *shown])
@@ -74,8 +75,9 @@ def sparkline(values: Sequence[float], width: int, floor: float = 1.0) -> str:
 
 
 def column(value: float, top: float, rows: int) -> list[str]:
-    """Draw a bar of `rows` characters, from the top down. Zero is blank; any other value fills at
-    least an eighth.
+    """Draw a bar of `rows` characters, from the top down.
+
+    Zero is blank; any other value fills at least an eighth of a character.
     """
     eighths = 0 if value <= 0 or top <= 0 else max(1, min(rows * 8, round(value / top * rows * 8)))
     cells = []

@@ -1,4 +1,4 @@
-"""The state of the Groups screen: every group, why it rebalanced, its members, their offsets."""
+"""The state of the Groups screen: every group, its rebalances, its members and their offsets."""
 
 from collections.abc import Iterable
 from typing import Final, NamedTuple
@@ -36,11 +36,14 @@ from .glow import Glow
 
 _ORDER: Final = {PREPARING: 0, COMPLETING: 0, STABLE: 1, EMPTY: 2, DEAD: 3}
 GONE, HERE, AWAITED, NEW = "✕", "●", "◌", "+"
-"""Signs of members: removed, in the group, waited for, joined in the shown rebalance."""
+"""The signs of members: removed, in the group, waited for, joined in the displayed rebalance."""
 
 
 class MemberRow(NamedTuple):
-    """One line of the members' table: a member now, or one that the shown rebalance removed."""
+    """One line of the members' table.
+
+    It is a present member, or one that the displayed rebalance removed.
+    """
 
     member: str
     name: str
@@ -50,7 +53,7 @@ class MemberRow(NamedTuple):
     leads: bool
     before: frozenset[Partition]
     after: frozenset[Partition] | None
-    """None while nobody knows the assignment."""
+    """The partitions that the member reads now. None if the assignment is not known yet."""
     lag: int | None
     heard_ms_ago: int | None
     session_timeout_ms: int
@@ -58,7 +61,7 @@ class MemberRow(NamedTuple):
 
 
 class OffsetRow(NamedTuple):
-    """One partition that the group reads or has read."""
+    """One partition that the group reads or has read, with its offsets."""
 
     partition: Partition
     owner: str
@@ -68,17 +71,17 @@ class OffsetRow(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """A verdict (`ok`, `warning` or `error`) and its words."""
+    """A kind (`ok`, `warning` or `error`) and a sentence."""
 
     kind: str
     words: str
 
 
 class GroupsView:
-    """All groups. `apply` is the only way in."""
+    """All groups. They change only through `apply`."""
 
     READS: Final = Rebalances.READS
-    """The types of event that change this view."""
+    """The types of events that change this view."""
 
     def __init__(self) -> None:
         self.glow = Glow()
@@ -93,7 +96,7 @@ class GroupsView:
         self.told.advance(now_us)
 
     def apply(self, envelope: Envelope) -> None:
-        """Take one event."""
+        """Update the view with one event."""
         self.glow.advance(envelope.mono_us)
         self.told.apply(envelope)
         match envelope.event:
@@ -117,14 +120,14 @@ class GroupsView:
                 pass
 
     def groups(self, needle: str = "") -> list[GroupStory]:
-        """Return the groups: those that rebalance first, then those with members, then by name."""
+        """Return the groups: rebalancing ones first, then those with members, each part by name."""
         return sorted(
             (story for story in self.told.groups.values() if needle in story.group),
             key=lambda story: (_ORDER.get(story.state, 2), story.group),
         )
 
     def topic_of(self, story: GroupStory) -> str:
-        """Return a topic that the group's members subscribe to, or have committed; or empty."""
+        """Return a topic that the group's members subscribe to or have committed; empty if none."""
         for member in story.sampled.values():
             if member.topics:
                 return member.topics[0]
@@ -168,7 +171,7 @@ class GroupsView:
         return answers
 
     def summary(self, story: GroupStory) -> str:
-        """Return what a line of the list says of a group behind its state."""
+        """Return the text behind the group's state in its line of the list."""
         current = story.current
         if current is not None:
             return f"{cause_words(story, current)}; {waiting_words(story, current, self.now_us)}"
@@ -179,9 +182,9 @@ class GroupsView:
         return f"{ago} ago: {cause_words(story, last)}"
 
     def members(self, story: GroupStory, rebalance: Rebalance | None) -> list[MemberRow]:
-        """Return the members of the group as one rebalance found and left them.
+        """Return the members of a group before and after one rebalance.
 
-        For the last rebalance, or none, these are the members now. O(members + partitions).
+        For the last rebalance, or none, these are the present members. O(members + partitions).
         """
         is_last = rebalance is None or not story.rebalances or rebalance is story.rebalances[-1]
         before = rebalance.before if rebalance is not None else story.assignment
@@ -241,7 +244,7 @@ class GroupsView:
 
 
 def state_words(story: GroupStory) -> str:
-    """Return a state for a narrow place."""
+    """Return the group's state, shortened for a narrow place."""
     return {PREPARING: "Preparing", COMPLETING: "Completing"}.get(story.state, story.state or "?")
 
 

@@ -1,8 +1,8 @@
-"""Copies of a model's state, so that going back in time need not begin at the beginning.
+"""Copies of a model's state, so that going back in time does not start at the beginning.
 
-A reducer is plain Python: objects, dicts, lists, sets and deques that hold values. Values never
-change: numbers, strings, tuples, events. They are shared by all copies. Everything else is copied,
-each object once, so two reducers that share a part still share it in the copy.
+A reducer is plain Python: objects, dicts, lists, sets and deques that contain values. Values never
+change: numbers, strings, tuples, events. All copies share them. Everything else is copied, each
+object once. So two reducers that share a part still share it in the copy.
 """
 
 from collections import defaultdict, deque
@@ -16,8 +16,9 @@ T = TypeVar("T")
 
 
 class Shared(Generic[T]):
-    """Holds something that copies have in common. It must mean the same at every time: an index of
-    facts by their numbers, for example.
+    """Holds an object that all copies share.
+
+    Its meaning must be the same at every time, as in an index of facts by their numbers.
     """
 
     def __init__(self, value: T) -> None:
@@ -32,7 +33,7 @@ _ATOMS: Final = frozenset({type(None), bool, int, float, str, bytes, tuple})
 
 
 def copied(state: T) -> T:
-    """Return a copy of a reducer's state. O(size of what can change)."""
+    """Return a copy of a reducer's state. O(size of the parts that can change)."""
     return _copy(state, {})  # type: ignore[return-value]  # a copy has the type of the original
 
 
@@ -63,7 +64,7 @@ def _copy(one: object, known: dict[int, object]) -> object:
         items.extend(v if type(v) in _ATOMS else _copy(v, known) for v in one)
         return items
     if isinstance(one, set):
-        members = set(one)  # they are hashable: values
+        members = set(one)  # members of a set are hashable, so they are values
         known[id(one)] = members
         return members
     known[id(one)] = new = object.__new__(cls)

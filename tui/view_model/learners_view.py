@@ -22,26 +22,26 @@ LEARNER_EVENTS: Final = (
 
 
 class ServingPart:
-    """A learner's part in one broker."""
+    """A learner's part that is used in one broker."""
 
     def __init__(self) -> None:
         self.calls = 0
         self.failures = 0
         self.retired = False
-        """Whether it has failed too often, so that ours serves."""
+        """Whether it has failed too often, so that the original part is used instead."""
 
 
 class LearnersView:
-    """All learners' parts, by exercise and broker. `apply` is the only way in."""
+    """All learners' parts, by exercise and broker. They change only through `apply`."""
 
     READS: Final = frozenset({*LEARNER_EVENTS, LinkLost})
-    """The types of event that change this view."""
+    """The types of events that change this view."""
 
     def __init__(self) -> None:
         self.parts: dict[str, dict[int, ServingPart]] = {}
 
     def apply(self, envelope: Envelope) -> None:
-        """Take one event. O(1)."""
+        """Update the view with one event. O(1)."""
         broker = envelope.broker
         if broker is None:
             return
@@ -70,5 +70,5 @@ class LearnersView:
 
     @property
     def brokers(self) -> list[int]:
-        """The brokers in which a learner's part serves."""
+        """The brokers in which a learner's part is used."""
         return sorted({broker for brokers in self.parts.values() for broker in brokers})

@@ -1,4 +1,4 @@
-"""The loads that run on the cluster (`kafka-edu load`), and their counts."""
+"""The loads that are running on the cluster (`kafka-edu load`), and their counts."""
 
 from typing import Final
 
@@ -18,27 +18,27 @@ LOAD_EVENTS: Final = (LoadStarted, LoadSampled, LoadSnapshot, LoadStopped)
 
 
 class LoadView:
-    """One load."""
+    """One running load and its counts."""
 
     def __init__(self, state: LoadState) -> None:
         self.state = state
         self.acked = Rate()
         self.sampled_us = 0
-        """When its process last told its counts."""
+        """When its process last reported its counts, in µs of the events' clock."""
         self.stopped = False
 
 
 class LoadsView:
-    """All loads by their process; one that has stopped stays until its process is gone."""
+    """All loads by their process. A stopped load stays until its process is gone."""
 
     READS: Final = frozenset({*LOAD_EVENTS, LinkLost})
-    """The types of event that change this view."""
+    """The types of events that change this view."""
 
     def __init__(self) -> None:
         self.loads: dict[Source, LoadView] = {}
 
     def apply(self, envelope: Envelope) -> None:
-        """Take one event. O(1)."""
+        """Update the view with one event. O(1)."""
         if envelope.source.kind is not SourceKind.CLIENT:
             return
         match envelope.event:

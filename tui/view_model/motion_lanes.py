@@ -1,12 +1,15 @@
-"""One record's way, to scale: a lane for each process, marks at their times, and moves between.
+"""One record's way through the cluster, drawn to scale.
+
+Each process is a lane. Marks show its events at their times, and moves connect the marks.
 
     producer  ■ sends ┐                                    ┌──▶■ has its answer
     broker 1  └──────▶■ appends                   ┌──▶■ HW 5
     broker 0          └────▶■ stores    ■ fetches
     broker 2          └─────────▶■ stores       ■ decides
 
-Every mark is an event. The follower that fetches last decides when the record is committed. Its
-next fetch is the leader's event: only then does the leader know that the record is stored there.
+Every mark is an event. The record is committed when the last follower sends its next fetch. This
+fetch is an event of the leader, because only then does the leader know that the follower has stored
+the record.
 """
 
 from collections.abc import Iterable
@@ -21,30 +24,30 @@ _STEPS = 50
 
 
 class Mark(NamedTuple):
-    """An event on a lane."""
+    """An event on a lane of the picture."""
 
     lane: int
     label: str
     at_us: int
-    """Since the request arrived."""
+    """The time of the event in µs since the request arrived."""
 
 
 class Move(NamedTuple):
-    """The record, or the news of it, on its way from one mark to another."""
+    """The way of the record, or of the news about it, from one mark to another."""
 
     begins: Mark
     ends: Mark
 
 
 class Lane(NamedTuple):
-    """A process: a client has no source."""
+    """One process of the picture. A client has no source."""
 
     name: str
     source: Source | None
 
 
 class Lanes(NamedTuple):
-    """The whole picture. Marks stand in the order of time, those of a lane too."""
+    """The whole picture. All marks are in the order of time, also within a lane."""
 
     lanes: tuple[Lane, ...]
     marks: tuple[Mark, ...]
@@ -56,14 +59,14 @@ class Lanes(NamedTuple):
 
 
 def column(at_us: int, length_us: int, width: int) -> int:
-    """Return the column of a time on an axis of `width` columns, 0 to width - 1."""
+    """Return the column of a time on an axis of `width` columns: 0 to width - 1."""
     return round(min(max(at_us, 0), length_us) / max(length_us, 1) * (width - 1))
 
 
 def axis(length_us: int, width: int) -> str:
-    """Return the axis: `0────────1────────2──── ms`, with a number at its own column.
+    """Return the axis: `0────────1────────2──── ms`, with each number at its own column.
 
-    The numbers are 1, 2 or 5 times a power of ten, as many as have room.
+    The distance of the numbers is 1, 2 or 5 times a power of ten. There are as many as have room.
     """
     wanted = length_us / max(width // 12, 1)
     step = next(
@@ -89,8 +92,8 @@ def lanes_of(
 ) -> Lanes:
     """Return the way of the first record of a produce request.
 
-    `others` are events of the same time, in order: of them the followers' stores and fetches and
-    the high watermark are taken. `reader` is the answer that brought the record to a consumer.
+    `others` are events of the same time, in order. The followers' stores and fetches and the high
+    watermark are taken from them. `reader` is the answer that brought the record to a consumer.
     """
     record = appended.event
     assert isinstance(record, replication.ProduceAppended)
@@ -167,7 +170,7 @@ def brings(
     recent: Iterable[Envelope],
     record: replication.ProduceAppended,
 ) -> bool:
-    """Return whether this answer to a consumer's fetch brings the record. O(causes + recent)."""
+    """Return whether this answer to a consumer's fetch contains the record. O(causes + recent)."""
     event = answer.event
     if not isinstance(event, network.ResponseSent) or event.api_key != _FETCH or event.follower:
         return False

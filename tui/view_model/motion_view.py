@@ -1,7 +1,8 @@
-"""Slow motion: one sampled record, or one timer task, on its way; slowed so that an eye can follow.
+"""Slow motion: one sampled record, or one timer task, on its way, slow enough for the eye.
 
-Every station is an event that happened, found by the reader's links from the answer back to the
-request. Nothing is invented between them: the mark moves from one true time to the next.
+Every station is an event that really happened. The stations are found by the links from the answer
+back to the request. Nothing is invented between them: the mark moves from one true time to the
+next. The title gives the sample and the factor:
 
     1 of 480 produce requests, slowed 200×, 12.4 ms in all
 """
@@ -17,9 +18,9 @@ from kafka_edu.trace.reader import History, order
 from .motion_lanes import Lanes, brings, lanes_of
 
 SHOWN_US: Final = 6_000_000
-"""About so long a journey takes on the screen."""
+"""The approximate time in µs that a journey takes on the screen."""
 REST_US: Final = 2_000_000
-"""So long the whole way stays before the next one begins."""
+"""How many µs the finished journey stays on the screen before the next one begins."""
 MOTION_EVENTS: Final = (
     network.RequestReceived,
     server.RequestDequeued,
@@ -44,7 +45,7 @@ _KEPT_TASKS: Final = 256
 _KEPT_STATIONS: Final = 12
 _KEPT_RECENT: Final = 1024
 _READER_US: Final = 50_000
-"""So long after the answer a consumer may still get the record, to be part of the picture."""
+"""How many µs after the answer a consumer may still get the record and be part of the picture."""
 _OF_LANES: Final = (
     replication.FollowerAppended,
     replication.FollowerFetched,
@@ -54,7 +55,7 @@ _OF_LANES: Final = (
 
 
 class Station(NamedTuple):
-    """One stop: an event, its name in a word or two, and where it happened."""
+    """One stop of a journey: an event, its name in a word or two, and where it happened."""
 
     label: str
     source: Source
@@ -63,16 +64,16 @@ class Station(NamedTuple):
 
 
 class Journey(NamedTuple):
-    """The whole way of one thing, in the order of time."""
+    """The whole way of one record or timer task, in the order of time."""
 
     what: str
     kind: str
-    """The kind of which this one was sampled: produce requests, timer tasks."""
+    """The kind from which it was sampled: produce requests or timer tasks."""
     stations: tuple[Station, ...]
     of: int
-    """So many of the kind passed since the last sample."""
+    """How many of this kind have passed since the last sample."""
     lanes: Lanes | None = None
-    """The way to scale, of a record."""
+    """The way drawn to scale, for a record; None for a task."""
 
     @property
     def length_us(self) -> int:
@@ -82,13 +83,13 @@ class Journey(NamedTuple):
 
     @property
     def factor(self) -> int:
-        """Return how much slower than life it is shown."""
+        """Return by which factor the journey is slowed down."""
         wanted = SHOWN_US / max(self.length_us, 1)
         return max((factor for factor in FACTORS if factor <= wanted), default=1)
 
 
 def _label(envelope: Envelope) -> str:
-    """Return the name of a station; empty if the event is none."""
+    """Return the label of a station; empty if the event is not a station."""
     match envelope.event:
         case network.RequestReceived():
             return "arrives"
@@ -110,7 +111,7 @@ def _label(envelope: Envelope) -> str:
 
 
 def record_stations(history: History, answer: Envelope) -> list[Station]:
-    """Return the stations of a produce request, from its answer back by true links. O(causes)."""
+    """Return the stations of a produce request, found from its answer back by links. O(causes)."""
     if not isinstance(answer.event, network.ResponseSent):
         return []
     earliest_us = answer.mono_us - answer.event.total_us - _MARGIN_US
@@ -135,7 +136,7 @@ def record_stations(history: History, answer: Envelope) -> list[Station]:
 
 
 def _belongs(envelope: Envelope, own: tuple[str, int]) -> bool:
-    """Return whether a hop is of this request, and not of a follower's fetch on the way."""
+    """Return whether a hop belongs to this request, and not to a follower's fetch on the way."""
     match envelope.event:
         case (
             network.RequestReceived(connection_id=connection, correlation_id=correlation)
@@ -147,23 +148,23 @@ def _belongs(envelope: Envelope, own: tuple[str, int]) -> bool:
 
 
 class MotionView:
-    """The messages on their way. It takes events only while it is on."""
+    """The record or timer task that slow motion shows. It takes events only while it is on."""
 
     def __init__(self) -> None:
         self.on = False
         self.tasks_first = False
-        """Whether to sample timer tasks rather than records: the Wheels screen."""
+        """Whether to sample timer tasks and not records. The Wheels screen sets it."""
         self.journey: Journey | None = None
         self.elapsed_us = 0
-        """Real time since the journey was begun to be shown."""
+        """Real time in µs since the journey appeared on the screen."""
         self._passed = {"produce requests": 0, "timer tasks": 0}
         self._recent: deque[Envelope] = deque(maxlen=_KEPT_RECENT)
         self._answered: list[Station] = []
-        """The stations of the sampled record, while a consumer may still get it."""
+        """The stations of the sampled record, while a consumer may still get the record."""
         self._tasks: OrderedDict[tuple[Source, str, str, int], list[Station]] = OrderedDict()
 
     def switch(self, on: bool) -> None:
-        """Turn it on or off. What was on its way is forgotten."""
+        """Turn slow motion on or off, and forget the journey."""
         self.on, self.journey, self.elapsed_us = on, None, 0
         self._tasks.clear()
         self._recent.clear()
@@ -179,13 +180,16 @@ class MotionView:
 
     @property
     def at_us(self) -> int:
-        """Return the time of the journey that is shown, from its beginning."""
+        """Return the displayed time of the journey in µs, from its beginning."""
         if self.journey is None:
             return 0
         return min(self.elapsed_us // self.journey.factor, self.journey.length_us)
 
     def place(self) -> tuple[int, float]:
-        """Return the station that was passed last, and the part of the way to the next one."""
+        """Return the index of the last passed station, and the reached part of the way to the next.
+
+        The part is 0.0 to 1.0.
+        """
         if self.journey is None:
             return 0, 0.0
         stations = self.journey.stations
@@ -197,12 +201,12 @@ class MotionView:
         return last, (now_us - here) / max(there - here, 1)
 
     def advance(self, elapsed_us: int) -> None:
-        """Let real time pass."""
+        """Let this much real time pass, in µs."""
         if self.on:
             self.elapsed_us += elapsed_us
 
     def apply(self, envelope: Envelope, history: History) -> None:
-        """Take one event that the history has. O(1); O(causes) for the one that is sampled."""
+        """Take one event that the history contains. O(1); O(causes) for the sampled one."""
         if not self.on:
             return
         if isinstance(envelope.event, _OF_LANES):
@@ -227,7 +231,7 @@ class MotionView:
                 pass
 
     def _await_reader(self, envelope: Envelope, history: History) -> None:
-        """Begin the journey when a consumer has the record, or has not got it for long."""
+        """Begin the journey when a consumer has got the record, or the wait for one is over."""
         stations = self._answered
         record = next(s for s in stations if isinstance(s.envelope.event, _APPENDED))
         assert isinstance(record.envelope.event, _APPENDED)
@@ -281,7 +285,7 @@ class MotionView:
 
 
 def _record_words(stations: list[Station]) -> str:
-    """Name the record: `web-0 @1,262`."""
+    """Return the name of the record, such as `web-0 @1,262`."""
     for station in stations:
         match station.envelope.event:
             case replication.ProduceAppended(topic=topic, partition=partition, first_offset=first):

@@ -1,8 +1,8 @@
-"""The partitions: the leader, the replicas in sync, and how far each replica is.
+"""The partitions: the leader, the replicas in sync, and the offsets of each replica.
 
-Several sources speak about one partition: the controller that elects, the leader, the followers,
-each broker's metadata. Their statements are ordered by (leader epoch, zk_version). A statement
-older than what is known is dropped, so a row never goes back.
+Several sources report on one partition: the controller that elects, the leader, the followers, each
+broker's metadata. Their reports are ordered by (leader epoch, zk_version). A report that is older
+than the known state is dropped, so a row never goes back.
 """
 
 from typing import Final, NamedTuple
@@ -59,7 +59,7 @@ PREFERRED: Final = "★"
 
 
 def is_internal(topic: str) -> bool:
-    """Return whether a topic is Kafka's own: its name begins with two underscores."""
+    """Return whether a topic is one of Kafka's own: its name begins with two underscores."""
     return topic.startswith("__")
 
 
@@ -72,7 +72,7 @@ class PartitionKey(NamedTuple):
 
 
 class PartitionView:
-    """One row. Offsets are -1 until a source reports them. Invariant for each source: hw ≤ leo."""
+    """One partition. Offsets are -1 until a source reports them. For each source, hw ≤ leo."""
 
     def __init__(self, key: PartitionKey) -> None:
         self.key = key
@@ -82,22 +82,22 @@ class PartitionView:
         self.isr: tuple[int, ...] = ()
         self.replicas: tuple[int, ...] = ()
         self.adding: tuple[int, ...] = ()
-        """Those of the replicas that a reassignment is adding."""
+        """The replicas that a running reassignment is adding."""
         self.hw = -1
         self.leo = -1
         self.log_start = -1
         self.min_isr = 0
         self.replica_leos: dict[int, int] = {}
-        """broker → its log end offset, as the broker reports it or as the leader knows it."""
+        """Broker → its log end offset, as the broker reports it or as the leader knows it."""
 
     @property
     def internal(self) -> bool:
-        """Return whether the topic is Kafka's own, such as __consumer_offsets."""
+        """Return whether the topic is one of Kafka's own, such as __consumer_offsets."""
         return is_internal(self.key.topic)
 
     @property
     def preferred(self) -> int:
-        """Return the first assigned replica, which should lead."""
+        """Return the first assigned replica, which is the preferred leader."""
         return self.replicas[0] if self.replicas else NO_LEADER
 
     @property
@@ -122,7 +122,7 @@ def _place(item: tuple[PartitionKey, PartitionView]) -> tuple[bool, PartitionKey
 
 
 class PartitionsView:
-    """All partitions, ordered by topic and number; internal topics come last."""
+    """All partitions, ordered by topic and number. Internal topics come last."""
 
     def __init__(self, glow: Glow, brokers: BrokersView) -> None:
         self._by_key: dict[PartitionKey, PartitionView] = {}
@@ -130,7 +130,7 @@ class PartitionsView:
         self._glow = glow
         self._brokers = brokers
         self._told: dict[int, set[PartitionKey]] = {}
-        """source → the partitions in the snapshot that is arriving."""
+        """Broker → the partitions in its snapshot that is arriving."""
         self._told_by_controller: dict[int, set[PartitionKey]] = {}
 
     @property
@@ -142,7 +142,7 @@ class PartitionsView:
         return self._by_key
 
     def get(self, key: PartitionKey) -> PartitionView | None:
-        """Return a partition, or None if nobody has spoken of it. O(1)."""
+        """Return a partition, or None if no source has reported it. O(1)."""
         return self._by_key.get(key)
 
     def __getitem__(self, key: PartitionKey) -> PartitionView:
@@ -152,7 +152,10 @@ class PartitionsView:
         return self._by_key[key]
 
     def sign(self, partition: PartitionView, broker: int) -> str:
-        """Return the symbol of one cell. `standing` adds what ZooKeeper holds of a dead broker."""
+        """Return the symbol of one replica.
+
+        `standing` adds what ZooKeeper still says of a dead broker.
+        """
         if broker not in partition.replicas:
             return NONE
         if not self._brokers.alive(broker):
@@ -162,10 +165,10 @@ class PartitionsView:
         return IN_ISR if broker in partition.isr else OUT_OF_SYNC
 
     def standing(self, partition: PartitionView, broker: int) -> str:
-        """Return what ZooKeeper still holds of a dead broker: ● leader, ○ in the ISR, or nothing.
+        """Return what ZooKeeper still says of a dead broker: ● leader, ○ in the ISR, or nothing.
 
-        Between the death of a process and the end of its session this differs from the truth. In
-        that time no produce with acks=all is acknowledged.
+        ZooKeeper is out of date between the death of a process and the end of its session. In this
+        time no produce with acks=all is acknowledged.
         """
         if broker not in partition.replicas or self._brokers.alive(broker):
             return ""
@@ -174,7 +177,7 @@ class PartitionsView:
         return IN_ISR if broker in partition.isr else ""
 
     def dead_members(self, partition: PartitionView) -> int:
-        """Return how many members of the ISR, as ZooKeeper has it, are dead."""
+        """Return how many members of the ISR in ZooKeeper are dead."""
         return sum(not self._brokers.alive(broker) for broker in partition.isr)
 
     def dead_in_isr(self) -> int:
@@ -185,18 +188,17 @@ class PartitionsView:
         return partition.leader != NO_LEADER and self._brokers.alive(partition.leader)
 
     def under_replicated(self, partition: PartitionView) -> bool:
-        """Return whether the partition is under-replicated, counted as Kafka does.
+        """Return whether the partition is under-replicated, as Kafka counts it.
 
-        It has a leader, and the ISR is smaller than the assignment without the replicas that a
-        reassignment is adding. A dead broker in the ISR counts as out, because Kafka will notice
-        soon.
+        The ISR is then smaller than the assignment; replicas that a reassignment is adding do not
+        count. A dead broker in the ISR counts as out of sync, because Kafka will soon remove it.
         """
         return sum(self._brokers.alive(b) for b in partition.isr) < len(partition.replicas) - len(
             partition.adding
         )
 
     def counts(self) -> tuple[int, int, int]:
-        """Return (partitions, under-replicated, without a live leader). O(partitions)."""
+        """Return the numbers of (all, under-replicated, leaderless) partitions. O(partitions)."""
         under = sum(self.under_replicated(p) for p in self.by_key.values())
         return len(self.by_key), under, sum(not self.leader_lives(p) for p in self.by_key.values())
 
@@ -204,9 +206,12 @@ class PartitionsView:
         return sum(p.leader == broker for p in self.by_key.values())
 
     def apply(self, envelope: Envelope) -> None:
-        """Take one event. O(1); the end of a snapshot or of a topic costs O(partitions)."""
+        """Update the partitions with one event.
+
+        O(1); the end of a snapshot or of a topic costs O(partitions).
+        """
         teller = envelope.broker
-        if teller is None:  # of replicas only brokers know
+        if teller is None:  # only brokers report on replicas
             return
         match envelope.event:
             case SnapshotBegins():
@@ -304,8 +309,9 @@ class PartitionsView:
         replicas: tuple[int, ...],
         adding: tuple[int, ...] | None = None,
     ) -> None:
-        """Set leader, epoch, ISR and replicas. None and () leave a value as it is. Drops statements
-        older than what is known.
+        """Set leader, epoch, ISR and replicas. None and () leave a value unchanged.
+
+        A report that is older than the known state is dropped.
         """
         p = self[key]
         if (epoch, zk_version if zk_version >= 0 else p.zk_version) < (
@@ -362,8 +368,8 @@ class PartitionsView:
     def _forget_untold(self, teller: int) -> None:
         """Forget what a complete snapshot does not contain.
 
-        A replica that is not in its broker's snapshot does not exist there. A partition that the
-        controller does not know is deleted.
+        A replica that is not in its broker's snapshot does not exist on this broker. A partition
+        that the controller does not know is deleted.
         """
         told = self._told.pop(teller, None)
         if told is not None:

@@ -1,5 +1,6 @@
-"""The state of the Purgatory screen: what waits in every purgatory of every broker, for whom, and
-what has ended the others.
+"""The state of the Purgatory screen: all waiting operations, and what ended the others.
+
+For each purgatory of each broker it has the operations, and the brokers for which they wait.
 """
 
 from collections import deque
@@ -35,17 +36,19 @@ WAITING_EVENTS: Final = (
 ENDED_EVENTS: Final = (OperationsEndedSnapshot, OperationsEndedSampled, OperationCompleted)
 
 PATIENT: Final = frozenset({"Fetch", "Heartbeat"})
-"""Purgatories in which operations wait because their clients want to wait."""
+"""Purgatories whose operations wait because their clients want to wait."""
 KEPT_COMPLETIONS: Final = 200
 SILENT_AFTER_US: Final = 1_000_000
-"""A broker that has sent nothing for so long does not answer; its operations are shown as of
-then."""
+"""A broker that has sent nothing for this many µs counts as silent.
+
+Its operations are then shown as they were at its last sample.
+"""
 ALL: Final = ""
-"""In place of a purgatory's name: all of them."""
+"""A value in place of a purgatory's name. It means all purgatories."""
 
 
 class OperationKey(NamedTuple):
-    """Names one operation for as long as its broker runs."""
+    """The key of one operation. It is unique as long as its broker runs."""
 
     broker: int
     purgatory: str
@@ -53,7 +56,7 @@ class OperationKey(NamedTuple):
 
 
 class WaitingView(NamedTuple):
-    """One operation that waits, as its broker last reported it."""
+    """One waiting operation, as its broker last reported it."""
 
     broker: int
     told: WaitingOperation
@@ -69,17 +72,17 @@ class WaitingView(NamedTuple):
 
     @property
     def sampled_ms(self) -> int:
-        """When it was sampled, on the timer's clock."""
+        """The time of its last sample, in ms of the timer's clock."""
         return self.sampled_us // 1000
 
     @property
     def begun_ms(self) -> int:
-        """When it began to wait, on the timer's clock."""
+        """The time when it began to wait, in ms of the timer's clock."""
         return self.sampled_ms - self.told.age_ms
 
 
 class CompletionView(NamedTuple):
-    """One operation that has ended, of those that brokers report one by one."""
+    """One ended operation, out of those that brokers report one by one."""
 
     envelope: Envelope
     told: OperationCompleted
@@ -90,7 +93,7 @@ class CompletionView(NamedTuple):
 
 
 class OnePurgatory:
-    """One purgatory of one broker."""
+    """One purgatory of one broker, with its waiting operations."""
 
     def __init__(self, broker: int, name: str) -> None:
         self.broker = broker
@@ -98,16 +101,16 @@ class OnePurgatory:
         self.state: PurgatoryState | None = None
         self.sampled_us = 0
         self.waiting: list[WaitingView] = []
-        """The longest waiting first; at most as many as the broker reports."""
+        """The waiting operations, the longest waiting first. The broker may not report all."""
         self.ended = RecentlyEnded()
 
 
 class PurgatoryView:
-    """All purgatories, by broker and name. `apply` is the only way in.
+    """All purgatories, by broker and name. They change only through `apply`.
 
-    Brokers of one machine stamp events with the clock by which their timers run. So the time now,
-    `now_ms`, is also the timers' time, and ages and deadlines go on between two samples. Of a
-    silent broker they stand still: whether its operations still wait is not known.
+    Brokers on one machine stamp events with the clock of their timers. So `now_ms` is also the
+    timers' time, and ages and deadlines advance between two samples. For a silent broker they stop:
+    it is not known whether its operations still wait.
     """
 
     def __init__(self) -> None:
@@ -116,9 +119,9 @@ class PurgatoryView:
         self.completions: deque[CompletionView] = deque(maxlen=KEPT_COMPLETIONS)
         """Operations that ended after a long wait, or whose end another fact caused."""
         self.told = 0
-        """How many completions there ever were."""
+        """The number of all completions so far."""
         self._sampled_us: dict[int, int] = {}
-        """broker → when it last sent a sample of any kind."""
+        """Broker → the time of its last sample of any kind, in µs."""
 
     @property
     def now_ms(self) -> int:
@@ -131,11 +134,11 @@ class PurgatoryView:
         return sorted({broker for broker, _ in self.purgatories})
 
     def names(self, broker: int | None) -> list[str]:
-        """Return the names of the purgatories of a broker, or of all brokers."""
+        """Return the names of the purgatories of one broker, or of all brokers (None)."""
         return sorted({name for b, name in self.purgatories if broker in (None, b)})
 
     def chosen(self, broker: int | None, name: str) -> list[OnePurgatory]:
-        """Return the purgatories of a broker (None: of all) with a name (ALL: with any)."""
+        """Return the purgatories of one broker (None: all) with one name (ALL: any name)."""
         return [
             one
             for (b, n), one in sorted(self.purgatories.items())
@@ -143,23 +146,25 @@ class PurgatoryView:
         ]
 
     def delayed(self, broker: int | None, name: str) -> int:
-        """Return how many operations wait there; more than `waiting` lists."""
+        """Return the number of operations that wait there. `waiting` may list fewer."""
         return sum(p.state.delayed for p in self.chosen(broker, name) if p.state is not None)
 
     def waiting(self, broker: int | None = None, name: str = ALL) -> list[WaitingView]:
-        """Return the operations that wait: the longest waiting first, those that wait because they
-        want to after the others, and those of a silent broker last.
+        """Return the waiting operations, the longest waiting first.
+
+        Operations whose clients want to wait come after the others. Those of a silent broker come
+        last.
         """
         found = [w for one in self.chosen(broker, name) for w in one.waiting]
         silent = {b for b in self.brokers() if self.silent_us(b)}
         return sorted(found, key=lambda w: (w.broker in silent, w.patient, w.begun_ms, w.key))
 
     def ended(self, broker: int | None = None, name: str = ALL) -> list[Ended]:
-        """Return what ended the others in the last ten seconds, the most frequent cause first.
+        """Return what ended operations in the last ten seconds, the most frequent cause first.
 
         Causes that ended only waits of patient clients come last: they are many, and rarely the
-        answer. Of several purgatories with the same cause the typical wait is the one of most
-        operations.
+        answer. If several purgatories have the same cause, the typical wait is that of the
+        purgatory with the most operations.
         """
         by_cause: dict[str, list[Ended]] = {}
         unwilling: set[str] = set()
@@ -175,39 +180,40 @@ class PurgatoryView:
         return sorted(merged, key=lambda e: (e.cause not in unwilling, -e.times, e.cause))
 
     def counts_causes(self, broker: int | None = None, name: str = ALL) -> bool:
-        """Return whether the brokers count causes; those of older recordings do not."""
+        """Return whether the brokers count causes. Brokers of older recordings do not."""
         return any(one.ended.counted for one in self.chosen(broker, name))
 
     def completion(self, key: OperationKey) -> CompletionView | None:
-        """Return how an operation ended, if its broker has reported it."""
+        """Return how an operation ended, or None if its broker has not reported it."""
         for one in reversed(self.completions):
             if key == (one.envelope.broker, one.told.purgatory, one.told.operation):
                 return one
         return None
 
     def silent_us(self, broker: int) -> int:
-        """Return since when a broker has sent no sample; 0 while it sends."""
+        """Return for how many µs a broker has sent no sample; 0 while it sends samples."""
         sampled = self._sampled_us.get(broker, 0)
         quiet_us = self.glow.now_us - sampled
         return quiet_us if sampled and quiet_us > SILENT_AFTER_US else 0
 
     def silence(self, broker: int | None) -> int:
-        """Return since when no broker of the choice has sent a sample, in µs; 0 while one sends."""
+        """Return for how many µs no chosen broker has sent a sample; 0 while one of them does."""
         ages = [self.silent_us(b) for b in self.brokers() if broker in (None, b)]
         return min(ages, default=0)
 
     def as_of_ms(self, row: WaitingView) -> int:
-        """Return the time for which what is known of an operation holds, on the timer's clock: now,
-        or that of the last sample if its broker is silent.
+        """Return the time at which the known state of an operation is valid, on the timer's clock.
+
+        It is the present time, or the time of the last sample if the broker is silent.
         """
         return row.sampled_ms if self.silent_us(row.broker) else self.now_ms
 
     def age_ms(self, row: WaitingView) -> int:
-        """Return for how long an operation has waited, as far as it is known."""
+        """Return for how many ms an operation has waited, as far as it is known."""
         return max(self.as_of_ms(row) - row.begun_ms, 0)
 
     def apply(self, envelope: Envelope) -> None:
-        """Take one event. O(1), amortised."""
+        """Update the view with one event. O(1), amortised."""
         self.glow.advance(envelope.mono_us)
         broker = envelope.broker
         known = EVENT_TYPES.get(envelope.name)
@@ -245,7 +251,7 @@ class PurgatoryView:
         return self.purgatories[key]
 
     def answer(self, broker: int | None = None, name: str = ALL) -> tuple[str, str]:
-        """Answer "why is it still waiting?" in one sentence: its kind (ok, warning), and the words.
+        """Answer "why is it still waiting?" with a kind (`ok` or `warning`) and one sentence.
 
         The broker for which most operations wait comes first, because it is the answer.
         """
@@ -285,7 +291,7 @@ class PurgatoryView:
         return "ok", "✓ nothing waits"
 
     def _silence(self, silent: list[int]) -> str:
-        """Say of silent brokers how old what is shown of them is; empty if there are none."""
+        """Return how old the data of silent brokers is, as a text; empty if none is silent."""
         if not silent:
             return ""
         age = duration(min(self.silent_us(broker) for broker in silent) / 1000)
@@ -299,7 +305,7 @@ def _after(words: str) -> str:
 
 
 def _blame(waiting: Iterable[WaitingView]) -> list[tuple[int, Missing]]:
-    """Return (operations, the farthest behind) of each broker that is missing, most first."""
+    """Return (waiting operations, largest lag) for each missing broker, most operations first."""
     found: dict[int, tuple[int, Missing]] = {}
     for one in waiting:
         here: dict[int, Missing] = {}

@@ -1,4 +1,4 @@
-"""Rates from totals.
+"""Rates, computed from running totals.
 
 Brokers report running totals ten times a second. A rate is the difference of two totals, divided by
 the time between them.
@@ -12,15 +12,16 @@ KEPT: Final = 120
 
 
 class Rate:
-    """One total as a rate per second: a value for each half second, kept for a minute. O(1) a
-    sample.
+    """The rate of one total per second. It has a value for each half second of the last minute.
+
+    O(1) for each sample.
     """
 
     def __init__(self) -> None:
         self.history: deque[float] = deque(maxlen=KEPT)
         self.total = 0
         self.rose = 0
-        """By how much the last sample was above the one before it."""
+        """By how much the last sample was above the sample before it."""
         self._from: tuple[int, int] | None = None
 
     @property
@@ -29,8 +30,9 @@ class Rate:
         return self.history[-1] if self.history else 0.0
 
     def sample(self, total: int, now_us: int) -> None:
-        """Take a total. A smaller total than before means a restarted process, so the rate starts
-        again.
+        """Take a new total.
+
+        If it is smaller than before, the process was restarted: start again.
         """
         self.rose = max(total - self.total, 0) if self._from is not None else 0
         self.total = total
@@ -43,6 +45,6 @@ class Rate:
             self._from = (total, now_us)
 
     def forget(self) -> None:
-        """Forget the total, because its process is gone and the next total belongs to another."""
+        """Forget the total: its process is gone, and the next total belongs to a new process."""
         self.history.clear()
         self._from = None

@@ -1,4 +1,4 @@
-"""A reducer names the events it reads, so that no other event goes to it."""
+"""A reducer names the event types that it reads. It gets no other events."""
 
 from collections.abc import Iterable
 from typing import Final, Protocol
@@ -7,22 +7,22 @@ from kafka_edu.trace.event import Envelope
 
 
 class Reducer(Protocol):
-    """Builds a part of what a screen shows from events. `apply` is the only way in."""
+    """Builds a part of a screen's content from events. It changes only through `apply`."""
 
     def apply(self, envelope: Envelope) -> None:
-        """Take one event."""
+        """Update the reducer's state with one event."""
 
 
 class Routes:
-    """Event type → the reducers that read it, in their order. A type is looked up once."""
+    """Event type → the reducers that read it, in their order. Each type is looked up only once."""
 
     def __init__(self, reducers: Iterable[tuple[Reducer, frozenset[type] | None]]) -> None:
-        """Each reducer comes with the types that it reads; None: it reads every event."""
+        """Each reducer comes with the event types that it reads. None: it reads every event."""
         self._reducers: Final = tuple(reducers)
         self._by_type: dict[type, tuple[Reducer, ...]] = {}
 
     def apply(self, envelope: Envelope) -> None:
-        """Hand one event to its reducers."""
+        """Pass one event to the reducers that read it."""
         kind = type(envelope.event)
         readers = self._by_type.get(kind)
         if readers is None:

@@ -1,8 +1,8 @@
-"""The state of the Replication screen: how far each replica is, since when it lags, the history of
-the ISR, the leader epochs of each log, and what was cut off.
+"""The state of the Replication screen: how far each replica is, and since when it lags.
 
-Leader, ISR and replicas of a partition come from `ClusterView`, which orders what several processes
-say. This reducer must therefore get each event after that one.
+It also has the history of the ISR, the leader epochs of each log, and the truncations. Leader, ISR
+and replicas of a partition come from `ClusterView`, which orders the reports of several processes.
+This reducer must therefore get each event after ClusterView.
 """
 
 from collections import Counter, OrderedDict, deque
@@ -66,10 +66,12 @@ KEPT_EPOCHS: Final = 64
 KEPT_TRUNCATIONS: Final = 200
 KEPT_ANSWERS: Final = 256
 RECENT_US: Final = 60_000_000
-"""A truncation is news for so long."""
+"""How many µs a truncation counts as recent."""
 LATE_MS: Final = 1_000
-"""A follower lags if it has not caught up for longer than this. An idle follower fetches every
-replica.fetch.wait.max.ms, 500 ms."""
+"""A follower lags if it has not caught up for more ms than this.
+
+An idle follower fetches every replica.fetch.wait.max.ms, 500 ms.
+"""
 
 NO_LEADER_LIVES, BELOW_MIN_ISR, UNDER_REPLICATED, LAGS, WELL = 4, 3, 2, 1, 0
 TROUBLES: Final = {
@@ -82,46 +84,51 @@ TROUBLES: Final = {
 
 
 class IsrStep(NamedTuple):
-    """One ISR, from `at_us` on until the next step."""
+    """One state of the ISR, from `at_us` until the next step."""
 
     at_us: int
     isr: tuple[int, ...]
     because: str
-    """Why it became so; empty for the first that is known."""
+    """The reason for this ISR; empty for the first one that is known."""
     at_least: bool
-    """Whether it held before `at_us` already, because it is the first that is known."""
+    """Whether it may have begun before `at_us`, because it is the first one that is known."""
     envelope: Envelope
 
 
 class Truncation(NamedTuple):
-    """A replica cut its log back."""
+    """One truncation: a replica removed records from the end of its log."""
 
     at_us: int
     broker: int
     leader: int
     epoch: int
-    """The leader epoch at which the two logs parted; -1: not known."""
+    """The leader epoch at which the two logs began to differ; -1: not known."""
     before: int
     after: int
     committed: int
-    """How many of the records are known to have been committed."""
+    """How many of the removed records are known to have been committed."""
     exact: bool
-    """Whether `committed` is the whole number, not only a lower bound."""
+    """Whether `committed` is the exact number. If not, it is a lower bound."""
     unclean: bool
-    """Whether the leader was elected uncleanly: then committed records can be among them."""
+    """Whether the leader was elected uncleanly. Then committed records can be lost."""
     reason: str
     envelope: Envelope
     acknowledged: int = 0
-    """How many of the records its broker had acknowledged to producers with acks=1, as far as
-    ProduceAnswered has said it. At level state few of them are emitted, so 0 proves nothing."""
+    """How many of the removed records were acknowledged to producers with acks=1.
+
+    ProduceAnswered reports them. At level state few of these events are emitted, so 0 proves
+    nothing.
+    """
 
     @property
     def records(self) -> int:
         return self.before - self.after
 
     def words(self) -> str:
-        """Describe the cut in numbers: `broker 2 cut off 22 records, 81,262 → 81,240, none
-        committed; producers with acks=1 may have had an answer for them`.
+        """Return the truncation as a text with its numbers.
+
+        An example: `broker 2 cut off 22 records, 81,262 → 81,240, none committed; producers with
+        acks=1 may have had an answer for them`.
         """
         if self.committed:
             at_least = "" if self.exact else "at least "
@@ -147,25 +154,25 @@ class ReplicaView:
         self.hw = -1
         self.log_start = -1
         self.remote_leo = -1
-        """As the leader knows it, from the last fetch."""
+        """The replica's LEO as the leader knows it, from the last fetch."""
         self.last_fetch_ms = -1
         self.caught_up_ms = -1
         self.sampled = False
         """Whether its broker has sent a sample or a snapshot. A fact alone is soon out of date."""
         self.epochs: dict[int, int] = {}
-        """leader epoch → its start offset in this log, ascending."""
+        """Leader epoch → its start offset in this log, in ascending order."""
 
     @property
     def end(self) -> int:
-        """The log end as far as it is known; -1: not known.
+        """The log end offset as far as it is known; -1: not known.
 
-        The broker's own word may be older than its last fetch: a paused broker says nothing.
+        The broker's own report may be older than its last fetch: a paused broker reports nothing.
         """
         return max(self.leo if self.sampled else -1, self.remote_leo)
 
 
 class PartitionReplication:
-    """One partition."""
+    """The replicas, the ISR's history and the truncations of one partition."""
 
     def __init__(self, key: PartitionKey) -> None:
         self.key = key
@@ -173,7 +180,7 @@ class PartitionReplication:
         self.steps: deque[IsrStep] = deque(maxlen=KEPT_STEPS)
         self.truncations: deque[Truncation] = deque(maxlen=KEPT_STEPS)
         self.sampled_us = 0
-        """When the leader was last heard of its followers."""
+        """When the leader last reported on its followers, in µs."""
         self.unclean_epoch = -1
         """The last leader epoch that began with an unclean election."""
 
@@ -183,17 +190,20 @@ class PartitionReplication:
         return self.replicas[broker]
 
     def left_isr_us(self, broker: int) -> int | None:
-        """Return when a broker left the ISR; None if it is in it, or nobody saw it leave."""
+        """Return when a broker left the ISR, in µs.
+
+        None if it is in the ISR, or the time is not known.
+        """
         left: int | None = None
         for step in reversed(self.steps):
             if broker in step.isr:
                 return left
             left = step.at_us
-        return None  # it was out already when the first ISR became known
+        return None  # it was already out in the first known ISR
 
 
 class ReplicationView:
-    """All partitions. `apply` is the only way in."""
+    """The replication state of all partitions. It changes only through `apply`."""
 
     READS: Final = frozenset(
         {
@@ -208,16 +218,16 @@ class ReplicationView:
             TopicDeletionChanged,
         }
     )
-    """The types of event that change this view."""
+    """The types of events that change this view."""
 
     def __init__(self, cluster: ClusterView) -> None:
         self.cluster = cluster
         self.by_key: dict[PartitionKey, PartitionReplication] = {}
         self.truncations: deque[Truncation] = deque(maxlen=KEPT_TRUNCATIONS)
-        """Of all partitions, the newest last."""
+        """The last truncations of all partitions, the newest last."""
         self._answered: OrderedDict[tuple[PartitionKey, int], deque[tuple[int, int]]]
         self._answered = OrderedDict()
-        """(partition, broker) → the ranges of offsets that it acknowledged with acks=1."""
+        """(Partition, broker) → the ranges of offsets that the broker acknowledged with acks=1."""
 
     @property
     def now_us(self) -> int:
@@ -229,7 +239,7 @@ class ReplicationView:
         return self.by_key[key]
 
     def apply(self, envelope: Envelope) -> None:
-        """Take one event. O(1), except the end of a snapshot: O(partitions)."""
+        """Update the view with one event. O(1), except the end of a snapshot: O(partitions)."""
         teller = envelope.broker
         if teller is None:
             return
@@ -296,7 +306,7 @@ class ReplicationView:
     def _became_leader(self, e: BecameLeader, teller: int) -> None:
         p = self[PartitionKey(e.topic, e.partition)]
         p[teller].leo, p[teller].hw = e.start_offset, e.high_watermark
-        for broker in e.replicas:  # a new leader knows nothing of its followers before they fetch
+        for broker in e.replicas:  # a new leader knows nothing of them before they fetch
             if broker != teller:
                 p[broker].remote_leo = p[broker].last_fetch_ms = p[broker].caught_up_ms = -1
 
@@ -369,7 +379,7 @@ class ReplicationView:
         replica.hw, replica.remote_leo = min(replica.hw, cut.after), -1
 
     def _uncleanly(self, e: UncleanTruncation, teller: int) -> None:
-        """Add to the truncation just reported how many of its records had been committed."""
+        """Add to the last reported truncation how many of its records had been committed."""
         p = self[PartitionKey(e.topic, e.partition)]
         for cuts in (p.truncations, self.truncations):
             for at in range(len(cuts) - 1, -1, -1):
@@ -380,7 +390,7 @@ class ReplicationView:
                     break
 
     def _isr(self, envelope: Envelope, key: PartitionKey) -> None:
-        """Add a step if the cluster's view of the ISR has changed with this event."""
+        """Add a step to the ISR's history if the ISR has changed with this event."""
         known = self.cluster.partitions.get(key)
         if known is None or not known.isr:
             return
@@ -389,11 +399,11 @@ class ReplicationView:
             return
         because = _because(envelope) if steps else ""
         fact = EVENT_TYPES[envelope.name].kind is Kind.FACT
-        first = not steps and not (fact and known.leader_epoch == 0)  # else it began just now
+        first = not steps and not (fact and known.leader_epoch == 0)  # else the ISR began just now
         steps.append(IsrStep(envelope.mono_us, known.isr, because, first, envelope))
 
     def trouble(self, p: PartitionView) -> int:
-        """Return how bad the state of a partition is: one of TROUBLES."""
+        """Return how bad the state of a partition is: one of the numbers in TROUBLES."""
         partitions = self.cluster.partitions
         if not partitions.leader_lives(p):
             return NO_LEADER_LIVES
@@ -412,8 +422,9 @@ class ReplicationView:
         return max(leader_end - end, 0) if end >= 0 and leader_end >= 0 else 0
 
     def late_ms(self, p: PartitionView, broker: int) -> int:
-        """Return since when a follower has not caught up with its leader; 0: it has, or nobody
-        knows.
+        """Return for how many ms a follower has not caught up with its leader.
+
+        0: it has caught up, or the time is not known.
         """
         known = self.by_key.get(p.key)
         if known is None or broker == p.leader or broker not in known.replicas:
@@ -422,14 +433,17 @@ class ReplicationView:
         return max(self._as_of_ms(known) - caught_up_ms, 0) if caught_up_ms >= 0 else 0
 
     def _as_of_ms(self, known: PartitionReplication) -> int:
-        """Return the time of what the leader says of its followers: that of its last sample. What
-        its followers did since then is not known.
+        """Return the time in ms of the leader's last sample about its followers.
+
+        What the followers did after this time is not known.
         """
         return known.sampled_us // 1000
 
     def _silent_leader(self) -> tuple[int, int] | None:
-        """Return the live leader of most partitions whose samples are old, and their age in µs.
-        O(partitions).
+        """Return the live leader whose samples are old, and their age in µs.
+
+        If there are several, it is the leader of the most partitions. None if no leader's samples
+        are old. O(partitions).
         """
         leads = Counter(
             p.leader
@@ -445,7 +459,7 @@ class ReplicationView:
         return self.behind(p, broker) > 0 and self.late_ms(p, broker) > LATE_MS
 
     def recent_cut(self, key: PartitionKey) -> Truncation | None:
-        """Return the last truncation of a partition if it is recent."""
+        """Return the last truncation of a partition if it is recent, or else None."""
         known = self.by_key.get(key)
         if known is None or not known.truncations:
             return None
@@ -453,7 +467,10 @@ class ReplicationView:
         return cut if self.now_us - cut.at_us <= RECENT_US else None
 
     def by_trouble(self) -> list[PartitionView]:
-        """Return the partitions, the worst first; equals by name, internal topics after others."""
+        """Return the partitions, the most troubled first.
+
+        Equally troubled ones are sorted by name, internal topics last.
+        """
         return sorted(
             self.cluster.partitions.by_key.values(),
             key=lambda p: (
@@ -465,7 +482,7 @@ class ReplicationView:
         )
 
     def lag_words(self, p: PartitionView, broker: int) -> str:
-        """Describe how far a follower is behind, and since when it has not fetched."""
+        """Return how far a follower is behind, and since when it has not fetched, as a text."""
         known = self.by_key.get(p.key)
         if known is None:
             return ""
@@ -479,7 +496,7 @@ class ReplicationView:
         return ", ".join(parts)
 
     def answer(self) -> tuple[str, str]:
-        """Answer "how far is each replica, and what did it throw away?" in one sentence."""
+        """Answer "how far is each replica, and what did it throw away?": a kind and a sentence."""
         partitions = self.by_trouble()
         if unknown := self.cluster.unknown():
             return "warning", f"? {unknown}"
@@ -529,7 +546,7 @@ class ReplicationView:
         return "ok", f"✓ every replica keeps up with its leader: {number}"
 
     def _who_is_out(self, partitions: list[PartitionView]) -> str:
-        """Name the broker that is out of most ISRs, and where it is farthest behind."""
+        """Return the broker that is missing from most ISRs, and where it is farthest behind."""
         out: dict[int, list[PartitionView]] = {}
         for p in partitions:
             for broker in set(p.replicas) - set(p.isr) - set(p.adding):
@@ -545,7 +562,7 @@ class ReplicationView:
 
 
 def _because(envelope: Envelope) -> str:
-    """Return why the ISR changed; with the leader's numbers if it was the leader who changed it."""
+    """Return why the ISR changed. If the leader changed it, the reason has the leader's numbers."""
     match envelope.event:
         case IsrShrunk(reason=reason) | IsrExpanded(reason=reason):
             return "; ".join(
@@ -556,22 +573,22 @@ def _because(envelope: Envelope) -> str:
 
 
 class Scale(NamedTuple):
-    """A range of offsets drawn on `width` cells. It stays while the offsets stay within it."""
+    """A range of offsets, drawn on `width` cells. It moves only when an offset leaves it."""
 
     left: int
     right: int
     width: int
 
     def column(self, offset: int) -> int:
-        """Return the cell in which an offset stands, 0 to width."""
+        """Return the cell of an offset, 0 to `width`."""
         part = (offset - self.left) / max(self.right - self.left, 1)
         return min(max(round(part * self.width), 0), self.width)
 
 
 def scale_of(low: int, high: int, width: int) -> Scale:
-    """Return a scale that holds both offsets.
+    """Return a scale that contains both offsets.
 
-    Its length is a power of two, and it begins at a multiple of a quarter of that, at least a
+    Its length is a power of two. It begins at a multiple of a quarter of this length, at least a
     quarter before `low`. So it does not move with every record: `scale_of(81_240, 81_262, 40)`
     shows 81,232 to 81,264.
     """

@@ -1,4 +1,4 @@
-"""The state of the Requests screen: where the time goes by broker and API, and single requests."""
+"""The state of the Requests screen: time by broker and API, and single requests."""
 
 from collections import OrderedDict, deque
 from collections.abc import Iterable
@@ -36,7 +36,7 @@ KEPT_LATEST: Final = 100
 
 
 class RequestId(NamedTuple):
-    """Names one request."""
+    """The key of one request."""
 
     broker: int
     connection_id: str
@@ -44,7 +44,7 @@ class RequestId(NamedTuple):
 
 
 def request_id(envelope: Envelope) -> RequestId | None:
-    """Return the request of a hop; None if the event is none."""
+    """Return the request to which a hop belongs. None if the event is not a hop."""
     match envelope.event:
         case (
             RequestReceived(connection_id=connection, correlation_id=correlation)
@@ -62,32 +62,35 @@ def id_of(slow: SlowRequest) -> RequestId:
 
 
 def in_order(hops: Iterable[Envelope]) -> list[Envelope]:
-    """Return hops of one request in the order of their time: two streams may bring them."""
+    """Return the hops of one request in the order of time. They may come by two streams."""
     return sorted(hops, key=lambda hop: (hop.mono_us, hop.seq))
 
 
 class ApiRow(NamedTuple):
-    """One line of the table."""
+    """One line of the table: one API of one broker."""
 
     times: ApiTimes
     split: Split
 
 
 class RequestsView:
-    """All brokers' requests. `apply` and `take_hop` are the only ways in."""
+    """All brokers' requests. They change only through `apply` and `take_hop`."""
 
     READS: Final = RequestTimesView.READS | frozenset(HOP_EVENTS)
-    """The types of event that change this view."""
+    """The types of events that change this view."""
 
     def __init__(self) -> None:
         self.glow = Glow()
         self.times = RequestTimesView()
         self.latest: deque[SlowRequest] = deque(maxlen=KEPT_LATEST)
-        """The last answered requests whose hops are known, quick ones too."""
+        """The last answered requests whose hops are known, also the fast ones."""
         self._hops: OrderedDict[RequestId, list[Envelope]] = OrderedDict()
-        """The hops of the requests that began last, listed or not."""
+        """The hops of the requests that began last, whether they are listed or not."""
         self._latest_hops: dict[RequestId, list[Envelope]] = {}
-        """The hops of `latest`: they stay as long as their request is listed."""
+        """The hops of the requests in `latest`.
+
+        They are kept as long as their request is listed.
+        """
 
     @property
     def now_us(self) -> int:
@@ -98,7 +101,7 @@ class RequestsView:
         self.times.advance(now_us)
 
     def apply(self, envelope: Envelope) -> None:
-        """Take one event."""
+        """Update the view with one event."""
         self.glow.advance(envelope.mono_us)
         self.times.apply(envelope)
         if isinstance(envelope.event, HandlerPoolResized) and envelope.broker is not None:
@@ -106,7 +109,10 @@ class RequestsView:
         self.take_hop(envelope)
 
     def take_hop(self, envelope: Envelope) -> None:
-        """Take one hop, from the stream of facts or from one of level hops. Each counts once."""
+        """Take one hop, from the stream of facts or of level hops.
+
+        A hop that comes twice is counted once.
+        """
         key = request_id(envelope)
         if key is None:
             return
@@ -124,8 +130,9 @@ class RequestsView:
             self._list(key, hops)
 
     def _list(self, key: RequestId, hops: list[Envelope]) -> None:
-        """List a request once its arrival and its answer are known, whichever comes first: there
-        are two streams.
+        """Put a request into `latest` as soon as its arrival and its answer are both known.
+
+        They come by two streams, so either of them may come first.
         """
         if not any(isinstance(hop.event, RequestReceived) for hop in hops):
             return
@@ -138,7 +145,10 @@ class RequestsView:
                 return
 
     def latest_hops(self) -> dict[RequestId, list[Envelope]]:
-        """Return the hops of `latest`. The lists go on growing while hops arrive. O(latest)."""
+        """Return the hops of the requests in `latest`.
+
+        The lists grow while hops arrive. O(latest).
+        """
         return dict(self._latest_hops)
 
     def hops(self, key: RequestId) -> list[Envelope]:
@@ -147,9 +157,10 @@ class RequestsView:
         return in_order(hops)
 
     def rows(self, broker: int | None) -> list[ApiRow]:
-        """Return the table: by broker; the APIs with requests in the last ten seconds first.
+        """Return the rows of the table, sorted by broker.
 
-        Of all brokers together, only these; if there are none, all.
+        APIs with requests in the last ten seconds come first. For all brokers together, only these
+        APIs are listed; if there are none, all APIs.
         """
         rows = [
             ApiRow(times, times.recent(self.now_us))
@@ -174,7 +185,10 @@ class RequestsView:
         return max(spent, key=lambda broker: spent[broker], default=None)
 
     def answer(self, broker: int | None) -> str:
-        """Answer the screen's question for a broker, or for the one that spent the most time."""
+        """Answer the screen's question for one broker.
+
+        None: for the broker that spent the most time.
+        """
         chosen = self.busiest() if broker is None else broker
         if chosen is None:
             return "no broker has counted a request yet"

@@ -1,4 +1,4 @@
-"""The sign of each kind of fact on the time line, the same as on the other screens."""
+"""The sign of each kind of fact on the time line. It is the same on all screens."""
 
 from typing import Final
 
@@ -34,5 +34,5 @@ _SIGNS: Final[dict[type[Event], str]] = {
 
 
 def sign_of(event: Event) -> str:
-    """Return the sign of a fact."""
+    """Return the sign for this type of fact, or OTHER."""
     return _SIGNS.get(type(event), OTHER)

@@ -1,7 +1,7 @@
-"""The controller's two state machines: how many things are in each state, and the transitions.
+"""The controller's two state machines: how many objects are in each state, and the transitions.
 
-The tables come from the code of the controller, in a snapshot. A transition that a table does not
-have is drawn as well: a new controller sets states by what it finds in ZooKeeper.
+The tables come from the controller's code, in a snapshot. A transition that a table does not
+contain is drawn as well: a new controller sets states from what it finds in ZooKeeper.
 """
 
 from collections import Counter
@@ -16,7 +16,7 @@ REPLICA: Final = "replica"
 
 
 class Edge(NamedTuple):
-    """A transition from one state, and how often it was seen."""
+    """A transition out of one state, and how often it was seen."""
 
     after: str
     times: int
@@ -25,7 +25,7 @@ class Edge(NamedTuple):
 
 
 class StateMachineView:
-    """One machine. `counts` has the states of the present controller."""
+    """One machine. `counts` has the number of objects in each state for the present controller."""
 
     def __init__(self, name: str, glow: Glow) -> None:
         self.name = name
@@ -37,11 +37,11 @@ class StateMachineView:
 
     @property
     def known(self) -> bool:
-        """Whether the table has come. Recordings from before it was an event have none."""
+        """Whether the table of the machine is known. Old recordings do not contain it."""
         return bool(self._table)
 
     def learn(self, table: StateMachineSnapshot) -> None:
-        """Take the table."""
+        """Take the table of states and transitions from a snapshot."""
         self.states = table.states
         self._table = {
             state: tuple(after for before, after in table.transitions if before == state)
@@ -49,16 +49,16 @@ class StateMachineView:
         }
 
     def begin(self) -> None:
-        """Forget the counts, because another controller counts from now on."""
+        """Reset the counts, because another controller counts from now on."""
         self.counts.clear()
 
     def hold(self, state: str) -> None:
-        """Count one thing in a state, as a snapshot tells."""
+        """Count one more object in a state, as a snapshot reports it."""
         self._know(state)
         self.counts[state] += 1
 
     def move(self, before: str, after: str, times: int = 1) -> None:
-        """Count transitions. O(1)."""
+        """Count `times` transitions from `before` to `after`. O(1)."""
         self._know(before)
         self._know(after)
         if before != after:
@@ -69,7 +69,7 @@ class StateMachineView:
         self._glow.touch(self.name, after)
 
     def edges(self, before: str) -> list[Edge]:
-        """Return the transitions from a state: those of the table, then others that were seen."""
+        """Return the transitions from a state: first those of the table, then other seen ones."""
         table = self._table.get(before, ())
         seen = [after for was, after in self._times if was == before and after not in table]
         return [
@@ -86,12 +86,12 @@ class StateMachineView:
         return self._glow.glows(self.name, state)
 
     def short(self, state: str) -> str:
-        """Return a state without the machine's name: `OnlinePartition` is `Online`."""
+        """Return a state without the machine's name: `OnlinePartition` becomes `Online`."""
         return state.replace(self.name.capitalize(), "") or state
 
     @property
     def nowhere(self) -> str:
-        """The state of what is not there; it is not counted."""
+        """The state of objects that do not exist. It is not counted."""
         return f"NonExistent{self.name.capitalize()}"
 
     def _know(self, state: str) -> None:

@@ -1,8 +1,8 @@
-"""The time line: facts with their causes, the newest last. Facts that say the same become one line.
+"""The time line: facts with their causes, the newest last. Equal facts become one line.
 
-Two logs are kept. The loud one holds what deserves a line for everybody: the ticker. The other
-holds every fact, so that a chain of causes can be read step by step. In each, a line knows the line
-with its nearest cause, found by the reader's links and never by time alone.
+There are two logs. The loud log, the ticker, contains the facts that deserve a line for everybody.
+The other log contains every fact, so that a chain of causes can be read step by step. In each log,
+a line knows the line of its nearest cause. The cause is found by links and never by time alone.
 """
 
 from collections import deque
@@ -30,7 +30,7 @@ KEPT_FACTS: Final = 20_000
 _FORGOTTEN_AT_ONCE: Final = KEPT_FACTS // 4
 FOLD_US: Final = 1_500_000
 REPEAT_US: Final = 10_000_000
-"""Within this time, the same fact repeated becomes one line with a count."""
+"""Within this many µs, the same fact repeated becomes one line with a count."""
 _LOOK_BACK: Final = 12
 _KEPT_SUBJECTS: Final = 1_000
 SHOWN_EFFECTS: Final = 40
@@ -44,16 +44,18 @@ _ANSWERS_HANDLED: Final = (
 
 
 class TickerLine:
-    """One line: one fact, or many that say the same."""
+    """One line: one fact, or many equal facts."""
 
     def __init__(
         self, number: int, envelope: Envelope, said: Sentence, because: str, cause: int
     ) -> None:
         self.number = number
-        """Lines are numbered from 1, in the order in which they began. That is also the order of
-        their places, but for a cause that was put above its effect."""
+        """The line's number. Lines are numbered from 1, in the order in which they began.
+
+        They stand in this order, except for a cause that was moved above its effect.
+        """
         self.envelope = envelope
-        """The first fact."""
+        """The first fact of the line."""
         self.last = envelope
         self.times = 1
         self.said = said
@@ -71,34 +73,34 @@ class TickerLine:
         return self.words(3)
 
     def words(self, subjects: int) -> str:
-        """Return the sentence with at most so many of its subjects by name."""
+        """Return the line's sentence. It names at most `subjects` of its subjects."""
         times = f" (×{self.times:,})" if self.times > 1 and not self.subjects else ""
         return self.said.text(joined(self.subjects, subjects)) + times
 
     def is_near(self, envelope: Envelope, within_us: int) -> bool:
-        """Return whether the fact comes soon enough after the line's last one to belong to it."""
+        """Return whether the fact comes soon enough after the line's last fact to join the line."""
         return envelope.mono_us - self.last.mono_us <= within_us
 
     def add(self, envelope: Envelope, said: Sentence) -> None:
         self.last = envelope
         self.times += 1
         if self.said.after != said.after:
-            self.said = self.said._replace(after="")  # it differs: only the first one had it
+            self.said = self.said._replace(after="")  # the new fact differs here
         if said.subject and len(self.subjects) < _KEPT_SUBJECTS:
             self.subjects[said.subject] = None
 
 
 class LineLog:
-    """The last lines of one log, and the line of a number."""
+    """The last lines of one log, with an index from a line's number to the line."""
 
     def __init__(self) -> None:
         self.lines: deque[TickerLine] = deque(maxlen=KEPT_LINES)
         self.begun = 0
-        """How many lines were ever begun: the number of the last one."""
+        """How many lines were begun so far. It is the number of the last line."""
         self.sources: set[Source] = set()
-        """The processes that ever had a line here."""
+        """The processes that have had a line in this log."""
         self._numbers: dict[Hashable, int] = {}
-        """The common key of a line's facts → its number."""
+        """The common key of a line's facts → the line's number."""
 
     def begin(
         self, key: Hashable, envelope: Envelope, said: Sentence, because: str, cause: int
@@ -114,7 +116,10 @@ class LineLog:
         return line
 
     def index(self, number: int) -> int | None:
-        """Return where the line of this number stands in `lines`. None if it is forgotten. O(1)."""
+        """Return the index in `lines` of the line with this number.
+
+        None if it is forgotten. O(1).
+        """
         at = number - 1 - (self.begun - len(self.lines))
         if 0 <= at < len(self.lines) and self.lines[at].number == number:
             return at
@@ -122,10 +127,10 @@ class LineLog:
         return next((i for i in near if self.lines[i].number == number), None)
 
     def put_above(self, cause: int, number: int, effect: Envelope) -> None:
-        """Give the line of `effect` its cause, which was begun later, and put that line above it.
+        """Set the cause of the line of `effect`, which began later, and move that line above it.
 
         Clocks of two processes differ by some ms, and a reader looks for a cause above its effect.
-        A line that began with another fact stays where it is. O(1).
+        A line that began with another fact is not moved. O(1).
         """
         at, cause_at = self.index(number), self.index(cause)
         if at is None or cause_at is None or at == cause_at:
@@ -149,13 +154,13 @@ class LineLog:
 
 
 class Traced:
-    """The knowledge about one fact: its lines, and the words that its effects say for "because"."""
+    """What is known about one fact: its lines, and the reason that its effects give."""
 
     __slots__ = ("because", "loud", "quiet")
 
     def __init__(self, loud: int, quiet: int, because: str) -> None:
         self.loud = loud
-        """The number of its line in the loud log, or else of its nearest cause that has one."""
+        """The number of its line in the loud log, or of the line of its nearest cause there."""
         self.quiet = quiet
         self.because = because
 
@@ -164,7 +169,7 @@ _UNKNOWN: Final = Traced(NO_LINE, NO_LINE, "")
 
 
 class Link:
-    """One step of a chain of causes: the event, its text, and its time after the first event."""
+    """One step in a chain of causes: the event, its text, and its time after the first event."""
 
     def __init__(
         self, envelope: Envelope, first: Envelope, depth: int, said: Sentence | None = None
@@ -177,43 +182,44 @@ class Link:
 
 
 def _same_statement(envelope: Envelope, said: Sentence, because: str) -> Hashable:
-    """Return what facts have in common that say the same about other subjects, or again."""
+    """Return a key that is equal for facts that make the same statement about any subject."""
     return envelope.source, type(envelope.event), said.before, said.after, because
 
 
 class Ticker:
-    """Both logs, and the history behind them. Memory is bounded: KEPT_FACTS and KEPT_LINES."""
+    """Both logs, and the history of facts. KEPT_FACTS and KEPT_LINES limit its memory."""
 
     def __init__(self, history: History | None = None) -> None:
         self.loud = LineLog()
         self.all = LineLog()
         self.history = history or History()
         self.now_us = 0
-        """The time of the last event. Effects that are later are not shown: a view may be wound
-        back, and the history knows what came after.
+        """The time of the last event. Later effects are not shown.
+
+        A view may be wound back, and then the history also contains later facts.
         """
         self._traced: Shared[dict[Ident, Traced]] = Shared({})
 
     @property
     def lines(self) -> deque[TickerLine]:
-        """Return the loud lines."""
+        """Return the lines of the loud log."""
         return self.loud.lines
 
     @property
     def told(self) -> int:
-        """Return how many loud lines were ever begun; a change means that there is a new line."""
+        """Return how many loud lines were begun so far. If it changes, there is a new line."""
         return self.loud.begun
 
     def apply(self, envelope: Envelope) -> None:
-        """Take one event. Gauges and snapshots leave no line. O(causes of the event)."""
+        """Take one event. Gauges and snapshots add no line. O(causes of the event)."""
         self.now_us = max(self.now_us, envelope.mono_us)
         known = EVENT_TYPES.get(envelope.name)
         if known is None:
             self._link_event(envelope)
             return
         if known.kind is not Kind.FACT:
-            # A broker's snapshot says whose session it has. Without it the chain of a kill would
-            # begin at the session's expiry.
+            # A broker's snapshot says which session it has. Without it, the chain of a kill would
+            # begin only at the expiry of the session.
             if known.kind is Kind.SNAPSHOT:
                 self.history.add(envelope)
             return
@@ -231,10 +237,10 @@ class Ticker:
             self._settle(effect)
 
     def _before(self, envelope: Envelope) -> Traced:
-        """Return what is known of the nearest cause.
+        """Return what is known about the nearest cause of a fact.
 
-        Only what is earlier counts, so that a view that was wound back shows the same lines as the
-        first time. Who caused a write is known with a later fact: `_settle` adds it.
+        Only earlier facts count, so a view that was wound back shows the same lines as the first
+        time. Who caused a write becomes known only by a later fact: `_settle` adds it.
         """
         found: Traced | None = None
         for link in self.history.parents(envelope):
@@ -242,13 +248,13 @@ class Ticker:
                 continue
             known = self._traced.value.get(self.history.ident(link.cause), _UNKNOWN)
             if link.kind is not LinkKind.ZNODE:
-                # A broker's write stands between its reason and the fact. The reason says more.
+                # A broker's write stands between its reason and the fact. The reason explains more.
                 return Traced(known.loud, found.quiet if found else known.quiet, known.because)
             found = found or known
         return found or _UNKNOWN
 
     def _settle(self, effect: Envelope) -> None:
-        """Give an earlier fact its cause, which is known only now."""
+        """Set the cause of an earlier fact, which has become known only now."""
         traced = self._traced.value.get(self.history.ident(effect))
         cause = self.history.cause_of(effect)
         if traced is None or cause is None:
@@ -260,7 +266,7 @@ class Ticker:
         traced.because = traced.because or before.because
 
     def _link_event(self, envelope: Envelope) -> None:
-        """Take one of the dashboard's own observations. It has no number and no chain."""
+        """Take an event that the dashboard itself has observed. It has no number and no chain."""
         said = sentence(envelope.event)
         self._tell_quietly(envelope, said, _UNKNOWN)
         if said.loud:
@@ -283,8 +289,9 @@ class Ticker:
         if said.loud:
             key = _same_statement(envelope, said, because)
         else:
-            # Facts of one kind with one cause, such as 50 LeaderAndIsr requests of one event. What
-            # the controller does with the answers is one line too: each has a cause of its own.
+            # Facts of one kind with one cause, such as 50 LeaderAndIsr requests of one event, share
+            # one line. The controller's work on the answers is also one line, although each has its
+            # own cause.
             loose = isinstance(envelope.event, _ANSWERS_HANDLED)
             cause = None if loose else before.quiet
             key = envelope.source, type(envelope.event), said.before, cause
@@ -299,7 +306,7 @@ class Ticker:
         because: str,
         cause: int,
     ) -> int:
-        """Add the fact to its line, or begin one. Return the line's number. O(1)."""
+        """Add the fact to an existing line, or begin a new one. Return the line's number. O(1)."""
         line = log.recent(key)
         within_us = FOLD_US if said.subject or not said.loud else REPEAT_US
         if line is not None and line.number != cause and line.is_near(envelope, within_us):
@@ -308,7 +315,7 @@ class Ticker:
         return log.begin(key, envelope, said, because, cause).number
 
     def _forget(self) -> None:
-        """Forget a quarter of the facts at once, and what was known of them."""
+        """Forget the oldest quarter of the facts at once, with all that was known about them."""
         self.history.trim(KEPT_FACTS - _FORGOTTEN_AT_ONCE)
         known = self.history.holds
         self._traced.value = {i: t for i, t in self._traced.value.items() if known(i)}

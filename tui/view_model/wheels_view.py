@@ -1,8 +1,7 @@
-"""The state of the Wheels screen: the timers of every broker, wheel by wheel, and the waiting
-operations.
+"""The state of the Wheels screen: each broker's timers with their wheels and waiting operations.
 
-In the broker a purgatory and its timer have the same name. One `TimerView` therefore holds both:
-the clock of the deadlines, and what the deadlines are for.
+In the broker a purgatory and its timer have the same name. So one `TimerView` contains both: the
+wheels with the deadlines, and the operations that the deadlines belong to.
 """
 
 from collections import deque
@@ -64,10 +63,10 @@ class TimerKey(NamedTuple):
 
 
 class WheelView:
-    """One wheel.
+    """One wheel of a timer.
 
-    Slot s is due at (c + (s - c) % size) · tick, where c = current // tick: when the hand reaches
-    it.
+    Slot s is due when the hand reaches it: at (c + (s - c) % size) · tick, where c = current //
+    tick.
     """
 
     def __init__(self, told: WheelState) -> None:
@@ -96,39 +95,42 @@ class WheelView:
 
     @property
     def hand(self) -> int:
-        """Return the slot at which the hand stands."""
+        """Return the slot that the hand points to."""
         return self.told.current_time_ms // self.tick_ms % self.size
 
     def due_ms(self, slot: int) -> int:
-        """Return when the bucket in this slot is due, on the timer's clock."""
+        """Return when the bucket in this slot is due, in ms of the timer's clock."""
         current = self.told.current_time_ms // self.tick_ms
         return (current + (slot - current) % self.size) * self.tick_ms
 
     @property
     def next_slot(self) -> int | None:
-        """Return the slot with tasks that is due first, or None. O(size)."""
+        """Return the slot with tasks that is due first, or None if all slots are empty. O(size)."""
         return min(
             (slot for slot, count in enumerate(self.counts) if count), key=self.due_ms, default=None
         )
 
 
 class Move(NamedTuple):
-    """Tasks that moved: into the wheels, or down a level. What a slot lost and won."""
+    """Tasks that moved into the wheels, out of them, or down a level."""
 
     from_level: int
-    """0: they came from outside."""
+    """The level from which they came. 0: from outside."""
     from_slot: int
     level: int
-    """0: where they went is not known. Some may have run, or were cancelled at that moment."""
+    """The level to which they went.
+
+    0: not known. Some may have run, or may have been cancelled at that moment.
+    """
     slot: int
     tasks: int
     at_us: int
     task: str = ""
-    """The task, if there is one and an event named it."""
+    """The task's name, if there was only one task and an event named it."""
 
 
 class TimerView:
-    """One timer and the purgatory to which it belongs."""
+    """One timer, and the purgatory to which it belongs."""
 
     def __init__(self, key: TimerKey) -> None:
         self.key = key
@@ -146,13 +148,13 @@ class TimerView:
         self.by_event = Rate()
         self.by_timeout = Rate()
         self.waiting: list[WaitingOperation] = []
-        """The longest waiting first; at most as many as the broker reports."""
+        """The waiting operations, the longest waiting first. The broker may not report all."""
         self.told_us = 0
         self.moves: deque[Move] = deque(maxlen=_KEPT_MOVES)
-        """The tasks that moved in the last moments, the latest last."""
+        """The recent moves of tasks, the latest last."""
         self._waiting_us = 0
         self._named_us = 0
-        """When an event last named a task that moved. Samples then have nothing to add."""
+        """When an event last named a moved task, in µs. Moves are then not read from samples."""
 
     @property
     def title(self) -> str:
@@ -163,7 +165,7 @@ class TimerView:
         return self.purgatory is not None
 
     def move(self, move: Move) -> None:
-        """Note a move. Moves between the same slots within a second are one."""
+        """Note a move. Moves between the same two slots within one second become one."""
         for at, known in enumerate(self.moves):
             if known[:4] == move[:4] and move.at_us - known.at_us <= GLOW_US:
                 del self.moves[at]
@@ -172,15 +174,14 @@ class TimerView:
         self.moves.append(move)
 
     def recent(self, now_us: int) -> list[Move]:
-        """Return the moves that still glow, the latest first."""
+        """Return the moves that are still highlighted, the latest first."""
         return [move for move in reversed(self.moves) if now_us - move.at_us <= GLOW_US]
 
     def why_low_wheels_are_empty(self) -> str:
-        """Say why nothing is ever seen on the lower wheels of a timer that is in use. Empty if that
-        is not so.
+        """Return why the lower wheels of a timer in use are always empty; empty if they are not.
 
-        A produce may wait 30 s, so its task lies on level 4. It is answered some ms later, and its
-        task is cancelled there. It would come down only if nobody answered.
+        A produce may wait 30 s, so its task is put on level 4. It is answered some ms later, and
+        its task is cancelled there. The task would come down only if the produce were not answered.
         """
         low = [wheel for level, wheel in self.wheels.items() if level <= _LOW_LEVELS]
         answered, inserted = self.cancelled.total, self.inserted.total
@@ -193,14 +194,17 @@ class TimerView:
         )
 
     def next_in_ms(self) -> int | None:
-        """Return the ms until the next bucket is due: 0 while handled, None if nothing waits."""
+        """Return how many ms remain until the next bucket is due.
+
+        0: it is being handled. None: no task waits.
+        """
         return (
             max(self.next_bucket_ms - self.now_ms, 0) if self.next_bucket_ms is not None else None
         )
 
 
 class WheelsView:
-    """All timers, by broker and name. `apply` is the only way in."""
+    """All timers, by broker and name. They change only through `apply`."""
 
     READS: Final = frozenset(
         {
@@ -220,7 +224,7 @@ class WheelsView:
             WheelSnapshot,
         }
     )
-    """The types of event that change this view."""
+    """The types of events that change this view."""
 
     def __init__(self) -> None:
         self.glow = Glow()
@@ -233,7 +237,7 @@ class WheelsView:
         return sorted({key.broker for key in self.timers})
 
     def of_broker(self, broker: int) -> list[TimerView]:
-        """Return a broker's timers: busy timers first, in a stable order, ties by name."""
+        """Return a broker's timers: busy timers first, then by name, always in the same order."""
         return [timer for key, timer in sorted(self.timers.items()) if key.broker == broker]
 
     def _timer(self, broker: int, name: str) -> TimerView:
@@ -243,7 +247,7 @@ class WheelsView:
         return self.timers[key]
 
     def apply(self, envelope: Envelope) -> None:
-        """Take one event. O(slots of the wheel)."""
+        """Update the view with one event. O(slots of the wheel)."""
         self.glow.advance(envelope.mono_us)
         broker, now_us = envelope.broker, envelope.mono_us
         if isinstance(envelope.event, ProcessEnded):
@@ -279,7 +283,7 @@ class WheelsView:
                 pass
 
     def _named(self, broker: int, name: str, move: Move) -> None:
-        """Take a move that an event named."""
+        """Note a move of a task that an event has named."""
         timer = self._timer(broker, name)
         timer._named_us = move.at_us
         timer.move(move)
@@ -292,7 +296,7 @@ class WheelsView:
             self.glow.touch("came", timer.key, move.level, move.slot)
 
     def _forget(self, broker: int) -> None:
-        """Forget a broker that is gone, and its timers."""
+        """Forget the timers of a broker that is gone."""
         self.timers = {key: timer for key, timer in self.timers.items() if key.broker != broker}
 
     def _sample(self, timer: TimerView, state: TimerState, now_us: int) -> None:
@@ -323,10 +327,10 @@ class WheelsView:
     def _sampled_move(
         self, timer: TimerView, before: WheelView, told: WheelState, slot: int, by: int
     ) -> None:
-        """Read a move off two samples of a slot.
+        """Derive a move of tasks from two samples of a slot.
 
-        A slot of a higher level that the hand has passed let its tasks go down. A slot that won
-        tasks got them from outside, or from above: the sample does not say which.
+        If the hand has passed a slot of a higher level, its tasks went down. If a slot has got
+        tasks, they came from outside or from a higher level: the sample does not show which.
         """
         now_us = self.glow.now_us
         if now_us - timer._named_us <= GLOW_US:
@@ -353,8 +357,9 @@ class WheelsView:
 
 
 def why(operation: WaitingOperation) -> list[str]:
-    """Explain why the operation still waits, one line for each requirement. It names the broker
-    that is behind.
+    """Return why the operation still waits, one line for each requirement.
+
+    A line names the broker that is behind.
     """
     lines = []
     for needs in operation.why:
@@ -374,5 +379,5 @@ def why(operation: WaitingOperation) -> list[str]:
 
 
 def left(operation: WaitingOperation, timer: TimerView) -> str:
-    """Return the time left until the deadline."""
+    """Return the time left until the deadline, as a text."""
     return f"{duration(max(operation.deadline_ms - timer.now_ms, 0))} left"

@@ -1,7 +1,7 @@
-"""The captured frames, the chosen one as a tree, and the place in it: the state of the Wire screen.
+"""The state of the Wire screen: the captured frames, the chosen frame as a tree, and the cursor.
 
-Events say which brokers capture, and in which file. The frames themselves come from those files:
-whoever reads them calls `add`.
+Events report which brokers capture, and into which file. The frames themselves come from these
+files: the program that reads the files calls `add`.
 """
 
 from collections.abc import Iterable
@@ -28,45 +28,45 @@ WIRE_EVENTS: Final = (FrameCaptureStarted, FrameCaptureSnapshot, FrameCaptureSto
 
 
 class Capture(NamedTuple):
-    """The capture of one broker."""
+    """The capture of frames on one broker."""
 
     clients: tuple[str, ...]
     file: str
     ended: str
-    """Why it has ended. Empty while it runs."""
+    """Why the capture has ended; empty while it runs."""
 
 
 class WireView:
-    """The state of the Wire screen. It decodes one frame at a time: the chosen one."""
+    """The state of the Wire screen. Only the chosen frame is decoded into a tree."""
 
     READS: Final = frozenset({FrameCaptureSnapshot, FrameCaptureStarted, FrameCaptureStopped})
-    """The types of event that change this view."""
+    """The types of events that change this view."""
 
     def __init__(self) -> None:
         self.captures: dict[int, Capture] = {}
         """Broker → its latest capture."""
         self.frames = Frames()
         self.client: str | None = None
-        """Only frames of this client are listed. None: of all."""
+        """The list shows only the frames of this client. None: of all clients."""
         self.api: int | None = None
-        """Only frames of this API are listed. None: of all."""
+        """The list shows only the frames of this API. None: of all APIs."""
         self.listed: list[CapturedFrame] = []
         self.chosen: CapturedFrame | None = None
         self.decoded: Decoded | None = None
         self.rows: list[Row] = []
-        """The tree of the chosen frame, as far as it is open."""
+        """The open part of the chosen frame's tree, as rows."""
         self.row = 0
         self.byte = 0
         self.wanted: tuple[str, int] | None = None
-        """A connection and a correlation id whose frame is looked for."""
+        """The connection and correlation id of a request to choose as soon as its frame is read."""
         self._glances: dict[int, tuple[CapturedFrame, bool, str]] = {}
         self._open: set[int] = set()
         self._shut: set[int] = set()
 
-    # What brokers capture
+    # The captures of the brokers
 
     def forget_captures(self) -> None:
-        """Forget what events said, because a recording is rewound."""
+        """Forget the reported captures, because a recording is rewound."""
         self.captures = {}
 
     def apply(self, envelope: Envelope) -> None:
@@ -83,13 +83,16 @@ class WireView:
 
     @property
     def running(self) -> dict[int, Capture]:
-        """The captures that run."""
+        """Broker → its capture, for the captures that are running."""
         return {broker: one for broker, one in self.captures.items() if not one.ended}
 
-    # The list
+    # The list of frames
 
     def glance(self, frame: CapturedFrame) -> tuple[bool, str]:
-        """Return whether a frame is right, and its gist. Each frame is decoded once for that."""
+        """Return whether a frame is correct, and a summary of it.
+
+        Each frame is decoded once for this.
+        """
         known = self._glances.get(id(frame))
         if known is not None and known[0] is frame:
             return known[1], known[2]
@@ -103,7 +106,7 @@ class WireView:
         return is_right, gist(decoded)
 
     def add(self, frames: Iterable[CapturedFrame]) -> None:
-        """Add frames that were read. The first one is chosen if none was."""
+        """Add frames that were read from files. If no frame is chosen, choose the first one."""
         new = list(frames)
         if not new:
             return
@@ -123,19 +126,19 @@ class WireView:
         ]
 
     def next_client(self) -> None:
-        """List only the frames of the next client, and after the last one those of all."""
+        """Show only the frames of the next client. After the last client, show all frames."""
         clients = sorted({frame.client_id for frame in self.frames})
         self.client = _next(clients, self.client)
         self._list()
 
     def next_api(self) -> None:
-        """List only the frames of the next API, and after the last one those of all."""
+        """Show only the frames of the next API. After the last API, show all frames."""
         self.api = _next(sorted({frame.api_key for frame in self.frames}), self.api)
         self._list()
 
     @property
     def filter_words(self) -> str:
-        """The kind of frames listed, in words."""
+        """The filter of the list as a text: client and API."""
         of = [f"client {self.client or '(none)'}"] if self.client is not None else []
         if self.api is not None:
             of.append(api_name(self.api) or "unreadable")
@@ -144,7 +147,7 @@ class WireView:
     # The chosen frame
 
     def choose(self, frame: CapturedFrame) -> None:
-        """Take this frame apart. The cursor stands on its first wrong byte, or its first field."""
+        """Decode this frame. The cursor goes to its first wrong byte, or to its first field."""
         self.wanted = None
         if frame is self.chosen:
             return
@@ -159,12 +162,12 @@ class WireView:
             self.select_byte(min(first.at, len(frame.data) - 1))
 
     def want(self, connection_id: str, correlation_id: int) -> None:
-        """Choose the request of a connection by its number, now or when its frame is read."""
+        """Choose a request by connection and correlation id, now or when its frame is read."""
         here = self.find(connection_id, correlation_id)
         self.wanted = None if here else (connection_id, correlation_id)
 
     def find(self, connection_id: str, correlation_id: int) -> bool:
-        """Choose the request of a connection by its number, and return whether it is here."""
+        """Choose a request by connection and correlation id. Return whether its frame was read."""
         frame = self.frames.find(connection_id, correlation_id)
         if frame is None:
             return False
@@ -175,11 +178,11 @@ class WireView:
 
     @property
     def partner(self) -> CapturedFrame | None:
-        """The response to the chosen request, or the request of the chosen response."""
+        """The response to the chosen request, or the request of the chosen response, or None."""
         return self.frames.partner(self.chosen) if self.chosen is not None else None
 
     def choose_partner(self) -> bool:
-        """Choose the other half of the pair, and return whether it is here."""
+        """Choose the other half of the pair. Return whether it was captured."""
         partner = self.partner
         if partner is None:
             return False
@@ -188,14 +191,14 @@ class WireView:
 
     @property
     def listed_at(self) -> int | None:
-        """The place of the chosen frame in the list. None if the filter leaves it out."""
+        """The index of the chosen frame in the list. None if the filter hides it."""
         return next((i for i, frame in enumerate(self.listed) if frame is self.chosen), None)
 
     def is_pair(self, frame: CapturedFrame) -> bool:
-        """Return whether this frame belongs to the same request as the chosen one."""
+        """Return whether this frame belongs to the same request as the chosen frame."""
         return self.chosen is not None and key_of(frame) == key_of(self.chosen)
 
-    # The place in it
+    # The cursor in the chosen frame
 
     def _make_rows(self) -> None:
         if self.decoded is None:
@@ -221,24 +224,27 @@ class WireView:
 
     @property
     def node(self) -> Node | None:
-        """The field under the cursor."""
+        """The field under the cursor, or None."""
         return self.rows[self.row].node if self.row < len(self.rows) else None
 
     @property
     def span(self) -> tuple[int, int]:
-        """The bytes of the field under the cursor, or of the compressed bytes that hold it."""
+        """The range of bytes of the field under the cursor.
+
+        If the field is compressed, it is the range of the compressed bytes that contain it.
+        """
         for row in reversed(self.rows[: self.row + 1]):
             if not row.is_inner:
                 return row.node.start, row.node.end
         return 0, 0
 
     def select_row(self, row: int) -> None:
-        """Put the cursor on a field. The byte cursor goes to its first byte."""
+        """Put the cursor on a field. The byte cursor goes to the field's first byte."""
         self.row = min(max(row, 0), max(len(self.rows) - 1, 0))
         self.byte = self.span[0]
 
     def select_byte(self, at: int) -> None:
-        """Put the cursor on a byte. The field is the smallest one on the screen that has it."""
+        """Put the cursor on a byte, and on the smallest visible field that contains it."""
         if self.decoded is None or not self.decoded.data:
             return
         self.byte = min(max(at, 0), len(self.decoded.data) - 1)
@@ -251,7 +257,7 @@ class WireView:
         self.row = best
 
     def toggle(self) -> None:
-        """Open the field under the cursor, or shut it."""
+        """Open or close the field under the cursor."""
         node = self.node
         if node is None or not (node.children or node.inner):
             return
@@ -262,7 +268,7 @@ class WireView:
 
     @property
     def path(self) -> str:
-        """The names from the frame to the field under the cursor."""
+        """The names on the path from the frame to the field under the cursor, joined by dots."""
         if self.row >= len(self.rows):
             return ""
         names: list[str] = []
@@ -275,7 +281,7 @@ class WireView:
 
 
 def _next(values: list[T], present: T | None) -> T | None:
-    """Return the value after `present`. None comes before the first and after the last."""
+    """Return the value after `present`. None stands before the first value and after the last."""
     if present is None:
         return values[0] if values else None
     later = values[values.index(present) + 1 :] if present in values else []

@@ -1,7 +1,7 @@
-"""The tree of znodes as the ZooKeeper screen shows it: what is open, what just changed, what went.
+"""The tree of znodes on the ZooKeeper screen: open znodes, recent changes, and deleted znodes.
 
-Only rows that are open are listed, and a znode with many children lists a page of them. So ten
-thousand znodes cost the memory of ten thousand small objects, and no time when a frame is drawn.
+Only open rows are listed, and of many children only one page. So ten thousand znodes cost the
+memory of ten thousand small objects, but no time when a frame is drawn.
 """
 
 from collections import OrderedDict
@@ -12,21 +12,21 @@ from .glow import Glow
 
 ROOT: Final = "/"
 PAGE: Final = 100
-"""So many children of one znode are listed at first, and so many more at each [enter]."""
+"""How many children of a znode are listed at first, and how many more after each [enter]."""
 GHOST_US: Final = 10_000_000
-"""A deleted znode is still drawn for so long, struck through."""
+"""How many µs a deleted znode is still drawn, struck through."""
 MAX_GHOSTS: Final = 200
 MAX_FOUND: Final = 200
-"""A search lists so many znodes at most."""
+"""The maximum number of znodes that a search lists."""
 FOLDED: Final = "…"
-"""The last part of the path of the row that stands for children that are not listed."""
+"""The last part of a row's path, if the row stands for children that are not listed."""
 _OPEN_AT_FIRST: Final = ("/", "/brokers", "/brokers/ids", "/brokers/topics", "/admin")
 _PASSED_THROUGH: Final = "partitions"
-"""A topic's only child: it is opened with its topic."""
+"""The only child of a topic's znode. It is opened together with the topic."""
 
 
 class Znode:
-    """One znode."""
+    """One znode of the tree."""
 
     __slots__ = (
         "changed_us",
@@ -46,13 +46,13 @@ class Znode:
         self.version = 0
         self.mzxid = 0
         self.owner = 0
-        """The session that an ephemeral znode goes with; 0: it is persistent."""
+        """The session that owns the znode if it is ephemeral; 0: it is persistent."""
         self.data = ""
         self.data_length = 0
         self.children: dict[str, Znode] = {}
         self.changed_us = 0
         self.how = ""
-        """How it last changed while we looked: created, set, deleted, or nothing."""
+        """How it last changed while the dashboard watched: `created`, `set`, `deleted`, or ""."""
         self.deleted_us = 0
 
     @property
@@ -66,10 +66,10 @@ class Row(NamedTuple):
     node: Znode
     depth: int
     label: str
-    """The name, with those of its only descendants: `0/state`."""
+    """The znode's name. Descendants without siblings are added: `0/state`."""
     is_open: bool
     hidden: int = 0
-    """Above 0: this line stands for so many children that are not listed."""
+    """If it is above 0, this line stands for this many children that are not listed."""
 
 
 def parent_of(path: str) -> str:
@@ -77,7 +77,7 @@ def parent_of(path: str) -> str:
 
 
 def name_order(name: str) -> tuple[bool, int, str]:
-    """Order names: numbers by value, then words, internal topics last."""
+    """Return a sort key: numbers by value, then words, then internal topics."""
     return name.startswith("__"), int(name) if name.isdecimal() else -1, name
 
 
@@ -87,9 +87,9 @@ class ZnodeTree:
     def __init__(self, glow: Glow) -> None:
         self.by_path: dict[str, Znode] = {}
         self.version = 0
-        """Grows when the rows may differ."""
+        """A number that grows when the rows may have changed."""
         self.latest: Znode | None = None
-        """The znode that changed last while we looked."""
+        """The znode that changed last while the dashboard watched."""
         self._glow = glow
         self._open: dict[str, bool] = {}
         self._listed: dict[str, int] = {}
@@ -100,7 +100,7 @@ class ZnodeTree:
         self.clear()
 
     def __len__(self) -> int:
-        """Return how many znodes there are, without those that are gone."""
+        """Return the number of znodes, without deleted ones."""
         return len(self.by_path) - len(self._ghosts)
 
     def clear(self) -> None:
@@ -112,7 +112,7 @@ class ZnodeTree:
         self.version += 1
 
     def put(self, path: str) -> Znode:
-        """Return the znode; make it, and its parents, if it is not there. O(depth)."""
+        """Return the znode. If it does not exist, create it and its parents. O(depth)."""
         node = self.by_path.get(path)
         if node is None:
             node = self.by_path[path] = Znode(path)
@@ -127,13 +127,13 @@ class ZnodeTree:
         return node
 
     def change(self, path: str, how: str) -> Znode:
-        """Return the znode, which was `created` or `set` now."""
+        """Note that the znode was `created` or `set` now, and return it."""
         node = self.put(path)
         self._touch(node, how)
         return node
 
     def delete(self, path: str) -> None:
-        """Mark a znode as gone. It is drawn for a while, and then forgotten."""
+        """Mark a znode as deleted. It is drawn for GHOST_US more, and then forgotten."""
         node = self.by_path.get(path)
         if node is None or path == ROOT or node.deleted_us:
             return
@@ -145,7 +145,7 @@ class ZnodeTree:
             self._bury(self._ghosts.popitem(last=False)[1])
 
     def advance(self) -> None:
-        """Forget znodes that went some time ago."""
+        """Forget znodes that were deleted some time ago."""
         while self._ghosts:
             node = next(iter(self._ghosts.values()))
             if self._glow.now_us - node.deleted_us < GHOST_US:
@@ -154,7 +154,10 @@ class ZnodeTree:
             self._bury(node)
 
     def living_children(self, node: Znode) -> list[Znode]:
-        """Return the children that are there, in order. O(children), but only once a change."""
+        """Return the children that are not deleted, in order.
+
+        O(children), once after each change.
+        """
         return [child for child in self._children(node) if not child.deleted_us]
 
     def toggle(self, row: Row) -> None:
@@ -167,13 +170,14 @@ class ZnodeTree:
         self.version += 1
 
     def set_open(self, row: Row, is_open: bool) -> None:
-        """Open or close the znode of a row; nothing if it is so already."""
+        """Open or close the znode of a row. Do nothing if it is already in this state."""
         if row.is_open != is_open or (row.hidden and is_open):
             self.toggle(row)
 
     def found(self, words: tuple[str, ...]) -> list[Row]:
-        """Return the znodes that hold all these words in path or data, open or not, up to MAX_FOUND
-        of them. O(znodes).
+        """Return the znodes whose path or data contain all these words, open or not.
+
+        At most MAX_FOUND are returned. O(znodes).
         """
         rows = []
         for path in self.by_path:
@@ -186,14 +190,14 @@ class ZnodeTree:
         return rows
 
     def reveal(self, path: str) -> None:
-        """Open all that stands above a znode."""
+        """Open all ancestors of a znode."""
         while path != ROOT:
             path = parent_of(path)
             self._open[path] = True
         self.version += 1
 
     def rows(self) -> list[Row]:
-        """Return the open rows. O(rows), and only after a change."""
+        """Return the open rows. O(rows), only after a change."""
         if self._rows_of != self.version:
             self._rows = list(self._walk(self.by_path[ROOT], 0))
             self._rows_of = self.version
@@ -243,7 +247,7 @@ class ZnodeTree:
             self._glow.touch("below", path)
 
     def _bury(self, node: Znode) -> None:
-        if node.children:  # it was made again below, or its children's deletion was not seen
+        if node.children:  # it was created again, or the deletion of its children was not seen
             node.deleted_us = 0
         else:
             self.by_path.pop(node.path, None)

@@ -1,8 +1,8 @@
-"""The state of the ZooKeeper screen: znodes, who watches them, sessions, and watches that fired.
+"""The state of the ZooKeeper screen: znodes, their watchers, sessions, and watches that fired.
 
-Our ZooKeeper tells all of this itself. Apache's tells nothing: then the screen shows what the
-brokers' own events tell, and `hearsay` says so. A session belongs to a broker if the broker's
-znode goes with it, or if the broker names it.
+Our own ZooKeeper reports all of this by events. Apache's ZooKeeper sends no events. Then the screen
+shows what the brokers' own events report, and `hearsay` is true. A session belongs to a broker if
+it owns the broker's znode, or if the broker's events name it.
 """
 
 import math
@@ -64,7 +64,7 @@ from .znode_tree import ZnodeTree
 KEPT_FIRED: Final = 200
 FIRED_SHOWN_US: Final = 10_000_000
 OVERDUE_US: Final = 1_500_000
-"""A session that outlives its time by more than this must have been heard."""
+"""In µs. A session that lives longer than its time-out by more than this must have been renewed."""
 KEPT_ENDED: Final = 12
 ENDED_SHOWN_US: Final = 60_000_000
 KEPT_CAUSES: Final = 400
@@ -111,12 +111,12 @@ _SNAPSHOT: Final = (SessionSnapshot, ZnodeSnapshot, WatchSnapshot)
 
 
 class SessionView:
-    """One session. Times are µs of the events' clock; 0: not known."""
+    """One session. Times are in µs of the events' clock; 0: not known."""
 
     def __init__(self, session_id: int) -> None:
         self.id = session_id
         self.broker: int | None = None
-        """The broker whose session it is, or None."""
+        """The broker that owns the session, or None."""
         self.peer = ""
         self.cnxn = -1
         self.timeout_ms = 0
@@ -125,33 +125,34 @@ class SessionView:
         self.watches = 0
         self.ephemerals = 0
         self.ended = ""
-        """expired or closed; empty while it lives."""
+        """How it ended: `expired` or `closed`; empty while it lives."""
         self.ended_us = 0
         self.disconnected_us = 0
-        """Since when it has no connection; 0 while it has one."""
+        """Since when it has no connection, in µs; 0 while it has one."""
 
     def left_ms(self, now_us: int) -> int | None:
-        """Return how long it lives if its client stays silent, or None if that is not known.
+        """Return how many ms the session still lives if its client stays silent. None: not known.
 
-        It lives on after that time only if it was heard and we were not told.
+        If it lives longer, its client was heard but no event has reported it. Then None is
+        returned.
         """
         if not self.expires_us or now_us - self.expires_us > OVERDUE_US:
             return None
         return max(self.expires_us - now_us, 0) // 1000
 
     def silent_ms(self, now_us: int) -> int | None:
-        """Return for how long nothing was heard, or None if that is not known."""
+        """Return for how many ms the client was silent. None: not known."""
         if not self.heard_us or self.left_ms(now_us) is None:
             return None
         return max(now_us - self.heard_us, 0) // 1000
 
 
 class Fired:
-    """A watch that fired, and what its broker made of it."""
+    """A watch that fired, and what its broker did then."""
 
     def __init__(self, envelope: Envelope, path: str, type_: str, session_id: int) -> None:
         self.envelope = envelope
-        """The newest fact about it."""
+        """The newest fact about this watch."""
         self.at_us = envelope.mono_us
         self.path = path
         self.type = type_
@@ -159,32 +160,35 @@ class Fired:
         self.broker: int | None = None
         self.received = False
         self.made = ""
-        """The controller event, or what else the broker did."""
+        """The controller event that followed, or what else the broker did."""
         self.waited_us = -1
         self.took_us = -1
 
 
 class ZookeeperView:
-    """Everything that the ZooKeeper screen shows. `apply` is the only way in."""
+    """Everything that the ZooKeeper screen shows. It changes only through `apply`."""
 
     def __init__(self) -> None:
         self.glow = Glow()
         self.tree = ZnodeTree(self.glow)
         self.sessions: dict[int, SessionView] = {}
         self.ended: deque[SessionView] = deque(maxlen=KEPT_ENDED)
-        """Sessions that are over, the newest first."""
+        """Sessions that have ended, the newest first."""
         self.fired: deque[Fired] = deque(maxlen=KEPT_FIRED)
         """Watches that fired, the newest first."""
         self.fired_total = 0
         self.sampled: ZooKeeperSampled | None = None
         self.sampled_us = 0
-        """When our ZooKeeper last sent a sample or a snapshot."""
+        """When our ZooKeeper last sent a sample or a snapshot, in µs."""
         self.kind = ""
-        """embedded, apache, or the address of another one. Empty: not known yet."""
+        """The kind: `embedded`, `apache`, or the address of another ZooKeeper.
+
+        Empty: not known yet.
+        """
         self.modes: dict[int, str] = {}
-        """The servers of an ensemble: leader, follower, or nothing while one serves nobody."""
+        """Server of an ensemble → `leader`, `follower`, or empty while it serves no clients."""
         self.linked = False
-        """Whether our ZooKeeper's events come in."""
+        """Whether the dashboard receives our ZooKeeper's events."""
         self._teller: Source | None = None
         self._snapshot_us = -1
         self._watchers: dict[str, dict[int, set[str]]] = {}
@@ -195,24 +199,28 @@ class ZookeeperView:
 
     @property
     def hearsay(self) -> bool:
-        """Whether no ZooKeeper of ours has told anything, so that all is known from brokers."""
+        """Whether our own ZooKeeper has sent nothing, so that all data come from brokers."""
         return self._teller is None
 
     @property
     def foreign(self) -> bool:
-        """Whether it is known that the ZooKeeper is not ours, and so tells nothing."""
+        """Whether the ZooKeeper is known not to be ours. Such a ZooKeeper sends no events."""
         return self.hearsay and self.kind not in ("", OURS)
 
     @property
     def old_us(self) -> int:
-        """Return the age of what our ZooKeeper last sent; 0 if that is of now. What is known of its
-        sessions holds for that time: meanwhile a client may have been heard.
+        """Return the age of our ZooKeeper's last sample in µs; 0 if it is up to date.
+
+        The known state of its sessions is of this time. Since then clients may have been heard.
         """
         age_us = self.glow.now_us - self.sampled_us
         return age_us if self.sampled_us and age_us > OLD_US else 0
 
     def watchers(self, path: str) -> list[tuple[int | None, int]]:
-        """Return who watches a znode, as (broker, how many watches). None: not a broker."""
+        """Return the watchers of a znode as (broker, number of watches).
+
+        None: a client, not a broker.
+        """
         counts: dict[int | None, int] = {}
         for cnxn, kinds in self._watchers.get(path, {}).items():
             broker = self._broker_of_cnxn(cnxn)
@@ -220,12 +228,13 @@ class ZookeeperView:
         return sorted(counts.items(), key=lambda item: (item[0] is None, item[0] or 0))
 
     def owner(self, session_id: int) -> int | None:
-        """Return the broker whose session it is, or None."""
+        """Return the broker that owns the session, or None."""
         return self._owners.get(session_id)
 
     def shown_sessions(self) -> list[SessionView]:
-        """Return the sessions, and those that ended lately, broker by broker. A broker's row keeps
-        its place when its session dies.
+        """Return the sessions and those that ended lately, sorted by broker.
+
+        A broker's row keeps its place when its session ends.
         """
         now_us = self.glow.now_us
         ended = [s for s in self.ended if now_us - s.ended_us <= ENDED_SHOWN_US]
@@ -240,12 +249,12 @@ class ZookeeperView:
         return [fired for fired in self.fired if now_us - fired.at_us <= FIRED_SHOWN_US]
 
     def advance(self, now_us: int) -> None:
-        """Move time forward without an event."""
+        """Move the view's time forward when no event has come."""
         self.glow.advance(now_us)
         self.tree.advance()
 
     def apply(self, envelope: Envelope) -> None:
-        """Take one event. O(depth of the znode), amortised."""
+        """Update the view with one event. O(depth of the znode), amortised."""
         self.advance(envelope.mono_us)
         match envelope.source.kind:
             case SourceKind.ZOOKEEPER:
@@ -267,7 +276,7 @@ class ZookeeperView:
             case _:
                 pass
 
-    # What our ZooKeeper tells.
+    # Events of our own ZooKeeper.
 
     def _of_zookeeper(self, envelope: Envelope) -> None:
         match envelope.event:
@@ -288,14 +297,14 @@ class ZookeeperView:
             return
         self.linked = True
         if isinstance(envelope.event, _SNAPSHOT) and envelope.mono_us != self._snapshot_us:
-            # The parts of a snapshot share their time; its first part may be any of them.
+            # All parts of a snapshot have the same time, and any of them may come first.
             self._snapshot_us = envelope.mono_us
             self._begin(envelope.source)
         if not self._of_sessions(envelope) and not self._of_watches(envelope):
             self._of_znodes(envelope)
 
     def _begin(self, teller: Source) -> None:
-        """Forget everything, because a whole snapshot follows."""
+        """Forget everything, because a complete snapshot follows."""
         self._teller = teller
         self.tree.clear()
         self.sessions.clear()
@@ -409,8 +418,9 @@ class ZookeeperView:
             self.glow.touch("session", session_id)
 
     def _owned(self, path: str, session_id: int, *, keep: bool = False) -> None:
-        """Note the session that an ephemeral znode goes with; 0: none any more. With `keep` the
-        znode still shows whose it was.
+        """Note the session that owns an ephemeral znode; 0: it has no owner any more.
+
+        With `keep`, the znode still shows its last owner.
         """
         node = self.tree.put(path)
         if node.owner:
@@ -433,7 +443,7 @@ class ZookeeperView:
             self.sessions[session_id].ephemerals = len(owned)
 
     def _owns(self, session_id: int, broker: int) -> None:
-        """Note that a session is a broker's."""
+        """Note that a session belongs to a broker."""
         if not session_id:
             return
         self._owners[session_id] = broker
@@ -479,7 +489,7 @@ class ZookeeperView:
             if session.cnxn == cnxn:
                 session.watches = len(self._watched.get(cnxn, ()))
 
-    # What the brokers tell.
+    # Events of the brokers.
 
     def _of_broker(self, envelope: Envelope) -> None:
         match envelope.event:
@@ -503,8 +513,9 @@ class ZookeeperView:
             self._hear(envelope)
 
     def _received(self, envelope: Envelope, event: ZkWatchFired) -> None:
-        """Join a broker's fact to the watch that fired, or tell it alone if ZooKeeper tells
-        nothing.
+        """Connect a broker's fact to the watch that fired.
+
+        If ZooKeeper sends no events, show the broker's fact alone.
         """
         broker = envelope.source.id
         if event.session_id:
@@ -553,7 +564,7 @@ class ZookeeperView:
                 return
 
     def _hear(self, envelope: Envelope) -> None:
-        """Learn of znodes and sessions from a broker's own events."""
+        """Take news of znodes and sessions from a broker's own events."""
         now_us = envelope.mono_us
         match envelope.event:
             case BrokerSnapshot() as e if e.session_id:
@@ -605,7 +616,7 @@ class ZookeeperView:
         self._owned(path, session_id)
 
     def _is_controller(self, broker: int) -> None:
-        """Note that /controller names this broker, and goes with its session."""
+        """Note that /controller names this broker, and is owned by its session."""
         self.tree.put(CONTROLLER_PATH).data = f'{{"brokerid":{broker}}}'
         mine = [session.id for session in self.sessions.values() if session.broker == broker]
         self._owned(CONTROLLER_PATH, mine[-1] if mine else 0)

@@ -1,4 +1,4 @@
-"""The brokers, one card each, in one row in the order of their ids, each in its colour."""
+"""The brokers as cards in one row, in the order of their ids, each in its colour."""
 
 from typing import ClassVar
 
@@ -20,12 +20,12 @@ _RATE_WIDTH = 11
 
 
 class BrokerCard(Drawn):
-    """One broker. The border shows whether it is selected (double line) and whether it lives."""
+    """The card of one broker. Its border shows whether it is selected (double line) and alive."""
 
     subject = BROKERS
 
     class Selected(Message):
-        """A card was clicked."""
+        """A message: a card was clicked."""
 
         def __init__(self, broker_id: int) -> None:
             super().__init__()
@@ -153,7 +153,7 @@ class BrokerCard(Drawn):
 
 
 class BrokerCards(HorizontalScroll, can_focus=True):
-    """All cards. The keys act on the selected broker."""
+    """The cards of all brokers. The keys act on the selected broker."""
 
     subject = BROKERS
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -170,7 +170,7 @@ class BrokerCards(HorizontalScroll, can_focus=True):
         return list(self.query(BrokerCard))
 
     def tick(self) -> None:
-        """Add cards for new brokers, then let each card look at the model."""
+        """Add cards for new brokers, then update each card from the model."""
         ids = list(self.model.cluster.brokers.by_id)
         cards = self.cards()
         if [card.broker_id for card in cards] != ids:
@@ -199,7 +199,7 @@ class BrokerCards(HorizontalScroll, can_focus=True):
                 card.scroll_visible(animate=False)
 
     def move(self, by: int) -> None:
-        """Select the next broker to the left or right."""
+        """Select the next broker to the left (-1) or right (1)."""
         ids = list(self.model.cluster.brokers.by_id)
         if ids:
             at = ids.index(self.selected) if self.selected in ids else 0

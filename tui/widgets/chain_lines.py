@@ -1,4 +1,4 @@
-"""A chain of causes as lines."""
+"""A list that shows a chain of causes."""
 
 from typing import ClassVar
 
@@ -13,7 +13,7 @@ from .event_text import coloured
 
 
 class ChainLines(Lines):
-    """A chain of causes: the first at the top, the direct effects of the fact at the end."""
+    """A chain of causes: the first cause at the top, the direct effects of the fact at the end."""
 
     subject = TICKER
     BINDINGS: ClassVar[list[BindingType]] = [Binding("left,right", "move(0)", show=False)]

@@ -1,4 +1,4 @@
-"""The events of the controller, the newest last, and the partitions by their last election."""
+"""The list of controller events, the newest last, and the list of partitions by last election."""
 
 from typing import Final, NamedTuple
 
@@ -21,7 +21,7 @@ DWELL_US: Final = 5_000_000
 
 
 class EventGroup(NamedTuple):
-    """One event, or several in a row that had nothing to do."""
+    """One event, or several events in a row that had no result."""
 
     last: ControllerEventView
     times: int
@@ -29,7 +29,7 @@ class EventGroup(NamedTuple):
 
 
 def grouped(events: list[ControllerEventView]) -> list[EventGroup]:
-    """Fold events without an outcome that follow each other."""
+    """Put events without a result that follow each other into one group."""
     groups: list[EventGroup] = []
     for event in events:
         name = f"{event.name} {event.detail}".rstrip()
@@ -47,7 +47,7 @@ def _name_width(width: int) -> int:
 
 
 class EventsHead(Drawn):
-    """The names of the columns."""
+    """The headings of the columns."""
 
     subject = CONTROLLER_QUEUE
 
@@ -61,8 +61,10 @@ class EventsHead(Drawn):
 
 
 class EventLines(Lines):
-    """One line for each event. The cursor follows the newest of which something came, until you
-    move it; at the end of the list it follows again.
+    """One line for each event.
+
+    The cursor follows the newest event that has a result, until you move it. At the end of the list
+    it follows again.
     """
 
     subject = CONTROLLER_QUEUE
@@ -76,7 +78,7 @@ class EventLines(Lines):
         self._of: tuple[int, int] = (-1, -1)
 
     def groups(self) -> list[EventGroup]:
-        """Return the events, folded. O(events), and only after a change."""
+        """Return the events in groups. O(events), only after a change."""
         view = self.model.controller
         stamp = id(view), view.version
         if stamp != self._of:
@@ -89,8 +91,10 @@ class EventLines(Lines):
         return groups[min(self.cursor, len(groups) - 1)].last if groups else None
 
     def newest(self) -> int:
-        """Return the index of the newest event that decided something. One that elected leaders
-        outweighs those that follow within DWELL_US, so that there is time to read.
+        """Return the index of the newest event that decided something.
+
+        An event that elected leaders stays ahead of those that follow within DWELL_US, so that
+        there is time to read it.
         """
         groups = self.groups()
         decided = [index for index, group in enumerate(groups) if group.last.decided]
@@ -168,7 +172,7 @@ class PartitionDecisions(Lines):
         self._of: tuple[int, int] = (-1, -1)
 
     def keys(self) -> list[PartitionKey]:
-        """Return the partitions. O(partitions), and only after a change."""
+        """Return the partitions. O(partitions), only after a change."""
         view = self.model.controller
         stamp = id(view), view.version
         if stamp != self._of:

@@ -1,4 +1,4 @@
-"""The head of the Controller screen: who is the controller, and what its queue holds."""
+"""The head of the Controller screen: which broker is the controller, and its queue."""
 
 from rich.text import Text
 
@@ -14,19 +14,19 @@ _QUEUE_BARS = 12
 
 
 def took(us: int) -> str:
-    """Format a short time: µs below one ms, else as a duration."""
+    """Format a short time: in µs if it is below one ms, else as a duration."""
     return f"{us} µs" if us < 1000 else duration(us / 1000)
 
 
 class ControllerHead(Drawn, can_focus=True):
-    """The controller and its term; its queue; the terms before."""
+    """Shows the controller and its term, its queue, and the terms before."""
 
     subject = CONTROLLER_QUEUE
 
     def __init__(self, model: Model) -> None:
         super().__init__(model, id="controller-head")
         self.selected: int | None = None
-        """The broker that the acts are for."""
+        """The broker to which the screen's acts apply."""
 
     def draw(self) -> Text:
         view = self.model.controller
@@ -99,7 +99,7 @@ class ControllerHead(Drawn, can_focus=True):
         return line
 
     def _before(self, view: ControllerView) -> Text:
-        """Say who was the controller before."""
+        """Return which brokers were the controller before, as a text."""
         colours = self.palette
         past = [term for term in reversed(view.terms) if term.to_us >= 0]
         if not past:

@@ -1,4 +1,4 @@
-"""The effects of one event: elections with their candidates, and requests with their answers."""
+"""The effects of one controller event: elections with candidates, and requests with answers."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -35,11 +35,11 @@ from .drawn import Lines, ink
 from .event_text import coloured
 
 _SMALL: Final = 9
-"""With fewer rows the elections come before the requests."""
+"""If there are fewer rows than this, the elections come before the requests."""
 
 
 class Line(NamedTuple):
-    """One line: what it shows, and the fact to follow from it."""
+    """One line: its text, and the fact whose chain [enter] shows."""
 
     what: "Envelope | Candidate | list[Sent] | str"
     envelope: Envelope | None
@@ -49,8 +49,9 @@ class Line(NamedTuple):
 def lines_of(
     record: ControllerEventView, machines: dict[str, StateMachineView], *, small: bool = False
 ) -> Iterator[Line]:
-    """Yield the lines about an event, the shortest account first. In a small place the elections
-    come first, because they are the answer.
+    """Yield the lines about an event, the shortest parts first.
+
+    In a small place the elections come first, because they are the answer.
     """
     for envelope in worth_telling(record.notes, record.broker):
         yield Line(envelope, envelope)
@@ -96,7 +97,7 @@ def lines_of_election(envelope: Envelope) -> Iterator[Line]:
 
 
 class DecisionLines(Lines):
-    """The account of the event, or of the partition, that is selected above."""
+    """Shows the effects of the event, or of the partition, that is selected above."""
 
     subject = DECISIONS
 
@@ -105,12 +106,12 @@ class DecisionLines(Lines):
         self.model = model
         self.record: ControllerEventView | None = None
         self.election: Envelope | None = None
-        """If set, only this election is shown."""
+        """If it is set, only this election is shown."""
         self._lines: list[Line] = []
         self._of: tuple[int, int, Envelope | None, bool] = (0, -1, None, False)
 
     def show(self, record: ControllerEventView | None, election: Envelope | None = None) -> None:
-        """Select what is shown."""
+        """Select the event, and optionally the one election, to show."""
         small = self.size.height < _SMALL
         stamp = (id(record), record.version if record is not None else -1, election, small)
         if stamp == self._of:
@@ -127,7 +128,7 @@ class DecisionLines(Lines):
             self._lines = []
 
     def fact(self, index: int) -> Envelope | None:
-        """Return the fact to follow from a line: its own, or else the event's."""
+        """Return the fact whose chain [enter] shows: the line's own fact, or else the event."""
         own = self._lines[index].envelope if index < len(self._lines) else None
         return own or (self.record.envelope if self.record is not None else None)
 
@@ -213,7 +214,10 @@ class DecisionLines(Lines):
         return line
 
     def _requests(self, requests: list[Sent]) -> Text:
-        """Say to whom a request went, with how many partitions, and when each answered."""
+        """Return to which brokers a request was sent, and when each of them answered.
+
+        The text also gives the number of partitions in each request.
+        """
         colours = self.palette
         line = ink(f"sent {requests[0].request}")
         by_broker: dict[int, list[Sent]] = {}

@@ -1,6 +1,6 @@
-"""The two kinds of widget: a picture, and a list that draws only the lines in view.
+"""The two kinds of widgets: a picture, and a list that draws only the lines in view.
 
-Both draw again only what has changed.
+Both draw only what has changed.
 """
 
 from bisect import bisect_left
@@ -26,28 +26,29 @@ from ..view_model.figures import old
 
 
 def palette_of(widget: Widget) -> Palette:
-    """Return the colours of the present theme."""
+    """Return the colours for the present theme."""
     return DARK if widget.app.current_theme.dark else LIGHT
 
 
 def ink(words: str, style: str = "") -> Text:
-    """Return a text in which only these words have this style, and appended text has its own.
+    """Return a text in which only these words have this style. Appended text gets its own style.
 
-    `Text(words, style)` would colour the appended text too.
+    `Text(words, style)` would also apply the style to the appended text.
     """
     return Text().append(words, style=style)
 
 
 def stacked(lines: Sequence[Text], width: int) -> Text:
-    """Return the lines as one text. A line that is wider than `width` ends in an ellipsis."""
+    """Return the lines as one text. A line wider than `width` ends with an ellipsis."""
     for line in lines:
         line.truncate(width, overflow="ellipsis")
     return Text("\n").join(lines)
 
 
 def aged(lines: Sequence[Text], age_us: int, colours: Palette) -> list[Text]:
-    """Return lines of old samples: dimmed, with their age behind the first. Lines of now (0) stay
-    as they are.
+    """Return the lines as the lines of an old sample: dimmed, with their age after the first line.
+
+    If `age_us` is 0, the lines are up to date and stay unchanged.
     """
     if not age_us:
         return list(lines)
@@ -58,7 +59,7 @@ def aged(lines: Sequence[Text], age_us: int, colours: Palette) -> list[Text]:
 
 
 class Drawn(Widget):
-    """A widget that draws itself from the model as one text."""
+    """A widget that draws the model as one text."""
 
     subject: ClassVar[Subject]
 
@@ -72,7 +73,7 @@ class Drawn(Widget):
         return palette_of(self)
 
     def draw(self) -> Text:
-        """Return the whole picture for the present size."""
+        """Return the whole picture for the widget's present size."""
         raise NotImplementedError
 
     def render(self) -> Text:
@@ -80,13 +81,13 @@ class Drawn(Widget):
         return self._shown
 
     def tick(self) -> None:
-        """Look at the model, and draw again if the picture differs."""
+        """Draw the picture again if it has changed."""
         if self.draw() != self._shown:
             self.refresh()
 
 
 Value = float | str
-"""A number or a word of a line, to sort by."""
+"""A number or a word of a line by which a list is sorted."""
 
 
 class Order(NamedTuple):
@@ -97,22 +98,24 @@ class Order(NamedTuple):
 
 
 class Lines(ScrollView, can_focus=True):
-    """Lines with a cursor. A line that is too long ends in an ellipsis.
+    """A list of lines with a cursor. A line that is too long ends with an ellipsis.
 
-    With `follow`, the list keeps showing the last line while the cursor stands on it. The cost
-    depends only on the number of lines in view, unless the app has a filter: then every line is
-    looked at, or a line's value, if the list is sorted. `cursor` is the index of a line in the
-    list's own order, whether it is filtered and sorted or not.
+    With `follow`, the list keeps showing the last line while the cursor is on it. The cost depends
+    only on the number of lines in view. But if the app has a filter, or the list is sorted, every
+    line or its value is read. `cursor` is the index of a line in the list's own order, even if the
+    list is filtered or sorted.
     """
 
     subject: ClassVar[Subject]
     heads: ClassVar[int] = 0
-    """So many first lines name the columns. They stay where they are."""
+    """How many of the first lines are headings. They stay at the top."""
     of_events: ClassVar[bool] = True
-    """Whether the lines come from events: then an empty list proves nothing before all
-    snapshots."""
+    """Whether the lines come from events.
+
+    Then an empty list proves nothing before all snapshots.
+    """
     orders: ClassVar[tuple[Order, ...]] = ()
-    """The columns to sort by. Without any the list always keeps its own order."""
+    """The columns by which the list can be sorted. If empty, the list keeps its own order."""
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("up", "move(-1)", "up", show=False),
         Binding("down", "move(1)", "down", show=False),
@@ -121,14 +124,14 @@ class Lines(ScrollView, can_focus=True):
         Binding("home", "move(-1000000)", "first", show=False),
         Binding("end", "move(1000000)", "last", show=False),
         Binding("enter", "choose", "why", key_display="⏎"),
-        # Textual's own bindings of these keys would scroll sideways and hide the screen's from the
-        # footer.
+        # Textual's own bindings of these keys would scroll sideways and hide the screen's keys in
+        # the footer.
         Binding("left", "screen.broker(-1)", "broker", key_display="←→"),
         Binding("right", "screen.broker(1)", "broker", show=False),
     ]
 
     class Chosen(Message):
-        """A line was chosen by [enter], or by a click on the line under the cursor."""
+        """A message: [enter], or a click on the line under the cursor, has chosen a line."""
 
         def __init__(self, lines: "Lines", index: int) -> None:
             super().__init__()
@@ -146,23 +149,22 @@ class Lines(ScrollView, can_focus=True):
         self._count = 0
         self._seen: list[Text] = []
         self._ready: dict[int, Text] = {}
-        """Lines that the last tick has drawn, and that wait to be painted. So each line is drawn
-        once a frame and not twice.
+        """Lines that the last tick has drawn, and that wait to be painted.
+
+        So each line is drawn once in a frame and not twice.
         """
         self._base = Style.null()
-        """The list's own style, in a paint."""
+        """The list's own style, valid while it is painted."""
         self._why_empty = ""
-        """The text in place of lines at the last tick."""
+        """The text that the last tick showed in place of lines."""
         self._words: tuple[str, ...] = ()
         self._shown_lines: Sequence[int] = range(0)
-        """The indices of the lines that the filter lets through, in the order in which they are
-        shown.
-        """
+        """The indices of the lines that pass the filter, in the displayed order."""
         self.sorted_by: Order | None = None
-        """None: the list's own order."""
+        """The column by which the list is sorted. None: the list's own order."""
         self._height = 0
         self._last = 0
-        """The last of them at the last tick."""
+        """The last displayed line at the last tick."""
 
     @property
     def palette(self) -> Palette:
@@ -173,32 +175,35 @@ class Lines(ScrollView, can_focus=True):
         raise NotImplementedError
 
     def line(self, index: int) -> Text:
-        """Return one line, however long it is."""
+        """Return the text of one line, however long it is."""
         raise NotImplementedError
 
     def empty(self) -> str:
-        """Return the text shown if there are no lines."""
+        """Return the text that is shown if the list has no lines."""
         return ""
 
     def _nothing(self) -> str:
-        """Return the text of a list without lines: why it is empty, if that is known."""
+        """Return the text of a list without lines. If possible, it says why the list is empty."""
         if self._words:
             return f"no line holds: {' '.join(self._words)}"
         unknown = unknown_to(self) if self.of_events else ""
         return unknown or self.empty()
 
     def values(self, index: int) -> Mapping[str, Value | None]:
-        """Return what a line has in each column of `orders`. A line with None there stands last."""
+        """Return column → the line's value, for the columns of `orders`.
+
+        A line whose value is None comes last.
+        """
         return {}
 
     def sort(self) -> None:
-        """Sort by the next column; after the last one take the list's own order again."""
+        """Sort by the next column. After the last column, return to the list's own order."""
         names = [order.name for order in self.orders]
         at = names.index(self.sorted_by.name) + 1 if self.sorted_by is not None else 0
         self._sort_by(self.orders[at] if at < len(names) else None)
 
     def reverse(self) -> None:
-        """Turn the order round."""
+        """Reverse the order of the sorted list."""
         order = self.sorted_by
         if order is not None:
             self._sort_by(order._replace(greatest_first=not order.greatest_first))
@@ -209,44 +214,45 @@ class Lines(ScrollView, can_focus=True):
         self._reveal(self._shown_row(self.cursor))
 
     def column(self, name: str) -> str:
-        """Return the name of a column, with an arrow if the list is sorted by it."""
+        """Return the name of a column, with an arrow if the list is sorted by this column."""
         order = self.sorted_by
         if order is None or order.name != name:
             return name
         return f"{'▼' if order.greatest_first else '▲'}{name}"
 
     def order_words(self, own: str = "") -> str:
-        """Return how the list is sorted, for its title: ` by ▲client`. `own` says it of the list's
-        own order.
+        """Return how the list is sorted, for its title: ` by ▲client`.
+
+        `own` is the text for the list's own order.
         """
         order = self.sorted_by
         return own if order is None else f" by {self.column(order.name)}"
 
     def cursor_moved(self) -> None:
-        """Take note of the line that a key or a click has moved the cursor to.
+        """React to a key or a click that has moved the cursor.
 
-        A list overrides this in place of `on_click`: Textual calls the `on_click` of each class of
-        a widget by itself, so `super().on_click` would count one click twice.
+        A list overrides this method and not `on_click`: Textual itself calls the `on_click` of each
+        class of a widget, so `super().on_click` would count one click twice.
         """
 
     def _visible(self) -> dict[int, Text]:
-        """Draw the lines in view."""
+        """Draw the lines in view. Return index → text."""
         top, width = self.scroll_offset.y, self.scrollable_content_region.width
         in_view = self._shown_lines[top : top + self.size.height]
         return {index: self._fitted(index, width) for index in in_view}
 
     def _fitted(self, index: int, width: int) -> Text:
-        """Draw a line. If it is wider than `width` it ends in an ellipsis."""
+        """Draw one line. If it is wider than `width` it ends with an ellipsis."""
         text = self.line(index)
         text.truncate(width, overflow="ellipsis")
         return text
 
     def _filter(self) -> tuple[str, ...]:
-        """Return the words that a line must hold."""
+        """Return the filter's words. A line must contain all of them."""
         return reader_of(self).filter_words
 
     def _let_through(self) -> Sequence[int]:
-        """Return the indices of the lines that hold all words of the filter, sorted."""
+        """Return the indices of the lines that contain all words of the filter, in sorted order."""
         if not self._words and self.sorted_by is None:
             return range(self.count())
         heads = range(min(self.heads, self.count()))
@@ -260,7 +266,7 @@ class Lines(ScrollView, can_focus=True):
         return all(word in plain for word in self._words)
 
     def _in_order(self, lines: Sequence[int], order: Order) -> list[int]:
-        """Return the lines sorted. Equal ones keep their own order."""
+        """Return the lines in sorted order. Lines with equal values keep their own order."""
         known: list[tuple[tuple[float, str], int]] = []
         unknown: list[int] = []
         for index in lines:
@@ -273,8 +279,9 @@ class Lines(ScrollView, can_focus=True):
         return [*(index for _, index in known), *unknown]
 
     def _shown_row(self, index: int) -> int:
-        """Return the row of a line. If it is not shown, return that of the next one, or in a sorted
-        list the first row.
+        """Return the displayed row of a line.
+
+        If the line is hidden, return the row of the next line, or in a sorted list the first row.
         """
         shown = self._shown_lines
         if self.sorted_by is None:
@@ -282,7 +289,7 @@ class Lines(ScrollView, can_focus=True):
         return shown.index(index) if index in shown else 0
 
     def tick(self) -> None:
-        """Look at the model, and draw again if a line in view differs."""
+        """Draw the list again if a line in view has changed."""
         words = self._filter()
         changed, self._words = words != self._words, words
         self._shown_lines = self._let_through()
@@ -315,15 +322,17 @@ class Lines(ScrollView, can_focus=True):
             self.refresh()
 
     def redraw(self) -> None:
-        """Forget what was drawn, because the theme or the width changed."""
+        """Draw all lines again, because the theme or the width has changed."""
         self._seen = []
         self._count = -1
         self.tick()
         self.refresh()
 
     def watch_show_vertical_scrollbar(self, shown: bool) -> None:
-        """Put a scrollbar that appears at the list's position. Textual moves only one that is
-        shown, and a list may be scrolled in the tick that gives it its scrollbar.
+        """Move a scrollbar that appears to the list's scroll position.
+
+        Textual moves only a visible scrollbar, and a list may scroll in the same tick in which it
+        gets one.
         """
         if shown:
             self.vertical_scrollbar.position = self.scroll_y
@@ -332,7 +341,7 @@ class Lines(ScrollView, can_focus=True):
         self.redraw()
 
     def render_lines(self, crop: Region) -> list[Strip]:
-        """Paint lines. What is the same for all of them is looked up once."""
+        """Paint lines. Values that all lines share are looked up only once."""
         self._base = self.rich_style
         return super().render_lines(crop)
 
@@ -361,7 +370,7 @@ class Lines(ScrollView, can_focus=True):
         return Strip(painted, width)
 
     def action_move(self, by: int) -> None:
-        self._shown_lines = self._let_through()  # lines may have come since the last tick
+        self._shown_lines = self._let_through()  # new lines may have come since the last tick
         rows = len(self._shown_lines)
         row = min(max(self._shown_row(self.cursor) + by, 0), max(rows - 1, 0))
         self.cursor = self._shown_lines[row] if rows else 0
@@ -371,7 +380,7 @@ class Lines(ScrollView, can_focus=True):
         self.cursor_moved()
 
     def _reveal(self, row: int) -> None:
-        """Scroll as little as brings this row into view."""
+        """Scroll just far enough to bring this row into view."""
         top, height = self.scroll_offset.y, self.size.height
         if row < top:
             self.scroll_to(y=row, animate=False)
@@ -392,7 +401,7 @@ class Lines(ScrollView, can_focus=True):
         self.refresh()
 
     def on_click(self, event: Click) -> None:
-        inside = event.get_content_offset(self)  # None on the border
+        inside = event.get_content_offset(self)  # it is None on the border
         if inside is None:
             return
         row = inside.y + self.scroll_offset.y

@@ -1,4 +1,4 @@
-"""The text of an event on a line: its time, its sentence that fits, brokers in their colours."""
+"""The text of an event in a line: its time, its sentence cut to fit, brokers in their colours."""
 
 import re
 from datetime import datetime
@@ -19,15 +19,16 @@ def wall_clock(wall_ms: int) -> str:
 
 
 def coloured(text: Text, palette: Palette) -> Text:
-    """Colour every `broker n` in its colour."""
+    """Give every `broker n` in the text its colour."""
     for match in _BROKER.finditer(text.plain):
         text.stylize(palette.broker(int(match.group(1))), match.start(), match.end())
     return text
 
 
 def fitted(line: TickerLine, room: int) -> tuple[str, str]:
-    """Return the sentence and its cause so that both fit. The cause is the last to be cut off: it
-    is the most important part.
+    """Return the sentence and its cause, cut so that both fit into `room` columns.
+
+    The cause is cut last, because it is the most important part.
     """
     because = line.because and _BECAUSE + line.because
     for subjects in (3, 2, 1):

@@ -1,4 +1,4 @@
-"""The Groups screen: the groups; the chosen one with its answer, its way, its members."""
+"""The widgets of the Groups screen: all groups, and details of the chosen group."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -37,19 +37,19 @@ from .prose import cut, folded, gauge
 _SESSION_BAR: Final = 8
 _LAG_BAR: Final = 12
 _OFFSET_COLUMNS: Final = 90
-"""A line of an offset is no longer, so that the eye need not travel."""
+"""The maximum width of a line in the list of offsets, so that the eye need not travel far."""
 
 
 class GroupChoice:
-    """The choice of the screen: one group, and one of its rebalances."""
+    """The reader's choice on this screen: one group, and one of its rebalances."""
 
     def __init__(self) -> None:
         self.group = ""
         self.rebalance_us: int | None = None
-        """When the chosen rebalance began; None: always the last one."""
+        """When the chosen rebalance began, in µs. None: the last rebalance is chosen."""
 
     def settle(self, view: GroupsView) -> None:
-        """Choose the first group if the chosen one is not there."""
+        """Choose the first group if the chosen group does not exist any more."""
         if self.group not in view.told.groups:
             groups = view.groups()
             self.group = groups[0].group if groups else ""
@@ -59,7 +59,7 @@ class GroupChoice:
         return view.told.groups.get(self.group)
 
     def rebalance(self, view: GroupsView) -> Rebalance | None:
-        """Return the chosen rebalance, or the last one."""
+        """Return the chosen rebalance, or else the last one."""
         story = self.story(view)
         if story is None or not story.rebalances:
             return None
@@ -92,7 +92,7 @@ class GroupLines(Lines):
         self._rows: list[GroupStory] = []
 
     def tick(self) -> None:
-        """Take the groups. The cursor stays on its group while that is there."""
+        """Update the groups. The cursor stays on its group while this group exists."""
         self._rows = self.model.groups.groups()
         names = [row.group for row in self._rows]
         if self.choice.group in names:
@@ -137,7 +137,7 @@ class GroupLines(Lines):
 
 
 class GroupAnswer(Drawn):
-    """Why the group rebalanced and who waits for whom, and the group in one line."""
+    """Shows why the group rebalanced, which members wait for which, and the group in one line."""
 
     subject = GROUPS
 
@@ -174,7 +174,7 @@ class GroupAnswer(Drawn):
 
 
 class GroupWay(Drawn):
-    """The way taken through the states, with how long each took. The newest is at the right."""
+    """Shows the group's states in order, and how long each took. The newest is at the right."""
 
     subject = GROUPS
 
@@ -235,7 +235,7 @@ class RebalanceLines(Lines):
         super().tick()
 
     def cursor_moved(self) -> None:
-        """Choose the line under the cursor. The first line is always the last rebalance."""
+        """Choose the rebalance under the cursor. The first line always means the last rebalance."""
         if self.cursor < len(self.rows):
             self.choice.rebalance_us = self.rows[self.cursor].started_us if self.cursor else None
 
@@ -265,7 +265,7 @@ class RebalanceLines(Lines):
 
 
 class MemberLines(Lines):
-    """The members: what each read before and reads after the chosen rebalance, and is it alive."""
+    """The members, with their partitions before and after the chosen rebalance."""
 
     subject = GROUP_MEMBERS
     heads = 1
@@ -298,7 +298,7 @@ class MemberLines(Lines):
         return {"lag": row.lag, "heartbeat": row.heard_ms_ago, "member": row.name}
 
     def _widths(self) -> tuple[int, int, int]:
-        """Return the columns of the name, of each assignment, and of the bar."""
+        """Return the widths of three columns: the name, each assignment, and the bar."""
         width = self.scrollable_content_region.width
         longest = max((len(row.name) + 7 * row.leads for row in self._rows), default=6)
         name = min(longest + 1, max(width // 4, 14))
@@ -367,7 +367,7 @@ class MemberLines(Lines):
 def _partitions(
     changed: frozenset[tuple[str, int]], all_: frozenset[tuple[str, int]], width: int, style: str
 ) -> Text:
-    """Draw partitions; those that changed hands are bold, in this style."""
+    """Draw partitions. Those that have changed hands are bold, in this style."""
     words = partitions_words(all_)
     text = ink(words if len(words) <= width else words[: width - 1] + "…")
     if changed and changed == all_:
@@ -386,7 +386,7 @@ def _partitions(
 
 
 class OffsetLines(Lines):
-    """One line for each partition: who reads it, how far it is committed, and its lag."""
+    """One line for each partition: its reader, its committed offset, and its lag."""
 
     subject = GROUP_MEMBERS
     orders = (Order("partition"), Order("owner"), Order("committed", greatest_first=True))

@@ -1,4 +1,4 @@
-"""The screens and their keys, in one line. The present one stands out."""
+"""The line with the screens and their keys. The present screen is highlighted."""
 
 from rich.cells import cell_len, set_cell_size
 from rich.text import Text
@@ -11,7 +11,10 @@ from .drawn import Drawn, ink
 
 
 class JumpStrip(Drawn):
-    """The present screen's title is whole. The others are cut to `…` as the width asks for."""
+    """Shows the present screen's title in full.
+
+    The other titles are cut with `…` if there is no room.
+    """
 
     def __init__(self, model: Model, present: ScreenDeclaration) -> None:
         super().__init__(model, id="jump")

@@ -9,14 +9,14 @@ from textual.screen import Screen
 from textual.widget import Widget
 
 _LEFT_OUT_FIRST: Final = ("sort", "breakpoints", "step(1)", "filter", "play")
-"""The actions whose keys are left out first where there is no room. `?` lists all keys."""
+"""The actions whose keys are left out first if there is no room. `?` lists all keys."""
 _KEPT: Final = ("quit", "motion")
 MORE: Final = "…"
 _NOTHING: Final = -1
 
 
 class ShownKey(NamedTuple):
-    """One key, as the footer names it."""
+    """One key with its description, as the footer shows it."""
 
     key: str
     display: str
@@ -30,12 +30,13 @@ class ShownKey(NamedTuple):
 
 
 class KeysFooter(Widget):
-    """The keys that have a meaning now, in one line. A click on a key is that key.
+    """The keys that can be used now, in one line. A click on a key works like pressing it.
 
-    Textual's Footer has a widget for each key and creates all of them again when one key changes.
-    Here a key is a piece of text: the first visit of a screen needs 3 to 63 % less processor time.
+    Textual's Footer has a widget for each key, and creates all of them again when one key changes.
+    Here a key is only a piece of text: the first visit of a screen needs 3 to 63 % less processor
+    time.
 
-    A key stands there whole or not at all. `…` at the end says that some are left out.
+    A key is shown completely or not at all. `…` at the end means that some keys are left out.
     """
 
     ALLOW_SELECT = False
@@ -78,7 +79,7 @@ class KeysFooter(Widget):
         self.screen.bindings_updated_signal.unsubscribe(self)
 
     def bindings_changed(self, screen: Screen[object]) -> None:
-        """Draw the line again if its keys differ from those that are shown."""
+        """Draw the line again if its keys have changed."""
         if not (screen.app.app_focus and self.is_attached and screen is self.screen):
             return
         by_action: dict[str, ShownKey] = {}
@@ -98,12 +99,12 @@ class KeysFooter(Widget):
             self.refresh()
 
     def on_resize(self, event: Resize) -> None:
-        """Look again: on a larger screen other keys may have a meaning."""
+        """Update the keys: on a larger screen other keys may be usable."""
         self.call_after_refresh(self.bindings_changed, self.screen)
 
     @property
     def shown(self) -> tuple[ShownKey, ...]:
-        """The keys for which there is room, in their order; none before the first are known."""
+        """The keys for which there is room, in order; empty before the first keys are known."""
         return tuple(_fitting(self._all, self.size.width))
 
     def render(self) -> Text:
@@ -125,7 +126,7 @@ class KeysFooter(Widget):
         return line
 
     def _at(self, x: int) -> int:
-        """Return which of the shown keys stands in a column, or `_NOTHING`."""
+        """Return the index of the displayed key in this column, or `_NOTHING`."""
         begin = 0
         for i, each in enumerate(self.shown):
             if begin <= x < begin + each.cells:

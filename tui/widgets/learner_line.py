@@ -1,4 +1,4 @@
-"""One line on the Cluster screen: which parts of the brokers are a learner's."""
+"""One line on the Cluster screen: which parts of the brokers were written by a learner."""
 
 from rich.text import Text
 
@@ -12,7 +12,7 @@ from .drawn import Drawn, ink
 
 
 class LearnerLine(Drawn):
-    """Shown only while a learner's code serves."""
+    """The line about learners' parts. It is shown only while a learner's part is used."""
 
     subject = LEARNERS
 
@@ -32,7 +32,7 @@ class LearnerLine(Drawn):
 
 
 def line_of(learners: LearnersView, colours: Palette, width: int) -> Text:
-    """Return the line, in at most so many columns."""
+    """Return the line's text, at most `width` columns wide."""
     line = ink("your parts (calls): ", f"bold {colours.ok}")
     for number, (exercise, parts) in enumerate(sorted(learners.parts.items())):
         failures = sum(part.failures for part in parts.values())

@@ -1,4 +1,4 @@
-"""One line in the head of each screen: the load that runs, counted."""
+"""One line in the head of each screen: the running load and its counts."""
 
 from rich.text import Text
 
@@ -9,12 +9,12 @@ from ..view_model.figures import duration, per_second
 from ..view_model.load_view import LoadView
 from .drawn import Drawn, aged, ink
 
-#: An answer that takes longer than this is worth a colour.
+#: In ms. An answer that takes longer is shown in a warning colour.
 SLOW_MS = 1_000
 
 
 class LoadLine(Drawn):
-    """Shown only while a load runs."""
+    """The line about the load. It is shown only while a load is running."""
 
     subject = LOAD
 

@@ -1,4 +1,4 @@
-"""The two state machines: each state, how many are in it, and the states that may follow."""
+"""The controller's state machines: each state, its number of objects, and the next states."""
 
 from rich.text import Text
 
@@ -13,7 +13,7 @@ _FIGURES = 3
 
 
 class MachineBoard(Drawn, can_focus=True):
-    """One machine: a line for each state. In a small place the counts share one line."""
+    """One state machine: a line for each state. In a small place the counts share one line."""
 
     subject = STATE_MACHINES
 
@@ -38,7 +38,7 @@ class MachineBoard(Drawn, can_focus=True):
         return line
 
     def _brief_name(self, view: StateMachineView, state: str) -> str:
-        """Shorten a name that stands in full at the left."""
+        """Shorten the name of a state that is shown in full at the left."""
         return view.short(state).replace("Deletion", "Del")
 
     def _table(self, view: StateMachineView) -> list[Text]:
@@ -59,7 +59,7 @@ class MachineBoard(Drawn, can_focus=True):
             line.append(f"{'–' if there else count(here):>{max(figures, _FIGURES)}} ", style)
             for edge in view.edges(state):
                 if edge.after == state and not edge.times:
-                    continue  # to stay as it is says little
+                    continue  # a transition to the same state means little
                 hot = f"bold {colours.warning} on {colours.glow}"
                 line.append(" ")
                 line.append("━▶ " if edge.glows else "→ ", hot if edge.glows else colours.dim)

@@ -1,4 +1,4 @@
-"""Slow motion (`m`): one sampled record on its way to scale, or one timer task on its way down."""
+"""Slow motion (`m`): one sampled record drawn to scale, or one timer task on its way down."""
 
 from typing import Final
 
@@ -16,21 +16,23 @@ _PASSED, _AHEAD, _MARK, _STOP, _NEXT = "━", "─", "◆", "●", "○"
 _BOX: Final = "■"
 _SESSION_BAR: Final = 20
 _NAME: Final = 20
-"""The columns of a lane's name, at most."""
+"""The maximum width of a lane's name, in columns."""
 _LABEL: Final = 12
-"""The columns behind the axis, where the label of the last mark has room."""
+"""The columns to the right of the axis. They leave room for the label of the last mark."""
 _LEAST: Final = 6
 
 
 class MotionStrip(Drawn):
-    """The head says what it is and how much it is slowed. Below it a record has an axis and a lane
-    for each process; a task has its stations, the way, and the true times.
+    """Shows one journey of slow motion. The head says what it is and how much it is slowed.
+
+    For a record, an axis and a lane for each process follow. For a task, its stations, the way, and
+    the true times follow.
     """
 
     subject = MOTION
 
     def tick(self) -> None:
-        """Take as many rows as there are lanes, and one for the border."""
+        """Set the widget's height: one row for each lane, and one for the border."""
         rows = self.draw().plain.count("\n") + 2
         if self.styles.height is None or self.styles.height.value != rows:
             self.styles.height = rows
@@ -88,7 +90,7 @@ class MotionStrip(Drawn):
         return [head, names, way, times]
 
     def _lanes(self, lanes: Lanes) -> list[Text]:
-        """Return the axis and the lanes. What is still to come is dim."""
+        """Return the axis and the lanes. The part that is still to come is dim."""
         names = [_lane_name(lane) for lane in lanes.lanes]
         gutter = min(max(map(len, names)) + 1, _NAME)
         width = max(self.size.width - gutter, 20)
@@ -113,7 +115,7 @@ class MotionStrip(Drawn):
         return lines
 
     def _session(self) -> list[Text]:
-        """Count down the session that is nearest to its end, if it has lost its connection."""
+        """Return the countdown of the session without connection that will end first."""
         colours, zookeeper = self.palette, self.model.zookeeper
         now_us = self.model.cluster.glow.now_us
         brokers = self.model.cluster.brokers.by_id
@@ -144,8 +146,9 @@ def _lane_name(lane: Lane) -> str:
 
 
 def lane_grid(lanes: Lanes, width: int) -> list[list[str]]:
-    """Return the characters of each lane: moves, marks at their columns, and labels where there is
-    room. A move leaves its mark, goes straight to the other lane, and then along with time.
+    """Return the characters of each lane: moves, marks at their columns, and labels that have room.
+
+    A move leaves its mark, goes straight to the other lane, and then follows the time axis.
     """
     grid = [[" "] * width for _ in lanes.lanes]
 
@@ -180,5 +183,5 @@ def lane_grid(lanes: Lanes, width: int) -> list[list[str]]:
 
 
 def _exact(us: int) -> str:
-    """Return a time to a tenth of a millisecond where it is short."""
+    """Return a time as a text. A short time has tenths of a millisecond."""
     return f"{us / 1000:.1f} ms" if us < 100_000 else duration(us / 1000)

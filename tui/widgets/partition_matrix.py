@@ -1,4 +1,4 @@
-"""Partitions by brokers: the leader, the replicas in sync, the replicas behind, and all offsets."""
+"""The matrix of partitions and brokers: leaders, replicas in sync, replicas behind, all offsets."""
 
 import math
 from collections.abc import Mapping
@@ -32,20 +32,20 @@ _FOLDED, _OPEN = "▸", "▾"
 
 
 def lag_bar(lag: int) -> str:
-    """Draw the lag in four characters by its power of ten: a million fills all four."""
+    """Draw the lag as a bar of four characters by its power of ten: a million fills all four."""
     eighths = 0 if lag <= 0 else max(1, round(math.log10(lag + 1) / 6 * _LAG_BAR * 8))
     return "".join(_EIGHTHS[min(max(eighths - i * 8, 0), 8)] for i in range(_LAG_BAR))
 
 
 def offset(value: int, age_us: int) -> str:
-    """Format an offset; `?` if it is not known, or if no sample has said it."""
+    """Format an offset. It is `?` if it is not known, or if no sample has reported it."""
     return "?" if value < 0 or age_us == NEVER else count(value)
 
 
 class Columns:
     """The width of each column for this screen width.
 
-    A narrow cell shows the symbol. A wide cell also shows how far a replica is behind.
+    A narrow cell shows only the symbol. A wide cell also shows how far a replica is behind.
     """
 
     def __init__(self, model: Model, width: int) -> None:
@@ -65,7 +65,7 @@ class Columns:
 
 
 class MatrixHead(Drawn):
-    """The names of the columns."""
+    """The headings of the columns."""
 
     subject = PARTITIONS
 
@@ -100,7 +100,7 @@ class MatrixHead(Drawn):
 
 
 class MatrixLegend(Drawn):
-    """The legend of the symbols."""
+    """The explanation of the symbols."""
 
     subject = PARTITIONS
 
@@ -121,7 +121,7 @@ class MatrixLegend(Drawn):
 
 
 class MatrixRows(Lines):
-    """One row for each partition. The user's can be sorted; internal ones always come last."""
+    """One row for each partition. The user's topics can be sorted; internal topics come last."""
 
     subject = PARTITIONS
     orders = (
@@ -138,7 +138,7 @@ class MatrixRows(Lines):
         self.unfolded: set[str] = set()
         """The internal topics whose partitions are shown."""
         self._rows: list[PartitionView | str] = []
-        """A partition, or the name of an internal topic: one line for all its partitions."""
+        """Each row: a partition, or the name of an internal topic for all its partitions."""
 
     def _build(self) -> list[PartitionView | str]:
         """Return the rows: partitions of the user's topics, then each internal topic, folded."""
@@ -184,7 +184,7 @@ class MatrixRows(Lines):
         return "no topics yet: press l to make one and to produce and consume, or use any client"
 
     def action_choose(self) -> None:
-        """Fold or unfold an internal topic; a partition asks why."""
+        """Fold or unfold an internal topic. On a partition, show the causes."""
         row = self._rows[self.cursor] if self.cursor < len(self._rows) else None
         if isinstance(row, str):
             self.unfolded ^= {row}
@@ -193,7 +193,7 @@ class MatrixRows(Lines):
         super().action_choose()
 
     def _folded(self, topic: str) -> Text:
-        """Draw an internal topic as one line: who leads how many partitions, and the worst."""
+        """Draw an internal topic as one line: each broker's leaderships, and the worst state."""
         view, colours = self.model.cluster, self.palette
         columns = Columns(self.model, self.size.width)
         of_it = [p for p in view.partitions.by_key.values() if p.key.topic == topic]
@@ -279,9 +279,10 @@ class MatrixRows(Lines):
         )
 
     def _min_isr(self, p: PartitionView) -> Text:
-        """Draw the ISR as ZooKeeper has it next to min.insync.replicas, and what follows from it.
+        """Draw the ISR as ZooKeeper has it, next to min.insync.replicas, and the consequence.
 
-        A dead member still counts there until its session ends, and produces with acks=all wait.
+        A dead member still counts as in sync until its session ends, and produces with acks=all
+        wait.
         """
         colours, partitions = self.palette, self.model.cluster.partitions
         members, dead = len(p.isr), partitions.dead_members(p)
@@ -298,7 +299,7 @@ class MatrixRows(Lines):
 
 
 class PartitionMatrix(Vertical):
-    """Head and rows. The head does not scroll."""
+    """The headings and the rows of the matrix. The headings do not scroll."""
 
     subject = PARTITIONS
 
@@ -314,7 +315,7 @@ class PartitionMatrix(Vertical):
         yield self._legend
 
     def on_resize(self, event: Resize) -> None:
-        """Show the legend only if there is a line to spare."""
+        """Show the legend only if there is room for it."""
         self._legend.display = event.size.height >= 10
 
     def tick(self) -> None:

@@ -1,4 +1,4 @@
-"""Sentences in a narrow place, and bars."""
+"""Sentences wrapped for a narrow place, and bars."""
 
 from textwrap import wrap
 
@@ -17,7 +17,7 @@ def folded(words: str, width: int, indent: int = 0, hang: int = 2) -> list[str]:
 
 
 def cut(lines: list[str], most: int) -> list[str]:
-    """Return the first lines. If there are more, the last one ends in an ellipsis."""
+    """Return the first `most` lines. If there are more, the last one ends with an ellipsis."""
     if len(lines) <= most:
         return lines
     kept = lines[:most]
@@ -27,6 +27,6 @@ def cut(lines: list[str], most: int) -> list[str]:
 
 
 def gauge(part: float, width: int) -> tuple[str, str]:
-    """Return the filled and the empty part of a bar: `part`, 0.0 to 1.0, of its width is filled."""
+    """Return the filled and the empty part of a bar. `part`, 0.0 to 1.0, of the width is filled."""
     filled = round(min(max(part, 0.0), 1.0) * width)
     return "━" * filled, "─" * (width - filled)

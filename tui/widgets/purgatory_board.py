@@ -1,4 +1,4 @@
-"""The Purgatory screen: which purgatories there are, what waits in them, why, and what ended."""
+"""The widgets of the Purgatory screen: the purgatories, their operations, and what ended."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -31,20 +31,20 @@ from .prose import folded, gauge
 _BAR: Final = 12
 _NEEDS_SHOWN: Final = 3
 _ROOMY: Final = 90
-"""From this width on, sentences stand in a column of their own."""
+"""From this width on, sentences have a column of their own."""
 
 
 class PurgatoryChoice:
-    """The choice of the screen: purgatories of one broker or of all, with one name or with any."""
+    """The reader's choice: purgatories of one broker or of all, with one name or with any."""
 
     def __init__(self) -> None:
         self.broker: int | None = None
         self.name = ALL
         self.operation: OperationKey | None = None
-        """The operation under the cursor. It stays chosen when others come and go."""
+        """The operation under the cursor. It stays chosen when other operations come and go."""
 
     def settle(self, view: PurgatoryView) -> None:
-        """Choose all again where the choice is gone."""
+        """Choose all brokers or names again if the chosen one does not exist any more."""
         if self.broker is not None and self.broker not in view.brokers():
             self.broker = None
         if self.name != ALL and self.name not in view.names(self.broker):
@@ -64,7 +64,7 @@ class PurgatoryChoice:
         self._let_go(view)
 
     def _let_go(self, view: PurgatoryView) -> None:
-        """Choose another operation where the chosen one does not wait: it is of another place."""
+        """Drop the chosen operation if it does not wait in the newly chosen purgatories."""
         if self.operation_of(view) is None:
             self.operation = None
 
@@ -81,7 +81,7 @@ class PurgatoryTabs(Drawn):
     subject = PURGATORY
 
     class Chosen(Message):
-        """A place was clicked."""
+        """A message: a broker or a purgatory was clicked."""
 
     def __init__(self, model: Model, choice: PurgatoryChoice) -> None:
         super().__init__(model, id="purgatories")
@@ -135,7 +135,7 @@ def _tab(line: Text, words: str, chosen: bool, style: str) -> None:
 
 
 class PurgatoryAnswer(Drawn):
-    """One line: who is kept waiting, and for which broker."""
+    """One line: whose requests wait, and for which broker."""
 
     subject = PURGATORY
 
@@ -159,7 +159,7 @@ class PurgatoryAnswer(Drawn):
 
 
 class OperationLines(Lines):
-    """One line for each operation: what, for whom, how long, and which broker is missing."""
+    """One line for each operation: its kind, its client, its age, and the missing broker."""
 
     subject = PURGATORY
     orders = (
@@ -177,7 +177,7 @@ class OperationLines(Lines):
         self._rows: list[WaitingView] = []
 
     def tick(self) -> None:
-        """Take the operations that wait now. The cursor stays on its operation while that waits."""
+        """Update the waiting operations. The cursor stays on its operation while this one waits."""
         self._rows = self.choice.waiting(self.model.purgatory)
         keys = [row.key for row in self._rows]
         if self.choice.operation in keys:
@@ -198,7 +198,10 @@ class OperationLines(Lines):
         }
 
     def has_focus_on_ended(self) -> bool:
-        """Return whether the chosen operation has ended and its end is known: it stays chosen."""
+        """Return whether the chosen operation has ended and its end is known.
+
+        Then it stays chosen.
+        """
         key = self.choice.operation
         return key is not None and self.model.purgatory.completion(key) is not None
 
@@ -243,7 +246,7 @@ class OperationLines(Lines):
 
 
 class OperationDetail(Drawn):
-    """The chosen operation: its keys, what it needs, who has it, and what would finish it."""
+    """The chosen operation: its keys, its needs, each replica's state, and what would end it."""
 
     subject = PURGATORY
 
@@ -293,7 +296,7 @@ class OperationDetail(Drawn):
         return [ink(line.plain, colours.dim) for line in lines] if old_us else lines
 
     def _need(self, need: Requirement, now_ms: int) -> list[Text]:
-        """Draw a requirement, and each replica's LEO: first those that are behind."""
+        """Draw a requirement and each replica's LEO, the replicas that are behind first."""
         colours, width = self.palette, self.size.width
         lines = [coloured(ink("needs ", colours.dim).append(needed(need), style="bold"), colours)]
         if need.needs != HIGH_WATERMARK:
@@ -344,7 +347,7 @@ def _name(label: str, client: str, correlation_id: int) -> str:
 
 
 class EndedCounts(Drawn):
-    """The causes that ended the others in the last ten seconds."""
+    """The causes that ended operations in the last ten seconds, with their counts."""
 
     subject = ENDED
 
@@ -352,7 +355,7 @@ class EndedCounts(Drawn):
         super().__init__(model, id="ended-counts")
         self.choice = choice
         self.brief = False
-        """Rows are few: leave out the names of the columns."""
+        """Whether to leave out the headings, because there are few rows."""
 
     def draw(self) -> Text:
         view, colours, width = self.model.purgatory, self.palette, self.size.width
@@ -379,7 +382,7 @@ class EndedCounts(Drawn):
 
 
 def _cause_sign(cause: str, colours: Palette) -> tuple[str, str]:
-    """Return a sign for a cause: ✓ it got what it needed, ⌛ time was over, ✗ an error."""
+    """Return a sign for a cause: ✓ it got what it needed, ◷ time-out, ✗ an error."""
     if "time-out" in cause or "delay is over" in cause:
         return "◷ ", f"bold {colours.warning}"
     good = ("HW moved", "bytes for", "at once", "a sign", "all ", "the metadata", "the last")

@@ -1,4 +1,7 @@
-"""The Replication screen: the partitions by trouble, and one of them with all its replicas."""
+"""The widgets of the Replication screen: the partitions, and the chosen one's replicas.
+
+The partitions with the worst trouble come first.
+"""
 
 from collections.abc import Mapping
 from typing import Final
@@ -41,22 +44,25 @@ COMMITTED, WRITTEN, CUT, TRACK = "▇", "▒", "╳", "·"
 _LABEL: Final = 14
 _EPOCHS_SHOWN: Final = 8
 _ROOMY: Final = 32
-"""From so many rows of the terminal on, the bars are high and the ISR has lines of its own."""
+"""From this many rows of the terminal on, the bars are high and the ISR has its own lines."""
 
 
 class ReplicationChoice:
-    """The partition that the screen shows. It stays chosen when the list is sorted anew."""
+    """The partition that the screen shows. It stays chosen when the list is sorted again."""
 
     def __init__(self) -> None:
         self.key: PartitionKey | None = None
         self.by_hand = False
-        """Somebody has chosen it. Before that the worst partition is shown."""
+        """Whether the reader has chosen the partition. Otherwise the worst partition is shown."""
         self.unfolded = False
-        """Internal topics without trouble are listed too."""
+        """Whether internal topics without trouble are listed too."""
         self._broker: int | None = None
 
     def selected(self, model: Model) -> int | None:
-        """Return the broker of the selected replica: at first a follower, for it can be paused."""
+        """Return the broker of the selected replica.
+
+        At first it is a follower, which can be paused.
+        """
         p = model.cluster.partitions.get(self.key) if self.key is not None else None
         if p is None or not p.replicas:
             return None
@@ -65,7 +71,7 @@ class ReplicationChoice:
         return next((broker for broker in p.replicas if broker != p.leader), p.replicas[0])
 
     def move(self, model: Model, by: int) -> None:
-        """Select the next replica, in the order in which they are assigned."""
+        """Select the next replica, in the order of the assignment."""
         selected = self.selected(model)
         if selected is not None and self.key is not None:
             replicas = model.cluster.partitions.by_key[self.key].replicas
@@ -73,7 +79,7 @@ class ReplicationChoice:
 
 
 class ReplicationAnswer(Drawn):
-    """One line: who lags, or what was thrown away."""
+    """One line: which replica lags, or which records were cut off."""
 
     subject = TROUBLE
 
@@ -86,7 +92,7 @@ class ReplicationAnswer(Drawn):
 
 
 class TroubleHead(Drawn):
-    """The names of the columns."""
+    """The headings of the columns."""
 
     subject = TROUBLE
 
@@ -106,13 +112,16 @@ class TroubleHead(Drawn):
 
 
 def name_width(model: Model, width: int) -> int:
-    """Return how wide the column of names is."""
+    """Return the width of the column of partition names."""
     longest = max((len(str(key)) for key in model.cluster.partitions.by_key), default=9)
     return min(max(longest, 9) + 4, 14 if width < 100 else 34)
 
 
 class TroubleLines(Lines):
-    """One line for each partition, the worst first; internal ones without trouble in one line."""
+    """One line for each partition, the worst first.
+
+    Internal ones without trouble share one line.
+    """
 
     subject = TROUBLE
     orders = (
@@ -127,10 +136,10 @@ class TroubleLines(Lines):
         self.model = model
         self.choice = choice
         self._rows: list[PartitionView | int] = []
-        """A partition, or the number of internal ones that are folded."""
+        """Each row: a partition, or the number of folded internal partitions."""
 
     def tick(self) -> None:
-        """Sort the partitions. The cursor stays on the chosen one."""
+        """Sort the partitions by trouble. The cursor stays on the chosen one."""
         view, choice = self.model.replication, self.choice
         rows: list[PartitionView | int] = []
         folded = 0
@@ -172,7 +181,7 @@ class TroubleLines(Lines):
             self.choice.key, self.choice.by_hand = row.key, True
 
     def action_choose(self) -> None:
-        """Fold or unfold the internal topics; a partition asks why."""
+        """Unfold the internal topics. On a partition, show the causes."""
         if isinstance(self._row(self.cursor), int):
             self.choice.unfolded = True
             self.tick()
@@ -233,7 +242,7 @@ class TroubleLines(Lines):
 
 
 def sign_style(sign: str, broker: int, colours: Palette, key: PartitionKey, model: Model) -> str:
-    """Return the style of a replica's sign: as on the Cluster screen."""
+    """Return the style of a replica's sign. It is the same as on the Cluster screen."""
     style = {
         LEADER: f"bold {colours.broker(broker)}",
         IN_ISR: colours.broker(broker),
@@ -252,7 +261,7 @@ class ReplicaBoard(Drawn, can_focus=True):
         self.choice = choice
 
     def needs(self) -> int:
-        """Return how many rows it needs for all that it says, with its border."""
+        """Return how many rows the board needs to show everything, its border included."""
         p, known = self._chosen()
         replicas = len(p.replicas) if p is not None else 3
         roomy = self.app.size.height >= _ROOMY
@@ -307,8 +316,8 @@ class ReplicaBoard(Drawn, can_focus=True):
     ) -> list[Text]:
         """Draw one bar for each replica, all on one scale, under the offsets of the scale.
 
-        With two rows each, the bars are higher, and stand apart. `cut_row`: what was cut off gets
-        a row anyway.
+        If each has two rows, the bars are higher and separated. With `cut_row`, truncated records
+        get a row in any case.
         """
         view, colours, width = self.model.replication, self.palette, self.size.width
         ends = [known[b].end for b in p.replicas if known[b].end >= 0]
@@ -380,7 +389,7 @@ class ReplicaBoard(Drawn, can_focus=True):
     def _shape(
         self, line: Text, p: PartitionView, replica: ReplicaView, scale: Scale, glyph: str
     ) -> Text:
-        """Append the bar of a replica: committed, written, and the rest of the scale."""
+        """Append a replica's bar: the committed part, the written part, and the empty rest."""
         colours = self.palette
         end = scale.column(replica.end) if replica.end >= 0 else 0
         committed = min(scale.column(max(p.hw, 0)), end)
@@ -390,7 +399,7 @@ class ReplicaBoard(Drawn, can_focus=True):
         return line.append(TRACK * (scale.width - end), style=colours.dim)
 
     def _below(self, p: PartitionView, replica: ReplicaView, scale: Scale) -> Text:
-        """Draw the second row of a bar: what was cut off of late, or the lower half of the bar."""
+        """Draw the second row of a bar: recently truncated records, or the bar's lower half."""
         view, colours = self.model.replication, self.palette
         line, cut = Text(" " * _LABEL), view.recent_cut(p.key)
         if cut is None or cut.broker != replica.broker:
@@ -404,7 +413,7 @@ class ReplicaBoard(Drawn, can_focus=True):
         return line.append(f", {cut.after:,} to {cut.before - 1:,}", style=colours.error)
 
     def _isr(self, p: PartitionView, known: PartitionReplication) -> Text:
-        """Draw the ISR over time: each set, how long it held, and why it became the next."""
+        """Draw the ISR over time: each set, how long it lasted, and why it changed."""
         view, colours, width = self.model.replication, self.palette, self.size.width
         line = ink("ISR".ljust(_LABEL), colours.dim)
         steps = list(known.steps)
@@ -454,7 +463,7 @@ class ReplicaBoard(Drawn, can_focus=True):
         return part
 
     def _held(self, step: IsrStep, ends_us: int) -> str:
-        """Return how long an ISR held. The first one that is known may have held for longer."""
+        """Return how long an ISR lasted. The first known ISR may have lasted longer."""
         held = duration(max(ends_us - step.at_us, 0) / 1000)
         return f"at least {held}" if step.at_least else held
 
@@ -462,7 +471,7 @@ class ReplicaBoard(Drawn, can_focus=True):
         return f" now, {held}: since you look" if step.at_least else f" for {held} now"
 
     def _epochs(self, p: PartitionView, known: PartitionReplication) -> Text:
-        """Draw the leader epochs of the leader's log, and name the replicas that differ."""
+        """Draw the leader epochs of the leader's log, and name the replicas whose epochs differ."""
         colours = self.palette
         line = ink("epochs".ljust(_LABEL), colours.dim)
         leader = known.replicas.get(p.leader)

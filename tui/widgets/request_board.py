@@ -1,4 +1,4 @@
-"""The Requests screen: the answer, a row of six parts for each API, and the slowest requests."""
+"""The widgets of the Requests screen: the answer, the parts of each API, the slowest requests."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -32,15 +32,15 @@ _NAME: Final = 18
 _FIGURES: Final = 8
 _RESPONSES_COLUMNS: Final = 140
 _ALL_COLUMNS: Final = 96
-"""Below this width the throttle and the rate have no room."""
+"""On a terminal narrower than this, the throttle and the rate have no room."""
 _HOP_BARS: Final = 23
-"""The columns of a request's picture before its bars: the part's name and its time."""
+"""The columns in a request's picture to the left of its bars: the part's name and its time."""
 _BARRED: Final = 11
-"""From this width on, a cell has a bar."""
+"""From this width of a cell on, in columns, the cell contains a bar."""
 
 
 class RequestChoice:
-    """The choice of the screen: one broker, or all; and whether hops are being recorded."""
+    """The reader's choice: one broker or all, and whether hops are being recorded."""
 
     def __init__(self) -> None:
         self.broker: int | None = None
@@ -53,7 +53,10 @@ class RequestChoice:
 
 
 def bar(part: float, width: int) -> str:
-    """Draw `part`, 0.0 to 1.0, of a width in eighths of a character. A small part is visible."""
+    """Draw a bar: `part`, 0.0 to 1.0, of `width`, in eighths of a character.
+
+    A part above 0 is always visible.
+    """
     eighths = round(min(max(part, 0.0), 1.0) * width * 8)
     if part > 0:
         eighths = max(eighths, 1)
@@ -62,8 +65,9 @@ def bar(part: float, width: int) -> str:
 
 
 class RequestAnswer(Drawn):
-    """A sentence that says in which hop requests spend their time. Below it, the queues and
-    handlers of each broker.
+    """A sentence that says in which part requests spend their time.
+
+    Below are the queues and handlers of each broker.
     """
 
     subject = REQUESTS
@@ -112,7 +116,7 @@ class RequestAnswer(Drawn):
         return stacked(lines, width)
 
     def _answer(self) -> str:
-        """Return the answer, unless it would be made of old samples."""
+        """Return the answer. If the broker's samples are old, return their age."""
         view, chosen = self.model.requests, self.choice.broker
         broker = view.busiest() if chosen is None else chosen
         age_us = self.model.old_us(broker) if broker is not None else 0
@@ -145,7 +149,7 @@ class RequestRows(Lines):
         return "no broker has counted a request yet"
 
     def values(self, index: int) -> Mapping[str, Value | None]:
-        """Return the figures of an API. One without requests of late has none."""
+        """Return the figures of an API by column. All are None if it had no requests lately."""
         split = self._rows[index - 1].split
         if not split.requests:
             return dict.fromkeys(order.name for order in self.orders)
@@ -165,7 +169,7 @@ class RequestRows(Lines):
         return self.scrollable_content_region.width < _ALL_COLUMNS
 
     def _parts(self) -> list[int]:
-        """Return the parts that have room. The throttle, which is 0 here, goes first."""
+        """Return the parts that have room. The throttle, which is always 0, is left out first."""
         return [part for part in SIX_PARTS if part != THROTTLE or not self._narrow]
 
     def _figures(self) -> list[str]:
@@ -226,9 +230,15 @@ class SlowLines(Lines):
         self.choice = choice
         self.rows: list[SlowRequest] = []
         self._hops: dict[RequestId, list[Envelope]] = {}
-        """The hops of the rows. A hundred others may have been answered before one is chosen."""
+        """The hops of each row's request.
+
+        They are kept in case many others come before it is chosen.
+        """
         self._chosen: RequestId | None = None
-        """The request under the cursor. The cursor stays on it while others come above it."""
+        """The request under the cursor.
+
+        The cursor stays on it when other requests come above it.
+        """
 
     def tick(self) -> None:
         view, broker = self.model.requests, self.choice.broker
@@ -244,7 +254,7 @@ class SlowLines(Lines):
         super().tick()
 
     def hops(self, index: int) -> list[Envelope]:
-        """Return the recorded hops of a row."""
+        """Return the recorded hops of a row's request."""
         key = id_of(self.rows[index])
         return self._hops.get(key) or self.model.requests.hops(key)
 
@@ -258,7 +268,7 @@ class SlowLines(Lines):
         }
 
     def cursor_moved(self) -> None:
-        """Stay on this request; on the first line show always the first one."""
+        """Keep the cursor on this request. On the first line, always show the first request."""
         self._chosen = id_of(self.rows[self.cursor]) if 0 < self.cursor < len(self.rows) else None
 
     def count(self) -> int:
@@ -285,7 +295,7 @@ class SlowLines(Lines):
 
 
 class HopPicture(Drawn):
-    """One request from its arrival to its last byte: each part begins where the one before ends."""
+    """One request from its arrival to its last byte. Each part begins where the one before ends."""
 
     subject = SLOW_REQUESTS
 
@@ -293,7 +303,7 @@ class HopPicture(Drawn):
         super().__init__(model, id="hops")
         self.request = request
         self._hops = hops
-        """The most that was known: the view forgets the oldest requests while more come."""
+        """The hops of the request. They are kept, because the view drops old requests."""
 
     def draw(self) -> Text:
         colours, width = self.palette, self.size.width

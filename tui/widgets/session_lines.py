@@ -1,4 +1,4 @@
-"""Sessions that count down, and watches that fired."""
+"""The list of sessions with their countdown, and the list of watches that fired."""
 
 from typing import Final
 
@@ -14,7 +14,7 @@ from .drawn import Drawn, Lines, aged, ink, stacked
 _NAME: Final = 11
 _WIDE: Final = 76
 _EIGHTHS: Final = " ▏▎▍▌▋▊▉█"
-#: type of a watch → its change in words
+#: Type of a watch's event → its change in words.
 _TYPES: Final = {
     "CREATED": "created",
     "DELETED": "deleted",
@@ -25,7 +25,7 @@ _NOTHING_AFTER_US: Final = 500_000
 
 
 def countdown(part: float, width: int) -> str:
-    """Draw a bar of `width` characters that is full at 1."""
+    """Draw a bar of `width` characters. It is full if `part` is 1."""
     eighths = round(min(max(part, 0.0), 1.0) * width * 8)
     if part > 0:
         eighths = max(eighths, 1)
@@ -33,7 +33,7 @@ def countdown(part: float, width: int) -> str:
 
 
 class ZookeeperHead(Drawn, can_focus=True):
-    """Which ZooKeeper it is, what it holds, and who leads an ensemble."""
+    """Shows which ZooKeeper it is, what it contains, and which server leads an ensemble."""
 
     subject = SESSIONS
 
@@ -84,7 +84,7 @@ class ZookeeperHead(Drawn, can_focus=True):
 
 
 class SessionLines(Lines):
-    """One line for each session: whose it is, and how long it lives if it stays silent."""
+    """One line for each session: its owner, and how long it lives if its client stays silent."""
 
     subject = SESSIONS
 
@@ -103,11 +103,11 @@ class SessionLines(Lines):
 
     @property
     def broker(self) -> int | None:
-        """The broker whose session is selected."""
+        """The broker that owns the selected session, or None."""
         return self.selected.broker if self.selected is not None else None
 
     def tick(self) -> None:
-        """Keep the cursor on its broker, because rows come and go."""
+        """Keep the cursor on its broker when rows come and go."""
         sessions = self.sessions()
         if self._broker is not None:
             mine = [i for i, session in enumerate(sessions) if session.broker == self._broker]
@@ -121,7 +121,7 @@ class SessionLines(Lines):
         self._broker = self.broker
 
     def move(self, by: int) -> None:
-        """Select another session."""
+        """Select another session, `by` lines below."""
         count = max(self.count(), 1)
         self.action_move((self.cursor + by) % count - self.cursor)
 

@@ -1,4 +1,4 @@
-"""The head of every screen: is all well, and the evidence."""
+"""The head of every screen: whether all is well, and the evidence for it."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -17,11 +17,11 @@ from ..view_model.figures import clock, duration
 from .drawn import Drawn, ink, stacked
 
 LATE_US: Final = 2_000_000
-"""Events that are read so much later than they happened are not what happens now."""
+"""Events that arrive later than this, in µs, do not show the present state."""
 
 
 def left_out_words(left_out: Mapping[str, int]) -> str:
-    """Say how much is not shown: `left out 1,240 samples, 30 hops, 5 facts`."""
+    """Return how much is not shown: `left out 1,240 samples, 30 hops, 5 facts`."""
     counts = Counter[str]()
     for name, count in left_out.items():
         counts["fact" if name in FACTS - HOPS else "hop" if name in HOPS else "sample"] += count
@@ -32,7 +32,7 @@ def left_out_words(left_out: Mapping[str, int]) -> str:
 class StatusLine(Drawn, can_focus=True):
     """Two lines: first the verdict; then cluster, up time, controller and ZooKeeper.
 
-    At the right stands "live", or how late events come, or the position in the recording.
+    At the right is "live", or how late events come, or the position in the recording.
     """
 
     subject = HEADER
@@ -85,7 +85,7 @@ class StatusLine(Drawn, can_focus=True):
         if held:
             mode = Text.assemble((f"/{' '.join(held)}  ", f"bold {colours.warning}"), mode)
         room = max(width - mode.cell_len - 2, 10)
-        if len(words) > room:  # the cause stands at the end
+        if len(words) > room:  # the cause is at the end
             words = words.replace(" partitions ", " ", 1)
         first = ink(words, f"bold {colours.verdict(kind)}")
         first.truncate(room, overflow="ellipsis")
@@ -132,6 +132,6 @@ class StatusLine(Drawn, can_focus=True):
             counts = f"{under:,} under-replicated, {offline:,} offline"
             parts.append(Text(f"{plural(partitions, 'partition')}, {counts}"))
         while len(parts) > 2 and sum(part.cell_len + 3 for part in parts) - 3 > width:
-            parts.pop()  # the least important parts stand last, and the verdict has the counts too
+            parts.pop()  # the least important parts are last; the verdict has the counts too
         second = ink(" · ", colours.dim).join(parts)
         return stacked([first, second], width)

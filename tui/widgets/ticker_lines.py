@@ -29,17 +29,18 @@ _RANKS: Final = {
     SourceKind.ZOOKEEPER: 3,
     SourceKind.BROKER: 4,
 }
-"""The order of the lanes: those that act on others stand left."""
+"""The order of the lanes. Processes that act on others are at the left."""
 _BELOW: Final = 40
-"""So many rows below the window are looked at, for arrows that begin in it."""
+"""How many rows below the window are read too, because arrows in the window may end there."""
 _SINCE: Final = 10
-"""The columns of the time since the line before."""
+"""The width of the column with the time since the previous line."""
 _LONG_US: Final = 1_000_000
 
 
 class TickerLines(Lines):
-    """The newest line is at the bottom. The list follows it while the cursor stands on the last
-    line.
+    """The lines of the time line, the newest at the bottom.
+
+    The list follows the newest line while the cursor is on it.
     """
 
     subject = TICKER
@@ -48,11 +49,11 @@ class TickerLines(Lines):
         super().__init__(id=id, follow=True)
         self.model = model
         self.everything = everything
-        """Whether to show every fact, and not only those that deserve a line for everybody."""
+        """Whether to show every fact, and not only the facts that deserve a line for everybody."""
         self._graph: dict[int, list[Run]] = {}
-        """The lanes of the lines in view, by the line's index."""
+        """The index of a line in view → its lanes."""
         self._first = 0
-        """The row of the first of them."""
+        """The row of the first line in view."""
         self._lanes: list[Source] = []
 
     @property
@@ -67,13 +68,13 @@ class TickerLines(Lines):
 
     @property
     def lane_width(self) -> int:
-        """Return the width of a lane. On the whole screen lanes are as wide as the room allows."""
+        """Return the width of a lane. On the Timeline screen, lanes are as wide as possible."""
         if not self.everything and self.id == "ticker":
             return 3 if self.size.width < 100 else 4
         return 4 if self.size.width < 100 else 5 if self.size.width < 160 else 10
 
     def lanes(self) -> list[Source]:
-        """Return the processes that have a lane: those of the lines, and every broker."""
+        """Return the processes that have a lane: those with a line, and every broker."""
         brokers = {Source.of_broker(broker) for broker in self.model.cluster.brokers.by_id}
         known = self.facts.sources | brokers
         return sorted(known, key=lambda source: (_RANKS[source.kind], source.id))
@@ -85,12 +86,12 @@ class TickerLines(Lines):
         super().tick()
 
     def action_choose(self) -> None:
-        """Follow the chain of the line under the cursor."""
+        """Show the chain of causes of the line under the cursor."""
         if self.cursor < self.count():
             self.follow(self.facts.lines[self.cursor].envelope)
 
     def to_lane(self, by: int) -> None:
-        """Move the cursor to the nearest earlier line of the next lane to the left or right."""
+        """Move the cursor to the nearest earlier line in the next lane to the left or right."""
         lines = self.facts.lines
         if not lines or self.lines_lane(self.cursor) is None:
             return
@@ -101,7 +102,7 @@ class TickerLines(Lines):
                 return
 
     def lines_lane(self, index: int) -> int | None:
-        """Return the lane of a line."""
+        """Return the number of a line's lane, or None."""
         source = self.facts.lines[index].source
         return self._lanes.index(source) if source in self._lanes else None
 
@@ -115,7 +116,7 @@ class TickerLines(Lines):
 
     def render_lines(self, crop: Region) -> list[Strip]:
         if self._first != self.scroll_offset.y:
-            self._draw_graph()  # it was scrolled since the last tick
+            self._draw_graph()  # the list was scrolled since the last tick
         return super().render_lines(crop)
 
     def _draw_graph(self) -> None:
@@ -139,13 +140,13 @@ class TickerLines(Lines):
         self._first, self._graph = top, dict(zip(near, drawn, strict=False))
 
     def _lone(self, index: int) -> GraphRow:
-        """Return the row of a line, without its cause."""
+        """Return the row of one line, without an arrow from its cause."""
         return GraphRow(
             self.lines_lane(index) or 0, sign_of(self.facts.lines[index].envelope.event)
         )
 
     def title(self) -> str:
-        """Return the names of the lanes, each above its lane."""
+        """Return the title line: the names of the lanes, each above its lane."""
         names = "".join(
             self._lane_name(lane)[: self.lane_width - 1].ljust(self.lane_width)
             for lane in self._lanes
@@ -154,19 +155,19 @@ class TickerLines(Lines):
         return f"{what:<{self._prefix()}}{names}".rstrip()
 
     def _lane_name(self, lane: Source) -> str:
-        """Return `b1`, and `g7` or `guest 7` for a guest, which sends no events."""
+        """Return a lane's name: `b1`, or `g7` or `guest 7` for a guest, which sends no events."""
         if lane.broker not in self.model.cluster.brokers.guests:
             return teller(lane)
         return f"guest {lane.id}" if self.lane_width > 8 else f"g{lane.id}"
 
     def _prefix(self) -> int:
-        """Return the width of the time of day, and of the time since the line before."""
+        """Return the width before the lanes: the time of day, and the time since the last line."""
         day = 14 if self.size.width >= 100 else 8
         return day + _SINCE if self._has_since else day
 
     @property
     def _has_since(self) -> bool:
-        """Return whether there is room for the time since the line before."""
+        """Return whether there is room for the time since the previous line."""
         return self.id != "ticker" and self.size.width >= 100
 
     def line(self, index: int) -> Text:
@@ -196,7 +197,7 @@ class TickerLines(Lines):
         return line
 
     def _since(self, index: int) -> Text:
-        """Return the time since the line before: a long wait stands out."""
+        """Return the time since the previous line. A long wait is highlighted."""
         lines, colours = self.facts.lines, self.palette
         since_us = lines[index].envelope.mono_us - lines[index - 1].envelope.mono_us if index else 0
         long = since_us >= _LONG_US

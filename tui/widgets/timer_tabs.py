@@ -1,4 +1,4 @@
-"""The choice of a timer: the brokers, and the timers of the chosen broker, in two lines."""
+"""Two lines to choose a timer: the brokers, and the timers of the chosen broker."""
 
 from rich.text import Text
 from textual.events import Click
@@ -11,12 +11,12 @@ from .drawn import Drawn, ink, stacked
 
 
 class TimerTabs(Drawn):
-    """Left and right choose the broker, up and down its timer. This widget owns the choice."""
+    """Left and right choose the broker, up and down its timer. This widget keeps the choice."""
 
     subject = WHEELS
 
     class Chosen(Message):
-        """Another timer was clicked."""
+        """A message: another timer was clicked."""
 
         def __init__(self, key: TimerKey) -> None:
             super().__init__()
@@ -26,11 +26,12 @@ class TimerTabs(Drawn):
         super().__init__(model, id="timers")
         self.key: TimerKey | None = None
         self._places: list[tuple[int, int, int, TimerKey]] = []
-        """(line, from, to, timer) of each clickable place."""
+        """(Line, first column, end column, timer) of each clickable place."""
 
     def settle(self) -> None:
-        """Choose a timer: the busiest if none is chosen, or the same one of another broker if it is
-        gone.
+        """Choose a timer if none is chosen: the busiest one.
+
+        If the chosen timer is gone, choose the timer with the same name on another broker.
         """
         timers = self.model.wheels.timers
         if self.key in timers or not timers:

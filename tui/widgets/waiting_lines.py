@@ -13,7 +13,7 @@ from .event_text import coloured
 
 
 class WaitingHead(Drawn):
-    """How many operations wait, and how earlier ones were completed."""
+    """Shows how many operations wait, and how earlier ones were completed."""
 
     subject = WAITING
 

@@ -1,7 +1,6 @@
-"""The wheels of one timer: dials side by side if there is room, else a strip of bars for each
-level.
+"""The wheels of one timer: dials side by side if there is room, else bars for each level.
 
-Slots keep their places and the hand moves. On a dial, slot 0 is at twelve o'clock and the hand
+Slots keep their places, and the hand moves. On a dial, slot 0 is at twelve o'clock and the hand
 moves clockwise.
 """
 
@@ -22,19 +21,19 @@ from .drawn import Drawn, aged, ink, stacked
 
 HAND, NEXT, EMPTY = "▲", "◆", "·"
 LEFT, CAME = "↓", "+"
-"""Tasks came down from this slot; tasks came into it."""
+"""The signs of a slot whose tasks have just come down, and of one that has just got tasks."""
 LIES, LAY = "●", "○"
-"""Slow motion: the task lies in this slot; it lay there before."""
+"""The signs of slow motion: the slot where the task is, and a slot where it was before."""
 _DIAL_ROWS: Final = 9
-"""The smallest height. A dial grows with the room."""
+"""The minimum height of a dial in rows. With more room, dials are larger."""
 _DIAL_COLUMNS: Final = 24
 _CAPTION_ROWS: Final = 4
 _NUMBERED: Final = 5
-"""Every fifth slot shows its number."""
+"""Every fifth slot on a dial shows its number."""
 
 
 class WheelBoard(Drawn, can_focus=True):
-    """The chosen timer, or a sentence that says why there is none."""
+    """Shows the wheels of the chosen timer, or a sentence that says why there is none."""
 
     subject = WHEELS
 
@@ -42,7 +41,7 @@ class WheelBoard(Drawn, can_focus=True):
         super().__init__(model, id="wheels")
         self.key: TimerKey | None = None
         self._descent: Descent | None = None
-        """The task that slow motion replays. The board shows its timer meanwhile."""
+        """The task that slow motion replays. Meanwhile the board shows this task's timer."""
 
     @property
     def timer(self) -> TimerView | None:
@@ -106,7 +105,7 @@ class WheelBoard(Drawn, can_focus=True):
         return line
 
     def _descends(self) -> Text | None:
-        """Tell the way of the task that slow motion replays. None if it replays none."""
+        """Return the way of the task that slow motion replays. None if it replays no task."""
         down, colours = self._descent, self.palette
         if down is None:
             return None
@@ -123,7 +122,7 @@ class WheelBoard(Drawn, can_focus=True):
         return line
 
     def _moved(self, timer: TimerView) -> Text | None:
-        """Say what came down from where in the last second. None if nothing did."""
+        """Return which tasks came down in the last second, and from where. None if no task did."""
         colours = self.palette
         moves = timer.recent(self.model.wheels.glow.now_us)
         down = next((move for move in moves if move.from_level), None)
@@ -168,7 +167,7 @@ class WheelBoard(Drawn, can_focus=True):
         return line
 
     def _comes_down(self, timer: TimerView, wheel: WheelView, brief: bool) -> str:
-        """Say what the next slot of a wheel will do, and when."""
+        """Return what happens to the next slot of a wheel, and when."""
         slot = wheel.next_slot
         if slot is None:
             return "empty"
@@ -204,7 +203,7 @@ class WheelBoard(Drawn, can_focus=True):
             return []
         hidden: list[WheelView] = []
         while len(wheels) > 1 and 2 * len(wheels) + bool(hidden) > room:
-            # The lowest level that is empty goes first, else the highest one.
+            # The lowest empty level is left out first; if none is empty, the highest level.
             empty = [wheel for wheel in wheels if not wheel.tasks]
             hidden.append(empty[0] if empty else wheels[-1])
             wheels = [wheel for wheel in wheels if wheel is not hidden[-1]]
@@ -220,7 +219,7 @@ class WheelBoard(Drawn, can_focus=True):
         return lines[: max(room, 2)]
 
     def _hidden(self, wheels: list[WheelView]) -> Text:
-        """Name the levels that have no room, and what is in them."""
+        """Return the levels that have no room, and the number of tasks in them."""
         parts = [
             f"L{wheel.level} {span(wheel.tick_ms)} × {wheel.size}:"
             f" {plural(wheel.tasks, 'task') if wheel.tasks else 'empty'}"
@@ -291,8 +290,9 @@ class WheelBoard(Drawn, can_focus=True):
         return line
 
     def _trace(self, timer: TimerView, wheel: WheelView, slot: int) -> str:
-        """Return the sign of a slot that has just let tasks go down, or has just got some. In slow
-        motion, that of the one task that is replayed.
+        """Return the sign of a slot whose tasks have just gone down, or that has just got tasks.
+
+        In slow motion, only the slots of the replayed task have a sign.
         """
         if self._descent is not None:
             if self._descent.lies_in(wheel.level, slot):
@@ -328,10 +328,10 @@ class WheelBoard(Drawn, can_focus=True):
         return [Text("").join(parts) for parts in zip(*pictures, strict=True)]
 
     def _dial(self, timer: TimerView, wheel: WheelView, columns: int, rows: int) -> list[Text]:
-        """Draw a clock face in characters.
+        """Draw a wheel as a clock face in characters.
 
-        The rim shows the number of tasks, the hand starts in the middle, and ◆ marks the next due
-        slot.
+        The rim shows the number of tasks, the hand starts in the middle, and ◆ marks the slot that
+        is due next.
         """
         colours = self.palette
         cells: dict[tuple[int, int], tuple[str, str]] = {}

@@ -1,4 +1,4 @@
-"""The widgets of the Wire screen: the frames, the chosen one as a tree, and its bytes."""
+"""The widgets of the Wire screen: the frames, the chosen frame as a tree, and its bytes."""
 
 from collections.abc import Sequence
 from typing import ClassVar, Final
@@ -24,7 +24,7 @@ _FOLDED, _OPEN, _LEAF = "▸", "▾", " "
 
 
 class WireAnswer(Drawn):
-    """A line about the chosen frame, and the verdict: whether every byte of it is right."""
+    """A line about the chosen frame, and the verdict: whether every byte of it is correct."""
 
     subject = WIRE_TREE
 
@@ -49,7 +49,7 @@ class WireAnswer(Drawn):
         return text
 
     def _said(self, frame: CapturedFrame) -> Text:
-        """Return the line that says who says what to whom. It is cut where it would wrap."""
+        """Return a line: who sends which message to whom. It is cut before it would wrap."""
         text = ink("← " if frame.is_response else "→ ", "bold")
         text.append(f"{title_of(frame)} {'response' if frame.is_response else 'request'}", "bold")
         text.append(" · ")
@@ -96,14 +96,17 @@ class WireAnswer(Drawn):
 
 
 class _Revealed(Lines):
-    """Lines whose cursor may be moved from elsewhere. The line under it is scrolled into view."""
+    """A list whose cursor another widget may move.
 
-    of_events = False  # captured frames come from files
+    The line under the cursor is scrolled into view.
+    """
+
+    of_events = False  # captured frames come from files, not events
     _hidden = False
-    """Whether the cursor went to a line that is not in view yet."""
+    """Whether the cursor was moved to a line that is not in view yet."""
 
     def put_cursor(self, line: int) -> None:
-        """Put the cursor on a line, and scroll there if it is out of view."""
+        """Put the cursor on a line, and scroll to this line if it is out of view."""
         if self.cursor != line:
             self.cursor = line
             self._hidden = True
@@ -117,14 +120,14 @@ class _Revealed(Lines):
 
 
 def search_text(frame: CapturedFrame) -> str:
-    """Return the words by which `/` finds a frame."""
+    """Return the words by which the filter `/` finds a frame."""
     kind = "response" if frame.is_response else "request"
     title, client = title_of(frame), frame.client_id
     return f"b{frame.broker_id} {title} {kind} {client} #{frame.correlation_id}".lower()
 
 
 class FrameLines(_Revealed):
-    """The captured frames, oldest first. The cursor chooses one."""
+    """The captured frames, the oldest first. The cursor chooses one."""
 
     subject = WIRE_FRAMES
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -133,7 +136,7 @@ class FrameLines(_Revealed):
     ]
 
     class Moved(Message):
-        """The cursor stands on another frame."""
+        """A message: the cursor was moved to another frame."""
 
     def __init__(self, model: Model) -> None:
         super().__init__(id="frames")
@@ -149,7 +152,7 @@ class FrameLines(_Revealed):
         return len(self.view.listed)
 
     def _let_through(self) -> Sequence[int]:
-        """Return the frames that the words of `/` name, without decoding them."""
+        """Return the frames that match the words of `/`, without decoding them."""
         if not self._words:
             return super()._let_through()
         key = self._words, self.view.frames.total, len(self.view.listed)
@@ -199,7 +202,7 @@ class FrameLines(_Revealed):
 
 
 class TreeLines(_Revealed, Verbatim):
-    """The chosen frame as a tree. The cursor names a field, and its bytes light up."""
+    """The chosen frame as a tree. The bytes of the field under the cursor are highlighted."""
 
     subject = WIRE_TREE
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -212,7 +215,7 @@ class TreeLines(_Revealed, Verbatim):
         self.model = model
 
     def _filter(self) -> tuple[str, ...]:
-        """Return no words: `/` chooses frames, and a frame is shown whole."""
+        """Return no words: the filter `/` applies to the list of frames, not to the fields."""
         return ()
 
     @property
@@ -256,7 +259,7 @@ class TreeLines(_Revealed, Verbatim):
 
 
 class HexLines(_Revealed):
-    """The bytes of the chosen frame. The cursor names a byte, and its field lights up."""
+    """The bytes of the chosen frame. The field of the byte under the cursor is highlighted."""
 
     subject = WIRE_BYTES
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -269,7 +272,7 @@ class HexLines(_Revealed):
         self.model = model
 
     def _filter(self) -> tuple[str, ...]:
-        """Return no words: `/` chooses frames, and a frame is shown whole."""
+        """Return no words: the filter `/` applies to the list of frames, not to a frame's bytes."""
         return ()
 
     @property
@@ -278,7 +281,7 @@ class HexLines(_Revealed):
 
     @property
     def per_line(self) -> int:
-        """As many bytes in a line as fit: 8 or 16."""
+        """The number of bytes in a line: 8, or 16 if there is room."""
         return 16 if self.size.width >= 55 else 8
 
     def count(self) -> int:
@@ -339,7 +342,7 @@ class HexLines(_Revealed):
 
 
 class FieldDetail(Drawn, Verbatim):
-    """The field under the cursor: where it lies, which versions have it, what it is for."""
+    """The field under the cursor: its position, the versions that have it, and its meaning."""
 
     subject = WIRE_TREE
 

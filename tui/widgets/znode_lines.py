@@ -1,4 +1,4 @@
-"""The tree of znodes, and all that is known of the one under the cursor."""
+"""The tree of znodes, and the details of the znode under the cursor."""
 
 import json
 from typing import ClassVar, Final
@@ -28,12 +28,13 @@ _DULL: Final = (
     "host",
     "port",
 )
-"""Fields that the one line of a znode leaves out. The detail shows all."""
+"""Fields of a znode's data that its one-line form leaves out. The detail shows all fields."""
 
 
 def readable(data: str) -> str:
-    """Return JSON in one line, without quotes around names, and without fields that say little.
-    Other data stay as they are.
+    """Return JSON in one line, without quotes around names and without unimportant fields.
+
+    Data that is not JSON is returned in one line, unchanged otherwise.
     """
     try:
         value = json.loads(data)
@@ -41,12 +42,12 @@ def readable(data: str) -> str:
         return " ".join(data.split())
     if isinstance(value, dict):
         value = {key: each for key, each in value.items() if key not in _DULL} or value
-        return plain(value)[1:-1]  # the line itself says that these belong together
+        return plain(value)[1:-1]  # one line needs no outer braces
     return plain(value)
 
 
 def plain(value: object) -> str:
-    """Return a value out of JSON in words: `{leader: 1, isr: [0, 1]}`."""
+    """Return a value from JSON as a readable text: `{leader: 1, isr: [0, 1]}`."""
     match value:
         case dict():
             return "{" + ", ".join(f"{key}: {plain(each)}" for key, each in value.items()) + "}"
@@ -58,7 +59,7 @@ def plain(value: object) -> str:
 
 
 def unfolded(data: str) -> list[str]:
-    """Return JSON as lines, a line for each field of the outermost object."""
+    """Return JSON as lines, one line for each field of the outermost object."""
     try:
         value = json.loads(data)
     except ValueError:
@@ -70,7 +71,7 @@ def unfolded(data: str) -> list[str]:
 
 
 class ZnodeLines(Lines, Verbatim):
-    """One line for each znode that is open. Only lines in view are drawn."""
+    """One line for each open znode. Only the lines in view are drawn."""
 
     subject = ZNODES
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -86,7 +87,7 @@ class ZnodeLines(Lines, Verbatim):
 
     @property
     def rows(self) -> list[Row]:
-        """The rows of the tree; with a filter, the znodes that it finds, wherever they are."""
+        """The rows of the tree. With a filter, all znodes that match it, open or not."""
         tree, words = self.model.zookeeper.tree, self._filter()
         if not words:
             return tree.rows()
@@ -104,7 +105,7 @@ class ZnodeLines(Lines, Verbatim):
         return len(self.rows)
 
     def action_open(self, is_open: bool) -> None:
-        """Open or close the znode. On a closed one, ← goes up to its parent."""
+        """Open or close the znode under the cursor. On a closed one, ← goes up to its parent."""
         row = self.chosen
         if row is None:
             return
@@ -177,7 +178,10 @@ class ZnodeLines(Lines, Verbatim):
         return ink(f"b{broker}", f"bold {self.palette.broker(broker)}")
 
     def _children(self, node: Znode) -> Text:
-        """Say how many children a closed znode has; of an only child, how many that one has."""
+        """Return how many children a closed znode has.
+
+        For an only child, count that child's children.
+        """
         while len(node.children) == 1 and next(iter(node.children.values())).children:
             (node,) = node.children.values()
         colours, glow = self.palette, self.model.zookeeper.glow
@@ -186,8 +190,9 @@ class ZnodeLines(Lines, Verbatim):
 
 
 class ZnodeDetail(Drawn, Verbatim):
-    """One znode: its path, version, owner, watchers, and its data. It is the one under the cursor;
-    at the root, the one that changed last.
+    """One znode: its path, version, owner, watchers, and its data.
+
+    It is the znode under the cursor. At the root, it is the znode that changed last.
     """
 
     subject = ZNODES
