@@ -16,6 +16,7 @@ from kafka_edu.replication.fetch_session import FetchSession
 from kafka_edu.replication.local_reads import read_from_local_log
 from kafka_edu.replication.log_read_result import FetchResults
 from kafka_edu.replication.partitions import Partitions
+from kafka_edu.replication.read_rules import ReadRules
 from kafka_edu.trace.events.purgatory import Requirement
 
 ENOUGH: Final = "bytes arrived"
@@ -30,8 +31,9 @@ class DelayedFetch(DelayedOperation):
     come from positions in the segment, so all of it costs a subtraction a partition. Also done: (A)
     not the leader any more; (B) unknown by now; (C) the offset lies on another segment than the
     end, so it is far behind, or the log was truncated; (E) fenced by epoch; and a follower's fetch
-    whose leader leads more of the follower's partitions (`end_for_new_partitions`). Time up
-    (max_wait_ms) is no error: what there is, is sent. On completion the log is read a second time.
+    whose leader leads more of the follower's partitions (`end_for_new_partitions`). A partition
+    that is throttled for this follower does not count. Time up (max_wait_ms) is no error: what
+    there is, is sent. On completion the log is read a second time.
     Watched under every partition of the request, and under its session, because a change of a
     partition that the session had left out counts too. Looking through a session costs some 18 ns a
     partition, so the list is used twice: the arrival's by the first `try_complete`, and that of a
@@ -45,6 +47,7 @@ class DelayedFetch(DelayedOperation):
         "_params",
         "_partitions",
         "_respond",
+        "_rules",
         "_session",
         "_starts",
         "_up_to_date",
@@ -60,8 +63,10 @@ class DelayedFetch(DelayedOperation):
         partitions: Partitions,
         respond: Callable[[FetchResults], None],
         session: FetchSession | None = None,
+        rules: ReadRules | None = None,
     ) -> None:
         super().__init__(params.max_wait_ms)
+        self._rules = rules
         self._params = params
         self._infos = infos
         self._session = session
@@ -125,7 +130,7 @@ class DelayedFetch(DelayedOperation):
             params.isolation,
             params.min_bytes,
         )
-        get_or_raise = self._partitions.get_or_raise
+        get_or_raise, rules = self._partitions.get_or_raise, self._rules
         available = 0
         self._infos = self._wanted()
         self._up_to_date = True
@@ -139,12 +144,20 @@ class DelayedFetch(DelayedOperation):
                 self._ended_by = "the fetch session changed"
                 return self.force_complete()
             try:
-                readable = get_or_raise(tp).readable_bytes(
+                partition = get_or_raise(tp)
+                readable = partition.readable_bytes(
                     start, wanted.current_leader_epoch, only_from_leader, isolation
                 )
             except KafkaException as failure:
                 self._ended_by = ERRORS_IN_WORDS.get(failure.error, failure.error.name)
                 return self.force_complete()
+            if (
+                readable != 0
+                and rules is not None
+                and partition.reaches(start)
+                and rules.should_leader_throttle(partition, params.replica_id)
+            ):
+                continue
             if readable is None:
                 self._ended_by = "another segment: far behind, or truncated"
                 return self.force_complete()
@@ -160,7 +173,9 @@ class DelayedFetch(DelayedOperation):
     def on_complete(self) -> None:
         """Read the log a second time, and respond. How far a follower is, its arrival has shown."""
         self._respond(
-            read_from_local_log(self._partitions, self._params, self._wanted(), self._session)
+            read_from_local_log(
+                self._partitions, self._params, self._wanted(), self._session, self._rules
+            )
         )
 
     def ended_by(self, by: CompletedBy, key: Hashable | None) -> str:
@@ -183,6 +198,11 @@ class DelayedFetch(DelayedOperation):
             start = self._start_of(tp, wanted)
             if partition is not None and partition.log is not None and start is not None:
                 end = partition.end_for(params.isolation)
+                if self._rules is not None and self._rules.leader_throttles(
+                    partition, params.replica_id
+                ):
+                    holders.append((f"{tp}, throttled", end.message_offset))
+                    continue
                 holders.append((str(tp), end.message_offset))
                 if start.message_offset < end.message_offset and not start.on_older_segment(end):
                     available += min(end.position_diff(start), wanted.max_bytes)

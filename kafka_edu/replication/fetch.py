@@ -23,6 +23,7 @@ from kafka_edu.replication.local_reads import read_from_local_log
 from kafka_edu.replication.log_read_result import FetchResults
 from kafka_edu.replication.partition import Partition
 from kafka_edu.replication.partitions import Partitions
+from kafka_edu.replication.read_rules import ReadRules
 
 AWAITED_MS: Final = 1_000
 """For so long after an election this broker expects its followers to name the new partitions."""
@@ -38,8 +39,10 @@ class Fetch:
         partitions: Partitions,
         purgatory: DelayedOperationPurgatory[DelayedFetch],
         time: Time,
+        rules: ReadRules,
     ) -> None:
         self.purgatory = purgatory
+        self._rules = rules
         self._partitions = partitions
         self._time = time
         self._awaited: dict[int, dict[TopicPartition, int]] = {}
@@ -71,7 +74,7 @@ class Fetch:
             params = self._shortened(params, infos, session, now_ms)
         if session is not None:
             session.changed.clear()
-        results = read_from_local_log(self._partitions, params, infos, session)
+        results = read_from_local_log(self._partitions, params, infos, session, self._rules)
         if params.replica_id >= 0:
             self._update_follower_fetch_state(params.replica_id, infos, results, now_ms)
             if session is not None:
@@ -85,7 +88,9 @@ class Fetch:
         if at_once or readable >= params.min_bytes:
             respond(results)
             return
-        operation = DelayedFetch(params, infos, results, self._partitions, respond, session)
+        operation = DelayedFetch(
+            params, infos, results, self._partitions, respond, session, self._rules
+        )
         operation.on_failure = on_failure
         operation.requester = requester
         keys: dict[Hashable, None] = dict.fromkeys([tp for tp, _ in infos])

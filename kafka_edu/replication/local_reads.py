@@ -5,6 +5,7 @@ from kafka_edu.replication.fetch_params import FetchInfos, FetchParams
 from kafka_edu.replication.fetch_session import FetchSession
 from kafka_edu.replication.log_read_result import NO_VERSION, FetchResults, failed_read
 from kafka_edu.replication.partitions import Partitions
+from kafka_edu.replication.read_rules import ReadRules
 
 
 def read_from_local_log(
@@ -12,13 +13,14 @@ def read_from_local_log(
     params: FetchParams,
     infos: FetchInfos,
     session: FetchSession | None = None,
+    rules: ReadRules | None = None,
 ) -> FetchResults:
     """Read each partition once, in order, within `max_bytes` together.
 
     The first partition with records may exceed all limits by one batch. A negative limit makes only
     its own partition fail. A negative `max_bytes` is the first partition's limit; for the others it
     is 0. `session` is the session whose partitions these are. It may leave out those that it has
-    read to their end.
+    read to their end. A partition that `rules` throttle gives no records.
     """
     left = params.max_bytes
     if left < 0 and session is not None and not session.begins_with(infos):
@@ -43,7 +45,13 @@ def read_from_local_log(
         except KafkaException as failure:
             read = failed_read(failure.error)
         else:
-            if read.size_in_bytes:
+            if (
+                read.size_in_bytes
+                and rules is not None
+                and rules.should_leader_throttle(partition, params.replica_id)
+            ):
+                read = read.without_records()
+            elif read.size_in_bytes:
                 min_one_message = False
                 left = max(0, left - read.size_in_bytes)
             elif session is not None and read.version != NO_VERSION:

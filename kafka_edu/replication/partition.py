@@ -718,6 +718,10 @@ class Partition:
             aborted,
         )
 
+    def reaches(self, start: LogOffsetMetadata) -> bool:
+        """Return whether the log reaches to that offset. It does not if it was truncated since."""
+        return self.log is not None and start.message_offset <= self.log.log_end_offset
+
     def readable_bytes(
         self,
         start: LogOffsetMetadata,

@@ -33,8 +33,10 @@ from kafka_edu.replication.leadership import Leadership
 from kafka_edu.replication.offset_lookup import OffsetLookup
 from kafka_edu.replication.partition import Partition
 from kafka_edu.replication.partitions import Partitions
+from kafka_edu.replication.read_rules import ReadRules
 from kafka_edu.replication.replica_logs import ReplicaLogs
 from kafka_edu.replication.replication_config import ReplicationConfig
+from kafka_edu.replication.replication_quota_manager import ReplicationQuotas
 from kafka_edu.trace.tracer import Tracer
 
 
@@ -51,6 +53,7 @@ class ReplicaManager:
         replica_logs: ReplicaLogs,
         fetchers: Fetchers,
         propose_isr: Callable[[IsrProposal], None],
+        quotas: ReplicationQuotas,
         trace: Tracer | None = None,
     ) -> None:
         now_ms = time.hi_res_clock_ms
@@ -79,7 +82,8 @@ class ReplicaManager:
         self.isr_updates = isr_updates
         self.leadership = Leadership()
         self.append = Append(partitions, produce, time)
-        self.fetch = Fetch(partitions, fetch, time)
+        self.quotas = quotas
+        self.fetch = Fetch(partitions, fetch, time, ReadRules(quotas.leader, time))
         self.delete_records = DeleteRecords(partitions, delete_records, metadata_cache)
         self.offset_lookup = OffsetLookup(partitions, time)
         self.controller_orders = ControllerOrders(

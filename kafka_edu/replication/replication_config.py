@@ -49,3 +49,7 @@ class ReplicationConfig(NamedTuple):
     """delete.records.purgatory.purge.interval.requests"""
     producer_purgatory_purge_interval_requests: int
     """producer.purgatory.purge.interval.requests"""
+    replication_quota_window_num: int
+    """replication.quota.window.num: samples over which a throttle's rate is measured."""
+    replication_quota_window_size_seconds: int
+    """replication.quota.window.size.seconds: length of one such sample."""

@@ -263,3 +263,26 @@ def fetch_session_opened(e: replication.FetchSessionOpened) -> Sentence:
 @sentence.register
 def fetch_session_closed(e: replication.FetchSessionClosed) -> Sentence:
     return Sentence("closes fetch session", str(e.session_id), "", e.reason, loud=False)
+
+
+@sentence.register
+def replication_throttle_began(e: replication.ReplicationThrottleBegan) -> Sentence:
+    what = "sends to followers" if e.side == "leader" else "fetches as a follower"
+    return Sentence(
+        "throttles",
+        f"{e.topic}-{e.partition}",
+        f"in what it {what}: {e.rate:,} bytes/s, and {e.bound:,} are allowed",
+        f"{e.side}.replication.throttled.rate is {e.bound}",
+        because="a throttle holds its replication back",
+    )
+
+
+@sentence.register
+def replication_throttle_ended(e: replication.ReplicationThrottleEnded) -> Sentence:
+    what = "sends to followers" if e.side == "leader" else "fetches as a follower"
+    return Sentence(
+        f"throttles no longer what it {what}",
+        "",
+        f"after {duration(e.lasted_ms)} and {e.bytes:,} bytes",
+        e.reason,
+    )

@@ -40,6 +40,7 @@ from kafka_edu.replication.fetch_params import (
 )
 from kafka_edu.replication.log_read_result import FetchResults, LogReadResult, failed_read
 from kafka_edu.replication.partitions import Partitions
+from kafka_edu.replication.replication_quota_manager import ReplicationQuotaManager
 from kafka_edu.server.api_call import ApiCall
 from kafka_edu.server.kafka_apis import KafkaApis
 
@@ -58,7 +59,10 @@ class FetchApi:
         fetch_manager: FetchManager,
         time: Time,
         fetch_max_bytes: int,
+        quota: ReplicationQuotaManager,
     ) -> None:
+        """`quota` counts what this broker sends to followers."""
+        self._quota = quota
         self._fetch = fetch
         self._partitions = partitions
         self._fetch_manager = fetch_manager
@@ -136,7 +140,25 @@ class FetchApi:
                 (tp, self._for_old_client(tp, read, wanted[tp].fetch_offset, call.version))
                 for tp, read in results
             ]
-        call.respond(context.response(results, self._time.hi_res_clock_ms()))
+        response = context.response(results, self._time.hi_res_clock_ms())
+        if request.replica_id >= 0 and self._quota.active:
+            self._record_throttled(response)
+        call.respond(response)
+
+    def _record_throttled(self, response: FetchResponse) -> None:
+        """Count the records that a follower gets of throttled partitions.
+
+        As in Kafka, those of followers in sync count too. Kafka also counts the bytes around the
+        records, a few dozen for each partition.
+        """
+        sent = sum(
+            part_size(partition.record_set)
+            for topic in response.responses
+            for partition in topic.partition_responses
+            if partition.record_set is not None
+            and self._quota.is_throttled(TopicPartition(topic.topic, partition.partition))
+        )
+        self._quota.record(sent, self._time.hi_res_clock_ms())
 
     def _for_old_client(
         self, tp: TopicPartition, read: LogReadResult, fetch_offset: int, version: int

@@ -9,8 +9,16 @@ test compares the table with the keys that the broker reads.
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from kafka_edu.common.config_def import MAX_INT, MAX_LONG, ConfigDef, ConfigKey, ConfigType, Gap
-from kafka_edu.log.log_config import NO_PREALLOCATION, NO_REPLICATION_QUOTA
+from kafka_edu.common.config_def import (
+    MAX_INT,
+    MAX_LONG,
+    ConfigDef,
+    ConfigKey,
+    ConfigType,
+    Gap,
+    Range,
+)
+from kafka_edu.log.log_config import NO_PREALLOCATION
 
 _NO_METRICS: Final = (
     "there are no JMX metrics and no reporters; the broker's events show the same facts"
@@ -47,8 +55,6 @@ def _ignored() -> Iterator[tuple[str, Gap]]:
                 "controller.quota.window.size.seconds",
                 "quota.window.num",
                 "quota.window.size.seconds",
-                "replication.quota.window.num",
-                "replication.quota.window.size.seconds",
             ),
         ),
         (
@@ -246,25 +252,25 @@ an authorizer.
 """
 
 DYNAMIC_ONLY_CONFIG: Final = ConfigDef(
-    ConfigKey(name, ConfigType.LONG, MAX_LONG, None, doc, Gap(missing, (MAX_LONG,)))
-    for name, doc, missing in (
+    ConfigKey(name, ConfigType.LONG, MAX_LONG, Range(0), doc, gap)
+    for name, doc, gap in (
         (
             "follower.replication.throttled.rate",
             "Bytes a second that throttled replicas fetch.",
-            NO_REPLICATION_QUOTA,
+            None,
         ),
         (
             "leader.replication.throttled.rate",
             "Bytes a second that throttled replicas are served.",
-            NO_REPLICATION_QUOTA,
+            None,
         ),
         (
             "replica.alter.log.dirs.io.max.bytes.per.second",
             "Bytes a second of moves between log dirs.",
-            _NO_MOVES,
+            Gap(_NO_MOVES, (MAX_LONG,)),
         ),
     )
 )
-"""Keys that server.properties does not have. They can only be set while the broker runs (Kafka:
-DynamicConfig.Broker).
+"""Keys that server.properties does not have. They can only be set while the broker runs, and for
+one broker at a time (Kafka: DynamicConfig.Broker).
 """

@@ -368,6 +368,36 @@ class FetchSessionClosed(NamedTuple):
     reason: str
 
 
+@event()
+class ReplicationThrottleBegan(NamedTuple):
+    """A throttle began to hold replication back. `side`: what this broker sends as leader, or what
+    it fetches as follower. The partition is the first one that had to wait.
+    """
+
+    side: str
+    bound: int
+    """Bytes per second: leader.replication.throttled.rate, or the follower's."""
+    rate: int
+    """Bytes per second of all throttled partitions of this side, over the last seconds."""
+    topic: str
+    partition: int
+
+
+@event()
+class ReplicationThrottleEnded(NamedTuple):
+    """A throttle holds replication back no more: for a whole window (11 s) no partition had to
+    wait, or the throttle was removed.
+    """
+
+    side: str
+    bound: int
+    lasted_ms: int
+    """From the first partition that had to wait to the last one."""
+    bytes: int
+    """All throttled bytes of this side since then."""
+    reason: str
+
+
 class PartitionProgress(NamedTuple):
     """How far the replica of a partition on this broker is, at one moment."""
 
@@ -434,3 +464,16 @@ class FetchSessionsSampled(NamedTuple):
     sessions: int
     partitions: int
     evictions: int
+
+
+@event(kind=Kind.GAUGE, thing=("side",))
+class ReplicationQuotaSampled(NamedTuple):
+    """The rate of throttled replication next to its bound, in bytes per second. Sampled for each
+    side (leader, follower) on which a replica of this broker is throttled. The bound is
+    9223372036854775807 if the broker has no rate (Kafka's metric: byte-rate of LeaderReplication,
+    FollowerReplication).
+    """
+
+    side: str
+    rate: int
+    bound: int

@@ -10,6 +10,7 @@ from kafka_edu.replication.fetch_params import FetchInfos, FetchParams
 from kafka_edu.replication.fetch_session import FetchSession
 from kafka_edu.replication.log_read_result import FetchResults
 from kafka_edu.replication.partitions import Partitions
+from kafka_edu.replication.read_rules import ReadRules
 from kafka_edu.sim.stepped_cluster import SteppedCluster, T
 
 
@@ -179,9 +180,13 @@ def test_a_record_that_comes_while_a_fetch_is_read_is_answered_at_once(
     cluster = idle_cluster(wait_ms=500)
 
     def read_then_produce(
-        partitions: Partitions, params: FetchParams, infos: FetchInfos, session: FetchSession
+        partitions: Partitions,
+        params: FetchParams,
+        infos: FetchInfos,
+        session: FetchSession,
+        rules: ReadRules,
     ) -> FetchResults:
-        results = local_reads.read_from_local_log(partitions, params, infos, session)
+        results = local_reads.read_from_local_log(partitions, params, infos, session, rules)
         cluster.produce("c")
         return results
 
