@@ -20,6 +20,7 @@ from kafka_edu.replication.read_rules import ReadRules
 from kafka_edu.trace.events.purgatory import Requirement
 
 ENOUGH: Final = "bytes arrived"
+HIGH_WATERMARK_MOVED: Final = "the high watermark moved, and the follower serves consumers"
 LEADS_MORE: Final = "its leader leads more partitions"
 
 
@@ -28,12 +29,13 @@ class DelayedFetch(DelayedOperation):
     the reader may see.
 
     The end is the LEO for a follower, the HW for a consumer (the LSO with read_committed). Sizes
-    come from positions in the segment, so all of it costs a subtraction a partition. Also done: (A)
-    not the leader any more; (B) unknown by now; (C) the offset lies on another segment than the
-    end, so it is far behind, or the log was truncated; (E) fenced by epoch; and a follower's fetch
-    whose leader leads more of the follower's partitions (`end_for_new_partitions`). A partition
-    that is throttled for this follower does not count. Time up (max_wait_ms) is no error: what
-    there is, is sent. On completion the log is read a second time.
+    come from positions in the segment, so all of it costs a subtraction a partition. A partition
+    that is throttled for this follower does not count. Also done: (A) not the leader any more; (B)
+    unknown by now; (C) the offset lies on another segment than the end, so it is far behind, or the
+    log was truncated; (E) fenced by epoch; a follower's fetch whose leader leads more of the
+    follower's partitions (`end_for_new_partitions`); and, if consumers may read from followers, a
+    follower's fetch when the HW is above the one of its last response (KIP-392). Time up
+    (max_wait_ms) is no error: what there is, is sent. On completion the log is read a second time.
     Watched under every partition of the request, and under its session, because a change of a
     partition that the session had left out counts too. Looking through a session costs some 18 ns a
     partition, so the list is used twice: the arrival's by the first `try_complete`, and that of a
@@ -131,6 +133,11 @@ class DelayedFetch(DelayedOperation):
             params.min_bytes,
         )
         get_or_raise, rules = self._partitions.get_or_raise, self._rules
+        tells_high_watermark = (
+            self._session
+            if rules is not None and rules.sends_to_followers and params.from_follower
+            else None
+        )
         available = 0
         self._infos = self._wanted()
         self._up_to_date = True
@@ -160,6 +167,11 @@ class DelayedFetch(DelayedOperation):
                 continue
             if readable is None:
                 self._ended_by = "another segment: far behind, or truncated"
+                return self.force_complete()
+            if tells_high_watermark is not None and tells_high_watermark.lacks_high_watermark(
+                tp, partition.high_watermark.offset
+            ):
+                self._ended_by = HIGH_WATERMARK_MOVED
                 return self.force_complete()
             if readable:
                 available += min(readable, wanted.max_bytes)

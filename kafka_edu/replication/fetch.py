@@ -20,7 +20,7 @@ from kafka_edu.replication.delayed_fetch import DelayedFetch
 from kafka_edu.replication.fetch_params import FetchInfos, FetchParams
 from kafka_edu.replication.fetch_session import FetchSession
 from kafka_edu.replication.local_reads import read_from_local_log
-from kafka_edu.replication.log_read_result import FetchResults
+from kafka_edu.replication.log_read_result import NO_PREFERRED_REPLICA, FetchResults
 from kafka_edu.replication.partition import Partition
 from kafka_edu.replication.partitions import Partitions
 from kafka_edu.replication.read_rules import ReadRules
@@ -67,7 +67,7 @@ class Fetch:
 
         After the read, a follower's fetch reports the follower's position (book 001). The response
         is immediate if there is no time to wait, nothing is wanted, there are enough bytes, or
-        there is an error or a diverging epoch.
+        there is an error, a diverging epoch, or another replica to read from.
         """
         now_ms = self._time.hi_res_clock_ms()
         if self._awaited and params.from_follower:
@@ -83,7 +83,11 @@ class Fetch:
         readable = 0
         for _, read in results:
             readable += read.size_in_bytes
-            if read.error is not Errors.NONE or read.diverging_epoch is not None:
+            if (
+                read.error is not Errors.NONE
+                or read.diverging_epoch is not None
+                or read.preferred_read_replica != NO_PREFERRED_REPLICA
+            ):
                 at_once = True
         if at_once or readable >= params.min_bytes:
             respond(results)

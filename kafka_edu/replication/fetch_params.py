@@ -8,10 +8,14 @@ from typing import Final, NamedTuple
 from kafka_edu.common.errors import Errors, KafkaException
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.log.log_offset_metadata import LogOffsetMetadata
+from kafka_edu.replication.replica_selector import ClientMetadata
 
 CONSUMER_REPLICA_ID: Final = -1
 DEBUGGING_REPLICA_ID: Final = -2
 """A tool that reads any replica, beyond the high watermark."""
+
+FIRST_VERSION_FROM_FOLLOWERS: Final = 11
+"""From this version of Fetch on, a consumer may read from a follower (KIP-392)."""
 
 NO_LEADER_EPOCH: Final = -1
 """The reader gives no leader epoch, and is not fenced."""
@@ -66,6 +70,8 @@ class FetchParams(NamedTuple):
     max_bytes: int
     api_version: int
     isolation_level: int = READ_UNCOMMITTED
+    client: ClientMetadata | None = None
+    """The consumer, if the leader may send it to another replica: from v11 on."""
 
     @property
     def from_follower(self) -> bool:
@@ -81,7 +87,8 @@ class FetchParams(NamedTuple):
         consumers (KIP-392). Tools read anywhere.
         """
         return self.replica_id >= 0 or (
-            self.replica_id == CONSUMER_REPLICA_ID and self.api_version < 11
+            self.replica_id == CONSUMER_REPLICA_ID
+            and self.api_version < FIRST_VERSION_FROM_FOLLOWERS
         )
 
     @property

@@ -12,7 +12,11 @@ from kafka_edu.common.errors import Errors
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.log.version_counter import VersionCounter
 from kafka_edu.replication.fetch_params import FetchInfos, PartitionFetch
-from kafka_edu.replication.log_read_result import NO_VERSION, LogReadResult
+from kafka_edu.replication.log_read_result import (
+    NO_PREFERRED_REPLICA,
+    NO_VERSION,
+    LogReadResult,
+)
 from kafka_edu.replication.replica import FetchClock, Replica
 
 
@@ -36,7 +40,8 @@ class CachedPartition:
 
     def take_news(self, read: LogReadResult, clock: FetchClock) -> bool:
         """Return whether `read` must be answered, and remember it. It must if it has records, an
-        error or a diverging epoch, or if the HW or the log start moved.
+        error, a diverging epoch or another replica to read from, or if the HW or the log start
+        moved.
 
         An error is answered each time, and so is the first read after it, because the client may
         have forgotten its state.
@@ -47,6 +52,7 @@ class CachedPartition:
             or read.log_start_offset != self.log_start_offset
             or read.diverging_epoch is not None
             or read.error is not Errors.NONE
+            or read.preferred_read_replica != NO_PREFERRED_REPLICA
         )
         self.high_watermark = read.high_watermark if read.error is Errors.NONE else -1
         self.log_start_offset = read.log_start_offset
@@ -133,6 +139,11 @@ class FetchSession:
     def reads(self, topic_partition: TopicPartition) -> bool:
         """Return whether the session is open and holds the partition. O(1)."""
         return not self.closed and topic_partition in self.partitions
+
+    def lacks_high_watermark(self, topic_partition: TopicPartition, high_watermark: int) -> bool:
+        """Return whether the reader's last response had a lower high watermark. O(1)."""
+        cached = self.partitions.get(topic_partition)
+        return cached is not None and cached.high_watermark < high_watermark
 
     def note_change(self, topic_partition: TopicPartition) -> None:
         """Note a change: a list of `infos()` that lacks this partition is out of date. O(1)."""

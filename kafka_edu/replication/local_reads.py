@@ -17,6 +17,8 @@ def read_from_local_log(
 ) -> FetchResults:
     """Read each partition once, in order, within `max_bytes` together.
 
+    A consumer for which `rules` prefer another replica gets that one's id, and no records.
+
     The first partition with records may exceed all limits by one batch. A negative limit makes only
     its own partition fail. A negative `max_bytes` is the first partition's limit; for the others it
     is 0. `session` is the session whose partitions these are. It may leave out those that it has
@@ -32,6 +34,19 @@ def read_from_local_log(
     for tp, wanted in infos:
         try:
             partition = partitions.get_or_raise(tp)
+            if (
+                params.client is not None
+                and rules is not None
+                and (
+                    elsewhere := rules.preferred_read_replica(
+                        partition, params.client, wanted.fetch_offset
+                    )
+                )
+                is not None
+            ):
+                read = partition.read_elsewhere(wanted.current_leader_epoch, elsewhere)
+                results.append((tp, read))
+                continue
             read = partition.read_records(
                 wanted.fetch_offset,
                 min(wanted.max_bytes, left),

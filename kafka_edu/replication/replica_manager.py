@@ -35,6 +35,7 @@ from kafka_edu.replication.partition import Partition
 from kafka_edu.replication.partitions import Partitions
 from kafka_edu.replication.read_rules import ReadRules
 from kafka_edu.replication.replica_logs import ReplicaLogs
+from kafka_edu.replication.replica_selector import make_selector
 from kafka_edu.replication.replication_config import ReplicationConfig
 from kafka_edu.replication.replication_quota_manager import ReplicationQuotas
 from kafka_edu.trace.tracer import Tracer
@@ -83,7 +84,14 @@ class ReplicaManager:
         self.leadership = Leadership()
         self.append = Append(partitions, produce, time)
         self.quotas = quotas
-        self.fetch = Fetch(partitions, fetch, time, ReadRules(quotas.leader, time))
+        rules = ReadRules(
+            quotas.leader,
+            make_selector(config.replica_selector_class),
+            metadata_cache,
+            time,
+            trace,
+        )
+        self.fetch = Fetch(partitions, fetch, time, rules)
         self.delete_records = DeleteRecords(partitions, delete_records, metadata_cache)
         self.offset_lookup = OffsetLookup(partitions, time)
         self.controller_orders = ControllerOrders(

@@ -41,6 +41,8 @@ class ReplicationConfig(NamedTuple):
     """inter.broker.protocol.version, as (major, minor): which versions of Fetch and
     OffsetForLeaderEpoch a fetcher speaks.
     """
+    replica_selector_class: str | None
+    """replica.selector.class: which replicas consumers read from; None: leaders."""
     max_incremental_fetch_session_cache_slots: int
     """max.incremental.fetch.session.cache.slots"""
     fetch_purgatory_purge_interval_requests: int

@@ -286,3 +286,15 @@ def replication_throttle_ended(e: replication.ReplicationThrottleEnded) -> Sente
         f"after {duration(e.lasted_ms)} and {e.bytes:,} bytes",
         e.reason,
     )
+
+
+@sentence.register
+def consumer_sent_to_follower(e: replication.ConsumerSentToFollower) -> Sentence:
+    behind = e.leader_log_end_offset - e.follower_log_end_offset
+    return Sentence(
+        f"sends consumer {e.client_id or 'without a name'} to broker {e.follower} for",
+        f"{e.topic}-{e.partition}",
+        f"from offset {e.fetch_offset:,} on",
+        f"both are in rack {e.rack}"
+        + (f"; that follower lacks {plural(behind, 'record')}" if behind > 0 else ""),
+    )

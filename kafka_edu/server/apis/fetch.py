@@ -9,6 +9,7 @@
     v4+     isolation level, last stable offset
     v7+     fetch sessions (KIP-227)
     v9+     fenced by leader epoch (KIP-320)
+    v11+    a consumer may read from a follower, and the leader may send it there (KIP-392)
     v12     diverging epochs (KIP-595)
 
 Only the old formats cost processor time. Records that the log stores in a newer format are unpacked
@@ -33,6 +34,7 @@ from kafka_edu.record.down_conversion import lazily_down_converted
 from kafka_edu.replication.fetch import Fetch
 from kafka_edu.replication.fetch_manager import FetchContext, FetchManager
 from kafka_edu.replication.fetch_params import (
+    FIRST_VERSION_FROM_FOLLOWERS,
     NO_LEADER_EPOCH,
     FetchParams,
     PartitionFetch,
@@ -40,6 +42,7 @@ from kafka_edu.replication.fetch_params import (
 )
 from kafka_edu.replication.log_read_result import FetchResults, LogReadResult, failed_read
 from kafka_edu.replication.partitions import Partitions
+from kafka_edu.replication.replica_selector import ClientMetadata
 from kafka_edu.replication.replication_quota_manager import ReplicationQuotaManager
 from kafka_edu.server.api_call import ApiCall
 from kafka_edu.server.kafka_apis import KafkaApis
@@ -119,6 +122,7 @@ class FetchApi:
             max_bytes,
             call.version,
             request.isolation_level,
+            self._client_of(call, request),
         )
         self._fetch.fetch_messages(
             params,
@@ -130,6 +134,19 @@ class FetchApi:
         )
         if not call.answered:
             call.waits()
+
+    @staticmethod
+    def _client_of(call: ApiCall, request: FetchRequest) -> ClientMetadata | None:
+        """Return the reader if the leader may send it to a follower: a consumer that names its
+        rack. Without a rack no selector chooses a follower.
+        """
+        if (
+            call.version < FIRST_VERSION_FROM_FOLLOWERS
+            or request.replica_id >= 0
+            or not request.rack_id
+        ):
+            return None
+        return ClientMetadata(request.rack_id, call.client_id, call.request.listener_name)
 
     def _respond(
         self, call: ApiCall, request: FetchRequest, context: FetchContext, results: FetchResults

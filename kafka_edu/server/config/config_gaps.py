@@ -136,10 +136,6 @@ def _ignored() -> Iterator[tuple[str, Gap]]:
             ("socket.connection.setup.timeout.max.ms", "socket.connection.setup.timeout.ms"),
         ),
         (_NO_JAVA, ("security.providers", "ssl.engine.factory.class")),
-        (
-            "a follower answers consumers from Fetch v11 on, but no leader sends them there",
-            ("replica.selector.class",),
-        ),
         ("Kafka itself does not read it", ("zookeeper.sync.time.ms",)),
     ):
         for name in names:

@@ -398,6 +398,24 @@ class ReplicationThrottleEnded(NamedTuple):
     reason: str
 
 
+@event()
+class ConsumerSentToFollower(NamedTuple):
+    """The leader sent a consumer to a follower in the consumer's rack (KIP-392). It answered the
+    fetch with that broker's id and without records.
+    """
+
+    topic: str
+    partition: int
+    client_id: str
+    rack: str
+    """The consumer's client.rack."""
+    follower: int
+    fetch_offset: int
+    follower_log_end_offset: int
+    """As the leader knows it, from the follower's last fetch."""
+    leader_log_end_offset: int
+
+
 class PartitionProgress(NamedTuple):
     """How far the replica of a partition on this broker is, at one moment."""
 
