@@ -169,6 +169,11 @@ class MetadataCache:
     def is_alive(self, broker_id: int) -> bool:
         return broker_id in self._brokers
 
+    def rack_of(self, broker_id: int) -> str | None:
+        """Return that broker's rack. None: it has none, or is not alive."""
+        broker = self._brokers.get(broker_id)
+        return broker.rack if broker else None
+
     def get_alive_end_point(self, broker_id: int, listener_name: str) -> EndPoint | None:
         """Return the address of a broker's listener.
 

@@ -73,7 +73,6 @@ class ThrottledReplicas(NamedTuple):
 
 
 NO_PREALLOCATION: Final = "segments grow as they are written"
-NO_REPLICATION_QUOTA: Final = "replication is not throttled"
 
 TOPIC_CONFIG: Final = ConfigDef(
     [
@@ -121,7 +120,6 @@ TOPIC_CONFIG: Final = ConfigDef(
             (),
             ThrottledReplicas("follower.replication.throttled.replicas"),
             "replicas whose fetching is throttled, partition:broker or *",
-            Gap(NO_REPLICATION_QUOTA, ((),)),
         ),
         ConfigKey(
             "index.interval.bytes",
@@ -136,7 +134,6 @@ TOPIC_CONFIG: Final = ConfigDef(
             (),
             ThrottledReplicas("leader.replication.throttled.replicas"),
             "replicas whose serving is throttled, partition:broker or *",
-            Gap(NO_REPLICATION_QUOTA, ((),)),
         ),
         ConfigKey(
             "max.compaction.lag.ms",
@@ -293,6 +290,9 @@ class LogConfig:
     message_downconversion_enable: bool
     record_version: int
     """The format version of stored messages (0, 1 or 2), from message.format.version."""
+    leader_replication_throttled_replicas: tuple[str, ...]
+    follower_replication_throttled_replicas: tuple[str, ...]
+    """Items `partition:broker`, or `*`: the replicas whose replication is throttled."""
 
     @property
     def max_segment_ms(self) -> int:
@@ -361,4 +361,8 @@ def _of(v: ConfigValues) -> LogConfig:
         log_append_time=v.get_string("message.timestamp.type") == "LogAppendTime",
         message_downconversion_enable=v.get_bool("message.downconversion.enable"),
         record_version=record_version(v.get_string("message.format.version")),
+        leader_replication_throttled_replicas=v.get_list("leader.replication.throttled.replicas"),
+        follower_replication_throttled_replicas=v.get_list(
+            "follower.replication.throttled.replicas"
+        ),
     )

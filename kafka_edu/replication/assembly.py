@@ -24,6 +24,7 @@ from kafka_edu.replication.replica_fetcher_manager import ReplicaFetcherManager
 from kafka_edu.replication.replica_logs import ReplicaLogs
 from kafka_edu.replication.replica_manager import ReplicaManager
 from kafka_edu.replication.replication_config import ReplicationConfig
+from kafka_edu.replication.replication_quota_manager import ReplicationQuotas
 from kafka_edu.trace.events.replication import IsrChangesPropagated
 from kafka_edu.trace.tracer import Tracer
 
@@ -54,17 +55,17 @@ class Replication:
         isr_store: IsrStore,
         checkpoints: HighWatermarkCheckpoints,
         topic_config: Callable[[str], LogConfig],
+        quotas: ReplicationQuotas,
         on_failure: OnFailure,
         trace: Tracer | None = None,
     ) -> None:
-        """Build all parts; `startup` starts their work.
-
-        `topic_config` returns a topic's log settings: those of the broker, overridden by
-        /config/topics. It must not wait. `on_failure` is called with the name of a task that ended
-        because of a bug; it should stop the broker.
+        """`topic_config` returns a topic's log settings: the broker's, overridden by
+        /config/topics. It must not wait. `quotas` are set by the shell, from the configuration in
+        ZooKeeper. `on_failure` is called with the name of a task that died
+        of a bug; it should stop the broker.
         """
         self._config = config
-        self._time = time
+        self._quotas = quotas
         self._time = time
         self._trace = trace
         self._on_failure = on_failure
@@ -74,7 +75,15 @@ class Replication:
         self._isr_writer = IsrWriter(isr_store, isr_updates, time, on_failure)
         self._checkpoints = checkpoints
         self.fetchers = ReplicaFetcherManager(
-            config, time, transport, log_manager, partitions, metadata_cache, on_failure, trace
+            config,
+            time,
+            transport,
+            log_manager,
+            partitions,
+            metadata_cache,
+            quotas.follower,
+            on_failure,
+            trace,
         )
         self.replicas = ReplicaManager(
             config,
@@ -85,6 +94,7 @@ class Replication:
             ReplicaLogs(log_manager, checkpoints, topic_config),
             self.fetchers,
             self._isr_writer.propose,
+            quotas,
             trace,
         )
         self._reapers = [
@@ -93,8 +103,8 @@ class Replication:
         ]
 
     async def startup(self, scheduler: Scheduler) -> None:
-        """Start the purgatories' reapers and the periodic work: shrinking ISRs, reporting changed
-        ISRs to the controller, and writing HW checkpoints.
+        """Start the purgatories' reapers and the periodic work: ISR expiration, propagation of ISR
+        changes, HW checkpoints, a look at the throttles.
         """
         for reaper in self._reapers:
             report_failure(reaper.start(), self._on_failure)
@@ -108,6 +118,11 @@ class Replication:
             "isr-change-propagation",
             self._propagate_isr_changes,
             period_ms=ISR_CHANGE_PROPAGATION_PERIOD_MS,
+        )
+        scheduler.schedule(
+            "replication-throttles",
+            lambda: self._quotas.check(self._time.hi_res_clock_ms()),
+            period_ms=config.replication_quota_window_size_seconds * 1000,
         )
         interval_ms = config.replica_high_watermark_checkpoint_interval_ms
         scheduler.schedule(

@@ -16,30 +16,29 @@ from kafka_edu.replication.fetch_session import FetchSession
 from kafka_edu.replication.local_reads import read_from_local_log
 from kafka_edu.replication.log_read_result import FetchResults
 from kafka_edu.replication.partitions import Partitions
+from kafka_edu.replication.read_rules import ReadRules
 from kafka_edu.trace.events.purgatory import Requirement
 
 ENOUGH: Final = "bytes arrived"
+HIGH_WATERMARK_MOVED: Final = "the high watermark moved, and the follower serves consumers"
 LEADS_MORE: Final = "its leader leads more partitions"
 
 
 class DelayedFetch(DelayedOperation):
     """A fetch that waits until at least `min_bytes` can be sent.
 
-    The bytes are counted without reading: from each fetch offset to the end that the reader may
-    see. That end is the LEO for a follower, the HW for a consumer, and the LSO with read_committed.
-    Each segment knows the byte position of these offsets, so one partition costs one subtraction.
-
-    The fetch also ends when one of its partitions (A) is no longer led by this broker, (B) is
-    unknown by now, (C) has its fetch offset on another segment than its end, because the reader is
-    far behind or the log was truncated, or (E) has a new leader epoch. A follower's fetch also ends
-    when its leader becomes leader of more of that follower's partitions (`end_for_new_partitions`).
-    When `max_wait_ms` is over, the fetch sends the records that there are; this is no error. On
-    completion the log is read a second time.
-
-    The fetch is watched under each of its partitions, and under its session, because a partition
-    that the session has left out may change too. Listing a session's changed partitions costs some
-    18 ns a partition, so each list is used twice: the list made on arrival also serves the first
-    `try_complete`, and the list of a `try_complete` also serves the read after it. Next hop:
+    The end is the LEO for a follower, the HW for a consumer (the LSO with read_committed). Sizes
+    come from positions in the segment, so all of it costs a subtraction a partition. A partition
+    that is throttled for this follower does not count. Also done: (A) not the leader any more; (B)
+    unknown by now; (C) the offset lies on another segment than the end, so it is far behind, or the
+    log was truncated; (E) fenced by epoch; a follower's fetch whose leader leads more of the
+    follower's partitions (`end_for_new_partitions`); and, if consumers may read from followers, a
+    follower's fetch when the HW is above the one of its last response (KIP-392). Time up
+    (max_wait_ms) is no error: what there is, is sent. On completion the log is read a second time.
+    Watched under every partition of the request, and under its session, because a change of a
+    partition that the session had left out counts too. Looking through a session costs some 18 ns a
+    partition, so the list is used twice: the arrival's by the first `try_complete`, and that of a
+    `try_complete` by the read that follows. Next hop:
     FetchApi._respond.
     """
 
@@ -49,6 +48,7 @@ class DelayedFetch(DelayedOperation):
         "_params",
         "_partitions",
         "_respond",
+        "_rules",
         "_session",
         "_starts",
         "_up_to_date",
@@ -64,8 +64,10 @@ class DelayedFetch(DelayedOperation):
         partitions: Partitions,
         respond: Callable[[FetchResults], None],
         session: FetchSession | None = None,
+        rules: ReadRules | None = None,
     ) -> None:
         super().__init__(params.max_wait_ms)
+        self._rules = rules
         self._params = params
         self._infos = infos
         self._session = session
@@ -133,7 +135,12 @@ class DelayedFetch(DelayedOperation):
             params.isolation,
             params.min_bytes,
         )
-        get_or_raise = self._partitions.get_or_raise
+        get_or_raise, rules = self._partitions.get_or_raise, self._rules
+        tells_high_watermark = (
+            self._session
+            if rules is not None and rules.sends_to_followers and params.from_follower
+            else None
+        )
         available = 0
         self._infos = self._wanted()
         self._up_to_date = True
@@ -147,14 +154,27 @@ class DelayedFetch(DelayedOperation):
                 self._ended_by = "the fetch session changed"
                 return self.force_complete()
             try:
-                readable = get_or_raise(tp).readable_bytes(
+                partition = get_or_raise(tp)
+                readable = partition.readable_bytes(
                     start, wanted.current_leader_epoch, only_from_leader, isolation
                 )
             except KafkaException as failure:
                 self._ended_by = ERRORS_IN_WORDS.get(failure.error, failure.error.name)
                 return self.force_complete()
+            if (
+                readable != 0
+                and rules is not None
+                and partition.reaches(start)
+                and rules.should_leader_throttle(partition, params.replica_id)
+            ):
+                continue
             if readable is None:
                 self._ended_by = "another segment: far behind, or truncated"
+                return self.force_complete()
+            if tells_high_watermark is not None and tells_high_watermark.lacks_high_watermark(
+                tp, partition.high_watermark.offset
+            ):
+                self._ended_by = HIGH_WATERMARK_MOVED
                 return self.force_complete()
             if readable:
                 available += min(readable, wanted.max_bytes)
@@ -170,7 +190,9 @@ class DelayedFetch(DelayedOperation):
         arrival.
         """
         self._respond(
-            read_from_local_log(self._partitions, self._params, self._wanted(), self._session)
+            read_from_local_log(
+                self._partitions, self._params, self._wanted(), self._session, self._rules
+            )
         )
 
     def ended_by(self, by: CompletedBy, key: Hashable | None) -> str:
@@ -195,6 +217,11 @@ class DelayedFetch(DelayedOperation):
             start = self._start_of(tp, wanted)
             if partition is not None and partition.log is not None and start is not None:
                 end = partition.end_for(params.isolation)
+                if self._rules is not None and self._rules.leader_throttles(
+                    partition, params.replica_id
+                ):
+                    holders.append((f"{tp}, throttled", end.message_offset))
+                    continue
                 holders.append((str(tp), end.message_offset))
                 if start.message_offset < end.message_offset and not start.on_older_segment(end):
                     available += min(end.position_diff(start), wanted.max_bytes)

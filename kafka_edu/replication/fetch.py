@@ -20,9 +20,10 @@ from kafka_edu.replication.delayed_fetch import DelayedFetch
 from kafka_edu.replication.fetch_params import FetchInfos, FetchParams
 from kafka_edu.replication.fetch_session import FetchSession
 from kafka_edu.replication.local_reads import read_from_local_log
-from kafka_edu.replication.log_read_result import FetchResults
+from kafka_edu.replication.log_read_result import NO_PREFERRED_REPLICA, FetchResults
 from kafka_edu.replication.partition import Partition
 from kafka_edu.replication.partitions import Partitions
+from kafka_edu.replication.read_rules import ReadRules
 
 AWAITED_MS: Final = 1_000
 """For this many ms after an election this broker expects the followers to name the new partitions
@@ -40,8 +41,10 @@ class Fetch:
         partitions: Partitions,
         purgatory: DelayedOperationPurgatory[DelayedFetch],
         time: Time,
+        rules: ReadRules,
     ) -> None:
         self.purgatory = purgatory
+        self._rules = rules
         self._partitions = partitions
         self._time = time
         self._awaited: dict[int, dict[TopicPartition, int]] = {}
@@ -67,14 +70,16 @@ class Fetch:
         `infos` are the partitions to read. If they belong to a session, that is `session`, and then
         a change of any other partition of the session also wakes the waiting fetch.
 
-        After the read, a follower's fetch reports the follower's position (book 001).
+        After the read, a follower's fetch reports the follower's position (book 001). The response
+        is immediate if there is no time to wait, nothing is wanted, there are enough bytes, or
+        there is an error, a diverging epoch, or another replica to read from.
         """
         now_ms = self._time.hi_res_clock_ms()
         if self._awaited and params.from_follower:
             params = self._shortened(params, infos, session, now_ms)
         if session is not None:
             session.changed.clear()
-        results = read_from_local_log(self._partitions, params, infos, session)
+        results = read_from_local_log(self._partitions, params, infos, session, self._rules)
         if params.replica_id >= 0:
             self._update_follower_fetch_state(params.replica_id, infos, results, now_ms)
             if session is not None:
@@ -83,12 +88,18 @@ class Fetch:
         readable = 0
         for _, read in results:
             readable += read.size_in_bytes
-            if read.error is not Errors.NONE or read.diverging_epoch is not None:
+            if (
+                read.error is not Errors.NONE
+                or read.diverging_epoch is not None
+                or read.preferred_read_replica != NO_PREFERRED_REPLICA
+            ):
                 at_once = True
         if at_once or readable >= params.min_bytes:
             respond(results)
             return
-        operation = DelayedFetch(params, infos, results, self._partitions, respond, session)
+        operation = DelayedFetch(
+            params, infos, results, self._partitions, respond, session, self._rules
+        )
         operation.on_failure = on_failure
         operation.requester = requester
         keys: dict[Hashable, None] = dict.fromkeys([tp for tp, _ in infos])

@@ -228,6 +228,7 @@ def fetch_response(session_id: int, results: FetchResults) -> FetchResponse:
                     for aborted in read.aborted_transactions
                 ]
             ),
+            preferred_read_replica=read.preferred_read_replica,
             record_set=read.records,
         )
         if read.diverging_epoch is not None:

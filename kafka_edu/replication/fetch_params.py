@@ -8,12 +8,16 @@ from typing import Final, NamedTuple
 from kafka_edu.common.errors import Errors, KafkaException
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.log.log_offset_metadata import LogOffsetMetadata
+from kafka_edu.replication.replica_selector import ClientMetadata
 
 CONSUMER_REPLICA_ID: Final = -1
 DEBUGGING_REPLICA_ID: Final = -2
 """The replica id of a debugging tool, which may read any replica, also beyond the high
 watermark.
 """
+
+FIRST_VERSION_FROM_FOLLOWERS: Final = 11
+"""From this version of Fetch on, a consumer may read from a follower (KIP-392)."""
 
 NO_LEADER_EPOCH: Final = -1
 """The reader's fetch carries no leader epoch, so the fetch is not fenced."""
@@ -70,6 +74,8 @@ class FetchParams(NamedTuple):
     max_bytes: int
     api_version: int
     isolation_level: int = READ_UNCOMMITTED
+    client: ClientMetadata | None = None
+    """The consumer, if the leader may send it to another replica: from v11 on."""
 
     @property
     def from_follower(self) -> bool:
@@ -86,7 +92,8 @@ class FetchParams(NamedTuple):
         Since v11 a follower may serve consumers too (KIP-392). Tools may read any replica.
         """
         return self.replica_id >= 0 or (
-            self.replica_id == CONSUMER_REPLICA_ID and self.api_version < 11
+            self.replica_id == CONSUMER_REPLICA_ID
+            and self.api_version < FIRST_VERSION_FROM_FOLLOWERS
         )
 
     @property

@@ -13,7 +13,11 @@ from kafka_edu.common.errors import Errors
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.log.version_counter import VersionCounter
 from kafka_edu.replication.fetch_params import FetchInfos, PartitionFetch
-from kafka_edu.replication.log_read_result import NO_VERSION, LogReadResult
+from kafka_edu.replication.log_read_result import (
+    NO_PREFERRED_REPLICA,
+    NO_VERSION,
+    LogReadResult,
+)
 from kafka_edu.replication.replica import FetchClock, Replica
 
 
@@ -41,7 +45,9 @@ class CachedPartition:
         self.follower: Replica | None = None
 
     def take_news(self, read: LogReadResult, clock: FetchClock) -> bool:
-        """Remember what `read` found, and return whether the response must list the partition.
+        """Return whether `read` must be answered, and remember it. It must if it has records, an
+        error, a diverging epoch or another replica to read from, or if the HW or the log start
+        moved.
 
         It must if the read has records, an error or a diverging epoch, or if the HW or the log
         start moved. Every error is listed, and also the first read after an error, because the
@@ -53,6 +59,7 @@ class CachedPartition:
             or read.log_start_offset != self.log_start_offset
             or read.diverging_epoch is not None
             or read.error is not Errors.NONE
+            or read.preferred_read_replica != NO_PREFERRED_REPLICA
         )
         self.high_watermark = read.high_watermark if read.error is Errors.NONE else -1
         self.log_start_offset = read.log_start_offset
@@ -150,6 +157,11 @@ class FetchSession:
     def reads(self, topic_partition: TopicPartition) -> bool:
         """Return whether the session is open and holds the partition. O(1)."""
         return not self.closed and topic_partition in self.partitions
+
+    def lacks_high_watermark(self, topic_partition: TopicPartition, high_watermark: int) -> bool:
+        """Return whether the reader's last response had a lower high watermark. O(1)."""
+        cached = self.partitions.get(topic_partition)
+        return cached is not None and cached.high_watermark < high_watermark
 
     def note_change(self, topic_partition: TopicPartition) -> None:
         """Note that the partition has changed, so a waiting fetch calls `infos` again. O(1)."""

@@ -5,6 +5,7 @@ from kafka_edu.replication.fetch_params import FetchInfos, FetchParams
 from kafka_edu.replication.fetch_session import FetchSession
 from kafka_edu.replication.log_read_result import NO_VERSION, FetchResults, failed_read
 from kafka_edu.replication.partitions import Partitions
+from kafka_edu.replication.read_rules import ReadRules
 
 
 def read_from_local_log(
@@ -12,13 +13,16 @@ def read_from_local_log(
     params: FetchParams,
     infos: FetchInfos,
     session: FetchSession | None = None,
+    rules: ReadRules | None = None,
 ) -> FetchResults:
     """Read each partition once, in order, until the results have `max_bytes` together.
 
-    The first partition with records may exceed all limits by one batch. If a partition's own limit
-    is negative, only that partition fails. If `max_bytes` is negative, it is the limit of the first
-    partition, and the other partitions have the limit 0. `session` is the session of these
-    partitions. From now on it may leave out partitions that this read has read to their end.
+    A consumer for which `rules` prefer another replica gets that one's id, and no records.
+
+    The first partition with records may exceed all limits by one batch. A negative limit makes only
+    its own partition fail. A negative `max_bytes` is the first partition's limit; for the others it
+    is 0. `session` is the session whose partitions these are. It may leave out those that it has
+    read to their end. A partition that `rules` throttle gives no records.
     """
     left = params.max_bytes
     if left < 0 and session is not None and not session.begins_with(infos):
@@ -30,6 +34,19 @@ def read_from_local_log(
     for tp, wanted in infos:
         try:
             partition = partitions.get_or_raise(tp)
+            if (
+                params.client is not None
+                and rules is not None
+                and (
+                    elsewhere := rules.preferred_read_replica(
+                        partition, params.client, wanted.fetch_offset
+                    )
+                )
+                is not None
+            ):
+                read = partition.read_elsewhere(wanted.current_leader_epoch, elsewhere)
+                results.append((tp, read))
+                continue
             read = partition.read_records(
                 wanted.fetch_offset,
                 min(wanted.max_bytes, left),
@@ -43,7 +60,13 @@ def read_from_local_log(
         except KafkaException as failure:
             read = failed_read(failure.error)
         else:
-            if read.size_in_bytes:
+            if (
+                read.size_in_bytes
+                and rules is not None
+                and rules.should_leader_throttle(partition, params.replica_id)
+            ):
+                read = read.without_records()
+            elif read.size_in_bytes:
                 min_one_message = False
                 left = max(0, left - read.size_in_bytes)
             elif session is not None and read.version != NO_VERSION:

@@ -10,6 +10,8 @@ from kafka_edu.log.transaction_index import AbortedTxn
 
 EMPTY_RECORDS: Final = b""
 NO_VERSION: Final = -1
+NO_PREFERRED_REPLICA: Final = -1
+"""The reader may go on reading here."""
 
 
 class EpochAndOffset(NamedTuple):
@@ -47,6 +49,9 @@ class LogReadResult(NamedTuple):
     """The partition's version if the reader has read all records and the HW is at the log's end,
     else NO_VERSION. As long as the partition has this version, the same read gives the same result.
     """
+
+    preferred_read_replica: int = NO_PREFERRED_REPLICA
+    """The follower that the consumer should read from instead (KIP-392)."""
 
     def without_records(self) -> "LogReadResult":
         """Return a copy of this result that has the same offsets but no records."""

@@ -51,6 +51,7 @@ from kafka_edu.replication.isr import IsrProposal, IsrRule, IsrState
 from kafka_edu.replication.log_read_result import (
     EMPTY_RECORDS,
     NO_VERSION,
+    UNKNOWN_METADATA,
     EpochAndOffset,
     LogReadResult,
 )
@@ -186,6 +187,11 @@ class Partition:
         the leader.
         """
         return self._followers.get(broker_id)
+
+    @property
+    def followers(self) -> Iterable[Replica]:
+        """Return the leader's knowledge of all its followers; empty on a follower."""
+        return self._followers.values()
 
     def make_leader(
         self, state: LeaderAndIsrPartitionState, controller_epoch: int, now_ms: int
@@ -554,11 +560,14 @@ class Partition:
     def update_follower_offsets(
         self, leader_high_watermark: int, leader_log_start_offset: int
     ) -> None:
-        """Set the HW to the leader's, but at most to the own log end, and take over its log
-        start.
+        """Take the leader's HW, as far as our log reaches, and its log start. Consumers that wait
+        here for the HW are woken.
         """
         log = self.local_log()
+        before = log.high_watermark
         high_watermark = self.high_watermark.follow(log, leader_high_watermark, self.leader_epoch)
+        if high_watermark != before:
+            self._delayed.check_and_complete_fetch()
         if log.log_start_offset < leader_log_start_offset <= high_watermark:
             log.maybe_increment_log_start_offset(leader_log_start_offset)
 
@@ -749,6 +758,28 @@ class Partition:
             stable,
             None,
             aborted,
+        )
+
+    def reaches(self, start: LogOffsetMetadata) -> bool:
+        """Return whether the log reaches to that offset. It does not if it was truncated since."""
+        return self.log is not None and start.message_offset <= self.log.log_end_offset
+
+    def read_elsewhere(self, current_leader_epoch: int, replica_id: int) -> LogReadResult:
+        """Return the result for a consumer that should read from the replica on `replica_id`: our
+        offsets and no records. Raises the errors of `log_for_request`.
+        """
+        log = self.log_for_request(current_leader_epoch, False)
+        return LogReadResult(
+            Errors.NONE,
+            EMPTY_RECORDS,
+            0,
+            UNKNOWN_METADATA,
+            log.high_watermark,
+            log.log_start_offset,
+            log.log_end_offset,
+            log.last_stable_offset,
+            None,
+            preferred_read_replica=replica_id,
         )
 
     def readable_bytes(

@@ -11,6 +11,9 @@ them. Between a request and its response, the controller may have moved a partit
 leader, and perhaps back again. So a response counts only if the partition still has the same
 PartitionFetchState object as when the request was made.
 
+A throttled partition that is out of sync is left out of fetches while the follower's quota is
+exceeded (`replication_quota_manager`).
+
 From inter.broker.protocol.version 2.7 on the fetch itself carries the follower's last epoch, and
 the response says from which offset on the two logs differ (KIP-595).
 """
@@ -46,6 +49,7 @@ from kafka_edu.replication.fetch_session_handler import FetchSessionHandler
 from kafka_edu.replication.partition import Partition
 from kafka_edu.replication.partitions import Partitions
 from kafka_edu.replication.replication_config import ReplicationConfig
+from kafka_edu.replication.replication_quota_manager import ReplicationQuotaManager
 from kafka_edu.replication.truncation import TruncatesLogs, offset_truncation_state
 from kafka_edu.trace.event import Level
 from kafka_edu.trace.events.replication import (
@@ -84,6 +88,7 @@ class PartitionFetchState:
 
     __slots__ = (
         "delayed_until_ms",
+        "in_sync",
         "leader_epoch",
         "partition",
         "refused_at",
@@ -96,6 +101,10 @@ class PartitionFetchState:
         self.partition = partition
         self.leader_epoch = leader_epoch
         self.truncating = True
+        self.in_sync = False
+        """Whether the last response showed that the log has all committed records. Apache Kafka
+        2.8 looks only at responses with records; so there an idle replica counts as out of sync.
+        """
         self.delayed_until_ms = -1
         """The monotonic ms until which the partition is not fetched after an error; -1 without an
         error.
@@ -122,9 +131,11 @@ class ReplicaFetcher:
         config: ReplicationConfig,
         logs: TruncatesLogs,
         partitions: Partitions,
+        quota: ReplicationQuotaManager,
         trace: Tracer | None = None,
     ) -> None:
         self.leader = leader
+        self._quota = quota
         self._config = config
         self._logs = logs
         self._partitions = partitions
@@ -132,6 +143,8 @@ class ReplicaFetcher:
         self._states: dict[TopicPartition, PartitionFetchState] = {}
         self._truncating: dict[TopicPartition, PartitionFetchState] = {}
         self._delayed: dict[TopicPartition, PartitionFetchState] = {}
+        self._held_back: dict[TopicPartition, PartitionFetchState] = {}
+        """The throttled partitions that the last fetch left out."""
         self._session = FetchSessionHandler()
         self._truncates_on_fetch = config.inter_broker_protocol_version >= TRUNCATION_ON_FETCH
 
@@ -158,6 +171,7 @@ class ReplicaFetcher:
             if self._states.pop(tp, None) is not None:
                 self._truncating.pop(tp, None)
                 self._delayed.pop(tp, None)
+                self._held_back.pop(tp, None)
                 self._session.remove(tp)
 
     def _start_fetching(self, tp: TopicPartition, state: PartitionFetchState) -> None:
@@ -343,11 +357,35 @@ class ReplicaFetcher:
                 )
             )
 
-    def fetch_request(self) -> FetchRequest | None:
+    def _hold_back(self, now_ms: int) -> None:
+        """Leave the throttled partitions out of the next fetch, or take them back into it. O(1)
+        while nothing is throttled, else O(partitions).
+        """
+        quota = self._quota
+        held_back, self._held_back = self._held_back, {}
+        for tp, state in held_back.items():
+            if quota.should_throttle(tp, state.in_sync, now_ms):
+                self._held_back[tp] = state
+            else:
+                self._fetch_from_log_end(tp, state)
+        if quota.active and quota.is_quota_exceeded(now_ms):
+            for tp, state in self._states.items():
+                if (
+                    not state.truncating
+                    and tp not in self._delayed
+                    and tp not in self._held_back
+                    and quota.should_throttle(tp, state.in_sync, now_ms)
+                ):
+                    self._session.remove(tp)
+                    self._held_back[tp] = state
+
+    def fetch_request(self, now_ms: int) -> FetchRequest | None:
         """Return the next fetch request; None if no partition can be fetched now.
 
         In a fetch session it names only the partitions that have changed (KIP-227).
         """
+        if self._held_back or self._quota.active:
+            self._hold_back(now_ms)
         if not len(self._session):
             return None
         config = self._config
@@ -411,7 +449,7 @@ class ReplicaFetcher:
                     self._delay(tp, state, error, now_ms)
                 else:
                     try:
-                        self._process(tp, state, asked, data, wall_ms)
+                        self._process(tp, state, asked, data, now_ms, wall_ms)
                     except KafkaException as failure:
                         self._failed(tp, state, failure, now_ms)
         return out_of_range
@@ -422,6 +460,7 @@ class ReplicaFetcher:
         state: PartitionFetchState,
         asked: PartitionFetch,
         data: FetchablePartitionResponse,
+        now_ms: int,
         wall_ms: int,
     ) -> None:
         partition = state.partition
@@ -438,7 +477,11 @@ class ReplicaFetcher:
             return
         records = data.record_set
         if records is not None:
-            partition.append_records_to_follower(asked.fetch_offset, part_bytes(records), wall_ms)
+            batches = part_bytes(records)
+            partition.append_records_to_follower(asked.fetch_offset, batches, wall_ms)
+            if self._quota.active and self._quota.is_throttled(tp):
+                self._quota.record(len(batches), now_ms)
+        state.in_sync = data.high_watermark <= log.log_end_offset
         partition.update_follower_offsets(data.high_watermark, data.log_start_offset)
         trace = self._trace
         if trace is not None and (

@@ -17,6 +17,7 @@ from kafka_edu.replication.partitions import Partitions
 from kafka_edu.replication.replica_fetcher import ReplicaFetcher
 from kafka_edu.replication.replica_fetcher_thread import ReplicaFetcherThread
 from kafka_edu.replication.replication_config import ReplicationConfig
+from kafka_edu.replication.replication_quota_manager import ReplicationQuotaManager
 from kafka_edu.replication.truncation import TruncatesLogs
 from kafka_edu.trace.event import Event
 from kafka_edu.trace.events.replication import FetcherSnapshot, FetcherStarted, FetcherStopped
@@ -50,10 +51,13 @@ class ReplicaFetcherManager:
         logs: TruncatesLogs,
         partitions: Partitions,
         metadata_cache: MetadataCache,
+        quota: ReplicationQuotaManager,
         on_failure: OnFailure,
         trace: Tracer | None = None,
     ) -> None:
+        """`quota` limits what this broker fetches as a follower."""
         self._config = config
+        self._quota = quota
         self._num_fetchers = config.num_replica_fetchers
         self._time = time
         self._transport = transport
@@ -147,7 +151,7 @@ class ReplicaFetcherManager:
 
     def _start(self, key: FetcherKey) -> _Running:
         fetcher = ReplicaFetcher(
-            key.leader, self._config, self._logs, self._partitions, self._trace
+            key.leader, self._config, self._logs, self._partitions, self._quota, self._trace
         )
         thread = ReplicaFetcherThread(
             fetcher,

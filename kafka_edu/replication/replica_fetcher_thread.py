@@ -134,7 +134,7 @@ class ReplicaFetcherThread:
                 OffsetForLeaderEpochResponse,
             )
             fetcher.on_epochs(wanted, epochs, self._now_ms())
-        request = fetcher.fetch_request()
+        request = fetcher.fetch_request(self._now_ms())
         if request is None:
             return bool(wanted)
         response = await self._ask(request, self._versions.fetch, FetchResponse)

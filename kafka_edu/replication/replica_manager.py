@@ -34,8 +34,11 @@ from kafka_edu.replication.leadership import Leadership
 from kafka_edu.replication.offset_lookup import OffsetLookup
 from kafka_edu.replication.partition import Partition
 from kafka_edu.replication.partitions import Partitions
+from kafka_edu.replication.read_rules import ReadRules
 from kafka_edu.replication.replica_logs import ReplicaLogs
+from kafka_edu.replication.replica_selector import make_selector
 from kafka_edu.replication.replication_config import ReplicationConfig
+from kafka_edu.replication.replication_quota_manager import ReplicationQuotas
 from kafka_edu.trace.tracer import Tracer
 
 
@@ -54,6 +57,7 @@ class ReplicaManager:
         replica_logs: ReplicaLogs,
         fetchers: Fetchers,
         propose_isr: Callable[[IsrProposal], None],
+        quotas: ReplicationQuotas,
         trace: Tracer | None = None,
     ) -> None:
         now_ms = time.hi_res_clock_ms
@@ -82,7 +86,15 @@ class ReplicaManager:
         self.isr_updates = isr_updates
         self.leadership = Leadership()
         self.append = Append(partitions, produce, time)
-        self.fetch = Fetch(partitions, fetch, time)
+        self.quotas = quotas
+        rules = ReadRules(
+            quotas.leader,
+            make_selector(config.replica_selector_class),
+            metadata_cache,
+            time,
+            trace,
+        )
+        self.fetch = Fetch(partitions, fetch, time, rules)
         self.delete_records = DeleteRecords(partitions, delete_records, metadata_cache)
         self.offset_lookup = OffsetLookup(partitions, time)
         self.controller_orders = ControllerOrders(

@@ -43,6 +43,8 @@ class ReplicationConfig(NamedTuple):
     """inter.broker.protocol.version as (major, minor). It decides in which versions a fetcher sends
     Fetch and OffsetForLeaderEpoch.
     """
+    replica_selector_class: str | None
+    """replica.selector.class: which replicas consumers read from; None: leaders."""
     max_incremental_fetch_session_cache_slots: int
     """max.incremental.fetch.session.cache.slots: the most fetch sessions of this broker."""
     fetch_purgatory_purge_interval_requests: int
@@ -57,3 +59,7 @@ class ReplicationConfig(NamedTuple):
     """producer.purgatory.purge.interval.requests: the produce purgatory removes completed
     requests from its lists when there are more than this number of them.
     """
+    replication_quota_window_num: int
+    """replication.quota.window.num: samples over which a throttle's rate is measured."""
+    replication_quota_window_size_seconds: int
+    """replication.quota.window.size.seconds: length of one such sample."""

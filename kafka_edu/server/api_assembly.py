@@ -194,7 +194,12 @@ class ApiAssembly:
         )
         ProduceApi(replicas.append, parts.cache, parts.trace).register(self.apis)
         FetchApi(
-            replicas.fetch, replicas.partitions, fetch_manager, parts.time, config.fetch_max_bytes
+            replicas.fetch,
+            replicas.partitions,
+            fetch_manager,
+            parts.time,
+            config.fetch_max_bytes,
+            replicas.quotas.leader,
         ).register(self.apis)
         ListOffsetsApi(replicas.offset_lookup).register(self.apis)
         OffsetForLeaderEpochApi(replicas.offset_lookup).register(self.apis)

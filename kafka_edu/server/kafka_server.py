@@ -42,6 +42,7 @@ from kafka_edu.network.socket_server import (
 )
 from kafka_edu.replication.assembly import Replication
 from kafka_edu.replication.high_watermark_checkpoints import HighWatermarkCheckpoints
+from kafka_edu.replication.replication_quota_manager import make_replication_quotas
 from kafka_edu.server.admin.finalized_features import FinalizedFeatures
 from kafka_edu.server.api_assembly import ApiAssembly
 from kafka_edu.server.broker_metadata_checkpoint import (
@@ -68,6 +69,7 @@ from kafka_edu.server.config.part_configs import (
     network_config,
     replication_config,
 )
+from kafka_edu.server.config.replication_throttles import ReplicationThrottles
 from kafka_edu.server.config.topic_configs import TopicConfigs
 from kafka_edu.server.controlled_shutdown import ControlledShutdown, Outcome
 from kafka_edu.server.frame_captures import FrameCaptures
@@ -304,11 +306,19 @@ class KafkaServer:
         await self._join_cluster()
         changes = self._config_changes = DynamicConfigManager(self._zk, self._time, self._trace)
         await changes.startup()
-        broker_configs = BrokerConfigHandler(self.broker_id, self._zk, self.dynamic_config)
+        quotas = make_replication_quotas(
+            replication_config(config, self.broker_id), self._time, self._trace
+        )
+        throttles = ReplicationThrottles(self.broker_id, quotas, self._time)
+        broker_configs = BrokerConfigHandler(
+            self.broker_id, self._zk, self.dynamic_config, throttles
+        )
         await broker_configs.read_all()
         config = self.config = self.dynamic_config.current
         defaults = self.dynamic_config.log_defaults
-        topic_configs = TopicConfigs(defaults, self._zk.get_topic_configs, self._trace)
+        topic_configs = TopicConfigs(
+            defaults, self._zk.get_topic_configs, self._trace, throttles.take_topic
+        )
         await topic_configs.load(await self._zk.get_all_topics_in_cluster())
         log_manager = self._make_log_manager(defaults)
         await log_manager.load_logs(topic_configs.loaded)
@@ -334,6 +344,7 @@ class KafkaServer:
                 list(config.log_dirs), self._file_system, self._run_blocking, self._trace
             ),
             topic_configs.of,
+            quotas,
             self.on_failure,
             self._trace,
         )

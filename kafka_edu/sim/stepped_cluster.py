@@ -59,6 +59,7 @@ from kafka_edu.replication.replica_fetcher_thread import fetcher_versions
 from kafka_edu.replication.replica_logs import ReplicaLogs
 from kafka_edu.replication.replica_manager import ReplicaManager
 from kafka_edu.replication.replication_config import ReplicationConfig
+from kafka_edu.replication.replication_quota_manager import make_replication_quotas
 from kafka_edu.server.config.kafka_config import default_config
 from kafka_edu.server.config.part_configs import replication_config
 from kafka_edu.sim.memory_file_system import MemoryFileSystem
@@ -140,6 +141,7 @@ class DirectFetchers:
                     broker.config,
                     broker.logs,
                     broker.manager.partitions,
+                    broker.quotas.follower,
                     broker.trace,
                 )
                 self.by_leader[partition.leader] = fetcher
@@ -185,6 +187,7 @@ class ModelBroker:
             self.disk, self.time, self.min_isr, self.message_format
         )
         self.fetchers = DirectFetchers(self)
+        self.quotas = make_replication_quotas(self.config, self.time, self.trace)
         self.sessions = FetchManager(FetchSessionCache(10, Random(self.id)))
         cache = MetadataCache(self.id)
         partitions = Partitions(cache, self.logs, self.trace)
@@ -203,6 +206,7 @@ class ModelBroker:
             replica_logs,
             self.fetchers,
             self.proposals.append,
+            self.quotas,
             self.trace,
         )
 
@@ -445,7 +449,9 @@ class SteppedCluster:
         the leader answers. The follower has not processed it then.
         """
         fetcher = self.fetcher(follower)
-        request = fetcher.fetch_request() if fetcher is not None else None
+        request = (
+            fetcher.fetch_request(self.time.hi_res_clock_ms()) if fetcher is not None else None
+        )
         if fetcher is None or request is None:
             return []
         leader = self.brokers[fetcher.leader]

@@ -22,7 +22,7 @@ from kafka_edu.protocol.messages.describe_configs import (
     DescribeConfigsResponse,
     ResourceType,
 )
-from kafka_edu.server.config.settings_check import check_settings
+from kafka_edu.server.config.settings_check import check_settings, only_for_one_broker
 from kafka_edu.tools.config_options import ConfigOptions, configs_to_add
 from kafka_edu.tools.options import OptionSet
 from kafka_edu.tools.tool import (
@@ -126,7 +126,8 @@ async def _alter(brokers: Brokers, o: ConfigOptions, given: OptionSet, name: str
         raise ToolError(
             "java.util.concurrent.ExecutionException", f"{java_class(refused)}: {refused.message}"
         )
-    warn_of_gaps(finding.text for finding in check_settings(added))
+    findings = [*check_settings(added), *(() if name else only_for_one_broker(added))]
+    warn_of_gaps(finding.text for finding in findings)
     print(
         f"Completed updating config for broker: {name}."
         if name

@@ -166,9 +166,9 @@ async def _change(zk: "KafkaZkClient", entity: "ConfigEntity", configs: Mapping[
     from random import SystemRandom
 
     from kafka_edu.server.admin.admin_zk_client import AdminZkClient
+    from kafka_edu.server.config.config_gaps import DYNAMIC_ONLY_CONFIG
     from kafka_edu.server.config.dynamic_broker_config import DEFAULT_ENTITY
     from kafka_edu.server.config.dynamic_config import (
-        BROKER_CONFIG,
         CLIENT_CONFIG,
         USER_CONFIG,
         validate_dynamic_config,
@@ -182,7 +182,7 @@ async def _change(zk: "KafkaZkClient", entity: "ConfigEntity", configs: Mapping[
     if kind == "brokers":
         if name != DEFAULT_ENTITY:
             _broker_id(name)
-        validate_dynamic_config(BROKER_CONFIG, configs, custom=True)
+        validate_dynamic_config(DYNAMIC_ONLY_CONFIG, configs, custom=True)
     elif kind == "clients" or name == DEFAULT_ENTITY or "/clients" in name:
         validate_dynamic_config(CLIENT_CONFIG, configs)
     else:

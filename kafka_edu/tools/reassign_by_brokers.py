@@ -42,7 +42,7 @@ from kafka_edu.tools.reassignment_file import (
 )
 from kafka_edu.tools.reassignment_plan import (
     LOG_DIRS_RATE,
-    NO_THROTTLE,
+    NO_LOG_DIRS_THROTTLE,
     THROTTLED_RATES,
     THROTTLED_REPLICAS,
     Throttle,
@@ -199,8 +199,9 @@ class BrokerReassignments:
                 )
             )
         print_current({tp: current[tp] for tp in proposal.partitions})
+        if throttle.log_dirs >= 0:
+            warn_of_gaps([NO_LOG_DIRS_THROTTLE])
         if max(throttle) >= 0:
-            warn_of_gaps([NO_THROTTLE])
             print(
                 "Warning: You must run --verify periodically, until the reassignment completes, to"
                 " ensure the throttle is removed."

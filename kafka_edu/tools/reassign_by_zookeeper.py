@@ -24,7 +24,7 @@ from kafka_edu.tools.reassignment_file import (
 from kafka_edu.tools.reassignment_plan import (
     CLIENT_ID,
     LOG_DIRS_RATE,
-    NO_THROTTLE,
+    NO_LOG_DIRS_THROTTLE,
     THROTTLED_RATES,
     THROTTLED_REPLICAS,
     Assignment,
@@ -87,8 +87,9 @@ class ZooKeeperReassignments:
             await self._limit(proposal, throttle)
             return
         print_current(await self._current(proposal.topics))
+        if throttle.log_dirs >= 0:
+            warn_of_gaps([NO_LOG_DIRS_THROTTLE])
         if max(throttle) >= 0:
-            warn_of_gaps([NO_THROTTLE])
             print(
                 "Warning: You must run Verify periodically, until the reassignment completes, to"
                 " ensure the throttle is removed. You can also alter the throttle by rerunning the"

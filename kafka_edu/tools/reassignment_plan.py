@@ -11,7 +11,10 @@ from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.controller.replica_assignment import assign_replicas_to_brokers
 from kafka_edu.tools.reassignment_file import to_json
 
-NO_THROTTLE: Final = "a throttle has no effect yet: replication runs as fast as it can"
+NO_LOG_DIRS_THROTTLE: Final = (
+    "--replica-alter-log-dirs-throttle has no effect yet, because replicas cannot move between log"
+    " dirs"
+)
 THROTTLED_RATES: Final = (
     "leader.replication.throttled.rate",
     "follower.replication.throttled.rate",

@@ -263,3 +263,38 @@ def fetch_session_opened(e: replication.FetchSessionOpened) -> Sentence:
 @sentence.register
 def fetch_session_closed(e: replication.FetchSessionClosed) -> Sentence:
     return Sentence("closes fetch session", str(e.session_id), "", e.reason, loud=False)
+
+
+@sentence.register
+def replication_throttle_began(e: replication.ReplicationThrottleBegan) -> Sentence:
+    what = "sends to followers" if e.side == "leader" else "fetches as a follower"
+    return Sentence(
+        "throttles",
+        f"{e.topic}-{e.partition}",
+        f"in what it {what}: {e.rate:,} bytes/s, and {e.bound:,} are allowed",
+        f"{e.side}.replication.throttled.rate is {e.bound}",
+        because="a throttle holds its replication back",
+    )
+
+
+@sentence.register
+def replication_throttle_ended(e: replication.ReplicationThrottleEnded) -> Sentence:
+    what = "sends to followers" if e.side == "leader" else "fetches as a follower"
+    return Sentence(
+        f"throttles no longer what it {what}",
+        "",
+        f"after {duration(e.lasted_ms)} and {e.bytes:,} bytes",
+        e.reason,
+    )
+
+
+@sentence.register
+def consumer_sent_to_follower(e: replication.ConsumerSentToFollower) -> Sentence:
+    behind = e.leader_log_end_offset - e.follower_log_end_offset
+    return Sentence(
+        f"sends consumer {e.client_id or 'without a name'} to broker {e.follower} for",
+        f"{e.topic}-{e.partition}",
+        f"from offset {e.fetch_offset:,} on",
+        f"both are in rack {e.rack}"
+        + (f"; that follower lacks {plural(behind, 'record')}" if behind > 0 else ""),
+    )

@@ -8,8 +8,9 @@
     v4+     records as they are in the log; sendfile sends them, the broker does not read them
     v4+     isolation level, last stable offset
     v7+     fetch sessions (KIP-227)
-    v9+     a wrong leader epoch in the request gets an error (KIP-320)
-    v12     the response says where a follower's epochs diverge (KIP-595)
+    v9+     fenced by leader epoch (KIP-320)
+    v11+    a consumer may read from a follower, and the leader may send it there (KIP-392)
+    v12     diverging epochs (KIP-595)
 
 Only the old formats cost processor time, because records in a newer format are unpacked and built
 again (down_conversion). The request comes from KafkaApis. The class Fetch reads the records.
@@ -33,6 +34,7 @@ from kafka_edu.record.down_conversion import lazily_down_converted
 from kafka_edu.replication.fetch import Fetch
 from kafka_edu.replication.fetch_manager import FetchContext, FetchManager
 from kafka_edu.replication.fetch_params import (
+    FIRST_VERSION_FROM_FOLLOWERS,
     NO_LEADER_EPOCH,
     FetchParams,
     PartitionFetch,
@@ -40,6 +42,8 @@ from kafka_edu.replication.fetch_params import (
 )
 from kafka_edu.replication.log_read_result import FetchResults, LogReadResult, failed_read
 from kafka_edu.replication.partitions import Partitions
+from kafka_edu.replication.replica_selector import ClientMetadata
+from kafka_edu.replication.replication_quota_manager import ReplicationQuotaManager
 from kafka_edu.server.api_call import ApiCall
 from kafka_edu.server.kafka_apis import KafkaApis
 
@@ -58,7 +62,10 @@ class FetchApi:
         fetch_manager: FetchManager,
         time: Time,
         fetch_max_bytes: int,
+        quota: ReplicationQuotaManager,
     ) -> None:
+        """`quota` counts what this broker sends to followers."""
+        self._quota = quota
         self._fetch = fetch
         self._partitions = partitions
         self._fetch_manager = fetch_manager
@@ -116,6 +123,7 @@ class FetchApi:
             max_bytes,
             call.version,
             request.isolation_level,
+            self._client_of(call, request),
         )
         self._fetch.fetch_messages(
             params,
@@ -128,6 +136,19 @@ class FetchApi:
         if not call.answered:
             call.waits()
 
+    @staticmethod
+    def _client_of(call: ApiCall, request: FetchRequest) -> ClientMetadata | None:
+        """Return the reader if the leader may send it to a follower: a consumer that names its
+        rack. Without a rack no selector chooses a follower.
+        """
+        if (
+            call.version < FIRST_VERSION_FROM_FOLLOWERS
+            or request.replica_id >= 0
+            or not request.rack_id
+        ):
+            return None
+        return ClientMetadata(request.rack_id, call.client_id, call.request.listener_name)
+
     def _respond(
         self, call: ApiCall, request: FetchRequest, context: FetchContext, results: FetchResults
     ) -> None:
@@ -137,7 +158,25 @@ class FetchApi:
                 (tp, self._for_old_client(tp, read, wanted[tp].fetch_offset, call.version))
                 for tp, read in results
             ]
-        call.respond(context.response(results, self._time.hi_res_clock_ms()))
+        response = context.response(results, self._time.hi_res_clock_ms())
+        if request.replica_id >= 0 and self._quota.active:
+            self._record_throttled(response)
+        call.respond(response)
+
+    def _record_throttled(self, response: FetchResponse) -> None:
+        """Count the records that a follower gets of throttled partitions.
+
+        As in Kafka, those of followers in sync count too. Kafka also counts the bytes around the
+        records, a few dozen for each partition.
+        """
+        sent = sum(
+            part_size(partition.record_set)
+            for topic in response.responses
+            for partition in topic.partition_responses
+            if partition.record_set is not None
+            and self._quota.is_throttled(TopicPartition(topic.topic, partition.partition))
+        )
+        self._quota.record(sent, self._time.hi_res_clock_ms())
 
     def _for_old_client(
         self, tp: TopicPartition, read: LogReadResult, fetch_offset: int, version: int

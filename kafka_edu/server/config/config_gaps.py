@@ -10,8 +10,16 @@ the table with the keys that the broker reads.
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from kafka_edu.common.config_def import MAX_INT, MAX_LONG, ConfigDef, ConfigKey, ConfigType, Gap
-from kafka_edu.log.log_config import NO_PREALLOCATION, NO_REPLICATION_QUOTA
+from kafka_edu.common.config_def import (
+    MAX_INT,
+    MAX_LONG,
+    ConfigDef,
+    ConfigKey,
+    ConfigType,
+    Gap,
+    Range,
+)
+from kafka_edu.log.log_config import NO_PREALLOCATION
 
 _NO_METRICS: Final = (
     "there are no JMX metrics and no reporters; the broker's events show the same facts"
@@ -48,8 +56,6 @@ def _ignored() -> Iterator[tuple[str, Gap]]:
                 "controller.quota.window.size.seconds",
                 "quota.window.num",
                 "quota.window.size.seconds",
-                "replication.quota.window.num",
-                "replication.quota.window.size.seconds",
             ),
         ),
         (
@@ -131,10 +137,6 @@ def _ignored() -> Iterator[tuple[str, Gap]]:
             ("socket.connection.setup.timeout.max.ms", "socket.connection.setup.timeout.ms"),
         ),
         (_NO_JAVA, ("security.providers", "ssl.engine.factory.class")),
-        (
-            "a follower answers consumers from Fetch v11 on, but no leader sends them there",
-            ("replica.selector.class",),
-        ),
         ("Kafka itself does not read it", ("zookeeper.sync.time.ms",)),
     ):
         for name in names:
@@ -249,25 +251,25 @@ them expects an authorizer, so the broker must not ignore it.
 """
 
 DYNAMIC_ONLY_CONFIG: Final = ConfigDef(
-    ConfigKey(name, ConfigType.LONG, MAX_LONG, None, doc, Gap(missing, (MAX_LONG,)))
-    for name, doc, missing in (
+    ConfigKey(name, ConfigType.LONG, MAX_LONG, Range(0), doc, gap)
+    for name, doc, gap in (
         (
             "follower.replication.throttled.rate",
             "Bytes a second that throttled replicas fetch.",
-            NO_REPLICATION_QUOTA,
+            None,
         ),
         (
             "leader.replication.throttled.rate",
             "Bytes a second that throttled replicas are served.",
-            NO_REPLICATION_QUOTA,
+            None,
         ),
         (
             "replica.alter.log.dirs.io.max.bytes.per.second",
             "Bytes a second of moves between log dirs.",
-            _NO_MOVES,
+            Gap(_NO_MOVES, (MAX_LONG,)),
         ),
     )
 )
-"""Keys that are not allowed in server.properties. They can only be set while the broker runs
-(Kafka: DynamicConfig.Broker).
+"""Keys that server.properties does not have. They can only be set while the broker runs, and for
+one broker at a time (Kafka: DynamicConfig.Broker).
 """

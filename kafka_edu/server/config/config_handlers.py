@@ -23,6 +23,7 @@ from kafka_edu.server.config.dynamic_broker_config import (
 )
 from kafka_edu.server.config.dynamic_config_manager import Handler
 from kafka_edu.server.config.kafka_config import KafkaConfig
+from kafka_edu.server.config.replication_throttles import ReplicationThrottles
 from kafka_edu.server.config.topic_configs import TopicConfigs
 from kafka_edu.server.kafka_request_handler_pool import KafkaRequestHandlerPool
 from kafka_edu.zk.kafka_zk_client import KafkaZkClient
@@ -31,10 +32,17 @@ from kafka_edu.zk.kafka_zk_client import KafkaZkClient
 class BrokerConfigHandler:
     """Reads the broker settings in ZooKeeper, at the start and after each change."""
 
-    def __init__(self, broker_id: int, zk: KafkaZkClient, dynamic: DynamicBrokerConfig) -> None:
+    def __init__(
+        self,
+        broker_id: int,
+        zk: KafkaZkClient,
+        dynamic: DynamicBrokerConfig,
+        throttles: ReplicationThrottles,
+    ) -> None:
         self._broker_id = broker_id
         self._zk = zk
         self._dynamic = dynamic
+        self._throttles = throttles
 
     async def read_all(self) -> None:
         """Read the settings of all brokers and the settings of this broker. Raises ZkError."""
@@ -48,7 +56,9 @@ class BrokerConfigHandler:
         if name == DEFAULT_ENTITY:
             self._dynamic.update_default(await self._zk.get_entity_configs(BROKERS, name))
         elif name == str(self._broker_id):
-            self._dynamic.update_broker(await self._zk.get_entity_configs(BROKERS, name))
+            configs = await self._zk.get_entity_configs(BROKERS, name)
+            self._dynamic.update_broker(configs)
+            self._throttles.take_rates(configs)
 
 
 class TopicConfigHandler:

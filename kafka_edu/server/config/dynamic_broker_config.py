@@ -27,7 +27,12 @@ from kafka_edu.log.log_config import LogConfig
 from kafka_edu.server.config.config_gaps import DYNAMIC_ONLY_CONFIG
 from kafka_edu.server.config.kafka_config import TOPIC_KEYS, KafkaConfig
 from kafka_edu.server.config.kafka_config_keys import CONFIG_DEF
-from kafka_edu.server.config.settings_check import PER_LISTENER, base_key, check_settings
+from kafka_edu.server.config.settings_check import (
+    PER_LISTENER,
+    base_key,
+    check_settings,
+    only_for_one_broker,
+)
 from kafka_edu.trace.events.server import BrokerConfigChanged
 from kafka_edu.trace.tracer import Tracer
 
@@ -143,6 +148,8 @@ class DynamicBrokerConfig:
     def update_default(self, configs: Mapping[str, str]) -> None:
         """Apply new contents of /config/brokers/<default>, the settings of all brokers."""
         self._say_what_has_no_effect(configs, self.default_configs)
+        for finding in only_for_one_broker(configs):
+            log.warning("dynamic configuration: %s", finding.text)
         self.default_configs = dict(configs)
         self._reconfigure()
 
@@ -180,12 +187,8 @@ class DynamicBrokerConfig:
             if finding.refuses:
                 raise ConfigException(finding.key, finding.text)
         for name, value in configs.items():
-            if name in DYNAMIC_ONLY and not value.strip().lstrip("-").isdecimal():
-                raise ConfigException(
-                    name,
-                    f"Invalid value {value} for configuration {name}: Not a number of type"
-                    f" {DYNAMIC_ONLY[name].name}",
-                )
+            if name in DYNAMIC_ONLY_CONFIG:
+                DYNAMIC_ONLY_CONFIG.keys[name].parse(value)
         above = (
             _overrides(self.default_configs, configs)
             if per_broker

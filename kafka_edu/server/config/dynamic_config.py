@@ -8,12 +8,11 @@ may belong to a plug-in.
 from collections.abc import Mapping
 from typing import Final
 
-from kafka_edu.common.config_def import MAX_LONG, ConfigDef, ConfigKey, ConfigType, Gap, Range
+from kafka_edu.common.config_def import ConfigDef, ConfigKey, ConfigType, Gap
 from kafka_edu.common.errors import Errors, KafkaException
 from kafka_edu.server.admin.client_quotas import CLIENT_QUOTAS
 from kafka_edu.server.admin.user_scram_manager import ScramMechanism
 from kafka_edu.server.config.config_gaps import NO_QUOTAS, NO_SASL
-from kafka_edu.server.config.dynamic_broker_config import DYNAMIC_ONLY
 
 _QUOTAS: Final = [
     ConfigKey(name, kind, None, None, "a quota", Gap(NO_QUOTAS))
@@ -30,10 +29,6 @@ USER_CONFIG: Final = ConfigDef(
         ),
         *_QUOTAS,
     ]
-)
-BROKER_CONFIG: Final = ConfigDef(
-    ConfigKey(name, kind, MAX_LONG, Range(0), "bytes a second")
-    for name, kind in DYNAMIC_ONLY.items()
 )
 
 

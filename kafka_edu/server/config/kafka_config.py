@@ -24,7 +24,12 @@ from kafka_edu.server.config.properties_file import (
     decode_properties,
     parse_properties,
 )
-from kafka_edu.server.config.settings_check import LISTENER_PREFIX, base_key, check_settings
+from kafka_edu.server.config.settings_check import (
+    LISTENER_PREFIX,
+    base_key,
+    check_settings,
+    only_while_running,
+)
 
 SERVED_SECURITY_PROTOCOLS: Final = ("PLAINTEXT",)
 _NOT_SERVED: Final = (
@@ -589,7 +594,7 @@ def make_config(settings: Mapping[str, Setting]) -> tuple[KafkaConfig, list[str]
     key. Rules that involve several keys are checked only when each single value is right.
     """
     given = {key: setting.value for key, setting in settings.items()}
-    findings = check_settings(given)
+    findings = [*check_settings(given), *only_while_running(given)]
     refusals = [
         f"{settings[finding.key].where}: {finding.text}" for finding in findings if finding.refuses
     ]

@@ -34,6 +34,7 @@ from kafka_edu.common.config_def import (
 )
 from kafka_edu.common.ports import BROKER_PORT, LOOPBACK
 from kafka_edu.log.log_config import HOUR_MS, TOPIC_CONFIG
+from kafka_edu.replication.replica_selector import KnownSelector
 from kafka_edu.server.config.config_gaps import BROKER_GAPS
 from kafka_edu.trace.trace_ring import DEFAULT_BYTES, DEFAULT_MINUTES
 
@@ -953,8 +954,9 @@ def _strings() -> Iterator[ConfigKey]:
         (
             "replica.selector.class",
             None,
-            None,
-            "(2.4) The Java class that chooses which replica a consumer reads from (KIP-392).",
+            KnownSelector(),
+            "(2.4) The class that chooses which replica a consumer reads from (KIP-392); not set:"
+            " the leader.",
         ),
         ("sasl.kerberos.kinit.cmd", "/usr/bin/kinit", None, "Kerberos is not served."),
         ("sasl.kerberos.service.name", None, None, "Kerberos is not served."),

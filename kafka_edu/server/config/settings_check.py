@@ -5,7 +5,7 @@ DynamicBrokerConfig checks changes while the broker runs.
 """
 
 import difflib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Final, NamedTuple
 
 from kafka_edu.common.config_def import ConfigDef, SettingGap
@@ -38,6 +38,32 @@ def check_settings(given: Mapping[str, str]) -> list[Finding]:
     for unknown keys.
     """
     return [finding for key, text in given.items() if (finding := _check(key, text)) is not None]
+
+
+def only_while_running(given: Iterable[str]) -> list[Finding]:
+    """Return a problem for each key that server.properties does not have, in their order."""
+    return [
+        Finding(
+            key,
+            f"{key} has no effect before the start. Set it while the broker runs: configs --alter"
+            " --entity-type brokers --entity-name ID",
+        )
+        for key in given
+        if key in DYNAMIC_ONLY_CONFIG
+    ]
+
+
+def only_for_one_broker(given: Iterable[str]) -> list[Finding]:
+    """Return a problem for each key that is set for all brokers and counts only for one."""
+    return [
+        Finding(
+            key,
+            f"{key} has no effect for all brokers at once. Set it for each of them: configs --alter"
+            " --entity-type brokers --entity-name ID",
+        )
+        for key in given
+        if key in DYNAMIC_ONLY_CONFIG
+    ]
 
 
 def base_key(key: str) -> str:

@@ -25,11 +25,17 @@ class TopicConfigs:
     """
 
     def __init__(
-        self, defaults: LogConfig, fetch_overrides: FetchOverrides, trace: Tracer | None = None
+        self,
+        defaults: LogConfig,
+        fetch_overrides: FetchOverrides,
+        trace: Tracer | None = None,
+        on_change: Callable[[str, LogConfig | None], None] | None = None,
     ) -> None:
+        """`on_change` is called with a topic's new settings; with None, when it is forgotten."""
         self._defaults = defaults
         self._fetch_overrides = fetch_overrides
         self._trace = trace
+        self._on_change = on_change
         self._overrides: dict[str, dict[str, str]] = {}
         self._configs: dict[str, LogConfig] = {}
 
@@ -74,11 +80,15 @@ class TopicConfigs:
         """
         self._overrides.pop(topic, None)
         self._configs.pop(topic, None)
+        if self._on_change is not None:
+            self._on_change(topic, None)
 
     def _set(self, topic: str, config: LogConfig) -> None:
         """Store the topic's settings, and emit an event if they have changed."""
         before = self._configs.get(topic)
         self._configs[topic] = config
+        if self._on_change is not None:
+            self._on_change(topic, config)
         if self._trace and before is not None and before.values != config.values:
             shown = TOPIC_CONFIG.shown
             changed = [

@@ -382,6 +382,54 @@ class FetchSessionClosed(NamedTuple):
     reason: str
 
 
+@event()
+class ReplicationThrottleBegan(NamedTuple):
+    """A throttle began to hold replication back. `side`: what this broker sends as leader, or what
+    it fetches as follower. The partition is the first one that had to wait.
+    """
+
+    side: str
+    bound: int
+    """Bytes per second: leader.replication.throttled.rate, or the follower's."""
+    rate: int
+    """Bytes per second of all throttled partitions of this side, over the last seconds."""
+    topic: str
+    partition: int
+
+
+@event()
+class ReplicationThrottleEnded(NamedTuple):
+    """A throttle holds replication back no more: for a whole window (11 s) no partition had to
+    wait, or the throttle was removed.
+    """
+
+    side: str
+    bound: int
+    lasted_ms: int
+    """From the first partition that had to wait to the last one."""
+    bytes: int
+    """All throttled bytes of this side since then."""
+    reason: str
+
+
+@event()
+class ConsumerSentToFollower(NamedTuple):
+    """The leader sent a consumer to a follower in the consumer's rack (KIP-392). It answered the
+    fetch with that broker's id and without records.
+    """
+
+    topic: str
+    partition: int
+    client_id: str
+    rack: str
+    """The consumer's client.rack."""
+    follower: int
+    fetch_offset: int
+    follower_log_end_offset: int
+    """As the leader knows it, from the follower's last fetch."""
+    leader_log_end_offset: int
+
+
 class PartitionProgress(NamedTuple):
     """The offsets of a partition's replica on this broker at one moment. A value within events."""
 
@@ -453,3 +501,16 @@ class FetchSessionsSampled(NamedTuple):
     sessions: int
     partitions: int
     evictions: int
+
+
+@event(kind=Kind.GAUGE, thing=("side",))
+class ReplicationQuotaSampled(NamedTuple):
+    """The rate of throttled replication next to its bound, in bytes per second. Sampled for each
+    side (leader, follower) on which a replica of this broker is throttled. The bound is
+    9223372036854775807 if the broker has no rate (Kafka's metric: byte-rate of LeaderReplication,
+    FollowerReplication).
+    """
+
+    side: str
+    rate: int
+    bound: int

@@ -9,6 +9,8 @@ from chapters.ch06_graceful_shutdown.shutdown import Outcome as ShutdownOutcome
 from chapters.ch06_graceful_shutdown.shutdown import report_of as shutdown_report
 from chapters.ch06_graceful_shutdown.shutdown_events import End, Moves, Start
 from chapters.ch09_log_storage.bad_disk import in_dir
+from chapters.ch10_replication.follower_fetch import Round as FollowerRound
+from chapters.ch10_replication.follower_fetch import report_of as follower_fetch_report
 from chapters.ch10_replication.kills import KILLS, PARTITIONS, Outcome, report_of
 from chapters.demo_parts.stored_records import Found, compare
 from kafka_edu.common.errors import Errors
@@ -66,3 +68,26 @@ def test_the_hasty_producer_is_judged_by_what_a_missing_leader_cost_it() -> None
     assert [target.name for target in report.targets if not target.holds] == []
     (judged,) = (target for target in report.targets if "hasty" in target.name)
     assert (judged.value, judged.relation, judged.target) == (2, "<", 320)
+
+
+def test_the_follower_fetch_report_counts_what_each_read_lacked() -> None:
+    def played(
+        follower_after_ack: int, leader_after_ack: int, slow_follower_then: int
+    ) -> FollowerRound:
+        return FollowerRound(
+            acked=10,
+            leader_after_ack=leader_after_ack,
+            follower_after_ack=follower_after_ack,
+            fast_follower=10,
+            slow_follower_then=slow_follower_then,
+            leader_first=10,
+            leader_then=10,
+            in_the_end=10,
+            behind_ms=5.0,
+        )
+
+    shown = follower_fetch_report([played(0, 10, 0), played(4, 10, 7)], 1000)
+    assert shown.holds
+    assert [target.value for target in shown.targets] == [16, 0, 13, 0, 0]
+    assert not follower_fetch_report([played(10, 10, 10)], 1000).holds, "no anomaly was seen"
+    assert not follower_fetch_report([played(0, 9, 0)], 1000).holds, "the leader lacked one"

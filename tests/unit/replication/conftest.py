@@ -14,10 +14,10 @@ def read_counts(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     read = local_reads.read_from_local_log
 
     def counted(
-        partitions: object, params: object, infos: FetchInfos, session: object = None
+        partitions: object, params: object, infos: FetchInfos, session: object, rules: object
     ) -> FetchResults:
         counts.append(len(infos))
-        return read(partitions, params, infos, session)  # type: ignore[arg-type]  # passed on
+        return read(partitions, params, infos, session, rules)  # type: ignore[arg-type]  # passed on
 
     for module in (fetch, delayed_fetch):
         monkeypatch.setattr(module, "read_from_local_log", counted)

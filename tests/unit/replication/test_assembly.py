@@ -12,6 +12,7 @@ from kafka_edu.replication.high_watermark_checkpoints import (
     HighWatermarkCheckpoints,
 )
 from kafka_edu.replication.isr_writer import ISR_CHANGE_PROPAGATION_PERIOD_MS, IsrStore
+from kafka_edu.replication.replication_quota_manager import make_replication_quotas
 from kafka_edu.server.config.kafka_config import default_config
 from kafka_edu.server.config.part_configs import replication_config
 from kafka_edu.sim.memory_file_system import MemoryFileSystem
@@ -54,6 +55,7 @@ def test_its_periodic_work_has_kafkas_periods_and_its_end_writes_the_high_waterm
         cast("IsrStore", None),
         HighWatermarkCheckpoints([LOG_DIR], disk, at_once),
         lambda _: LogConfig.parse({}),
+        make_replication_quotas(replication_config(default_config(), broker_id=0), time),
         lambda name, _: failed.append(name),
     )
 
@@ -68,6 +70,7 @@ def test_its_periodic_work_has_kafkas_periods_and_its_end_writes_the_high_waterm
         "isr-expiration": lag_ms // 2,
         "isr-change-propagation": ISR_CHANGE_PROPAGATION_PERIOD_MS,
         "highwatermark-checkpoint": 5_000,
+        "replication-throttles": 1_000,
     }
     assert failed == []
     assert not disk.exists(f"{LOG_DIR}/{HIGH_WATERMARK_FILENAME}"), "it has no partition"

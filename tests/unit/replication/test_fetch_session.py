@@ -6,10 +6,16 @@ from kafka_edu.common.errors import Errors
 from kafka_edu.common.transport import part_size
 from kafka_edu.protocol.messages.fetch import FetchResponse
 from kafka_edu.replication import fetch, local_reads
-from kafka_edu.replication.fetch_params import FetchInfos, FetchParams
-from kafka_edu.replication.fetch_session import FetchSession
-from kafka_edu.replication.log_read_result import FetchResults
+from kafka_edu.replication.fetch_params import FetchInfos, FetchParams, PartitionFetch
+from kafka_edu.replication.fetch_session import CachedPartition, FetchSession
+from kafka_edu.replication.log_read_result import (
+    NO_PREFERRED_REPLICA,
+    UNKNOWN_METADATA,
+    FetchResults,
+    LogReadResult,
+)
 from kafka_edu.replication.partitions import Partitions
+from kafka_edu.replication.read_rules import ReadRules
 from kafka_edu.sim.stepped_cluster import SteppedCluster, T
 
 
@@ -179,9 +185,13 @@ def test_a_record_that_comes_while_a_fetch_is_read_is_answered_at_once(
     cluster = idle_cluster(wait_ms=500)
 
     def read_then_produce(
-        partitions: Partitions, params: FetchParams, infos: FetchInfos, session: FetchSession
+        partitions: Partitions,
+        params: FetchParams,
+        infos: FetchInfos,
+        session: FetchSession,
+        rules: ReadRules,
     ) -> FetchResults:
-        results = local_reads.read_from_local_log(partitions, params, infos, session)
+        results = local_reads.read_from_local_log(partitions, params, infos, session, rules)
         cluster.produce("c")
         return results
 
@@ -189,3 +199,20 @@ def test_a_record_that_comes_while_a_fetch_is_read_is_answered_at_once(
     [response] = cluster.send_fetch(1)
     [topic] = response.responses
     assert part_size(topic.partition_responses[0].record_set) > 0
+
+
+def test_another_replica_to_read_from_is_answered_each_time() -> None:
+    session = FetchSession(1, False, {T: CachedPartition(PartitionFetch(0, -1, 1000))}, 0)
+    read = LogReadResult(
+        Errors.NONE, b"", 0, UNKNOWN_METADATA, 3, 0, 3, 3, None, preferred_read_replica=2
+    )
+    assert session.take_news([(T, read)]) == [(T, read)]
+    assert session.take_news([(T, read)]) == [(T, read)]
+    stays = read._replace(preferred_read_replica=NO_PREFERRED_REPLICA)
+    assert session.take_news([(T, stays)]) == []
+
+
+def test_a_session_knows_which_high_watermark_its_reader_lacks() -> None:
+    session = FetchSession(1, True, {T: CachedPartition(PartitionFetch(0, 0, 1000), 5, 0)}, 0)
+    assert [session.lacks_high_watermark(T, mark) for mark in (4, 5, 6)] == [False, False, True]
+    assert not session.lacks_high_watermark(T._replace(partition=9), 6)

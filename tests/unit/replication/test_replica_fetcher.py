@@ -125,13 +125,13 @@ def test_a_follower_that_is_too_early_soon_asks_again_and_then_less_and_less_oft
         delayed = follower.events("FetcherPartitionDelayed")[-1]
         assert delayed[3:] == (Errors.NOT_LEADER_OR_FOLLOWER.name, wait_ms)
         now_ms = cluster.time.hi_res_clock_ms()
-        assert fetcher.fetch_request() is None
+        assert fetcher.fetch_request(now_ms) is None
         assert fetcher.next_resume_ms == now_ms + wait_ms
         fetcher.resume_delayed(now_ms + wait_ms - 1)
         assert fetcher.next_resume_ms == now_ms + wait_ms
         fetcher.resume_delayed(now_ms + wait_ms)
         assert fetcher.next_resume_ms is None
-    assert fetcher.fetch_request() is not None
+    assert fetcher.fetch_request(cluster.time.hi_res_clock_ms()) is not None
 
 
 def test_another_error_leaves_the_partition_aside_for_the_whole_back_off() -> None:
@@ -152,8 +152,8 @@ def test_another_error_leaves_the_partition_aside_for_the_whole_back_off() -> No
             )
         ]
     )
-    assert fetcher.fetch_request() is not None
     now_ms = cluster.time.hi_res_clock_ms()
+    assert fetcher.fetch_request(now_ms) is not None
     fetcher.on_fetch(response, now_ms, now_ms)
     assert cluster.brokers[1].events("FetcherPartitionDelayed")[-1][3:] == (
         Errors.UNKNOWN_SERVER_ERROR.name,

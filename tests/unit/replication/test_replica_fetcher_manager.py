@@ -29,6 +29,7 @@ def test_a_broker_that_leaves_follows_nothing_anew_and_goes_on_with_what_it_foll
             broker.logs,
             broker.manager.partitions,
             MetadataCache(1),
+            broker.quotas.follower,
             lambda name, _: failures.append(name),
         )
         fetchers.add_fetcher_for_partitions([broker.partition], {0: ("nobody", 1)})

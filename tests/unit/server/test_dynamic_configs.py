@@ -13,6 +13,7 @@ from kafka_edu.protocol.messages.alter_configs import (
     AlterConfigsResource,
     AlterConfigsResponse,
 )
+from kafka_edu.replication.replication_quota_manager import UNLIMITED
 from kafka_edu.server.config import dynamic_config_manager
 from kafka_edu.server.config.dynamic_broker_config import DEFAULT_ENTITY
 from kafka_edu.sim.sim_client import SimClient
@@ -337,3 +338,64 @@ def test_limits_of_connections_change_while_the_broker_runs(world):
         world.alter(2, BROKER, "2", listener_name_plaintext_max_connections="many")
         is Errors.INVALID_REQUEST
     )
+
+
+def quota_bounds(world: World, broker_id: int) -> tuple[int, int]:
+    replication = world.cluster.brokers[broker_id].running.replication
+    assert replication is not None
+    leader, follower = replication.replicas.quotas
+    return leader.bound, follower.bound
+
+
+def test_a_throttles_rate_counts_for_its_broker_alone_and_ends_with_the_setting(
+    world: World,
+) -> None:
+    rates = {"leader_replication_throttled_rate": "5", "follower_replication_throttled_rate": "7"}
+    assert world.alter(2, BROKER, "2", **rates) is Errors.NONE
+    assert quota_bounds(world, 2) == (5, 7)
+    assert quota_bounds(world, 1) == (UNLIMITED, UNLIMITED)
+    assert world.alter(2, BROKER, "2") is Errors.NONE
+    assert quota_bounds(world, 2) == (UNLIMITED, UNLIMITED)
+
+
+def test_a_throttles_rate_for_all_brokers_has_no_effect_and_the_log_says_so(
+    world: World, caplog: pytest.LogCaptureFixture
+) -> None:
+    assert world.alter(1, BROKER, "", leader_replication_throttled_rate="5") is Errors.NONE
+    assert quota_bounds(world, 1) == (UNLIMITED, UNLIMITED)
+    assert "leader.replication.throttled.rate has no effect for all brokers at once" in caplog.text
+
+
+def test_a_negative_rate_is_refused_and_one_written_by_hand_is_ignored(
+    world: World, caplog: pytest.LogCaptureFixture
+) -> None:
+    refused = world.alter(2, BROKER, "2", leader_replication_throttled_rate="-5")
+    assert refused is Errors.INVALID_REQUEST
+    world.write_by_hand("brokers/2", {"leader.replication.throttled.rate": "-5"})
+    assert quota_bounds(world, 2) == (UNLIMITED, UNLIMITED)
+    assert (
+        "Invalid value -5 for configuration leader.replication.throttled.rate: Value must be at"
+        " least 0" in caplog.text
+    )
+
+
+def test_throttled_replicas_reach_the_brokers_that_have_them_and_go_with_the_topic(
+    world: World,
+) -> None:
+    def throttled(broker_id: int) -> list[bool]:
+        replication = world.cluster.brokers[broker_id].running.replication
+        assert replication is not None
+        quota = replication.replicas.quotas.follower
+        return [quota.is_throttled(TopicPartition("t", number)) for number in range(3)]
+
+    replicas = {"follower_replication_throttled_replicas": "0:1,2:1,1:2"}
+    assert world.alter(1, TOPIC, "t", **replicas) is Errors.NONE
+    assert throttled(1) == [True, False, True]
+    assert throttled(2) == [False, True, False]
+    assert throttled(3) == [False, False, False]
+    replicas = {"follower_replication_throttled_replicas": "*"}
+    assert world.alter(1, TOPIC, "t", **replicas) is Errors.NONE
+    assert throttled(3) == [True, True, True]
+    assert world.run(world.client.delete_topic("t")) is Errors.NONE
+    world.cluster.advance(1000)
+    assert throttled(3) == [False, False, False]

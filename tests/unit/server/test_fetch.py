@@ -21,7 +21,9 @@ from kafka_edu.replication.fetch_manager import FetchManager
 from kafka_edu.replication.fetch_params import FetchIsolation
 from kafka_edu.replication.fetch_session_cache import FetchSessionCache
 from kafka_edu.replication.log_read_result import LogReadResult, failed_read
+from kafka_edu.replication.replication_quota_manager import make_replication_quotas
 from kafka_edu.server.apis.fetch import FetchApi
+from tests.defaults import REPLICATION_DEFAULTS
 
 WEB_0, WEB_1 = TopicPartition("web", 0), TopicPartition("web", 1)
 RECORDS = [Record(i, 1000 + i, None, b"%d" % i, ()) for i in range(3)]
@@ -77,8 +79,14 @@ def replicas(harness):
     manager = FakeFetch()
     manager.reads = {WEB_0: read(BATCH), WEB_1: read(b"", 0)}
     manager.sessions = FetchSessionCache(10, Random(1))
+    manager.quotas = make_replication_quotas(REPLICATION_DEFAULTS, harness.time)
     FetchApi(
-        manager, manager, FetchManager(manager.sessions), harness.time, fetch_max_bytes=50_000
+        manager,
+        manager,
+        FetchManager(manager.sessions),
+        harness.time,
+        50_000,
+        manager.quotas.leader,
     ).register(harness.apis)
     return manager
 

@@ -147,3 +147,9 @@ def test_dynamic_settings_that_do_nothing_are_named_in_the_log_once(caplog):
             " cleaner reads a batch at a time"
         ),
     ]
+
+
+def test_a_key_that_only_a_running_broker_has_is_no_key_of_a_file():
+    warnings = make(**{"leader.replication.throttled.rate": "5"})[1]
+    assert len(warnings) == 1
+    assert "leader.replication.throttled.rate has no effect before the start" in warnings[0]

@@ -115,7 +115,7 @@ def test_internal_topics_are_not_named(cluster, caplog):
             "brokers",
             "1",
             {"leader.replication.throttled.rate": "5"},
-            ["replication is not throttled"],
+            [],
         ),
         ("clients", "c", {"producer_byte_rate": "5"}, ["quotas are stored but not enforced"]),
         (

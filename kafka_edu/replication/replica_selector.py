@@ -1,0 +1,105 @@
+"""Choose the replica that a consumer reads from (Kafka: ReplicaSelector.java,
+RackAwareReplicaSelector.java, LeaderSelector.java; KIP-392).
+
+A consumer that reads from a broker of its own rack, or data center, saves the traffic between
+them. It names its rack in its fetch to the leader (client.rack). The leader answers with a follower
+in that rack, and no records. From then on the consumer fetches from that follower.
+
+    replica.selector.class                                        consumers read from
+    not set                                                       the leader
+    org.apache.kafka.common.replica.LeaderSelector                the leader
+    org.apache.kafka.common.replica.RackAwareReplicaSelector      their rack, if it has a replica
+
+A follower knows the high watermark later than the leader does. So a consumer there sees a record
+later, and two consumers at two followers see it at different times (book 001: read-your-writes and
+monotonic reads are why followers do not serve by default).
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Final, NamedTuple, Protocol
+
+from kafka_edu.common.config_def import ConfigValue
+
+
+class ClientMetadata(NamedTuple):
+    """What a fetch tells of the consumer."""
+
+    rack_id: str
+    """client.rack; empty if the consumer names none."""
+    client_id: str
+    listener_name: str
+    """The listener that the consumer uses. It must reach the follower by the same one."""
+
+
+class ReplicaView(NamedTuple):
+    """A replica that has the records that the consumer wants next."""
+
+    broker_id: int
+    rack: str | None
+    """broker.rack; None if it has none, or if the broker is not alive."""
+    log_end_offset: int
+    ms_since_caught_up: int
+
+
+class ReplicaSelector(Protocol):
+    """The rule by which a leader chooses."""
+
+    def select(
+        self, client: ClientMetadata, followers: Sequence[ReplicaView], leader: ReplicaView
+    ) -> ReplicaView:
+        """Return the replica to read from: `leader`, or one of `followers`. O(followers)."""
+        ...
+
+
+class LeaderSelector:
+    """Every consumer reads from the leader."""
+
+    def select(
+        self, client: ClientMetadata, followers: Sequence[ReplicaView], leader: ReplicaView
+    ) -> ReplicaView:
+        return leader
+
+
+class RackAwareReplicaSelector:
+    """A consumer reads in its own rack: from the leader if it is there, else from the follower that
+    has most records.
+    """
+
+    def select(
+        self, client: ClientMetadata, followers: Sequence[ReplicaView], leader: ReplicaView
+    ) -> ReplicaView:
+        rack = client.rack_id
+        if not rack or leader.rack == rack:
+            return leader
+        near = [replica for replica in followers if replica.rack == rack]
+        return max(near, key=_progress) if near else leader
+
+
+def _progress(replica: ReplicaView) -> tuple[int, int, int]:
+    """Return what makes a replica better than another: more records, caught up later, higher id
+    (Kafka: ReplicaView.comparator).
+    """
+    return replica.log_end_offset, -replica.ms_since_caught_up, replica.broker_id
+
+
+_PACKAGE: Final = "org.apache.kafka.common.replica."
+SELECTORS: Final[dict[str, Callable[[], ReplicaSelector]]] = {
+    f"{_PACKAGE}{cls.__name__}": cls for cls in (LeaderSelector, RackAwareReplicaSelector)
+}
+
+
+class KnownSelector(NamedTuple):
+    """Allows the classes of SELECTORS. Kafka would load any class of its class path."""
+
+    def refusal(self, value: ConfigValue) -> str:
+        if value in SELECTORS:
+            return ""
+        return (
+            f"this broker cannot load Java classes, and has only {' and '.join(SELECTORS)}. Use one"
+            " of these, or leave the key out to let consumers read from leaders"
+        )
+
+
+def make_selector(class_name: str | None) -> ReplicaSelector | None:
+    """Return the selector of replica.selector.class; None if the key is not set."""
+    return None if class_name is None else SELECTORS[class_name]()

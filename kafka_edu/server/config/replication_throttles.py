@@ -1,0 +1,68 @@
+"""Take the settings of throttled replication to its quotas (Kafka: TopicConfigHandler and
+BrokerConfigHandler in ConfigHandler.scala).
+
+    /config/topics/<topic>   {leader,follower}.replication.throttled.replicas
+    /config/brokers/<id>     {leader,follower}.replication.throttled.rate
+
+A rate counts only for the broker for which it is set. As in Kafka, /config/brokers/<default> has
+none.
+"""
+
+import logging
+from collections.abc import Mapping
+
+from kafka_edu.common.config_def import ConfigException
+from kafka_edu.common.time import Time
+from kafka_edu.log.log_config import LogConfig
+from kafka_edu.replication.replication_quota_manager import (
+    UNLIMITED,
+    ReplicationQuotaManager,
+    ReplicationQuotas,
+    throttled_partitions,
+)
+from kafka_edu.server.config.config_gaps import DYNAMIC_ONLY_CONFIG
+
+log = logging.getLogger(__name__)
+
+
+class ReplicationThrottles:
+    """Sets the quotas of one broker. Owned by the broker's loop."""
+
+    def __init__(self, broker_id: int, quotas: ReplicationQuotas, time: Time) -> None:
+        self._broker_id = broker_id
+        self._quotas = quotas
+        self._time = time
+
+    def take_rates(self, configs: Mapping[str, str]) -> None:
+        """Take the contents of /config/brokers/<id>. Without a rate, replication is not limited."""
+        leader, follower = (_rate(configs, quota) for quota in self._quotas)
+        self._quotas.update_rates(leader, follower, self._time.hi_res_clock_ms())
+
+    def take_topic(self, topic: str, config: LogConfig | None) -> None:
+        """Take a topic's settings; None: the topic is gone."""
+        quotas = self._quotas
+        for quota, replicas in (
+            (quotas.leader, config.leader_replication_throttled_replicas if config else ()),
+            (quotas.follower, config.follower_replication_throttled_replicas if config else ()),
+        ):
+            if replicas:
+                quota.mark_throttled(topic, throttled_partitions(replicas, self._broker_id))
+            else:
+                quota.remove_throttle(topic, self._time.hi_res_clock_ms())
+
+
+def _rate(configs: Mapping[str, str], quota: ReplicationQuotaManager) -> int:
+    """Return the side's rate in bytes per second. A wrong one, written into ZooKeeper by hand, is
+    logged and ignored.
+    """
+    key = DYNAMIC_ONLY_CONFIG.keys[quota.side.rate_key]
+    text = configs.get(key.name)
+    if text is None:
+        return UNLIMITED
+    try:
+        rate = key.parse(text)
+    except ConfigException as wrong:
+        log.warning("the dynamic configuration in ZooKeeper is wrong: %s", wrong)
+        return UNLIMITED
+    assert isinstance(rate, int)
+    return rate
