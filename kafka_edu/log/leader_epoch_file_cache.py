@@ -75,7 +75,8 @@ class LeaderEpochFileCache:
         """Whether the file lacks the last assignment."""
         self._unforced = bool(self.entries)  # the process before may have left it so
         self._closed = False
-        self._writing = threading.Lock()
+        self.writing = threading.Lock()
+        """Held while the file is replaced, or its folder renamed."""
         self._note_latest_epoch()
 
     def assign(self, epoch: int, start_offset: int, *, later: bool = False) -> None:
@@ -139,12 +140,12 @@ class LeaderEpochFileCache:
 
     def write(self) -> None:
         """Replace the file, if it lacks something."""
-        with self._writing:
+        with self.writing:
             self._write()
 
     def flush(self) -> None:
         """Force the file to the disk, if it has changed since the last time. May block."""
-        with self._writing:
+        with self.writing:
             self._write()
             unforced, self._unforced = self._unforced and not self._closed, False
         if unforced:
@@ -156,8 +157,14 @@ class LeaderEpochFileCache:
 
     def close(self) -> None:
         """Stop writing the file, because its folder is to be removed."""
-        with self._writing:
+        with self.writing:
             self._closed = True
+
+    def moved_to(self, path: str) -> None:
+        """Note that the file lies at `path` now, because its folder was renamed. The caller holds
+        `writing`.
+        """
+        self._path = self._file.path = path
 
     def _note_latest_epoch(self) -> None:
         self.latest_epoch = self.entries[-1].epoch if self.entries else UNDEFINED_EPOCH

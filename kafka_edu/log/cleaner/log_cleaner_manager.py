@@ -57,7 +57,9 @@ class LogCleanerManager:
         """
         self.in_progress: dict[TopicPartition, Log] = {}
         self.disturbed: set[TopicPartition] = set()
-        """Logs that were truncated while a pass was under way: its result counts for nothing."""
+        """Logs that were truncated or paused while a pass was under way: its result counts for
+        nothing.
+        """
 
     def grab(self, logs: Iterable[Log], now_ms: int) -> LogToClean | None:
         """Return the filthiest log that is due, and note that it is being cleaned; None if none is.
@@ -127,10 +129,14 @@ class LogCleanerManager:
         if reason:
             self.uncleanable[topic_partition] = reason
 
-    def truncated(self, topic_partition: TopicPartition, offset: int) -> None:
-        """Note that a log ends at `offset` now: what comes there will be dirty again."""
+    def disturb(self, topic_partition: TopicPartition) -> None:
+        """Let the pass that is under way count for nothing."""
         if topic_partition in self.in_progress:
             self.disturbed.add(topic_partition)
+
+    def truncated(self, topic_partition: TopicPartition, offset: int) -> None:
+        """Note that a log ends at `offset` now: what comes there will be dirty again."""
+        self.disturb(topic_partition)
         known = self.first_dirty.get(topic_partition)
         if known is not None and known > offset:
             self.first_dirty[topic_partition] = offset
