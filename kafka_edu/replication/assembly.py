@@ -20,7 +20,10 @@ from kafka_edu.replication.isr_writer import (
     IsrWriter,
 )
 from kafka_edu.replication.partitions import Partitions
+from kafka_edu.replication.replica_alter_log_dirs_manager import ReplicaAlterLogDirsManager
+from kafka_edu.replication.replica_alter_log_dirs_thread import RunBlocking
 from kafka_edu.replication.replica_fetcher_manager import ReplicaFetcherManager
+from kafka_edu.replication.replica_log_dirs import ReplicaLogDirs
 from kafka_edu.replication.replica_logs import ReplicaLogs
 from kafka_edu.replication.replica_manager import ReplicaManager
 from kafka_edu.replication.replication_config import ReplicationConfig
@@ -55,6 +58,7 @@ class Replication:
         checkpoints: HighWatermarkCheckpoints,
         topic_config: Callable[[str], LogConfig],
         on_failure: OnFailure,
+        run_blocking: RunBlocking,
         trace: Tracer | None = None,
     ) -> None:
         """`topic_config` returns a topic's log settings: the broker's, overridden by
@@ -62,7 +66,6 @@ class Replication:
         of a bug; it should stop the broker.
         """
         self._config = config
-        self._time = time
         self._time = time
         self._trace = trace
         self._on_failure = on_failure
@@ -74,14 +77,20 @@ class Replication:
         self.fetchers = ReplicaFetcherManager(
             config, time, transport, log_manager, partitions, metadata_cache, on_failure, trace
         )
+        self.moves = ReplicaAlterLogDirsManager(
+            config, time, log_manager, partitions, run_blocking, on_failure, trace
+        )
+        replica_logs = ReplicaLogs(log_manager, checkpoints, topic_config)
+        self.log_dirs = ReplicaLogDirs(partitions, log_manager, replica_logs, self.moves)
         self.replicas = ReplicaManager(
             config,
             time,
             metadata_cache,
             partitions,
             isr_updates,
-            ReplicaLogs(log_manager, checkpoints, topic_config),
+            replica_logs,
             self.fetchers,
+            self.moves,
             self._isr_writer.propose,
             trace,
         )
@@ -138,6 +147,7 @@ class Replication:
         before.
         """
         await self.fetchers.shutdown()
+        await self.moves.shutdown()
         await self._isr_writer.shutdown()
         for reaper in self._reapers:
             await reaper.shutdown()

@@ -318,6 +318,7 @@ class KafkaServer:
             ),
             topic_configs.of,
             self.on_failure,
+            self._run_blocking,
             self._trace,
         )
         await replication.startup(self._scheduler)

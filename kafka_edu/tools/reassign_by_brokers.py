@@ -195,7 +195,8 @@ class BrokerReassignments:
             )
         print_current({tp: current[tp] for tp in proposal.partitions})
         if max(throttle) >= 0:
-            warn_of_gaps([NO_THROTTLE])
+            if throttle.inter_broker >= 0:
+                warn_of_gaps([NO_THROTTLE])
             print(
                 "Warning: You must run --verify periodically, until the reassignment completes, to"
                 " ensure the throttle is removed."

@@ -88,7 +88,8 @@ class ZooKeeperReassignments:
             return
         print_current(await self._current(proposal.topics))
         if max(throttle) >= 0:
-            warn_of_gaps([NO_THROTTLE])
+            if throttle.inter_broker >= 0:
+                warn_of_gaps([NO_THROTTLE])
             print(
                 "Warning: You must run Verify periodically, until the reassignment completes, to"
                 " ensure the throttle is removed. You can also alter the throttle by rerunning the"

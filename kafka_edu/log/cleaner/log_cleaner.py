@@ -116,7 +116,9 @@ class LogCleaner:
     async def _clean_for_ever(self) -> None:
         while True:
             while self._unwritten:
-                await self._write_checkpoint(self._unwritten.popitem()[0])
+                log_dir, _ = self._unwritten.popitem()
+                if log_dir in self._log_manager.live_log_dirs:
+                    await self._write_checkpoint(log_dir)
             if not await self.clean_filthiest():
                 await self._time.sleep(self._config.log_cleaner_backoff_ms)
 

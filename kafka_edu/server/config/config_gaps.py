@@ -16,7 +16,6 @@ _NO_METRICS: Final = (
     "there are no JMX metrics and no reporters; the broker's events show the same facts"
 )
 NO_QUOTAS: Final = "quotas are stored but not enforced"
-_NO_MOVES: Final = "moves between log dirs have no threads and no quota of their own"
 _NO_TLS: Final = "there is no TLS"
 _NO_ZK_TLS: Final = "there is no TLS to ZooKeeper"
 NO_SASL: Final = "there is no SASL"
@@ -49,14 +48,6 @@ def _ignored() -> Iterator[tuple[str, Gap]]:
                 "quota.window.size.seconds",
                 "replication.quota.window.num",
                 "replication.quota.window.size.seconds",
-            ),
-        ),
-        (
-            _NO_MOVES,
-            (
-                "alter.log.dirs.replication.quota.window.num",
-                "alter.log.dirs.replication.quota.window.size.seconds",
-                "num.replica.alter.log.dirs.threads",
             ),
         ),
         ("the cleaner reads a batch at a time", ("log.cleaner.io.buffer.size",)),
@@ -246,7 +237,14 @@ an authorizer.
 """
 
 DYNAMIC_ONLY_CONFIG: Final = ConfigDef(
-    ConfigKey(name, ConfigType.LONG, MAX_LONG, None, doc, Gap(missing, (MAX_LONG,)))
+    ConfigKey(
+        name,
+        ConfigType.LONG,
+        MAX_LONG,
+        None,
+        doc,
+        Gap(missing, (MAX_LONG,)) if missing else None,
+    )
     for name, doc, missing in (
         (
             "follower.replication.throttled.rate",
@@ -261,7 +259,7 @@ DYNAMIC_ONLY_CONFIG: Final = ConfigDef(
         (
             "replica.alter.log.dirs.io.max.bytes.per.second",
             "Bytes a second of moves between log dirs.",
-            _NO_MOVES,
+            "",
         ),
     )
 )

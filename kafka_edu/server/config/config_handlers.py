@@ -18,6 +18,7 @@ from kafka_edu.server.config.dynamic_broker_config import (
     CONNECTION_LIMITS,
     DEFAULT_ENTITY,
     LOG_CONFIGS,
+    MOVES_RATE,
     PER_BROKER,
     DynamicBrokerConfig,
 )
@@ -124,6 +125,7 @@ def connect_reconfigurables(
         {"num.replica.fetchers"},
         lambda config: replication.resize_fetchers(config.num_replica_fetchers),
     )
+    dynamic.add_rate(MOVES_RATE, replication.moves.quota.update_quota)
     dynamic.add(
         {"num.recovery.threads.per.data.dir"},
         lambda config: log_manager.resize_recovery_threads(

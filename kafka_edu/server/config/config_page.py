@@ -118,7 +118,7 @@ def page() -> str:
                 "Brokers, only while they run",
                 "These keys cannot be set in server.properties. Set them with `configs --alter"
                 " --entity-type brokers`.",
-                (_row(DYNAMIC_ONLY_CONFIG, key, "for one or all") for key in DYNAMIC_ONLY_CONFIG),
+                (_row(DYNAMIC_ONLY_CONFIG, key, "for one broker") for key in DYNAMIC_ONLY_CONFIG),
             ),
             _section(
                 "Keys of Kafka's authorizer",

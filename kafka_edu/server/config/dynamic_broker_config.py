@@ -91,6 +91,7 @@ OF_LISTENERS: Final = frozenset(
     }
 )
 """Keys that Kafka changes only for a single listener, with the listener's prefix."""
+MOVES_RATE: Final = "replica.alter.log.dirs.io.max.bytes.per.second"
 DYNAMIC_ONLY: Final[Mapping[str, ConfigType]] = {key.name: key.type for key in DYNAMIC_ONLY_CONFIG}
 """Keys that server.properties does not have."""
 
@@ -126,10 +127,30 @@ class DynamicBrokerConfig:
         """The contents of /config/brokers/<id> when it was last read."""
         self._trace = trace
         self._parts: list[Reconfigurable] = []
+        self._rates: list[tuple[str, Callable[[int | None], None]]] = []
 
     def add(self, keys: Collection[str], apply: Callable[[KafkaConfig], None]) -> None:
         """Register a part of the broker for changes of `keys`."""
         self._parts.append(Reconfigurable(frozenset(keys), apply))
+
+    def add_rate(self, key: str, apply: Callable[[int | None], None]) -> None:
+        """Call `apply` with the rate of `key`, now and after each change of this broker's settings.
+        `key` is one of DYNAMIC_ONLY. None: there is no limit.
+
+        As in Kafka, only this broker's own setting counts, and not that of all brokers.
+        """
+        self._rates.append((key, apply))
+        apply(self._rate(key))
+
+    def _rate(self, key: str) -> int | None:
+        text = self.broker_configs.get(key)
+        if text is None:
+            return None
+        try:
+            return int(text)
+        except ValueError:
+            log.warning("the dynamic configuration in ZooKeeper is wrong: %s is %r", key, text)
+            return None
 
     def update_default(self, configs: Mapping[str, str]) -> None:
         """Apply the contents of /config/brokers/<default>."""
@@ -142,6 +163,8 @@ class DynamicBrokerConfig:
         self._say_what_has_no_effect(configs, self.broker_configs)
         self.broker_configs = dict(configs)
         self._reconfigure()
+        for key, apply in self._rates:
+            apply(self._rate(key))
 
     def validate(self, configs: Mapping[str, str], *, per_broker: bool) -> None:
         """Check whether `configs` may replace this broker's settings, or those of all brokers.
