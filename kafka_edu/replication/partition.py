@@ -176,19 +176,19 @@ class Partition:
         hw = min(checkpointed_high_watermark, log.log_end_offset)
         log.update_high_watermark(max(log.log_start_offset, hw))
 
-    def append_records_to_future(self, records: Buffer, wall_ms: int) -> None:
-        """Append a piece of the local log to its copy. Take over HW and log start, as far as the
-        copy reaches. Raises the errors of the log.
+    def append_records_to_future(self, records: Buffer, wall_ms: int) -> int:
+        """Append a piece of the local log to its copy, and return the bytes. Take over HW and log
+        start, as far as the copy reaches. Raises the errors of the log.
         """
         log, future = self.local_log(), self.future_log
         assert future is not None, self.topic_partition
-        if len(records):
-            future.append_as_follower(records, wall_ms)
+        size = future.append_as_follower(records, wall_ms).size_in_bytes if len(records) else 0
         high_watermark = min(log.high_watermark, future.log_end_offset)
         if high_watermark > future.high_watermark:
             future.update_high_watermark(high_watermark)
         if future.log_start_offset < log.log_start_offset <= future.high_watermark:
             future.maybe_increment_log_start_offset(log.log_start_offset)
+        return size
 
     def maybe_replace_current_with_future_replica(self, logs: SwapsLogs) -> bool:
         """Put the copy in the place of the local log if both end at the same offset. Return whether

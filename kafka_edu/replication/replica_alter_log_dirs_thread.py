@@ -237,7 +237,7 @@ class ReplicaAlterLogDirsThread:
                 )
             self._logs.truncate_future_to(move.topic_partition, offset)
         move.truncating = False
-        self._tell_truncated(move, before, "where it and the replica's log part")
+        self._tell_truncated(move, before, "the replica's log parts from it there")
 
     async def _copy_piece(self, move: ReplicaMove) -> None:
         """Copy the next piece, and swap the logs if it was the last one."""
@@ -251,21 +251,21 @@ class ReplicaAlterLogDirsThread:
             self._out_of_range(move)
             return
         size = part_size(found)
-        if size <= SHORT_REST_BYTES:
-            records = part_bytes(found)
-        else:
-            try:
+        try:
+            if size <= SHORT_REST_BYTES:
+                records = part_bytes(found)
+            else:
                 records = await self._run_blocking(partial(part_bytes, found))
-            except OSError as error:
-                self._read_failed(move, error)
-                return
-            if not self._is_current(move) or move.truncating or future.log_end_offset != offset:
-                return  # the piece was read from a log that has changed
+        except OSError as error:
+            self._read_failed(move, error)
+            return
+        if not self._is_current(move) or move.truncating or future.log_end_offset != offset:
+            return  # the piece was read from a log that has changed
         if size:
             self._begin_at_first_batch(move, records)
-        move.partition.append_records_to_future(records, self._time.milliseconds())
-        self._quota.record(size, self._now_ms())
-        move.copied_bytes += size
+        copied = move.partition.append_records_to_future(records, self._time.milliseconds())
+        self._quota.record(copied, self._now_ms())
+        move.copied_bytes += copied
         if move.partition.maybe_replace_current_with_future_replica(self._logs):
             del self._moves[move.topic_partition]
             self._on_swapped(move)
@@ -282,8 +282,8 @@ class ReplicaAlterLogDirsThread:
             self._logs.truncate_future_fully_and_start_at(move.topic_partition, first)
 
     def _read_failed(self, move: ReplicaMove, error: OSError) -> None:
-        """Handle an error of the worker that read a piece. If the file was closed meanwhile, the
-        segment was deleted, and the next read finds another. Else the disk has failed.
+        """Handle an error of the disk that a piece was read from. If the file was closed meanwhile,
+        the segment was deleted, and the next read finds another. Else the disk has failed.
         """
         if self._is_current(move) and error.errno != errno.EBADF:
             self._logs.handle_log_dir_failure(move.from_dir, error)

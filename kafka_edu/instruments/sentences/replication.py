@@ -73,10 +73,22 @@ def replica_move_ended(e: replication.ReplicaMoveEnded) -> Sentence:
 
 @sentence.register
 def future_log_truncated(e: replication.FutureLogTruncated) -> Sentence:
-    return quiet(
+    return Sentence(
         "cuts the copy of",
         f"{e.topic}-{e.partition}",
-        f"from offset {e.before:,} to {e.after:,}: {e.reason}",
+        f"from offset {e.before:,} to {e.after:,}",
+        e.reason,
+        loud=False,
+    )
+
+
+@sentence.register
+def replica_move_progress(e: replication.ReplicaMoveProgress) -> Sentence:
+    held = "; the throttle holds it back" if e.throttled else ""
+    return quiet(
+        "copies",
+        f"{e.topic}-{e.partition}",
+        f"to {e.to_dir}: at offset {e.future_log_end_offset:,} of {e.log_end_offset:,}{held}",
     )
 
 

@@ -102,7 +102,9 @@ class ReplicaMoveEnded(NamedTuple):
 
 @event()
 class FutureLogTruncated(NamedTuple):
-    """The copy of a moving replica was cut back to where it and the replica's log part."""
+    """The copy of a moving replica was cut back: `reason` says where it and the replica's log
+    part.
+    """
 
     topic: str
     partition: int
