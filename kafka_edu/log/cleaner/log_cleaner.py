@@ -115,12 +115,16 @@ class LogCleaner:
 
     async def _clean_for_ever(self) -> None:
         while True:
-            while self._unwritten:
-                log_dir, _ = self._unwritten.popitem()
-                if log_dir in self._log_manager.live_log_dirs:
-                    await self._write_checkpoint(log_dir)
+            await self.write_checkpoints_of_moves()
             if not await self.clean_filthiest():
                 await self._time.sleep(self._config.log_cleaner_backoff_ms)
+
+    async def write_checkpoints_of_moves(self) -> None:
+        """Write the checkpoints of log dirs that a replica has left or entered."""
+        while self._unwritten:
+            log_dir, _ = self._unwritten.popitem()
+            if log_dir in self._log_manager.live_log_dirs:
+                await self._write_checkpoint(log_dir)
 
     async def clean_filthiest(self) -> bool:
         """Clean the log that needs it most. Return whether one is cleaner than before."""

@@ -9,9 +9,11 @@ import pytest
 from kafka_edu.common.errors import Errors, KafkaException
 from kafka_edu.common.time import MockTime
 from kafka_edu.common.topic_partition import TopicPartition
+from kafka_edu.log.leader_epoch_file_cache import LeaderEpochFileCache
 from kafka_edu.log.log import Log
 from kafka_edu.log.log_config import LogConfig
 from kafka_edu.log.log_manager import LogManager, LogManagerSettings
+from kafka_edu.log.log_segment import LogSegment
 from kafka_edu.record.record import Record
 from kafka_edu.record.record_batch import build_batch
 from kafka_edu.sim.memory_file_system import MemoryFileSystem
@@ -697,5 +699,63 @@ def test_a_snapshot_tells_every_log() -> None:
         ) == ("t", 0, 5, [0, 4])
         assert len(broker.trace.gauges()) == 1
         assert len(broker.trace.gauges()) == 0, "nothing has changed since"
+
+    run(scenario)
+
+
+@pytest.mark.parametrize("work", ["flush", "epochs"])
+def test_a_worker_that_looks_into_a_folder_just_renamed_does_its_work_again(
+    work: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The loop renames the folder of a moved replica while a worker forces or writes its files."""
+
+    async def scenario() -> None:
+        disk = MemoryFileSystem()
+        broker = Broker(disk)
+        await broker.logs.load_logs()
+        log = broker.logs.get_or_create_log(A)
+        broker.produce(A)
+        calls: list[str] = []
+        of, name = (LogSegment, "flush") if work == "flush" else (LeaderEpochFileCache, "write")
+        plain = getattr(of, name)
+
+        def renamed_meanwhile(self: object) -> None:
+            calls.append(log.directory)
+            if len(calls) == 1:
+                log.rename_dir("/a/renamed-0")
+                raise FileNotFoundError(2, "no such file", "/a/t-0")
+            plain(self)
+
+        monkeypatch.setattr(of, name, renamed_meanwhile)
+        if work == "flush":
+            await broker.logs.flush_dirty_logs(1 << 64)
+            assert log.recovery_point == log.log_end_offset
+        else:
+            log.maybe_assign_epoch_start_offset(7, log.log_end_offset)
+            broker.logs.write_leader_epochs()
+            await settle()
+            assert b"7 1" in disk.read("/a/renamed-0/leader-epoch-checkpoint")
+        assert calls[:2] == ["/a/t-0", "/a/renamed-0"]
+        assert broker.failed == []
+
+    run(scenario)
+
+
+def test_a_renamed_log_writes_all_its_files_into_the_new_folder() -> None:
+    async def scenario() -> None:
+        disk = MemoryFileSystem()
+        broker = Broker(disk)
+        await broker.logs.load_logs()
+        log = broker.logs.get_or_create_log(A)
+        broker.produce(A, 10)
+        before = disk.list("/a/t-0")
+        log.rename_dir("/a/renamed-0")
+        assert not disk.exists("/a/t-0")
+        broker.produce(A, 10)
+        await settle()
+        assert not disk.exists("/a/t-0")
+        assert len(disk.list("/a/renamed-0")) > len(before) > 3
+        await broker.logs.shutdown()
+        assert not disk.exists("/a/t-0")
 
     run(scenario)

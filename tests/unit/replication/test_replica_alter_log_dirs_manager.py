@@ -1,11 +1,19 @@
 """Moves begun, given up, resumed; dirs that fail; a kill at each change of the disk."""
 
 import asyncio
+from collections.abc import Awaitable, Callable
 
 import pytest
 
 from kafka_edu.common.errors import Errors
 from kafka_edu.common.topic_partition import TopicPartition
+from kafka_edu.log.cleaner.clean_job import CleanJob, CleanResult
+from kafka_edu.log.cleaner.cleaner import Cleaner, no_throttle
+from kafka_edu.log.cleaner.log_cleaner import (
+    CLEANER_OFFSET_CHECKPOINT,
+    CleanerConfig,
+    LogCleaner,
+)
 from kafka_edu.log.log_file_names import MOVING_TO_FILE
 from kafka_edu.protocol.messages.stop_replica import StopReplicaRequest, StopReplicaTopicV1
 from kafka_edu.record.record import Record
@@ -18,6 +26,8 @@ from kafka_edu.trace.events.replication import (
     ReplicaMoveProgress,
     ReplicaMoveStarted,
 )
+from tests.unit.log.cleaner.world import NOW, rows, write
+from tests.unit.log.test_log_manager import inline
 from tests.unit.replication.logs import stop_replicas
 from tests.unit.replication.moving import Broker, T, run
 
@@ -392,6 +402,113 @@ def test_two_folders_of_one_replica_without_a_mark_are_an_error_and_nothing_is_t
         assert Broker(disk).folders() == ["/a/t-0", "/b/t-0"]
 
     run(scenario)
+
+
+COMPACTED = {
+    "cleanup.policy": "compact",
+    "segment.index.bytes": "4096",
+    "min.cleanable.dirty.ratio": "0.01",
+}
+LIVE = [(1, "b", "1"), (2, "a", "2"), (3, "c", "1")]
+WHOLE = [(0, "a", "1"), *LIVE]
+
+
+class Compacted(Broker):
+    """A broker with a compacted log and a cleaner, whose passes a test calls for."""
+
+    def __init__(self, disk: MemoryFileSystem) -> None:
+        super().__init__(disk, COMPACTED)
+        self.meanwhile: Callable[[], Awaitable[object]] = self._nothing
+        """Called while a pass runs."""
+        config = CleanerConfig(True, 0, 1 << 20, 0.9, 1e18, 15_000)
+        self.cleaner = LogCleaner(
+            config, self.logs, disk, self.time, self._run_job, inline, self._bug, self.trace
+        )
+
+    async def _nothing(self) -> None: ...
+
+    async def _run_job(self, job: CleanJob) -> CleanResult:
+        result = Cleaner(job, self.disk, no_throttle).clean()
+        await self.meanwhile()
+        return result
+
+    async def dirty(self) -> None:
+        """Offsets 0 to 3 in two frozen segments; 0 is superseded."""
+        await self.start()
+        await self.cleaner.start()
+        for rows_of_segment in ((("a", "1"), ("b", "1")), (("a", "2"), ("c", "1"))):
+            write(self.log, *rows_of_segment)
+            self.log.roll(NOW)
+        self.log.update_high_watermark(4)
+
+
+def test_a_log_is_not_cleaned_while_it_moves_but_afterwards() -> None:
+    async def scenario() -> None:
+        broker = Compacted(MemoryFileSystem())
+        await broker.dirty()
+        await broker.order("/b")
+        assert broker.logs.is_cleaning_paused(T)
+        assert not await broker.cleaner.clean_filthiest()
+        await broker.moved("/b")
+        assert rows(broker.log) == WHOLE
+        broker.log.roll(NOW)
+        assert await broker.cleaner.clean_filthiest()
+        assert rows(broker.log) == LIVE
+        assert broker.bugs == []
+
+    run(scenario)
+
+
+def test_a_pass_that_is_under_way_when_a_move_begins_counts_for_nothing() -> None:
+    async def scenario() -> None:
+        broker = Compacted(MemoryFileSystem())
+        await broker.dirty()
+        broker.meanwhile = lambda: broker.order("/b")
+        assert not await broker.cleaner.clean_filthiest()
+        assert rows(broker.log) == WHOLE
+        await broker.moved("/b")
+        assert rows(broker.log) == WHOLE
+
+    run(scenario)
+
+
+def test_a_clean_log_moves_with_its_gaps_and_its_checkpoint() -> None:
+    disk = MemoryFileSystem()
+
+    async def scenario() -> None:
+        broker = Compacted(disk)
+        await broker.dirty()
+        assert await broker.cleaner.clean_filthiest()
+        write(broker.log, ("d", "1"))
+        await broker.order("/b")
+        await broker.moved("/b")
+        assert rows(broker.log) == [*LIVE, (4, "d", "1")]
+        assert broker.cleaner.manager.first_dirty == {T: 4}
+        await broker.cleaner.write_checkpoints_of_moves()
+        assert disk.read(f"/b/{CLEANER_OFFSET_CHECKPOINT}") == b"0\n1\nt 0 4\n"
+        assert disk.read(f"/a/{CLEANER_OFFSET_CHECKPOINT}") == b"0\n0\n"
+
+    run(scenario)
+
+
+def test_a_checkpoint_of_a_dir_that_the_log_has_left_does_not_count() -> None:
+    disk = MemoryFileSystem()
+
+    async def before() -> None:
+        broker = Compacted(disk)
+        await broker.dirty()
+        await broker.cleaner.clean_filthiest()
+        await broker.order("/b")
+        await broker.moved("/b")
+
+    async def after() -> None:
+        broker = Compacted(disk)
+        await broker.start()
+        await broker.cleaner.start()
+        assert broker.cleaner.manager.first_dirty == {}, "one more pass, and no harm"
+
+    run(before)
+    run(after)
 
 
 CHANGES = 150
