@@ -69,7 +69,7 @@ from kafka_edu.trace.events.log import (
     ProducersExpired,
     SegmentFilesRemoved,
 )
-from kafka_edu.trace.tracer import Tracer
+from kafka_edu.trace.tracer import Tracer, because
 
 T = TypeVar("T")
 LONGEST_WAIT_MS: Final = 1000
@@ -682,8 +682,14 @@ class LogManager:
         """
         while self._replaced:
             some = [_GivenUp(log, folder) for log, folder in self._replaced.items()]
-            await self.checkpoint_recovery_point_offsets()
-            await self.checkpoint_log_start_offsets()
+            dirs = {
+                log.log_dir
+                for old in self._replaced
+                for log in (old, self._logs.get(old.topic_partition))
+                if log is not None
+            }
+            await self._checkpoint_recovery_points(dirs)
+            await self._checkpoint_log_starts(dirs)
             await self._move_aside_and_doom(some)
             for gone in some:
                 self._replaced.pop(gone.log, None)
@@ -1063,21 +1069,33 @@ class LogManager:
         """Write the recovery points, so that the next start need not read what lies below them. One
         file a dir.
         """
-        await self._checkpoint(self._recovery_points, lambda log: log.recovery_point)
+        await self._checkpoint_recovery_points(self.log_dirs)
 
     async def checkpoint_log_start_offsets(self) -> None:
         """Write the log starts that differ from the start of the first segment on the disk."""
+        await self._checkpoint_log_starts(self.log_dirs)
+
+    async def _checkpoint_recovery_points(self, dirs: Collection[str]) -> None:
+        await self._checkpoint(self._recovery_points, lambda log: log.recovery_point, dirs)
+
+    async def _checkpoint_log_starts(self, dirs: Collection[str]) -> None:
         await self._checkpoint(
             self._start_offsets,
             lambda log: (
                 log.log_start_offset if log.log_start_offset > log.first_base_on_disk else None
             ),
+            dirs,
         )
 
     async def _checkpoint(
-        self, files: Mapping[str, OffsetCheckpointFile], offset_of: Callable[[Log], int | None]
+        self,
+        files: Mapping[str, OffsetCheckpointFile],
+        offset_of: Callable[[Log], int | None],
+        dirs: Collection[str],
     ) -> None:
         for log_dir in self.live_log_dirs:
+            if log_dir not in dirs:
+                continue
             offsets = {}
             for log in self._all_logs():
                 offset = offset_of(log) if log.log_dir == log_dir else None
@@ -1173,13 +1191,15 @@ class LogManager:
             self._sampler.forget(log)
             self.resume_cleaning(topic_partition)
             log.close_handlers()
+        failed = 0
         if self._trace:
-            self._trace(LogDirFailed(log_dir=log_dir, reason=str(reason)))
-        if self._on_log_dir_failure is not None:
-            self._on_log_dir_failure(log_dir, reason, lost)
-        for tp in lost_copies:
-            for notify in self._on_future_log_lost:
-                notify(tp, reason)
+            failed = self._trace(LogDirFailed(log_dir=log_dir, reason=str(reason)))
+        with because(self._trace, failed):
+            if self._on_log_dir_failure is not None:
+                self._on_log_dir_failure(log_dir, reason, lost)
+            for tp in lost_copies:
+                for notify in self._on_future_log_lost:
+                    notify(tp, reason)
 
 
 def _read(

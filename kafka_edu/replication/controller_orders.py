@@ -305,7 +305,7 @@ class ControllerOrders:
                 why = "the replica is deleted" if delete else "the replica is stopped"
                 self._moves.stop(tp, f"{why}, because the controller said so")
                 error = self._stop_replica(tp, delete)
-                if error is Errors.NONE and delete and self._replica_logs.exists(tp):
+                if error is Errors.NONE and delete and self._replica_logs.has_files(tp):
                     stopped.deleted.append(tp)
             stopped.errors[tp] = error
             yield

@@ -87,8 +87,9 @@ class ReplicaAlterLogDirsManager:
         """
         tp, current = partition.topic_partition, partition.local_log()
         self._log_manager.pause_cleaning(tp)
+        move = ReplicaMove(partition, current, future, self._time.hi_res_clock_ms())
         if self._trace:
-            self._trace(
+            move.event = self._trace(
                 ReplicaMoveStarted(
                     topic=tp.topic,
                     partition=tp.partition,
@@ -101,7 +102,7 @@ class ReplicaAlterLogDirsManager:
                 )
             )
         thread = self._of[tp] = self._thread(tp)
-        thread.add(ReplicaMove(partition, current, future, self._time.hi_res_clock_ms()))
+        thread.add(move)
 
     def resume(self, partition: Partition) -> None:
         """Go on with a move whose future log was found at the start, or that a StopReplica has
@@ -194,17 +195,18 @@ class ReplicaAlterLogDirsManager:
         tp = move.topic_partition
         del self._of[tp]
         if self._trace:
-            self._trace(
-                ReplicaMoveCompleted(
-                    topic=tp.topic,
-                    partition=tp.partition,
-                    from_dir=move.from_dir,
-                    to_dir=move.to_dir,
-                    log_end_offset=move.future.log_end_offset,
-                    copied_bytes=move.copied_bytes,
-                    took_ms=self._time.hi_res_clock_ms() - move.began_ms,
+            with self._trace.because(move.event):
+                self._trace(
+                    ReplicaMoveCompleted(
+                        topic=tp.topic,
+                        partition=tp.partition,
+                        from_dir=move.from_dir,
+                        to_dir=move.to_dir,
+                        log_end_offset=move.future.log_end_offset,
+                        copied_bytes=move.copied_bytes,
+                        took_ms=self._time.hi_res_clock_ms() - move.began_ms,
+                    )
                 )
-            )
 
     def _tell_ended(self, move: ReplicaMove, reason: str) -> None:
         if self._trace:

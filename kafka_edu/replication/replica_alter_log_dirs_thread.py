@@ -62,6 +62,7 @@ class ReplicaMove:
         "copied_bytes",
         "current",
         "delayed_until_ms",
+        "event",
         "fetch_offset",
         "future",
         "is_marked",
@@ -85,6 +86,8 @@ class ReplicaMove:
         self.throttled = False
         self.copied_bytes = 0
         self.began_ms = now_ms
+        self.event = 0
+        """The number of its ReplicaMoveStarted, 0 without a tracer."""
 
     @property
     def topic_partition(self) -> TopicPartition:
@@ -144,6 +147,7 @@ class ReplicaAlterLogDirsThread:
         dropped.
         """
         self._work.set()
+        self._in_progress = None
         return self._moves.pop(topic_partition, None)
 
     def mark_for_truncation(self, topic_partition: TopicPartition, offset: int) -> None:
@@ -268,6 +272,7 @@ class ReplicaAlterLogDirsThread:
         move.copied_bytes += copied
         if move.partition.maybe_replace_current_with_future_replica(self._logs):
             del self._moves[move.topic_partition]
+            self._in_progress = None  # it holds the old log
             self._on_swapped(move)
 
     def _begin_at_first_batch(self, move: ReplicaMove, records: Buffer) -> None:

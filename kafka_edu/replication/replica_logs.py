@@ -36,6 +36,11 @@ class ReplicaLogs:
         """Return whether the replica has a log."""
         return self._log_manager.get_log(topic_partition) is not None
 
+    def has_files(self, topic_partition: TopicPartition) -> bool:
+        """Return whether the replica has a log, or only the copy of one."""
+        logs = self._log_manager
+        return self.exists(topic_partition) or logs.get_future_log(topic_partition) is not None
+
     def config_of(self, topic: str) -> LogConfig:
         """Return the settings of a topic's logs."""
         return self._topic_config(topic)

@@ -6,12 +6,14 @@ import itertools
 import pytest
 
 from kafka_edu.common.errors import Errors, KafkaException
+from kafka_edu.record.control_record import ControlRecordType
 from kafka_edu.sim.memory_file_system import MemoryFileSystem
 from kafka_edu.trace.events.replication import (
     FutureLogTruncated,
     ReplicaMoveCompleted,
     ReplicaMoveStarted,
 )
+from tests.unit.log.test_producer_state_manager import end, send
 from tests.unit.replication.moving import Broker, T, run
 
 
@@ -284,5 +286,55 @@ def test_a_log_of_an_old_format_has_no_epochs_and_moves_too() -> None:
         broker.produce("new")
         await broker.moved("/b")
         assert broker.values() == ["0", "1", "new"]
+
+    run(scenario)
+
+
+def test_open_and_aborted_transactions_move_with_it() -> None:
+    async def scenario() -> None:
+        broker = Broker(MemoryFileSystem())
+        await broker.start()
+        send(broker.log, 0, producer=1, transactional=True)
+        end(broker.log, 1)
+        send(broker.log, 0, producer=2, transactional=True)
+        broker.produce("plain")
+        wanted = broker.log.last_stable_offset
+        assert (wanted, broker.log.log_end_offset) == (2, 4)
+        await broker.order("/b")
+        await broker.moved("/b")
+        log = broker.log
+        assert log.last_stable_offset == wanted
+        aborted = [entry for segment in log.segments for entry in segment.txn_index.entries()]
+        assert [(one.producer_id, one.first_offset, one.last_offset) for one in aborted] == [
+            (1, 0, 1)
+        ]
+        end(log, 2, ControlRecordType.COMMIT)
+        broker.produce("later")
+        assert log.last_stable_offset == log.high_watermark == 6
+
+    run(scenario)
+
+
+def test_followers_and_the_high_watermark_know_their_place_in_the_new_log() -> None:
+    """The first segment of the copy begins elsewhere, because the log start has moved."""
+
+    async def scenario() -> None:
+        broker = Broker(MemoryFileSystem())
+        await broker.start()
+        broker.fill(10)
+        broker.partition.delete_records_on_leader(5)
+        follower = broker.partition.follower(1)
+        assert follower is not None
+        follower.log_end_offset = broker.log.convert_to_offset_metadata(8)
+        before = follower.log_end_offset, broker.log.high_watermark_metadata
+        assert [place.segment_base_offset for place in before] == [0, 0]
+        await broker.order("/b")
+        await broker.moved("/b")
+        log = broker.log
+        assert follower.log_end_offset == log.convert_to_offset_metadata(8)
+        assert follower.log_end_offset.segment_base_offset == 5
+        assert log.high_watermark_metadata == log.log_end_offset_metadata
+        broker.produce("more")
+        assert log.high_watermark == 11
 
     run(scenario)
