@@ -76,8 +76,8 @@ class ReplicaMove:
         self.current = current
         self.future = future
         self.fetch_offset = future.high_watermark
-        """How much of the future log is certain where epochs do not say it: its high watermark, or
-        the offset to which the current log was cut.
+        """Up to where the two logs are alike, where epochs do not say it: the future log's high
+        watermark at first, later the offset to which the current log was cut.
         """
         self.truncating = True
         self.is_marked = False
@@ -156,8 +156,9 @@ class ReplicaAlterLogDirsThread:
         """
         move = self._moves.get(topic_partition)
         if move is not None:
+            alike = move.fetch_offset if move.truncating else move.future.log_end_offset
+            move.fetch_offset = min(offset, alike)
             move.truncating = True
-            move.fetch_offset = min(offset, move.fetch_offset)
 
     async def run(self) -> None:
         """Copy until cancelled. Pause when there is nothing to do, or the quota is exceeded."""

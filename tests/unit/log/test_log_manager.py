@@ -751,6 +751,7 @@ def test_a_renamed_log_writes_all_its_files_into_the_new_folder() -> None:
         before = disk.list("/a/t-0")
         log.rename_dir("/a/renamed-0")
         assert not disk.exists("/a/t-0")
+        assert log.active_segment.log.path.startswith("/a/renamed-0/")
         broker.produce(A, 10)
         await settle()
         assert not disk.exists("/a/t-0")

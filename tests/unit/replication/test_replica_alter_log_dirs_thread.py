@@ -2,10 +2,12 @@
 
 import asyncio
 import itertools
+from functools import partial
 
 import pytest
 
 from kafka_edu.common.errors import Errors, KafkaException
+from kafka_edu.common.transport import part_bytes
 from kafka_edu.record.control_record import ControlRecordType
 from kafka_edu.sim.memory_file_system import MemoryFileSystem
 from kafka_edu.trace.events.replication import (
@@ -33,7 +35,10 @@ def test_a_replica_moves_with_all_its_records_and_its_old_folder_goes() -> None:
         assert (broker.log.directory, broker.log.log_end_offset) == ("/b/t-0", 40)
         assert broker.log.high_watermark == old.high_watermark == 40
         assert len(broker.log.segments) > 2
+        version = broker.partition.version.value
         assert broker.produce("the next one") == 40
+        assert broker.partition.high_watermark.offset == 41
+        assert broker.partition.version.value > version, "sessions see the change"
         assert broker.values() == [*values, "the next one"]
         (begun,) = broker.told(ReplicaMoveStarted)
         assert (begun.from_dir, begun.to_dir, begun.log_end_offset) == ("/a", "/b", 40)
@@ -111,7 +116,9 @@ def test_the_log_start_moves_with_it_also_into_a_batch() -> None:
     run(scenario)
 
 
-def test_records_that_are_deleted_meanwhile_do_not_come_back() -> None:
+@pytest.mark.parametrize("copied", [5, 35])
+def test_records_that_are_deleted_meanwhile_do_not_come_back(copied: int) -> None:
+    """Whether they are copied already or not; also if the broker is killed after the swap."""
     disk = MemoryFileSystem()
 
     async def scenario() -> None:
@@ -119,12 +126,11 @@ def test_records_that_are_deleted_meanwhile_do_not_come_back() -> None:
         await broker.start()
         values = broker.fill()
         await broker.order("/b")
-        await broker.until(lambda: _copied(broker) > 5)
-        assert _copied(broker) < 30
+        await broker.until(lambda: _copied(broker) >= copied)
+        assert _copied(broker) < copied + 5
         broker.partition.delete_records_on_leader(30)
         await broker.moved("/b")
-        assert broker.values() == values[30:]
-        await broker.stop()
+        assert broker.values() == values[30:]  # and then it is killed
 
     async def after() -> None:
         broker = Broker(disk)
@@ -220,12 +226,14 @@ def test_a_piece_that_was_read_from_a_log_that_changed_is_dropped() -> None:
     """A worker reads a piece while the replica is cut back and written again."""
 
     async def scenario() -> None:
-        held: list[asyncio.Event] = []
+        held, reads = asyncio.Event(), []
 
         async def slow(call):  # type: ignore[no-untyped-def]
-            if held:
-                await held[0].wait()
-            return call()
+            result = call()
+            if isinstance(call, partial) and call.func is part_bytes:
+                reads.append(call)
+                await held.wait()
+            return result
 
         broker = Broker(
             MemoryFileSystem(),
@@ -237,15 +245,13 @@ def test_a_piece_that_was_read_from_a_log_that_changed_is_dropped() -> None:
         for number in range(4):
             broker.produce(f"{number}" * 40_000)
         await broker.order("/b")
-        held.append(asyncio.Event())
-        for _ in range(20):
-            await asyncio.sleep(0)
+        await broker.until(lambda: len(reads) == 1)
         await broker.elect(leader=1)
         broker.partition.truncate_to(1, broker.logs)
         await broker.elect()
         for _ in range(3):
             broker.produce("new" * 40_000)
-        held.pop().set()
+        held.set()
         await broker.moved("/b")
         assert broker.values() == ["0" * 40_000, *["new" * 40_000] * 3]
 
@@ -286,6 +292,7 @@ def test_a_log_of_an_old_format_has_no_epochs_and_moves_too() -> None:
         broker.produce("new")
         await broker.moved("/b")
         assert broker.values() == ["0", "1", "new"]
+        assert [event.after for event in broker.told(FutureLogTruncated)] == [2]
 
     run(scenario)
 
@@ -336,5 +343,27 @@ def test_followers_and_the_high_watermark_know_their_place_in_the_new_log() -> N
         assert log.high_watermark_metadata == log.log_end_offset_metadata
         broker.produce("more")
         assert log.high_watermark == 11
+
+    run(scenario)
+
+
+def test_segments_that_the_copy_has_dropped_are_removed_from_its_new_folder() -> None:
+    async def scenario() -> None:
+        broker = Broker(MemoryFileSystem(), {"file.delete.delay.ms": "1000"})
+        await broker.start()
+        broker.fill()
+        await broker.order("/b")
+        await broker.until(lambda: _copied(broker) >= 35)
+        await broker.elect(leader=1)
+        broker.partition.truncate_to(2, broker.logs)
+        await broker.elect()
+        await broker.until(lambda: broker.log.log_dir == "/b")
+        assert [name for name in broker.disk.list("/b/t-0") if name.endswith(".deleted")]
+        for _ in range(5):
+            broker.time.advance(1000)
+            await asyncio.sleep(0)
+        await broker.until(
+            lambda: not [n for n in broker.disk.list("/b/t-0") if n.endswith(".deleted")]
+        )
 
     run(scenario)
