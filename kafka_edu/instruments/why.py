@@ -1,5 +1,5 @@
-"""Which operations wait, which ended last, and what brokers found damaged in their logs: the
-reducer behind `kafka-edu why` (spec D3).
+"""Which operations wait, which ended last, which replicas move between log dirs, and what brokers
+found damaged in their logs: the reducer behind `kafka-edu why` (spec D3).
 
 `waiting.py` makes the sentences. The reducer learns of an operation from a snapshot, from gauges,
 or from the hop with which it began to wait. It drops the operation when it completes, when its
@@ -21,6 +21,11 @@ from kafka_edu.trace.events.purgatory import (
     WaitingOperation,
     WaitingOperationSampled,
     WaitingOperationSnapshot,
+)
+from kafka_edu.trace.events.replication import (
+    ReplicaMoveCompleted,
+    ReplicaMoveEnded,
+    ReplicaMoveProgress,
 )
 from kafka_edu.trace.events.supervisor import ProcessEnded
 from kafka_edu.trace.events.trace import SnapshotBegins
@@ -118,6 +123,7 @@ class Why:
         self.brokers: set[int] = set()
         self.repairs: dict[int, RepairsFound] = {}
         """The repairs in each broker's logs, and the followers that cannot follow."""
+        self._moves: dict[tuple[int, str, int], ReplicaMoveProgress] = {}
 
     def apply(self, envelope: Envelope) -> None:
         """Take one event. O(1), and O(waiting) for a sample."""
@@ -134,6 +140,10 @@ class Why:
                 self._forget(envelope.source)
             case RepairsFound() as found:
                 self.repairs[broker] = found
+            case ReplicaMoveProgress() as progress:
+                self._moves[broker, progress.topic, progress.partition] = progress
+            case ReplicaMoveCompleted() | ReplicaMoveEnded() as end:
+                self._moves.pop((broker, end.topic, end.partition), None)
             case (
                 WaitingOperationSnapshot(waiting=waiting) | WaitingOperationSampled(waiting=waiting)
             ):
@@ -166,6 +176,16 @@ class Why:
     def _forget(self, source: Source) -> None:
         for key in [key for key in self._waits if key[0] == source.broker]:
             del self._waits[key]
+        for move in [move for move in self._moves if move[0] == source.broker]:
+            del self._moves[move]
+
+    def moving(self, wanted: Wanted) -> list[tuple[int, ReplicaMoveProgress]]:
+        """Return the replicas that move between log dirs, each with its broker."""
+        return [
+            (broker, progress)
+            for (broker, topic, partition), progress in sorted(self._moves.items())
+            if wanted.takes(broker, "", (f"{topic}-{partition}",))
+        ]
 
     def waiting(self, wanted: Wanted) -> list[Waits]:
         """Return what waits, the longest first; what waits for lack of work comes last."""

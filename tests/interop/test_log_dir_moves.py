@@ -13,7 +13,7 @@ import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
-from kazoo.client import KazooClient
+from kazoo.client import KazooClient  # type: ignore[import-untyped]  # kazoo has no types
 
 from benchmarks.apache_kafka import apache_kafka
 from kafka_edu.clients.admin.brokers import Brokers, connect_brokers
@@ -337,6 +337,56 @@ def test_both_do_the_same(tmp_path: Path) -> None:
     assert seen["it moves"] == ["NONE", "a: no lag", "b, a copy: it lags"]
     assert seen["a replica of another broker"] == ["REPLICA_NOT_AVAILABLE"]
     assert seen["it goes on"] == ["b: no lag"]
+
+
+def test_each_goes_on_with_the_others_move(tmp_path: Path) -> None:
+    """A broker is killed in the middle of a move. The two makes exchange the folders of the topic,
+    and each completes the move of the other.
+    """
+    jars = apache_kafka_jars()
+    theirs, mine = dirs_in(tmp_path / "theirs"), dirs_in(tmp_path / "mine")
+    lines = [f"{key}={value}" for key, value in PROPERTIES.items()]
+    props = {**PROPERTIES, "log.dirs": joined(mine)}
+    with (
+        apache_kafka(jars, 1, [*lines, "log.dirs=" + joined(theirs)]) as apache,
+        running_cluster("moves", brokers=1, props=props) as cluster,
+    ):
+
+        def start() -> None:
+            registration_is_gone(apache.zookeeper)
+            apache.start(0)
+            apache.await_listening(0)
+            apache.wait_until_listed()
+
+        servers = cluster.bootstrap_servers
+        both = (
+            Peer(apache.bootstrap, theirs, lambda: apache.kill(0), start),
+            Peer(servers, mine, lambda: cluster.kill(0), lambda: cluster.start(0)),
+        )
+        for peer in both:
+            peer.order(("t", 0, "a"))
+            peer.create("t")
+            peer.produce("t")
+            assert "b, a copy: it lags" in peer.begin("t", "b")
+        for peer in both:
+            peer.kill()
+        move_folders(theirs, dirs_in(tmp_path / "aside"))
+        move_folders(mine, theirs)
+        move_folders(dirs_in(tmp_path / "aside"), mine)
+        for metadata in tmp_path.glob("*/*/t-0*/partition.metadata"):
+            metadata.unlink()  # the topic has another id there
+        for peer in both:
+            assert peer.folders("t") == ["a/t-0", "b/t-0-future"]
+            peer.start()
+            assert peer.until_moved("t", "b") == ["b: no lag"]
+            assert peer.read("t") == list(range(RECORDS))
+
+
+def move_folders(old: Sequence[Path], new: Sequence[Path]) -> None:
+    for source, target in zip(old, new, strict=True):
+        target.mkdir(parents=True, exist_ok=True)
+        for folder in list(source.glob("t-0*")):
+            shutil.move(folder, target / folder.name)
 
 
 JAVA_TOOL_TOPIC = "by-tools"

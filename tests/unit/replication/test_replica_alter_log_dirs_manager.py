@@ -26,7 +26,8 @@ from kafka_edu.trace.events.replication import (
     ReplicaMoveProgress,
     ReplicaMoveStarted,
 )
-from tests.unit.log.cleaner.world import NOW, rows, write
+from tests.unit.log.cleaner.world import rows, write
+from tests.unit.log.test_log import NOW
 from tests.unit.log.test_log_manager import inline
 from tests.unit.replication.logs import stop_replicas
 from tests.unit.replication.moving import Broker, T, run
@@ -353,7 +354,7 @@ def test_the_throttle_holds_the_copy_back_and_a_changed_one_lets_it_go() -> None
             broker.time.advance(1000)
             for _ in range(5):
                 await asyncio.sleep(0)
-        (sample,) = broker.moves._progress()
+        (sample,) = [e for e in broker.moves._progress() if isinstance(e, ReplicaMoveProgress)]
         assert seen < sample.copied_bytes <= 60 * 40 + 500
         assert broker.log.log_dir == "/a"
         broker.moves.quota.update_quota(None)
