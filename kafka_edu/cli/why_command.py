@@ -21,6 +21,7 @@ from kafka_edu.instruments.waiting import left_ms, missing, needed, since, title
 from kafka_edu.instruments.why import HasEnded, Waits, Wanted, Why
 from kafka_edu.trace.events.log import RepairsFound
 from kafka_edu.trace.events.purgatory import Requirement
+from kafka_edu.trace.events.replication import ReplicaMoveProgress
 
 SHOWN_ENDED = 8
 
@@ -42,7 +43,8 @@ def why(
 ) -> None:
     """Say for each waiting operation why it still waits, and what ended the operations before.
 
-    It also lists damage that brokers found in their logs, and followers that cannot follow.
+    Also which replicas move between log dirs, what brokers found damaged in their logs, and
+    followers that cannot follow.
 
     With a recording, the command shows what waits at the end of the recording. In a live cluster,
     the ended operations are those that had waited longer than 100 ms. A recording of level hops
@@ -58,6 +60,8 @@ def why(
     told = waiting if everything else [waits for waits in waiting if not waits.is_routine]
     done = ended if everything else [one for one in ended if not one.is_routine]
     lines = [*_waiting_lines(told, len(waiting) - len(told)), "", *_ended_lines(done), ""]
+    moves = view.moving(wanted)
+    lines += _move_lines(moves)
     damage = {id_: found for id_, found in sorted(view.repairs.items()) if broker in (None, id_)}
     lines += _damage_lines(damage)
     lines += textwrap.wrap(f"Seen: {source.reach}.", text_width())
@@ -65,6 +69,7 @@ def why(
     answer = {
         "waiting": [_waits_json(waits) for waits in waiting],
         "ended": [_ended_json(one) for one in ended],
+        "moves": [{"broker": id_, **progress._asdict()} for id_, progress in moves],
         "damage": {
             str(id_): {"repaired": list(found.last), "stuck": list(found.stuck)}
             for id_, found in damage.items()
@@ -157,6 +162,26 @@ def _ended_lines(ended: list[HasEnded]) -> Iterator[str]:
         )
     if len(ended) > SHOWN_ENDED:
         yield f"  … and {len(ended) - SHOWN_ENDED:,} before (--json holds them)"
+
+
+def _move_lines(moves: list[tuple[int, ReplicaMoveProgress]]) -> Iterator[str]:
+    """Yield how far the copy of each moving replica is, and what holds it back."""
+    if not moves:
+        return
+    yield styled(f"{plural(len(moves), 'replica')} on the way to another log dir", bold=True)
+    for broker, move in moves:
+        left = move.log_end_offset - move.future_log_end_offset
+        held = (
+            "it waits, because replica.alter.log.dirs.io.max.bytes.per.second is reached"
+            if move.throttled
+            else "it is copied, or waits for one before it"
+        )
+        text = (
+            f"broker {broker}: {move.topic}-{move.partition} to {move.to_dir}:"
+            f" {plural(left, 'record')} of {move.log_end_offset:,} left; {held}"
+        )
+        yield from textwrap.wrap(text, text_width(), initial_indent="  ", subsequent_indent="    ")
+    yield ""
 
 
 def _damage_lines(damage: Mapping[int, RepairsFound]) -> Iterator[str]:

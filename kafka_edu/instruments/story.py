@@ -36,6 +36,7 @@ from kafka_edu.trace.events.replication import (
     LogTruncatedByRange,
     PartitionSnapshot,
     ProduceAppended,
+    ReplicaMoveCompleted,
 )
 from kafka_edu.trace.events.server import ProduceAnswered, RequestDequeued
 from kafka_edu.trace.reader import History
@@ -148,7 +149,10 @@ def known_of(envelopes: Iterable[Envelope], place: Place) -> Known:
     partitions: set[int] = set()
     for envelope in envelopes:
         event, broker = envelope.event, envelope.broker
-        if isinstance(event, LogState | LogCreated | LogLoaded) and broker is not None:
+        if isinstance(event, ReplicaMoveCompleted):
+            if (event.topic, event.partition) == place[:2] and broker is not None:
+                log_dirs[broker] = event.to_dir
+        elif isinstance(event, LogState | LogCreated | LogLoaded) and broker is not None:
             topics.add(event.topic)
             if event.topic == place.topic:
                 partitions.add(event.partition)

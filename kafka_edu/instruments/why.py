@@ -1,4 +1,5 @@
-"""Find out which operations wait, which ended last, and which logs are damaged (spec D3).
+"""Which operations wait, which ended last, which replicas move between log dirs, and what brokers
+found damaged in their logs: the reducer behind `kafka-edu why` (spec D3).
 
 This is the reducer behind `kafka-edu why`. `waiting.py` makes the sentences. The reducer learns of
 an operation from a snapshot, from gauges, or from the hop with which the operation began to wait.
@@ -21,6 +22,11 @@ from kafka_edu.trace.events.purgatory import (
     WaitingOperation,
     WaitingOperationSampled,
     WaitingOperationSnapshot,
+)
+from kafka_edu.trace.events.replication import (
+    ReplicaMoveCompleted,
+    ReplicaMoveEnded,
+    ReplicaMoveProgress,
 )
 from kafka_edu.trace.events.supervisor import ProcessEnded
 from kafka_edu.trace.events.trace import SnapshotBegins
@@ -123,6 +129,7 @@ class Why:
         self.brokers: set[int] = set()
         self.repairs: dict[int, RepairsFound] = {}
         """For each broker: the repairs in its logs, and the followers that cannot copy from it."""
+        self._moves: dict[tuple[int, str, int], ReplicaMoveProgress] = {}
 
     def apply(self, envelope: Envelope) -> None:
         """Take one event. O(1). O(waiting operations) for a sample."""
@@ -139,6 +146,10 @@ class Why:
                 self._forget(envelope.source)
             case RepairsFound() as found:
                 self.repairs[broker] = found
+            case ReplicaMoveProgress() as progress:
+                self._moves[broker, progress.topic, progress.partition] = progress
+            case ReplicaMoveCompleted() | ReplicaMoveEnded() as end:
+                self._moves.pop((broker, end.topic, end.partition), None)
             case (
                 WaitingOperationSnapshot(waiting=waiting) | WaitingOperationSampled(waiting=waiting)
             ):
@@ -171,6 +182,16 @@ class Why:
     def _forget(self, source: Source) -> None:
         for key in [key for key in self._waits if key[0] == source.broker]:
             del self._waits[key]
+        for move in [move for move in self._moves if move[0] == source.broker]:
+            del self._moves[move]
+
+    def moving(self, wanted: Wanted) -> list[tuple[int, ReplicaMoveProgress]]:
+        """Return the replicas that move between log dirs, each with its broker."""
+        return [
+            (broker, progress)
+            for (broker, topic, partition), progress in sorted(self._moves.items())
+            if wanted.takes(broker, "", (f"{topic}-{partition}",))
+        ]
 
     def waiting(self, wanted: Wanted) -> list[Waits]:
         """Return the operations that wait, the longest wait first. Idle ones come last."""

@@ -78,7 +78,8 @@ class LeaderEpochFileCache:
         """Whether the last change is not in the file yet."""
         self._unforced = bool(self.entries)  # an earlier process may not have forced the file
         self._closed = False
-        self._writing = threading.Lock()
+        self.writing = threading.Lock()
+        """Held while the file is replaced, or its folder renamed."""
         self._note_latest_epoch()
 
     def assign(self, epoch: int, start_offset: int, *, later: bool = False) -> None:
@@ -142,12 +143,12 @@ class LeaderEpochFileCache:
 
     def write(self) -> None:
         """Write the file if the last change is not in it yet."""
-        with self._writing:
+        with self.writing:
             self._write()
 
     def flush(self) -> None:
         """Force the file to the disk if it has changed since the last time. May block."""
-        with self._writing:
+        with self.writing:
             self._write()
             unforced, self._unforced = self._unforced and not self._closed, False
         if unforced:
@@ -159,8 +160,14 @@ class LeaderEpochFileCache:
 
     def close(self) -> None:
         """Write the file no more, because its folder will be deleted."""
-        with self._writing:
+        with self.writing:
             self._closed = True
+
+    def moved_to(self, path: str) -> None:
+        """Note that the file lies at `path` now, because its folder was renamed. The caller holds
+        `writing`.
+        """
+        self._path = self._file.path = path
 
     def _note_latest_epoch(self) -> None:
         self.latest_epoch = self.entries[-1].epoch if self.entries else UNDEFINED_EPOCH

@@ -34,7 +34,7 @@ from kafka_edu.log.fetch_data_info import FetchDataInfo, TimestampOffset
 from kafka_edu.log.leader_epoch_file_cache import LeaderEpochFileCache
 from kafka_edu.log.log_append_info import LogAppendInfo
 from kafka_edu.log.log_config import LogConfig
-from kafka_edu.log.log_file_names import DELETED_SUFFIX, SWAP_SUFFIX
+from kafka_edu.log.log_file_names import DELETED_SUFFIX, LEADER_EPOCH_CHECKPOINT, SWAP_SUFFIX
 from kafka_edu.log.log_offset_metadata import LogOffsetMetadata
 from kafka_edu.log.log_repairs import LogRepairs
 from kafka_edu.log.log_retention import deletable_segments
@@ -875,6 +875,35 @@ class Log:
                 segment.change_suffix(DELETED_SUFFIX)
                 self.deleted_segments.append(segment)
                 del self.unrenamed_segments[0]
+
+    def rename_dir(self, directory: str) -> None:
+        """Rename the log's folder, here and now (Kafka: Log.renameDir). Readers and writers go on
+        with the files that they have open. Raises KAFKA_STORAGE_ERROR.
+
+        A worker that works with the old paths meanwhile meets FileNotFoundError; the log manager
+        then does the work again.
+        """
+        epochs = self.leader_epoch_cache
+        with self.storage(), self._renaming, epochs.writing:
+            self._file_system.rename(self.directory, directory)
+            self.directory = directory
+            for segment in (*self._segments, *self.unrenamed_segments, *self.deleted_segments):
+                segment.moved_to(directory)
+            epochs.moved_to(f"{directory}/{LEADER_EPOCH_CHECKPOINT}")
+            self.producer_state_manager.moved_to(directory)
+
+    def take_over(self, replaced: "Log") -> None:
+        """Take the high watermark, the start and the last epochs of the log that this one, its
+        copy, replaces. Both end at the same offset.
+
+        A copy learns epochs from records only. It lacks the last one if its leader has not written
+        yet.
+        """
+        self.update_high_watermark(replaced.high_watermark)
+        self._increment_log_start_offset(replaced.log_start_offset)
+        for epoch, start_offset in replaced.leader_epoch_cache.entries:
+            if epoch > self.latest_epoch:
+                self.maybe_assign_epoch_start_offset(epoch, start_offset)
 
     def replace_segments(self, gone: Sequence[LogSegment], new: LogSegment) -> None:
         """Replace the segments `gone` by the compacted segment `new`. Reads under way go on.

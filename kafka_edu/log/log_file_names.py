@@ -8,6 +8,7 @@
     web-0.<32 hex digits>-delete/           the folder of a deleted log, until it is removed
 
 A file of a deleted segment has the suffix `.deleted`.
+web-0.<32 hex digits>-future/            the copy of a replica that moves to this log dir
 """
 
 import re
@@ -28,10 +29,15 @@ DELETE_DIR_SUFFIX: Final = "-delete"
 FUTURE_DIR_SUFFIX: Final = "-future"
 CLEAN_SHUTDOWN_FILE: Final = ".kafka_cleanshutdown"
 LEADER_EPOCH_CHECKPOINT: Final = "leader-epoch-checkpoint"
+MOVING_TO_FILE: Final = "edu-moving-to"
+"""In the folder of a replica that moves: the log dir that it moves to. Kafka has no such file, and
+ignores it.
+"""
 
 _MAX_FILE_NAME: Final = 255
 _OFFSET: Final = re.compile(r"\d{20}")
 _STRAY: Final = re.compile(r"\.[0-9a-f]{32}-(delete|future)$")
+_FUTURE: Final = re.compile(r"\.[0-9a-f]{32}-future$")
 
 
 def segment_file(directory: str, base_offset: int, suffix: str) -> str:
@@ -62,6 +68,24 @@ def parse_topic_partition(folder: str) -> TopicPartition | None:
     ):
         return None
     return TopicPartition(topic, int(partition))
+
+
+def parse_future_dir(folder: str) -> TopicPartition | None:
+    """Turn `web-0.<32 hex digits>-future` into (web, 0). Return None for any other folder."""
+    found = _FUTURE.search(folder)
+    return parse_topic_partition(folder[: found.start()]) if found is not None else None
+
+
+def future_dir_name(topic_partition: TopicPartition, unique_id: int) -> str:
+    """Return the name of the folder in which the copy of a moving replica grows."""
+    return f"{topic_partition}.{unique_id:032x}{FUTURE_DIR_SUFFIX}"
+
+
+def is_too_long_to_move(topic_partition: TopicPartition) -> bool:
+    """Return whether the name of the future folder would be too long for a file system
+    (KAFKA-4893).
+    """
+    return len(future_dir_name(topic_partition, 0)) > _MAX_FILE_NAME
 
 
 def is_delete_dir(folder: str) -> bool:

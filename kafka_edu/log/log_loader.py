@@ -45,6 +45,7 @@ from kafka_edu.log.log_file_names import (
     INDEX_SUFFIX,
     LEADER_EPOCH_CHECKPOINT,
     LOG_SUFFIX,
+    MOVING_TO_FILE,
     SEGMENT_SUFFIXES,
     SWAP_SUFFIX,
     TIME_INDEX_SUFFIX,
@@ -248,7 +249,10 @@ class _LogLoader:
 
     def _remove_temporary_files(self) -> None:
         for name in self._file_system.list(self._directory):
-            if name.endswith((DELETED_SUFFIX, CLEANED_SUFFIX, _TMP_SUFFIX)):
+            if (
+                name.endswith((DELETED_SUFFIX, CLEANED_SUFFIX, _TMP_SUFFIX))
+                or name == MOVING_TO_FILE  # a move that goes on writes it again
+            ):
                 self._file_system.remove(f"{self._directory}/{name}")
 
     def _complete_swaps(self) -> None:

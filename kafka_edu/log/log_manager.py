@@ -12,13 +12,17 @@ worker threads: recovery, fsync, removal of files, checkpoints. A worker touches
 does not use at that time: logs that are not in use yet (also new ones), the files of segments, and
 folders of deleted logs.
 
-Three kinds of work are started when they are needed. A rolled segment is flushed. The files of a
-deleted segment are renamed, and removed from the disk after file.delete.delay.ms. The file of
-leader epochs is written after the first record of an epoch, and by `write_leader_epochs` after a
-change of roles. The broker calls the other methods periodically: `cleanup_logs`
-(log.retention.check.interval.ms), `flush_dirty_logs` (log.flush.scheduler.interval.ms) and the two
-checkpoints (log.flush.offset.checkpoint.interval.ms,
-log.flush.start.offset.checkpoint.interval.ms).
+Three things happen without a schedule. A rolled segment is flushed. The files of a deleted segment
+are renamed, and removed from the disk after file.delete.delay.ms. The file of leader epochs is
+replaced after the first record of an epoch, and by `write_leader_epochs` after a change of roles.
+A replica that moves to another log dir has two logs: the current one, which serves, and the future
+one, a copy that grows in a folder with the suffix `-future` (KIP-113). When both end at the same
+offset, `replace_current_with_future_log` swaps them.
+
+The broker schedules the rest:
+`cleanup_logs` (log.retention.check.interval.ms), `flush_dirty_logs`
+(log.flush.scheduler.interval.ms) and the two checkpoints
+(log.flush.offset.checkpoint.interval.ms, log.flush.start.offset.checkpoint.interval.ms).
 """
 
 import asyncio
@@ -40,7 +44,9 @@ from kafka_edu.log.log_config import LogConfig
 from kafka_edu.log.log_file_names import (
     CLEAN_SHUTDOWN_FILE,
     delete_dir_name,
+    future_dir_name,
     is_delete_dir,
+    parse_future_dir,
     parse_topic_partition,
 )
 from kafka_edu.log.log_forecast import ForecastSampler, forecast
@@ -53,6 +59,7 @@ from kafka_edu.log.offset_checkpoint_file import (
     RECOVERY_POINT_FILE,
     OffsetCheckpointFile,
 )
+from kafka_edu.log.replica_move import Folder, mark_move, replaced_folder, unmark_move
 from kafka_edu.trace.event import Event
 from kafka_edu.trace.events.log import (
     CheckpointUnreadable,
@@ -64,13 +71,14 @@ from kafka_edu.trace.events.log import (
     ProducersExpired,
     SegmentFilesRemoved,
 )
-from kafka_edu.trace.tracer import Tracer
+from kafka_edu.trace.tracer import Tracer, because
 
 T = TypeVar("T")
 LONGEST_WAIT_MS: Final = 1000
 """The longest pause in ms between two checks which files are due for removal. A file that is added
 meanwhile may be due earlier than the others.
 """
+_ASIDE: Final = "move-replaced-logs-aside"
 LOGS_A_CALL: Final = 16
 """The number of logs that a worker creates or renames in one call. After the call the loop takes
 over the new logs, at some 50 µs each, and then calls the worker again.
@@ -95,6 +103,7 @@ class _Scan(NamedTuple):
     recovery_points: Mapping[TopicPartition, int]
     start_offsets: Mapping[TopicPartition, int]
     logs: Mapping[TopicPartition, str]
+    future_logs: Mapping[TopicPartition, str]
     doomed: Sequence[str]
     unreadable: Sequence[CheckpointUnreadable]
 
@@ -113,10 +122,13 @@ class _Doomed(NamedTuple):
 
 
 class _GivenUp(NamedTuple):
-    """A deleted log, and the new name of its folder."""
+    """A log that is out of use, and the name that its folder gets. `is_replica` is False for a copy
+    that was given up, and for a log that its copy has replaced: the broker still has the replica.
+    """
 
     log: Log
     folder: str
+    is_replica: bool = False
 
 
 class LogManagerSettings(NamedTuple):
@@ -165,10 +177,22 @@ class LogManager:
         self._on_failure = on_failure
         self._random = random
         self._logs: dict[TopicPartition, Log] = {}
+        self._future_logs: dict[TopicPartition, Log] = {}
+        """The copies of replicas that move to another dir. They serve nobody and emit no events."""
+        self._replaced: dict[Log, str] = {}
+        """Logs that future logs have replaced, and whose folders a worker has yet to rename, each
+        with its new name.
+        """
+        self._cleaning_paused: set[TopicPartition] = set()
+        self.cleaner_runs = False
+        """Whether log.cleaner.enable is on. Only then a pause concerns retention, as in Kafka."""
         self._preferred_log_dirs: dict[TopicPartition, str] = {}
         self._offline: dict[str, None] = {}
         self._on_truncation: list[Callable[[TopicPartition, int], None]] = []
         self._on_deletion: list[Callable[[TopicPartition], None]] = []
+        self._on_cleaning_paused: list[Callable[[TopicPartition], None]] = []
+        self._on_replacement: list[Callable[[str, str], None]] = []
+        self._on_future_log_lost: list[Callable[[TopicPartition, OSError], None]] = []
         self._recovery_points = {
             d: OffsetCheckpointFile(f"{d}/{RECOVERY_POINT_FILE}", file_system) for d in log_dirs
         }
@@ -230,11 +254,9 @@ class LogManager:
         """
         for log_dir, reason in self._failed_log_dirs.items():
             self._fail_log_dir(log_dir, reason)
-        scans = await asyncio.gather(*map(self._scan_dir, self.live_log_dirs))
-        self._check_for_duplicates(scan for scan in scans if scan is not None)
-        await asyncio.gather(
-            *(self._load_dir(scan, topic_configs or {}) for scan in scans if scan is not None)
-        )
+        found = await asyncio.gather(*map(self._scan_dir, self.live_log_dirs))
+        scans = await self._settle_duplicates([scan for scan in found if scan is not None])
+        await asyncio.gather(*(self._load_dir(scan, topic_configs or {}) for scan in scans))
         self._check_a_dir_is_left()
 
     async def _scan_dir(self, log_dir: str) -> "_Scan | None":
@@ -261,27 +283,80 @@ class LogManager:
             if (tp := parse_topic_partition(name)) is not None
             and files.is_dir(path := f"{log_dir}/{name}")
         }
+        future_logs = {
+            tp: path
+            for name in folders
+            if (tp := parse_future_dir(name)) is not None
+            and files.is_dir(path := f"{log_dir}/{name}")
+        }
         return _Scan(
             log_dir,
             clean,
             recovery_points,
             start_offsets,
             logs,
+            future_logs,
             [name for name in folders if is_delete_dir(name)],
             unreadable,
         )
 
-    def _check_for_duplicates(self, scans: "Iterable[_Scan]") -> None:
-        found: dict[TopicPartition, str] = {}
+    async def _settle_duplicates(self, scans: "list[_Scan]") -> "list[_Scan]":
+        """Return the scans with one folder for each replica, and one for each copy of one.
+
+        A kill in the last moment of a move leaves two folders of a replica. The old one gets the
+        name that it was about to get. Raises KAFKA_STORAGE_ERROR if it cannot be told which one is
+        the old one, and for two copies.
+        """
+        settled: dict[str, _Scan] = {}
+        owner: dict[TopicPartition, str] = {}
+        copies: dict[TopicPartition, str] = {}
         for scan in scans:
-            for topic_partition, path in scan.logs.items():
-                if topic_partition in found:
+            settled[scan.log_dir] = scan
+            for tp, path in scan.logs.items():
+                if tp in owner:
+                    there = Folder(owner[tp], settled[owner[tp]].logs[tp])
+                    old = await self._settle_two_folders(tp, there, Folder(scan.log_dir, path))
+                    settled[old] = await self._without(settled[old], tp)
+                    if old == scan.log_dir:
+                        continue
+                owner[tp] = scan.log_dir
+            for tp, path in scan.future_logs.items():
+                if tp in copies:
                     raise KafkaException(
                         Errors.KAFKA_STORAGE_ERROR,
-                        f"Duplicate log directories found: {path} and {found[topic_partition]}."
-                        " Remove the copy that is not wanted.",
+                        f"Duplicate log directories found: {path}, {copies[tp]}. Both are copies of"
+                        f" the replica {tp}. Remove one of them.",
                     )
-                found[topic_partition] = path
+                copies[tp] = path
+        return list(settled.values())
+
+    async def _settle_two_folders(self, tp: TopicPartition, first: Folder, second: Folder) -> str:
+        """Return the log dir of the folder that a move has replaced by the other."""
+        old = await self._run_blocking(partial(replaced_folder, self._file_system, (first, second)))
+        if old is None:
+            raise KafkaException(
+                Errors.KAFKA_STORAGE_ERROR,
+                f"Duplicate log directories for {tp} are found in both {second.path} and"
+                f" {first.path}. It is likely because log directory failure happened while broker"
+                " was replacing current replica with future replica. Recover broker from this"
+                " failure by manually deleting one of the two directories for this partition. It"
+                " is recommended to delete the partition in the log directory that is known to"
+                " have failed recently.",
+            )
+        return old.log_dir
+
+    async def _without(self, scan: _Scan, tp: TopicPartition) -> _Scan:
+        """Rename the folder of a replaced replica, and return the scan without it."""
+        path, folder = scan.logs[tp], delete_dir_name(tp, self._unique_id())
+        files = self._file_system
+        try:
+            await self._run_blocking(lambda: files.rename(path, f"{scan.log_dir}/{folder}"))
+        except OSError as error:
+            self._fail_log_dir(scan.log_dir, error)
+        return scan._replace(
+            logs={other: where for other, where in scan.logs.items() if other != tp},
+            doomed=[*scan.doomed, folder],
+        )
 
     async def _load_dir(self, scan: "_Scan", topic_configs: Mapping[str, LogConfig]) -> None:
         """Open the logs of one dir. If one fails with an OSError, close the others and take the dir
@@ -326,12 +401,14 @@ class LogManager:
         loaded: list[tuple[Log, list[Event]]] = []
         failures: list[BaseException] = []
         for result in await asyncio.gather(
-            *(load(*item) for item in scan.logs.items()), return_exceptions=True
+            *(load(*item) for item in (*scan.logs.items(), *scan.future_logs.items())),
+            return_exceptions=True,
         ):
             if isinstance(result, BaseException):
                 failures.append(result)
             else:
                 loaded.append(result)
+        futures = set(scan.future_logs.values())
         if not failures:
             try:
                 await self._run_blocking(lambda: files.remove(f"{log_dir}/{CLEAN_SHUTDOWN_FILE}"))
@@ -346,7 +423,14 @@ class LogManager:
             self._fail_log_dir(log_dir, _os_error(failures))
         elif log_dir not in self._offline:
             for log, events in loaded:
-                self._adopt(log, events)
+                if log.directory in futures:
+                    self._adopt_future(log)
+                else:
+                    self._adopt(log, events)
+
+    def _adopt_future(self, log: Log) -> None:
+        log.watch(None, partial(self._note, log), self._fail_log_dir)
+        self._future_logs[log.topic_partition] = log
 
     def _adopt(self, log: Log, events: Iterable[Event]) -> None:
         log.watch(self._trace, partial(self._note, log), self._fail_log_dir)
@@ -369,12 +453,27 @@ class LogManager:
         return self._logs
 
     @property
+    def future_logs(self) -> Mapping[TopicPartition, Log]:
+        """Return the copies of the replicas that move to another dir."""
+        return self._future_logs
+
+    def _all_logs(self) -> list[Log]:
+        return [*self._logs.values(), *self._future_logs.values()]
+
+    def _is_known(self, log: Log) -> bool:
+        tp = log.topic_partition
+        return self._logs.get(tp) is log or self._future_logs.get(tp) is log
+
+    @property
     def live_log_dirs(self) -> list[str]:
         """Return the dirs that have not failed."""
         return [log_dir for log_dir in self.log_dirs if log_dir not in self._offline]
 
     def get_log(self, topic_partition: TopicPartition) -> Log | None:
         return self._logs.get(topic_partition)
+
+    def get_future_log(self, topic_partition: TopicPartition) -> Log | None:
+        return self._future_logs.get(topic_partition)
 
     def get_or_create_log(
         self,
@@ -403,6 +502,7 @@ class LogManager:
         Each log is created in the preferred dir, else in the dir with the fewest logs. If the
         caller is cancelled meanwhile, the logs that the worker has begun are kept.
         """
+        await self._settle_replaced()
         failures: dict[TopicPartition, KafkaException] = {}
         counts = self._log_counts()
         for some in _pieces(wanted, LOGS_A_CALL):
@@ -466,9 +566,12 @@ class LogManager:
                 Errors.KAFKA_STORAGE_ERROR,
                 f"Can not create log for {tp} because log directory {log.log_dir} is offline",
             )
+        self._preferred_log_dirs.pop(tp, None)
+        if made.place.folder:
+            self._adopt_future(log)
+            return log
         created = LogCreated(topic=tp.topic, partition=tp.partition, log_dir=log.log_dir)
         self._adopt(log, [created])
-        self._preferred_log_dirs.pop(tp, None)
         return log
 
     def _place(self, new: NewLog, counts: dict[str, int]) -> Place:
@@ -508,22 +611,154 @@ class LogManager:
         """
         counts = dict.fromkeys(self.live_log_dirs, 0)
         if len(counts) > 1:
-            for log in self._logs.values():
+            for log in self._all_logs():
                 if log.log_dir in counts:
                     counts[log.log_dir] += 1
         return counts
 
     def prefer_log_dir(self, topic_partition: TopicPartition, log_dir: str) -> None:
-        """Remember that a replica which this broker does not have yet is to be created in
-        `log_dir`.
-
-        (Kafka: maybeUpdatePreferredLogDir.) The next start of the broker has forgotten this.
+        """Remember that a replica which is not here yet is to be created in `log_dir` (Kafka:
+        maybeUpdatePreferredLogDir). Forgotten at the next start. Nothing is remembered if its log
+        or its future log lies there already.
         """
-        self._preferred_log_dirs[topic_partition] = log_dir
+        logs = (self._logs.get(topic_partition), self._future_logs.get(topic_partition))
+        if not any(log is not None and log.log_dir == log_dir for log in logs):
+            self._preferred_log_dirs[topic_partition] = log_dir
+
+    async def create_future_log(
+        self, topic_partition: TopicPartition, log_dir: str, config: LogConfig
+    ) -> Log:
+        """Have a worker create an empty log in `log_dir`, which is to replace the replica's current
+        one (Kafka: getOrCreateLog with isFuture).
+
+        Raises KAFKA_STORAGE_ERROR, also if any dir is offline: that dir may hold a copy too.
+        """
+        await self._settle_replaced()
+        if self._offline:
+            raise KafkaException(
+                Errors.KAFKA_STORAGE_ERROR,
+                f"Can not create log for {topic_partition} because log directories"
+                f" {', '.join(self._offline)} are offline",
+            )
+        place = Place(
+            NewLog(topic_partition, config, is_new=False),
+            [log_dir],
+            future_dir_name(topic_partition, self._unique_id()),
+        )
+        (made,) = await self._made_by_worker([place])
+        return self._settle(made)
+
+    async def mark_move(self, topic_partition: TopicPartition) -> bool:
+        """Have a worker note in the folder of the current log where the future one lies, so that a
+        kill between the renames of the swap does no harm. Return False if one of the two is gone.
+        """
+        current, future = (
+            self._logs.get(topic_partition),
+            self._future_logs.get(topic_partition),
+        )
+        if current is None or future is None:
+            return False
+        try:
+            await self._run_blocking(
+                partial(mark_move, self._file_system, current.directory, future.log_dir)
+            )
+        except OSError as error:
+            if self._logs.get(topic_partition) is current:
+                self._fail_log_dir(current.log_dir, error)
+            return False
+        return True
+
+    async def delete_future_log(self, topic_partition: TopicPartition) -> None:
+        """Give up the copy of a replica. A worker renames its folder; it is removed after
+        file.delete.delay.ms. If the disk below fails, its dir goes offline.
+        """
+        gone = self._give_up_future(topic_partition)
+        if gone is None:
+            return
+        await self._move_aside_and_doom([gone])
+        current = self._logs.get(topic_partition)
+        if current is not None:
+            try:
+                await self._run_blocking(partial(unmark_move, self._file_system, current.directory))
+            except OSError as error:
+                if self._logs.get(topic_partition) is current:
+                    self._fail_log_dir(current.log_dir, error)
+
+    def replace_current_with_future_log(self, topic_partition: TopicPartition) -> Log:
+        """Put the future log in the place of the current one, here and now, and return it. Both end
+        at the same offset. A worker then renames the folder of the old log, which is removed after
+        file.delete.delay.ms.
+
+        The rename of the future log's folder is one system call on the loop. So nobody appends to
+        the old log in between (Kafka holds a lock for that). Raises KAFKA_STORAGE_ERROR; then the
+        log dir of the future log is offline, and the current log stays.
+        """
+        tp = topic_partition
+        old, new = self._logs[tp], self._future_logs[tp]
+        assert old.log_end_offset == new.log_end_offset, (tp, old._offsets(), new._offsets())
+        before = new.directory
+        new.rename_dir(f"{new.log_dir}/{tp}")
+        for doomed in self._doomed:
+            if doomed.segment is not None and doomed.segment.directory == before:
+                doomed.segment.moved_to(new.directory)
+        new.take_over(old)
+        del self._future_logs[tp]
+        self._logs[tp] = new
+        new.watch(self._trace, partial(self._note, new), self._fail_log_dir)
+        if self._random is not None:
+            new.jitter_rolls(self._random)
+        self._retire(old)
+        self._replaced[old] = delete_dir_name(tp, self._unique_id())
+        self.resume_cleaning(tp)
+        self._start(_ASIDE, self._move_replaced_aside)
+        for notify in self._on_replacement:
+            notify(old.log_dir, new.log_dir)
+        return new
+
+    async def _move_replaced_aside(self) -> None:
+        """Write the checkpoints of the dirs that have new logs, then rename the folders of the old
+        ones.
+        """
+        while self._replaced:
+            some = [_GivenUp(log, folder) for log, folder in self._replaced.items()]
+            dirs = {
+                log.log_dir
+                for old in self._replaced
+                for log in (old, self._logs.get(old.topic_partition))
+                if log is not None
+            }
+            await self._checkpoint_recovery_points(dirs)
+            await self._checkpoint_log_starts(dirs)
+            await self._move_aside_and_doom(some)
+            for gone in some:
+                self._replaced.pop(gone.log, None)
+
+    async def _settle_replaced(self) -> None:
+        """Wait until the folders of replaced logs have their new names. Before that, no log of the
+        same partition may be created or deleted in their dirs.
+        """
+        task = self._tasks.get(_ASIDE)
+        if task is not None:
+            await asyncio.wait([task])
+
+    def pause_cleaning(self, topic_partition: TopicPartition) -> None:
+        """Stop cleaning and retention of a log, because it is being copied to another dir (Kafka:
+        abortAndPauseCleaning). A pass that is under way counts for nothing.
+        """
+        self._cleaning_paused.add(topic_partition)
+        for notify in self._on_cleaning_paused:
+            notify(topic_partition)
+
+    def resume_cleaning(self, topic_partition: TopicPartition) -> None:
+        """Resume cleaning and retention."""
+        self._cleaning_paused.discard(topic_partition)
+
+    def is_cleaning_paused(self, topic_partition: TopicPartition) -> bool:
+        return topic_partition in self._cleaning_paused
 
     def update_topic_config(self, topic: str, config: LogConfig) -> None:
         """Set the changed configuration of a topic in its logs."""
-        for log in list(self._logs.values()):
+        for log in self._all_logs():
             if log.topic_partition.topic == topic:
                 with contextlib.suppress(
                     KafkaException
@@ -535,7 +770,7 @@ class LogManager:
         result of `config_of` for its topic.
         """
         self.default_config = default_config
-        for log in list(self._logs.values()):
+        for log in self._all_logs():
             with contextlib.suppress(KafkaException):  # the log has reported that its dir failed
                 log.update_config(config_of(log.topic_partition.topic))
 
@@ -560,6 +795,17 @@ class LogManager:
             for notify in self._on_truncation:
                 notify(topic_partition, offset)
 
+    def truncate_future_to(self, topic_partition: TopicPartition, offset: int) -> None:
+        """Cut a future log back. Raises KAFKA_STORAGE_ERROR."""
+        self._future_logs[topic_partition].truncate_to(offset, self._time.milliseconds())
+
+    def truncate_future_fully_and_start_at(
+        self, topic_partition: TopicPartition, offset: int
+    ) -> None:
+        """Drop all records of a future log. Raises KAFKA_STORAGE_ERROR."""
+        future = self._future_logs[topic_partition]
+        future.truncate_fully_and_start_at(offset, self._time.milliseconds())
+
     def on_truncation(self, notify: Callable[[TopicPartition, int], None]) -> None:
         """From now on call `notify` for each log that is truncated, with its new end."""
         self._on_truncation.append(notify)
@@ -567,6 +813,18 @@ class LogManager:
     def on_deletion(self, notify: Callable[[TopicPartition], None]) -> None:
         """From now on call `notify` for each log that is deleted."""
         self._on_deletion.append(notify)
+
+    def on_cleaning_paused(self, notify: Callable[[TopicPartition], None]) -> None:
+        """Call `notify` with a log whose cleaning is paused."""
+        self._on_cleaning_paused.append(notify)
+
+    def on_replacement(self, notify: Callable[[str, str], None]) -> None:
+        """Call `notify` with the log dirs of the old and the new log after each swap."""
+        self._on_replacement.append(notify)
+
+    def on_future_log_lost(self, notify: Callable[[TopicPartition, OSError], None]) -> None:
+        """Call `notify` with each future log whose dir has failed, and the reason."""
+        self._on_future_log_lost.append(notify)
 
     async def delete_logs(
         self, topic_partitions: Iterable[TopicPartition]
@@ -576,14 +834,31 @@ class LogManager:
         A worker renames the folders before this method returns, so new logs of the same names can
         be created. The folders are removed after file.delete.delay.ms.
         """
+        await self._settle_replaced()
+        given_up: list[_GivenUp] = []
+        for tp in topic_partitions:
+            self.resume_cleaning(tp)
+            given_up += [
+                gone for gone in (self._give_up_future(tp), self._give_up(tp)) if gone is not None
+            ]
+        return await self._move_aside_and_doom(given_up)
+
+    async def _move_aside_and_doom(
+        self, given_up: "Sequence[_GivenUp]"
+    ) -> Mapping[TopicPartition, KafkaException]:
+        """Have a worker rename the folders, and remove them later. Return those whose disk failed,
+        with the reason.
+        """
         failures: dict[TopicPartition, KafkaException] = {}
-        given_up = [gone for tp in topic_partitions if (gone := self._give_up(tp)) is not None]
         for some in _pieces(given_up, LOGS_A_CALL):
             errors = await self._run_blocking(partial(_move_aside, some, self._file_system))
-            for (log, folder), error in zip(some, errors, strict=True):
+            for (log, folder, is_replica), error in zip(some, errors, strict=True):
                 tp = log.topic_partition
                 if error is None:
                     self._doom_folder(log, folder)
+                    if self._trace and is_replica:
+                        topic, partition = tp
+                        self._trace(LogDeleted(topic=topic, partition=partition, folder=folder))
                 else:
                     log.close_handlers()
                     self._fail_log_dir(log.log_dir, error)
@@ -593,16 +868,26 @@ class LogManager:
         return failures
 
     def _give_up(self, topic_partition: TopicPartition) -> "_GivenUp | None":
-        """Take a log out of use, and return it with the new name of its folder; None without a log.
-
-        The indexes are unmapped now, because each log's mappings keep two files open, and a broker
-        may delete thousands of logs.
-        """
+        """Take a log out of use, and name its folder of the future."""
         log = self._logs.pop(topic_partition, None)
         if log is None:
             return None
         for notify in self._on_deletion:
             notify(topic_partition)
+        self._retire(log)
+        return _GivenUp(log, delete_dir_name(topic_partition, self._unique_id()), is_replica=True)
+
+    def _give_up_future(self, topic_partition: TopicPartition) -> "_GivenUp | None":
+        log = self._future_logs.pop(topic_partition, None)
+        if log is None:
+            return None
+        self._retire(log)
+        return _GivenUp(log, delete_dir_name(topic_partition, self._unique_id()))
+
+    def _retire(self, log: Log) -> None:
+        """Forget a log that is out of use. Its indexes are unmapped now: the mappings hold two open
+        files of each log, and a broker may delete thousands.
+        """
         self._noted.pop(log, None)
         self._unrenamed.pop(log, None)
         self._epochs_unwritten.pop(log, None)
@@ -611,13 +896,11 @@ class LogManager:
             None
         )  # `note` refers to the log: otherwise only the garbage collector would free it
         log.release_indexes()
+
+    def _unique_id(self) -> int:
+        """Return a number for the name of a folder, which no other folder has."""
         self._deleted_folders += 1
-        return _GivenUp(
-            log,
-            delete_dir_name(
-                topic_partition, self._time.milliseconds() << 64 | self._deleted_folders
-            ),
-        )
+        return self._time.milliseconds() << 64 | self._deleted_folders
 
     def _doom_folder(self, log: Log, folder: str) -> None:
         self._doom_segments(log)
@@ -631,9 +914,6 @@ class LogManager:
                 f"{log.log_dir}/{folder}",
             )
         )
-        if self._trace:
-            topic, partition = log.topic_partition
-            self._trace(LogDeleted(topic=topic, partition=partition, folder=folder))
 
     def _note(self, log: Log) -> None:
         """Start the work that a log needs now: renaming, flushing or removing segments, or writing
@@ -716,13 +996,21 @@ class LogManager:
         """Call `work` for each log, in a worker. If it fails for a log, that log's dir goes
         offline.
         """
-        for log, error in await self._run_blocking(partial(_failures, logs, work)):
-            if self._logs.get(log.topic_partition) is log:
+        folders = [log.directory for log in logs]
+        failed = dict(await self._run_blocking(partial(_failures, logs, work)))
+        renamed = [
+            log for log, folder in zip(logs, folders, strict=True) if log.directory != folder
+        ]
+        for log, error in failed.items():
+            if log not in renamed and self._is_known(log):
                 self._fail_log_dir(log.log_dir, error)
+        if again := [log for log in renamed if log in failed]:
+            await self._for_each(again, work)
 
     async def _flush(self, log: Log, up_to: int) -> None:
         """Force a log to the disk up to an offset, in a worker. Meanwhile the loop may append."""
         log.flush_wanted = False
+        folder = log.directory
         segments = [segment for segment in log.unflushed_segments() if segment.base_offset < up_to]
 
         def flush() -> None:
@@ -733,10 +1021,10 @@ class LogManager:
         try:
             await self._run_blocking(flush)
         except OSError as error:
-            if (
-                not log.closed
-                and self._logs.get(log.topic_partition) is log
-                and all(s in log.segments for s in segments)
+            if log.directory != folder:  # the worker looked for the files under their old names
+                await self._flush(log, up_to)
+            elif (
+                not log.closed and self._is_known(log) and all(s in log.segments for s in segments)
             ):
                 self._fail_log_dir(log.log_dir, error)
             return
@@ -796,16 +1084,17 @@ class LogManager:
         await in_turns(self._cleanup(now_ms), self._time)
 
     def _cleanup(self, now_ms: int) -> Steps[None]:
-        for log in list(self._logs.values()):
+        for log in self._all_logs():
             yield
-            if self._logs.get(log.topic_partition) is not log:
+            if not self._is_known(log):
                 continue  # it was deleted during the pause
             try:
-                log.delete_old_segments(now_ms)
+                if not (self.cleaner_runs and log.topic_partition in self._cleaning_paused):
+                    log.delete_old_segments(now_ms)
             except KafkaException:
                 continue  # the log has reported the failure of its dir
             expired = log.producer_state_manager.remove_expired(now_ms)
-            if expired and self._trace:
+            if expired and self._trace and self._logs.get(log.topic_partition) is log:
                 self._trace(
                     ProducersExpired(
                         topic=log.topic_partition.topic,
@@ -816,7 +1105,7 @@ class LogManager:
 
     async def flush_dirty_logs(self, now_ms: int) -> None:
         """Flush the logs whose last flush was at least flush.ms ago."""
-        for log in list(self._logs.values()):
+        for log in self._all_logs():
             if (
                 log.recovery_point < log.log_end_offset
                 and now_ms - log.last_flushed_ms >= log.config.flush_ms
@@ -828,28 +1117,40 @@ class LogManager:
 
         After a crash the next start need not read the records below it.
         """
-        await self._checkpoint(self._recovery_points, lambda log: log.recovery_point)
+        await self._checkpoint_recovery_points(self.log_dirs)
 
     async def checkpoint_log_start_offsets(self) -> None:
         """Write the log start offsets that differ from the base offset of the first segment on the
         disk.
         """
+        await self._checkpoint_log_starts(self.log_dirs)
+
+    async def _checkpoint_recovery_points(self, dirs: Collection[str]) -> None:
+        await self._checkpoint(self._recovery_points, lambda log: log.recovery_point, dirs)
+
+    async def _checkpoint_log_starts(self, dirs: Collection[str]) -> None:
         await self._checkpoint(
             self._start_offsets,
             lambda log: (
                 log.log_start_offset if log.log_start_offset > log.first_base_on_disk else None
             ),
+            dirs,
         )
 
     async def _checkpoint(
-        self, files: Mapping[str, OffsetCheckpointFile], offset_of: Callable[[Log], int | None]
+        self,
+        files: Mapping[str, OffsetCheckpointFile],
+        offset_of: Callable[[Log], int | None],
+        dirs: Collection[str],
     ) -> None:
         for log_dir in self.live_log_dirs:
+            if log_dir not in dirs:
+                continue
             offsets = {}
-            for topic_partition, log in self._logs.items():
+            for log in self._all_logs():
                 offset = offset_of(log) if log.log_dir == log_dir else None
                 if offset is not None:
-                    offsets[topic_partition] = offset
+                    offsets[log.topic_partition] = offset
             file = files[log_dir]
             try:
                 await self._run_blocking(lambda file=file, offsets=offsets: file.write(offsets))  # type: ignore[misc]
@@ -872,12 +1173,13 @@ class LogManager:
         """
         if self._making:  # the logs that a worker is creating are closed with the others
             await asyncio.wait(list(self._making))
+        await self._settle_replaced()
         for task in list(self._tasks.values()):
             task.cancel()
         if self._tasks:
             await asyncio.wait(list(self._tasks.values()))
         by_dir = {
-            log_dir: [log for log in self._logs.values() if log.log_dir == log_dir]
+            log_dir: [log for log in self._all_logs() if log.log_dir == log_dir]
             for log_dir in self.live_log_dirs
         }
         await asyncio.gather(
@@ -888,6 +1190,7 @@ class LogManager:
         )
         await self.checkpoint_recovery_point_offsets()
         await self.checkpoint_log_start_offsets()
+        self._future_logs.clear()
         self._logs.clear()  # so that no log is found while it is being closed
         await asyncio.gather(
             *(self._close(log_dir, by_dir[log_dir]) for log_dir in self.live_log_dirs)
@@ -930,17 +1233,26 @@ class LogManager:
         if log_dir in self._offline:
             return
         self._offline[log_dir] = None
+        lost_copies = [tp for tp, log in self._future_logs.items() if log.log_dir == log_dir]
+        for tp in lost_copies:
+            self._future_logs.pop(tp).close_handlers()
         lost = [
             topic_partition for topic_partition, log in self._logs.items() if log.log_dir == log_dir
         ]
         for topic_partition in lost:
             log = self._logs.pop(topic_partition)
             self._forget_samples(log)
+            self.resume_cleaning(topic_partition)
             log.close_handlers()
+        failed = 0
         if self._trace:
-            self._trace(LogDirFailed(log_dir=log_dir, reason=str(reason)))
-        if self._on_log_dir_failure is not None:
-            self._on_log_dir_failure(log_dir, reason, lost)
+            failed = self._trace(LogDirFailed(log_dir=log_dir, reason=str(reason)))
+        with because(self._trace, failed):
+            if self._on_log_dir_failure is not None:
+                self._on_log_dir_failure(log_dir, reason, lost)
+            for tp in lost_copies:
+                for notify in self._on_future_log_lost:
+                    notify(tp, reason)
 
 
 def _read(
@@ -992,7 +1304,7 @@ def _pieces(items: Sequence[T], size: int) -> Iterator[Sequence[T]]:
 def _move_aside(given_up: Iterable[_GivenUp], files: FileSystem) -> list[OSError | None]:
     """Rename the folders of deleted logs. Return for each the error, or None. Blocks."""
     errors: list[OSError | None] = []
-    for log, folder in given_up:
+    for log, folder, _ in given_up:
         log.leader_epoch_cache.close()
         try:
             log.rename_deleted_segments()  # before the folder is renamed, so that they are found

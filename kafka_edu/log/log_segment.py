@@ -539,6 +539,17 @@ class LogSegment:
         for old, new in zip(before, self.files(), strict=True):
             if self._file_system.exists(old):
                 self._file_system.rename(old, new)
+        self._note_paths()
+
+    def moved_to(self, directory: str) -> None:
+        """Note that the folder with all files of this segment has another name now. Files that are
+        open stay open.
+        """
+        self.directory = directory
+        self.log.path = self._path(LOG_SUFFIX)
+        self._note_paths()
+
+    def _note_paths(self) -> None:
         self.offset_index.path = self._path(INDEX_SUFFIX)
         self.time_index.path = self._path(TIME_INDEX_SUFFIX)
         self.txn_index.path = self._path(TXN_INDEX_SUFFIX)

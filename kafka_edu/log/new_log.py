@@ -32,6 +32,8 @@ class Place(NamedTuple):
 
     new: NewLog
     log_dirs: Sequence[str]
+    folder: str = ""
+    """The name of its folder; "": `topic-partition`."""
 
 
 class MadeLog(NamedTuple):
@@ -53,7 +55,7 @@ def make_log(
     failures: list[tuple[str, OSError]] = []
     tp = place.new.topic_partition
     for log_dir in place.log_dirs:
-        directory = f"{log_dir}/{tp}"
+        directory = f"{log_dir}/{place.folder or tp}"
         try:
             file_system.make_dirs(directory)
         except OSError as error:

@@ -127,6 +127,10 @@ class ProducerStateManager:
         self._first_tracked: int | None = None
         """The offset of the first batch noted since `_tracked_from`; None if there is none."""
 
+    def moved_to(self, directory: str) -> None:
+        """Note that the log's folder, which holds the snapshots, has another name now."""
+        self._directory = directory
+
     def check(
         self, header: BatchHeader, origin: AppendOrigin = AppendOrigin.CLIENT
     ) -> BatchMetadata | None:

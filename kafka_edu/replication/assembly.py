@@ -20,7 +20,10 @@ from kafka_edu.replication.isr_writer import (
     IsrWriter,
 )
 from kafka_edu.replication.partitions import Partitions
+from kafka_edu.replication.replica_alter_log_dirs_manager import ReplicaAlterLogDirsManager
+from kafka_edu.replication.replica_alter_log_dirs_thread import RunBlocking
 from kafka_edu.replication.replica_fetcher_manager import ReplicaFetcherManager
+from kafka_edu.replication.replica_log_dirs import ReplicaLogDirs
 from kafka_edu.replication.replica_logs import ReplicaLogs
 from kafka_edu.replication.replica_manager import ReplicaManager
 from kafka_edu.replication.replication_config import ReplicationConfig
@@ -57,6 +60,7 @@ class Replication:
         topic_config: Callable[[str], LogConfig],
         quotas: ReplicationQuotas,
         on_failure: OnFailure,
+        run_blocking: RunBlocking,
         trace: Tracer | None = None,
     ) -> None:
         """`topic_config` returns a topic's log settings: the broker's, overridden by
@@ -85,14 +89,27 @@ class Replication:
             on_failure,
             trace,
         )
+        self.moves = ReplicaAlterLogDirsManager(
+            config,
+            time,
+            log_manager,
+            partitions,
+            quotas.log_dirs,
+            run_blocking,
+            on_failure,
+            trace,
+        )
+        replica_logs = ReplicaLogs(log_manager, checkpoints, topic_config)
+        self.log_dirs = ReplicaLogDirs(partitions, log_manager, replica_logs, self.moves)
         self.replicas = ReplicaManager(
             config,
             time,
             metadata_cache,
             partitions,
             isr_updates,
-            ReplicaLogs(log_manager, checkpoints, topic_config),
+            replica_logs,
             self.fetchers,
+            self.moves,
             self._isr_writer.propose,
             quotas,
             trace,
@@ -155,6 +172,7 @@ class Replication:
         scheduler before this call.
         """
         await self.fetchers.shutdown()
+        await self.moves.shutdown()
         await self._isr_writer.shutdown()
         for reaper in self._reapers:
             await reaper.shutdown()

@@ -64,6 +64,18 @@ class Fetchers(Protocol):
     def shutdown_idle_fetcher_threads(self) -> None: ...
 
 
+class Moves(Protocol):
+    """The moves of replicas between this broker's log dirs (ReplicaAlterLogDirsManager)."""
+
+    def resume(self, partition: Partition) -> None:
+        """Go on with the move of a partition that has a future log."""
+        ...
+
+    def stop(self, topic_partition: TopicPartition, reason: str) -> None: ...
+
+    def shutdown_idle_threads(self) -> None: ...
+
+
 class StoppedReplicas(NamedTuple):
     """The result of a StopReplica request before any log is deleted."""
 
@@ -87,6 +99,7 @@ class ControllerOrders:
         replica_logs: ReplicaLogs,
         metadata_cache: MetadataCache,
         fetchers: Fetchers,
+        moves: Moves,
         leadership: Leadership,
         leads_more: Callable[[Sequence[Partition]], None],
         time: Time,
@@ -99,6 +112,7 @@ class ControllerOrders:
         self._replica_logs = replica_logs
         self._metadata_cache = metadata_cache
         self._fetchers = fetchers
+        self._moves = moves
         self._leadership = leadership
         self._leads_more = leads_more
         self._time = time
@@ -191,6 +205,13 @@ class ControllerOrders:
         }
         self._fetchers.add_fetcher_for_partitions(changed, leaders)
         self._fetchers.shutdown_idle_fetcher_threads()
+        for tp in errors:
+            found = self._partitions.get(tp)
+            if found is not None and found.log is not None:
+                self._replica_logs.attach_future(found, known_high_watermarks)
+                self._moves.resume(found)
+            yield
+        self._moves.shutdown_idle_threads()
         self._leadership.changed(elected, changed)
         for tp in errors:  # a log dir may have failed meanwhile, with all its partitions
             if self._partitions.is_offline(tp):
@@ -295,12 +316,15 @@ class ControllerOrders:
             error = self._check_stop(tp, leader_epoch)
             if error is Errors.NONE:
                 self._fetchers.remove_fetcher_for_partitions([tp])
+                why = "the replica is deleted" if delete else "the replica is stopped"
+                self._moves.stop(tp, f"{why}, because the controller said so")
                 error = self._stop_replica(tp, delete)
-                if error is Errors.NONE and delete and self._replica_logs.exists(tp):
+                if error is Errors.NONE and delete and self._replica_logs.has_files(tp):
                     stopped.deleted.append(tp)
             stopped.errors[tp] = error
             yield
         self._fetchers.shutdown_idle_fetcher_threads()
+        self._moves.shutdown_idle_threads()
         return stopped
 
     def stop_replica_response(

@@ -105,6 +105,10 @@ class HighWatermark:
         log.update_high_watermark(max(log.log_start_offset, min(checkpointed, log.log_end_offset)))
         self.truncated()
 
+    def replace_log(self, log: Log) -> None:
+        """Go on with another log, which has the same HW."""
+        self._log = log
+
     def detach(self) -> None:
         """Drop the reference to the log, which will be deleted."""
         self._log = None

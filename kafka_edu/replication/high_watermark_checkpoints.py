@@ -54,17 +54,18 @@ class HighWatermarkCheckpoints:
     async def write(
         self, partitions: Iterable[Partition], on_failure: Callable[[str, OSError], None]
     ) -> None:
-        """Write the HW of every partition, in the file of its log dir.
+        """Write the HW of every partition, and of the copies that move to other dirs, by log dir.
 
         If a file cannot be written, `on_failure` is called with its log dir and the error, and the
         other files are still written. Called every replica.high.watermark.checkpoint.interval.ms.
         """
         by_log_dir: dict[str, dict[TopicPartition, int]] = {}
         for partition in partitions:
-            if partition.log is not None:
-                by_log_dir.setdefault(partition.log.log_dir, {})[partition.topic_partition] = (
-                    partition.high_watermark.offset
-                )
+            for log in (partition.log, partition.future_log):
+                if log is not None:
+                    by_log_dir.setdefault(log.log_dir, {})[partition.topic_partition] = (
+                        log.high_watermark
+                    )
         for log_dir, offsets in by_log_dir.items():
             try:
                 await self._write_one(log_dir, offsets)

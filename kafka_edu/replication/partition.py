@@ -56,7 +56,7 @@ from kafka_edu.replication.log_read_result import (
     LogReadResult,
 )
 from kafka_edu.replication.replica import Replica
-from kafka_edu.replication.truncation import TruncatesLogs
+from kafka_edu.replication.truncation import SwapsLogs, TruncatesLogs
 from kafka_edu.trace.event import Level
 from kafka_edu.trace.events.purgatory import ReplicaProgress, Requirement
 from kafka_edu.trace.events.replication import (
@@ -91,6 +91,10 @@ class Partition:
         self.version = VersionCounter()
         """A counter that increases with each change that a reader could notice."""
         self.log: Log | None = None
+        self.future_log: Log | None = None
+        """The copy that grows in another log dir and then replaces `log`; None: no move is under
+        way. It serves nobody.
+        """
         self.high_watermark = HighWatermark(topic_partition, trace)
         self.leader = NO_LEADER
         self.leader_epoch = -1
@@ -174,6 +178,45 @@ class Partition:
         self.log = log
         log.version = self.version
         self.high_watermark.attach(log, checkpointed_high_watermark)
+
+    def attach_future_log(self, log: Log, checkpointed_high_watermark: int) -> None:
+        """Attach the copy of the local replica, which grows in another log dir."""
+        self.future_log = log
+        hw = min(checkpointed_high_watermark, log.log_end_offset)
+        log.update_high_watermark(max(log.log_start_offset, hw))
+
+    def append_records_to_future(self, records: Buffer, wall_ms: int) -> int:
+        """Append a piece of the local log to its copy, and return the bytes. Take over HW and log
+        start, as far as the copy reaches. Raises the errors of the log.
+        """
+        log, future = self.local_log(), self.future_log
+        assert future is not None, self.topic_partition
+        size = future.append_as_follower(records, wall_ms).size_in_bytes if len(records) else 0
+        high_watermark = min(log.high_watermark, future.log_end_offset)
+        if high_watermark > future.high_watermark:
+            future.update_high_watermark(high_watermark)
+        if future.log_start_offset < log.log_start_offset <= future.high_watermark:
+            future.maybe_increment_log_start_offset(log.log_start_offset)
+        return size
+
+    def maybe_replace_current_with_future_replica(self, logs: SwapsLogs) -> bool:
+        """Put the copy in the place of the local log if both end at the same offset. Return whether
+        that was done. Readers and writers notice nothing. Raises KAFKA_STORAGE_ERROR.
+        """
+        log, future = self.log, self.future_log
+        if log is None or future is None or log.log_end_offset != future.log_end_offset:
+            return False
+        new = logs.replace_current_with_future_log(self.topic_partition)
+        self.log, self.future_log = new, None
+        new.version = self.version
+        self.version.value += 1
+        self.high_watermark.replace_log(new)
+        for follower in self._followers.values():
+            follower.locate(new)
+        if self.is_leader:
+            new.locate_high_watermark()
+        self._delayed.check_and_complete_all()  # they know places in the segments of the old log
+        return True
 
     @property
     def isr(self) -> tuple[int, ...]:
@@ -290,7 +333,7 @@ class Partition:
 
         Waiting requests are woken and find that this broker is no leader.
         """
-        self.log = None
+        self.log = self.future_log = None
         self.high_watermark.detach()
         self.leader = NO_LEADER
         self.isr_state.take((), -1)

@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from kafka_edu.log.log import Log
 from kafka_edu.log.log_offset_metadata import LogOffsetMetadata
 
 #: A time before all others: it stands for "never" in a replica that has never caught up.
@@ -147,6 +148,17 @@ class Replica:
         """Forget the follower's offsets. A new leader learns them when the follower fetches."""
         self.log_end_offset = UNKNOWN_OFFSET
         self.log_start_offset = -1
+
+    def locate(self, leader_log: Log) -> None:
+        """Look up again where the LEO lies, because the leader has another log with the same
+        records.
+        """
+        offset = self.log_end_offset.message_offset
+        self.log_end_offset = (
+            leader_log.convert_to_offset_metadata(offset)
+            if leader_log.log_start_offset <= offset <= leader_log.log_end_offset
+            else LogOffsetMetadata(offset)
+        )
 
     def lag(self, now_ms: int, max_lag_ms: int) -> str:
         """Return in words why the follower is out of sync.

@@ -22,6 +22,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from kafka_edu.common.errors import Errors, KafkaException
+from kafka_edu.common.files import Buffer
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.common.transport import part_bytes
 from kafka_edu.log.leader_epoch_file_cache import UNDEFINED_EPOCH
@@ -478,10 +479,9 @@ class ReplicaFetcher:
         records = data.record_set
         if records is not None:
             batches = part_bytes(records)
-            partition.append_records_to_follower(asked.fetch_offset, batches, wall_ms)
+            self._append(partition, asked.fetch_offset, batches, wall_ms)
             if self._quota.active and self._quota.is_throttled(tp):
                 self._quota.record(len(batches), now_ms)
-        state.in_sync = data.high_watermark <= log.log_end_offset
         partition.update_follower_offsets(data.high_watermark, data.log_start_offset)
         trace = self._trace
         if trace is not None and (
@@ -512,6 +512,23 @@ class ReplicaFetcher:
             or log.log_start_offset != asked.log_start_offset
         ):
             self._fetch_from_log_end(tp, state)
+
+    def _append(
+        self, partition: Partition, fetch_offset: int, records: Buffer, wall_ms: int
+    ) -> None:
+        """Append to the follower's log.
+
+        The leader's log may start within a batch, after DeleteRecords. It sends that batch whole.
+        An empty log then begins where the batch begins, and its start follows the leader's (Kafka:
+        UnexpectedAppendOffsetException in Partition.appendRecordsToFollowerOrFutureReplica).
+        """
+        log = partition.local_log()
+        if len(records) and fetch_offset == log.log_start_offset:
+            first = int.from_bytes(records[:8], "big")
+            if first < fetch_offset:
+                partition.truncate_fully_and_start_at(first, self._logs)
+                fetch_offset = first
+        partition.append_records_to_follower(fetch_offset, records, wall_ms)
 
     def offsets_request(
         self, tp: TopicPartition, state: PartitionFetchState, timestamp: int

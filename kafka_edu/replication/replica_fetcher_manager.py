@@ -24,6 +24,18 @@ from kafka_edu.trace.events.replication import FetcherSnapshot, FetcherStarted, 
 from kafka_edu.trace.tracer import Tracer
 
 
+def fetcher_id(topic_partition: TopicPartition, num_fetchers: int) -> int:
+    """Spread partitions over fetchers as Kafka does: by 31 × (Java's hash of the topic) + partition
+    (AbstractFetcherManager.getFetcherId).
+    """
+    if num_fetchers == 1:
+        return 0
+    topic_hash = 0
+    for char in topic_partition.topic:
+        topic_hash = (31 * topic_hash + ord(char)) & 0xFFFFFFFF
+    return ((31 * topic_hash + topic_partition.partition) & 0x7FFFFFFF) % num_fetchers
+
+
 class FetcherKey(NamedTuple):
     """Names one fetcher: the leader's broker id, and a number below num.replica.fetchers."""
 
@@ -130,15 +142,7 @@ class ReplicaFetcherManager:
                 self._stop(key, running)
 
     def _fetcher_id(self, tp: TopicPartition) -> int:
-        """Return the number of the partition's fetcher, computed as in Kafka: 31 × (Java's hash of
-        the topic) + partition, modulo num.replica.fetchers.
-        """
-        if self._num_fetchers == 1:
-            return 0
-        topic_hash = 0
-        for char in tp.topic:
-            topic_hash = (31 * topic_hash + ord(char)) & 0xFFFFFFFF
-        return ((31 * topic_hash + tp.partition) & 0x7FFFFFFF) % self._num_fetchers
+        return fetcher_id(tp, self._num_fetchers)
 
     def _end_point(self, leader: int) -> tuple[str, int] | None:
         """Return the leader's (host, port) from the metadata cache, else from the controller's last

@@ -3,12 +3,20 @@ alterReplicaLogDirs; KIP-113).
 """
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from kafka_edu.common.errors import Errors, KafkaException
 from kafka_edu.common.topic_partition import TopicPartition
+from kafka_edu.log.log import Log
+from kafka_edu.log.log_file_names import is_too_long_to_move
 from kafka_edu.log.log_manager import LogManager
+from kafka_edu.replication.partition import Partition
 from kafka_edu.replication.partitions import Partitions
+from kafka_edu.replication.replica_alter_log_dirs_manager import ReplicaAlterLogDirsManager
+from kafka_edu.replication.replica_logs import ReplicaLogs
+
+#: The lag of a log whose partition is not served here (DescribeLogDirsResponse.INVALID_OFFSET_LAG).
+INVALID_OFFSET_LAG: Final = -1
 
 
 class ReplicaInfo(NamedTuple):
@@ -18,17 +26,30 @@ class ReplicaInfo(NamedTuple):
     size: int
     """The bytes of all record batches of the replica."""
     offset_lag: int
-    """The HW minus the LEO, but at least 0. It is above 0 only for a replica that does not have all
-    committed records yet.
+    """How far the LEO is behind the HW. 0, except for a replica that has yet to catch up with the
+    committed records. For a copy, how far its LEO is behind the replica's. -1: the partition is not
+    served here.
     """
+    is_future: bool = False
+    """Whether this is the copy of a replica that moves to this dir."""
 
 
 class ReplicaLogDirs:
-    """Reports which log dir holds which replicas. Owned by the broker's loop."""
+    """A view of the broker's logs by dir, and the orders to move them. Owned by the broker's
+    loop.
+    """
 
-    def __init__(self, partitions: Partitions, log_manager: LogManager) -> None:
+    def __init__(
+        self,
+        partitions: Partitions,
+        log_manager: LogManager,
+        replica_logs: ReplicaLogs,
+        moves: ReplicaAlterLogDirsManager,
+    ) -> None:
         self._partitions = partitions
         self._log_manager = log_manager
+        self._replica_logs = replica_logs
+        self._moves = moves
 
     def describe(
         self, wanted: set[TopicPartition] | None
@@ -45,43 +66,79 @@ class ReplicaLogDirs:
                 Errors.NONE if log_dir in manager.live_log_dirs else Errors.KAFKA_STORAGE_ERROR,
                 {},
             )
-        for tp, log in manager.logs.items():
-            replicas = described[log.log_dir][1].setdefault(tp.topic, [])
-            if wanted is None or tp in wanted:
-                partition = self._partitions.get(tp)
-                high_watermark = (
-                    partition.high_watermark.offset if partition is not None else log.log_end_offset
-                )
-                replicas.append(
-                    ReplicaInfo(tp.partition, log.size, max(high_watermark - log.log_end_offset, 0))
-                )
+        for logs, is_future in ((manager.logs, False), (manager.future_logs, True)):
+            for tp, log in logs.items():
+                replicas = described[log.log_dir][1].setdefault(tp.topic, [])
+                if wanted is None or tp in wanted:
+                    lag = self._lag(log, is_future=is_future)
+                    replicas.append(ReplicaInfo(tp.partition, log.size, lag, is_future))
         return described
 
-    def alter(self, wanted: Mapping[TopicPartition, str]) -> dict[TopicPartition, Errors]:
-        """Return for each replica whether it is in the wanted log dir: NONE if it is, else an
-        error.
+    def _lag(self, log: Log, *, is_future: bool) -> int:
+        """Return the offset lag of a log (Kafka: getLogEndOffsetLag)."""
+        partition = self._partitions.get(log.topic_partition)
+        current = partition.log if partition is not None else None
+        if current is None:
+            return INVALID_OFFSET_LAG
+        if is_future:
+            return current.log_end_offset - log.log_end_offset
+        return max(current.high_watermark - log.log_end_offset, 0)
 
-        LOG_DIR_NOT_FOUND             the broker has no such log dir
-        KAFKA_STORAGE_ERROR           the wanted log dir, or the replica's present one, has failed
-        UNKNOWN_TOPIC_OR_PARTITION    there is no such partition
-        REPLICA_NOT_AVAILABLE         this broker has no replica of it; if it gets one later, the
-                                      replica will be created in the wanted log dir
-        INVALID_REQUEST               the replica is in another log dir. Moving it is not
-                                      implemented, and an error makes that clear
+    async def alter(self, wanted: Mapping[TopicPartition, str]) -> dict[TopicPartition, Errors]:
+        """Move each replica to the log dir where it is wanted, and return an error for each. NONE:
+        it is there, or on its way. The caller holds the lock of role changes.
+
+        INVALID_TOPIC_EXCEPTION       the topic's name is too long for the name of a copy's folder
+        LOG_DIR_NOT_FOUND             the broker has no such dir
+        KAFKA_STORAGE_ERROR           a log dir of the broker has failed
+        UNKNOWN_TOPIC_OR_PARTITION    there is no such partition; if it comes, it goes there
+        REPLICA_NOT_AVAILABLE         no replica is here; if one comes, it will be created there
+
+        An order for a third dir gives up the first copy. An order for the present dir cancels.
         """
-        return {tp: self._check(tp, log_dir) for tp, log_dir in wanted.items()}
+        errors: dict[TopicPartition, Errors] = {}
+        for tp, log_dir in wanted.items():
+            try:
+                await self._alter(tp, log_dir)
+            except KafkaException as failure:
+                missing = failure.error is Errors.NOT_LEADER_OR_FOLLOWER
+                errors[tp] = Errors.REPLICA_NOT_AVAILABLE if missing else failure.error
+            else:
+                errors[tp] = Errors.NONE
+        return errors
 
-    def _check(self, tp: TopicPartition, log_dir: str) -> Errors:
+    async def _alter(self, tp: TopicPartition, log_dir: str) -> None:
+        """Order one replica into a log dir. Raises the errors of `alter`, and
+        NOT_LEADER_OR_FOLLOWER for REPLICA_NOT_AVAILABLE.
+        """
         manager = self._log_manager
+        if is_too_long_to_move(tp):
+            raise KafkaException(Errors.INVALID_TOPIC_EXCEPTION, "The topic name is too long.")
         if log_dir not in manager.log_dirs:
-            return Errors.LOG_DIR_NOT_FOUND
+            raise KafkaException(
+                Errors.LOG_DIR_NOT_FOUND,
+                f"Log directory {log_dir} is not found in the config.",
+            )
         if log_dir not in manager.live_log_dirs:
-            return Errors.KAFKA_STORAGE_ERROR
-        try:
-            log = self._partitions.get_or_raise(tp).local_log()
-        except KafkaException as failure:
-            if failure.error is not Errors.NOT_LEADER_OR_FOLLOWER:
-                return failure.error
-            manager.prefer_log_dir(tp, log_dir)
-            return Errors.REPLICA_NOT_AVAILABLE
-        return Errors.NONE if log.log_dir == log_dir else Errors.INVALID_REQUEST
+            raise KafkaException(Errors.KAFKA_STORAGE_ERROR, f"Log directory {log_dir} is offline")
+        if self._partitions.is_offline(tp):
+            raise KafkaException(Errors.KAFKA_STORAGE_ERROR, f"Partition {tp} is offline")
+        partition = self._partitions.get(tp)
+        if partition is not None:
+            await self._cancel_other_move(partition, log_dir)
+        manager.prefer_log_dir(tp, log_dir)
+        partition = self._partitions.get_or_raise(tp)
+        current, future = partition.local_log(), partition.future_log
+        if current.log_dir == log_dir or future is not None:
+            return
+        config = self._replica_logs.config_of(tp.topic)
+        created = await manager.create_future_log(tp, log_dir, config)
+        if partition.log is not current:  # its dir failed meanwhile
+            raise KafkaException(Errors.KAFKA_STORAGE_ERROR, f"Partition {tp} is offline")
+        partition.attach_future_log(created, 0)
+        self._moves.start(partition, created)
+
+    async def _cancel_other_move(self, partition: Partition, log_dir: str) -> None:
+        future = partition.future_log
+        if future is not None and future.log_dir != log_dir:
+            await self._moves.cancel(partition, f"the replica is wanted in {log_dir} now")

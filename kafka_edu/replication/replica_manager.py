@@ -21,7 +21,7 @@ from kafka_edu.common.time import Time
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.purgatory.delayed_operation_purgatory import DelayedOperationPurgatory
 from kafka_edu.replication.append import Append
-from kafka_edu.replication.controller_orders import ControllerOrders, Fetchers
+from kafka_edu.replication.controller_orders import ControllerOrders, Fetchers, Moves
 from kafka_edu.replication.delayed_delete_records import DelayedDeleteRecords
 from kafka_edu.replication.delayed_fetch import DelayedFetch
 from kafka_edu.replication.delayed_operations import DelayedOperations
@@ -56,6 +56,7 @@ class ReplicaManager:
         isr_updates: IsrUpdates,
         replica_logs: ReplicaLogs,
         fetchers: Fetchers,
+        moves: Moves,
         propose_isr: Callable[[IsrProposal], None],
         quotas: ReplicationQuotas,
         trace: Tracer | None = None,
@@ -104,6 +105,7 @@ class ReplicaManager:
             replica_logs,
             metadata_cache,
             fetchers,
+            moves,
             self.leadership,
             self.fetch.leads_more,
             time,

@@ -37,6 +37,12 @@ class ReplicationConfig(NamedTuple):
     """replica.high.watermark.checkpoint.interval.ms: the time between two HW checkpoints."""
     num_replica_fetchers: int
     """num.replica.fetchers: the number of fetchers for each leader."""
+    num_replica_alter_log_dirs_threads: int
+    """num.replica.alter.log.dirs.threads: replicas that move between log dirs at a time."""
+    alter_log_dirs_replication_quota_window_num: int
+    """alter.log.dirs.replication.quota.window.num"""
+    alter_log_dirs_replication_quota_window_size_seconds: int
+    """alter.log.dirs.replication.quota.window.size.seconds"""
     inter_broker_listener_name: str
     """inter.broker.listener.name: fetchers connect to the leader's listener of this name."""
     inter_broker_protocol_version: tuple[int, int]

@@ -44,15 +44,19 @@ class Side(StrEnum):
 
     LEADER = "leader"
     FOLLOWER = "follower"
+    LOG_DIRS = "log dirs"
+    """Moves between the log dirs of one broker (Kafka: QuotaType.AlterLogDirsReplication)."""
 
     @property
     def replicas_key(self) -> str:
-        """Return the topic's setting that lists the throttled replicas."""
+        """Return the topic's setting that lists the throttled replicas of the side."""
         return f"{self}.replication.throttled.replicas"
 
     @property
     def rate_key(self) -> str:
         """Return the broker's setting of the rate, in bytes per second."""
+        if self is Side.LOG_DIRS:
+            return "replica.alter.log.dirs.io.max.bytes.per.second"
         return f"{self}.replication.throttled.rate"
 
 
@@ -193,15 +197,12 @@ class ReplicationQuotaManager:
 
 
 class ReplicationQuotas(NamedTuple):
-    """The quotas of both sides of one broker (Kafka: QuotaFactory.QuotaManagers)."""
+    """The quotas of one broker (Kafka: QuotaFactory.QuotaManagers)."""
 
     leader: ReplicationQuotaManager
     follower: ReplicationQuotaManager
-
-    def update_rates(self, leader: int, follower: int, now_ms: int) -> None:
-        """Set both rates, in bytes per second."""
-        self.leader.update_quota(leader, now_ms)
-        self.follower.update_quota(follower, now_ms)
+    log_dirs: ReplicationQuotaManager
+    """Counts all moves between log dirs. No partition is marked as throttled here."""
 
     def check(self, now_ms: int) -> None:
         """Let the throttling of either side end, if it is over. Called once in each window."""
@@ -226,9 +227,15 @@ def make_replication_quotas(
             config.replication_quota_window_size_seconds * 1000,
             trace,
         )
-        for side in Side
+        for side in (Side.LEADER, Side.FOLLOWER)
     )
-    quotas = ReplicationQuotas(leader, follower)
+    log_dirs = ReplicationQuotaManager(
+        Side.LOG_DIRS,
+        config.alter_log_dirs_replication_quota_window_num,
+        config.alter_log_dirs_replication_quota_window_size_seconds * 1000,
+        trace,
+    )
+    quotas = ReplicationQuotas(leader, follower, log_dirs)
     if trace:
         trace.on_gauges(lambda: quotas.samples(time.hi_res_clock_ms()))
     return quotas

@@ -17,6 +17,7 @@ from kafka_edu.log.leader_epoch_file_cache import (
     EpochEntry,
     end_offset_in,
 )
+from kafka_edu.log.log import Log
 
 
 class TruncatesLogs(Protocol):
@@ -25,6 +26,12 @@ class TruncatesLogs(Protocol):
     def truncate_to(self, offsets: dict[TopicPartition, int]) -> None: ...
 
     def truncate_fully_and_start_at(self, topic_partition: TopicPartition, offset: int) -> None: ...
+
+
+class SwapsLogs(Protocol):
+    """Something that puts a future log in the place of the current one (LogManager)."""
+
+    def replace_current_with_future_log(self, topic_partition: TopicPartition) -> Log: ...
 
 
 class OffsetTruncationState(NamedTuple):

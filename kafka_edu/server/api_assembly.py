@@ -6,6 +6,7 @@ registers its handlers in the table. `_purgatory` creates a purgatory, whose tim
 `startup` on. `shutdown` stops all managers and purgatories.
 """
 
+import asyncio
 from collections.abc import Sequence
 from typing import TypeVar
 
@@ -84,6 +85,10 @@ class ApiAssembly:
             on_failure=parts.on_failure,
         )
         self._control_plane_handlers = self._make_control_plane_handlers()
+        self._role_changes = asyncio.Lock()
+        """Held by requests that change which replicas are here, and where (Kafka:
+        replicaStateChangeLock).
+        """
         topic_purgatory = self._purgatory("Topic", DelayedOperation)
         admin = self._admin = AdminManager(
             parts.zk,
@@ -99,7 +104,7 @@ class ApiAssembly:
         )
         self._serve_metadata(admin)
         self._serve_records()
-        serve_admin_apis(self.apis, parts, admin)
+        serve_admin_apis(self.apis, parts, admin, self._role_changes)
         self._elections = ElectLeadersApi(
             parts.controller,
             parts.cache,
@@ -242,6 +247,7 @@ class ApiAssembly:
             self._parts.topic_configs,
             self._on_topics_updated,
             self._groups.partitions_deleted,
+            self._role_changes,
             self._parts.time,
             self._parts.trace,
         ).register(self.apis)

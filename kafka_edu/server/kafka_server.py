@@ -346,6 +346,7 @@ class KafkaServer:
             topic_configs.of,
             quotas,
             self.on_failure,
+            self._run_blocking,
             self._trace,
         )
         await replication.startup(self._scheduler)

@@ -8,10 +8,11 @@ A Kafka log must survive each of these faults:
                         were written after the flush. The rest is lost.
     the disk is full    A write ends early with an error.
 
-`crash_after(n)` makes the first fault: n more bytes can be written. The write that would exceed
-them, and every later call, raises SimulatedCrash until `restart`. `lose_power` makes the second
-fault, `capacity` the third. `break_folder` makes all operations below a folder fail, as on a dead
-disk, at once or after a number of operations.
+`crash_after(n)` lets n more bytes be written. That call and every later one then raises
+SimulatedCrash, until `restart`. `crash_at_change(n)` counts changes instead: also renames and
+removals. `lose_power` is the second fault, `capacity` the third.
+`break_folder` makes everything below a folder fail, as a dead disk does, at once or after some
+operations.
 
 Renaming and removing are atomic and durable, as on a file system with a journal. The only source of
 randomness is the `random.Random` that the caller passes.
@@ -140,7 +141,7 @@ class MemoryFile:
 
     def truncate(self, size: int) -> None:
         self._check_open()
-        self._file_system._check_alive()
+        self._file_system._change()
         self._content.resize(size)
         self._content.modified_ms = self._file_system.now_ms()
 
@@ -201,6 +202,7 @@ class MemoryFileSystem:
         self._broken: dict[str, int] = {}
         """Folder → the number of operations below it that still succeed."""
         self._bytes_until_crash: int | None = None
+        self._changes_until_crash: int | None = None
         self._crashed = False
 
     def open(self, path: str, *, create: bool = True) -> MemoryFile:
@@ -210,6 +212,7 @@ class MemoryFileSystem:
         if content is None:
             if not create or path in self._folders or path.rpartition("/")[0] not in self._folders:
                 raise FileNotFoundError(errno.ENOENT, "no such file or folder", path)
+            self._change()
             content = self._files[path] = _Content(self.now_ms())
         return MemoryFile(self, path, content)
 
@@ -267,17 +270,22 @@ class MemoryFileSystem:
         while path and path not in self._folders:
             if path in self._files:
                 raise FileExistsError(errno.EEXIST, "a file is there", path)
+            self._change()
             self._folders[path] = None
             path = path.rpartition("/")[0]
 
     def rename(self, old: str, new: str) -> None:
         self._check_alive()
         self._check_disk(old)
+        if old in self._files or old in self._folders:
+            self._change()
         if old in self._files:
             self._files[new] = self._files.pop(old)
             return
         if old not in self._folders:
             raise FileNotFoundError(errno.ENOENT, "no such file or folder", old)
+        if any(path.startswith(new + "/") for path in self._files):
+            raise OSError(errno.ENOTEMPTY, "the folder is not empty", new)
         for path in [p for p in self._files if p.startswith(old + "/")]:
             self._files[new + path[len(old) :]] = self._files.pop(path)
         for path in [p for p in self._folders if p == old or p.startswith(old + "/")]:
@@ -287,11 +295,15 @@ class MemoryFileSystem:
     def remove(self, path: str) -> None:
         self._check_alive()
         self._check_disk(path)
+        if path in self._files:
+            self._change()
         self._files.pop(path, None)
 
     def remove_tree(self, path: str) -> None:
         self._check_alive()
         self._check_disk(path)
+        if path in self._folders:
+            self._change()
         for name in [p for p in self._files if p.startswith(path + "/")]:
             del self._files[name]
         for name in [p for p in self._folders if p == path or p.startswith(path + "/")]:
@@ -314,6 +326,12 @@ class MemoryFileSystem:
         """
         self._bytes_until_crash = count
 
+    def crash_at_change(self, count: int) -> None:
+        """Let `count` more changes happen: writes, truncations, renames, removals, new files and
+        folders. The process is dead before the next one.
+        """
+        self._changes_until_crash = count
+
     @property
     def crashed(self) -> bool:
         return self._crashed
@@ -324,7 +342,7 @@ class MemoryFileSystem:
         """
         self.release_locks()
         self._crashed = False
-        self._bytes_until_crash = None
+        self._bytes_until_crash = self._changes_until_crash = None
 
     def break_folder(self, path: str, *, after: int = 0) -> None:
         """Allow `after` more operations below `path`. Every later operation raises OSError, also on
@@ -366,11 +384,20 @@ class MemoryFileSystem:
         if self._crashed:
             raise SimulatedCrash
 
+    def _change(self) -> None:
+        """Count a change of the disk that is about to happen."""
+        self._check_alive()
+        if self._changes_until_crash is not None:
+            if self._changes_until_crash == 0:
+                self._crashed = True
+                raise SimulatedCrash
+            self._changes_until_crash -= 1
+
     def _allow(self, count: int, growth: int) -> tuple[int, BaseException | None]:
         """Return how many bytes of a write are written, and the exception that ends the write if
         this is not the whole write.
         """
-        self._check_alive()
+        self._change()
         if self._bytes_until_crash is not None:
             if count > self._bytes_until_crash:
                 self._crashed = True

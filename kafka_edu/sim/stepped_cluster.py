@@ -54,6 +54,7 @@ from kafka_edu.replication.isr_writer import IsrUpdates
 from kafka_edu.replication.log_read_result import LogReadResult
 from kafka_edu.replication.partition import Partition
 from kafka_edu.replication.partitions import Partitions
+from kafka_edu.replication.replica_alter_log_dirs_manager import ReplicaAlterLogDirsManager
 from kafka_edu.replication.replica_fetcher import ReplicaFetcher
 from kafka_edu.replication.replica_fetcher_thread import fetcher_versions
 from kafka_edu.replication.replica_logs import ReplicaLogs
@@ -192,10 +193,20 @@ class ModelBroker:
         cache = MetadataCache(self.id)
         partitions = Partitions(cache, self.logs, self.trace)
         self.checkpoints = HighWatermarkCheckpoints([LOG_DIR], self.disk, run_now, self.trace)
-        replica_logs = ReplicaLogs(
+        replica_logs = self.replica_logs = ReplicaLogs(
             self.logs,
             self.checkpoints,
             lambda _: log_config(self.min_isr, self.message_format),
+        )
+        moves = self.moves = ReplicaAlterLogDirsManager(
+            self.config,
+            self.time,
+            self.logs,
+            partitions,
+            self.quotas.log_dirs,
+            run_now,
+            lambda name, error: None,
+            self.trace,
         )
         self.manager = ReplicaManager(
             self.config,
@@ -205,6 +216,7 @@ class ModelBroker:
             IsrUpdates(partitions, self.time),
             replica_logs,
             self.fetchers,
+            moves,
             self.proposals.append,
             self.quotas,
             self.trace,

@@ -42,7 +42,6 @@ from kafka_edu.tools.reassignment_file import (
 )
 from kafka_edu.tools.reassignment_plan import (
     LOG_DIRS_RATE,
-    NO_LOG_DIRS_THROTTLE,
     THROTTLED_RATES,
     THROTTLED_REPLICAS,
     Throttle,
@@ -58,7 +57,6 @@ from kafka_edu.tools.tool import (
     command_failed,
     java_class,
     text_of,
-    warn_of_gaps,
 )
 
 _IN_THE_WAY: Final = (
@@ -199,8 +197,6 @@ class BrokerReassignments:
                 )
             )
         print_current({tp: current[tp] for tp in proposal.partitions})
-        if throttle.log_dirs >= 0:
-            warn_of_gaps([NO_LOG_DIRS_THROTTLE])
         if max(throttle) >= 0:
             print(
                 "Warning: You must run --verify periodically, until the reassignment completes, to"

@@ -24,7 +24,6 @@ from kafka_edu.tools.reassignment_file import (
 from kafka_edu.tools.reassignment_plan import (
     CLIENT_ID,
     LOG_DIRS_RATE,
-    NO_LOG_DIRS_THROTTLE,
     THROTTLED_RATES,
     THROTTLED_REPLICAS,
     Assignment,
@@ -35,7 +34,7 @@ from kafka_edu.tools.reassignment_plan import (
     throttled,
 )
 from kafka_edu.tools.replica_log_dirs import LogDirs, alter_log_dirs, describe_log_dirs
-from kafka_edu.tools.tool import command_failed, connect_brokers, warn_of_gaps
+from kafka_edu.tools.tool import command_failed, connect_brokers
 from kafka_edu.zk.kafka_zk_client import KafkaZkClient
 from kafka_edu.zk.zk_client import ZkError, ZkErrorCode
 
@@ -87,8 +86,6 @@ class ZooKeeperReassignments:
             await self._limit(proposal, throttle)
             return
         print_current(await self._current(proposal.topics))
-        if throttle.log_dirs >= 0:
-            warn_of_gaps([NO_LOG_DIRS_THROTTLE])
         if max(throttle) >= 0:
             print(
                 "Warning: You must run Verify periodically, until the reassignment completes, to"

@@ -11,10 +11,6 @@ from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.controller.replica_assignment import assign_replicas_to_brokers
 from kafka_edu.tools.reassignment_file import to_json
 
-NO_LOG_DIRS_THROTTLE: Final = (
-    "--replica-alter-log-dirs-throttle has no effect yet, because replicas cannot move between log"
-    " dirs"
-)
 THROTTLED_RATES: Final = (
     "leader.replication.throttled.rate",
     "follower.replication.throttled.rate",

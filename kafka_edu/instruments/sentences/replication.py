@@ -34,6 +34,65 @@ def replica_stopped(e: replication.ReplicaStopped) -> Sentence:
 
 
 @sentence.register
+def replica_move_started(e: replication.ReplicaMoveStarted) -> Sentence:
+    how = "goes on to move" if e.resumed else "begins to move"
+    return Sentence(
+        how,
+        f"{e.topic}-{e.partition}",
+        f"from {e.from_dir} to {e.to_dir}",
+        exact=(
+            f"{how} {e.topic}-{e.partition} from {e.from_dir} to {e.to_dir}: {e.size:,} bytes, from"
+            f" offset {e.future_log_end_offset:,} to {e.log_end_offset:,}"
+        ),
+    )
+
+
+@sentence.register
+def replica_move_completed(e: replication.ReplicaMoveCompleted) -> Sentence:
+    return Sentence(
+        "has moved",
+        f"{e.topic}-{e.partition}",
+        f"from {e.from_dir} to {e.to_dir}",
+        exact=(
+            f"has moved {e.topic}-{e.partition} from {e.from_dir} to {e.to_dir}:"
+            f" {e.copied_bytes:,} bytes in {duration(e.took_ms)}, up to offset"
+            f" {e.log_end_offset:,}"
+        ),
+    )
+
+
+@sentence.register
+def replica_move_ended(e: replication.ReplicaMoveEnded) -> Sentence:
+    return Sentence(
+        "does not move",
+        f"{e.topic}-{e.partition}",
+        f"from {e.from_dir} to {e.to_dir} any more",
+        e.reason,
+    )
+
+
+@sentence.register
+def future_log_truncated(e: replication.FutureLogTruncated) -> Sentence:
+    return Sentence(
+        "cuts the copy of",
+        f"{e.topic}-{e.partition}",
+        f"from offset {e.before:,} to {e.after:,}",
+        e.reason,
+        loud=False,
+    )
+
+
+@sentence.register
+def replica_move_progress(e: replication.ReplicaMoveProgress) -> Sentence:
+    held = "; the throttle holds it back" if e.throttled else ""
+    return quiet(
+        "copies",
+        f"{e.topic}-{e.partition}",
+        f"to {e.to_dir}: at offset {e.future_log_end_offset:,} of {e.log_end_offset:,}{held}",
+    )
+
+
+@sentence.register
 def partition_offline(e: replication.PartitionOffline) -> Sentence:
     return Sentence("✕ disk failed below", f"{e.topic}-{e.partition}")
 

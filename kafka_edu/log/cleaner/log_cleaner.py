@@ -95,15 +95,23 @@ class LogCleaner:
         if trace:
             trace.on_snapshot(self._forecasts)
             trace.on_gauges(self._new_forecasts)
+        log_manager.on_cleaning_paused(self.manager.disturb)
+        log_manager.on_replacement(self._replaced)
+        self._unwritten: dict[str, None] = {}
+        """Log dirs whose checkpoint a replica has left or entered."""
 
     async def start(self) -> None:
         """Read the checkpoints, and start the tasks."""
         if not self._config.log_cleaner_enable:
             return
+        self._log_manager.cleaner_runs = True
         for log_dir in self._log_manager.live_log_dirs:
             file = self._checkpoint(log_dir)
             try:
-                self.manager.first_dirty |= await self._run_blocking(file.read)
+                for tp, offset in (await self._run_blocking(file.read)).items():
+                    log = self._log_manager.get_log(tp)
+                    if log is None or log.log_dir == log_dir:  # else it has moved away from here
+                        self.manager.first_dirty[tp] = offset
             except (OSError, CorruptCheckpointError) as error:
                 # then all logs of this dir count as dirty from their start, which costs one more
                 # pass over them
@@ -125,12 +133,21 @@ class LogCleaner:
 
     async def _clean_for_ever(self) -> None:
         while True:
+            await self.write_checkpoints_of_moves()
             if not await self.clean_filthiest():
                 await self._time.sleep(self._config.log_cleaner_backoff_ms)
 
+    async def write_checkpoints_of_moves(self) -> None:
+        """Write the checkpoints of log dirs that a replica has left or entered."""
+        while self._unwritten:
+            log_dir, _ = self._unwritten.popitem()
+            if log_dir in self._log_manager.live_log_dirs:
+                await self._write_checkpoint(log_dir)
+
     async def clean_filthiest(self) -> bool:
         """Clean the log with the largest dirty share. Return whether a log was cleaned."""
-        logs = self._log_manager.logs.values()
+        manager = self._log_manager
+        logs = [log for tp, log in manager.logs.items() if not manager.is_cleaning_paused(tp)]
         filthy = self.manager.grab(logs, self._time.milliseconds())
         if filthy is None:
             return False
@@ -165,6 +182,12 @@ class LogCleaner:
         self._tell(filthy, result, self._time.hi_res_clock_ms() - began_ms)
         await self._write_checkpoint(log.log_dir)
         return result.end_offset > filthy.first_dirty
+
+    def _replaced(self, old_dir: str, new_dir: str) -> None:
+        """Note that a log has moved between two dirs. Its first dirty offset belongs into the
+        checkpoint of the new one (Kafka: alterCheckpointDir).
+        """
+        self._unwritten |= {new_dir: None, old_dir: None}
 
     def _job(self, filthy: LogToClean) -> CleanJob:
         config, threads = self._config, max(self._config.log_cleaner_threads, 1)

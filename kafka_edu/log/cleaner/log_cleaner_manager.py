@@ -62,8 +62,8 @@ class LogCleanerManager:
         """
         self.in_progress: dict[TopicPartition, Log] = {}
         self.disturbed: set[TopicPartition] = set()
-        """Logs that were truncated during the present pass. The result of that pass will be
-        dropped.
+        """Logs that were truncated or paused while a pass was under way: its result counts for
+        nothing.
         """
 
     def grab(self, logs: Iterable[Log], now_ms: int) -> LogToClean | None:
@@ -136,12 +136,16 @@ class LogCleanerManager:
         if reason:
             self.uncleanable[topic_partition] = reason
 
+    def disturb(self, topic_partition: TopicPartition) -> None:
+        """Let the pass that is under way count for nothing."""
+        if topic_partition in self.in_progress:
+            self.disturbed.add(topic_partition)
+
     def truncated(self, topic_partition: TopicPartition, offset: int) -> None:
         """Note that the log was truncated to `offset`. Records written there later count as
         dirty.
         """
-        if topic_partition in self.in_progress:
-            self.disturbed.add(topic_partition)
+        self.disturb(topic_partition)
         known = self.first_dirty.get(topic_partition)
         if known is not None and known > offset:
             self.first_dirty[topic_partition] = offset

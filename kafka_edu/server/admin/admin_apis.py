@@ -2,7 +2,8 @@
 that the broker does not have, for example ACLs, are built here too. ApiAssembly calls this module.
 """
 
-from kafka_edu.replication.replica_log_dirs import ReplicaLogDirs
+import asyncio
+
 from kafka_edu.server.admin.admin_manager import AdminManager
 from kafka_edu.server.admin.client_quotas import ClientQuotas
 from kafka_edu.server.admin.config_admin_manager import ConfigAdminManager
@@ -28,7 +29,9 @@ from kafka_edu.server.config.entity_configs import EntityConfigs
 from kafka_edu.server.kafka_apis import KafkaApis
 
 
-def serve_admin_apis(apis: KafkaApis, parts: BrokerParts, admin: AdminManager) -> None:
+def serve_admin_apis(
+    apis: KafkaApis, parts: BrokerParts, admin: AdminManager, role_changes: asyncio.Lock
+) -> None:
     """Create the handlers of all admin APIs and register them in the table `apis`."""
     controller, cache = parts.controller, parts.cache
     replication = parts.replication
@@ -49,7 +52,7 @@ def serve_admin_apis(apis: KafkaApis, parts: BrokerParts, admin: AdminManager) -
         )
     ).register(apis)
     DeleteRecordsApi(replicas.delete_records, cache).register(apis)
-    LogDirsApi(ReplicaLogDirs(replicas.partitions, replication.log_manager)).register(apis)
+    LogDirsApi(replication.log_dirs, role_changes).register(apis)
     DescribeClusterApi(cache, parts.cluster_id).register(apis)
     configs = EntityConfigs(parts.zk, parts.trace)
     QuotasApi(ClientQuotas(parts.zk, configs)).register(apis)

@@ -54,6 +54,7 @@ class InterBrokerApi:
         topic_configs: TopicConfigs,
         on_topics_updated: Callable[[list[str]], None],
         on_partitions_deleted: Callable[[list[TopicPartition]], None],
+        role_changes: asyncio.Lock,
         time: Time,
         trace: Tracer | None = None,
     ) -> None:
@@ -65,7 +66,7 @@ class InterBrokerApi:
         self._topic_configs = topic_configs
         self._controlled_shutdown = controlled_shutdown
         self._broker_epoch = broker_epoch
-        self._role_changes = asyncio.Lock()
+        self._role_changes = role_changes
         """Held while a LeaderAndIsr or a StopReplica request is carried out (Kafka:
         replicaStateChangeLock).
         """

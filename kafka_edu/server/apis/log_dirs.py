@@ -4,6 +4,8 @@ handleAlterReplicaLogDirsRequest; KIP-113).
 Every broker answers for its own log dirs. ReplicaLogDirs does the work.
 """
 
+import asyncio
+
 from kafka_edu.common.errors import Errors
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.protocol.api_keys import ApiKey
@@ -26,8 +28,13 @@ from kafka_edu.server.kafka_apis import KafkaApis
 
 
 class LogDirsApi:
-    def __init__(self, log_dirs: ReplicaLogDirs) -> None:
+    """`role_changes` is held while replicas are ordered into other dirs, so that no LeaderAndIsr or
+    StopReplica comes in between (Kafka: replicaStateChangeLock).
+    """
+
+    def __init__(self, log_dirs: ReplicaLogDirs, role_changes: asyncio.Lock) -> None:
         self._log_dirs = log_dirs
+        self._role_changes = role_changes
 
     def register(self, apis: KafkaApis) -> None:
         apis.serve(
@@ -67,6 +74,7 @@ class LogDirsApi:
                             partition_index=r.partition,
                             partition_size=r.size,
                             offset_lag=r.offset_lag,
+                            is_future_key=r.is_future,
                         )
                         for r in replicas
                     ],
@@ -78,14 +86,16 @@ class LogDirsApi:
             )
         call.respond(DescribeLogDirsResponse(results=results))
 
-    def handle_alter(self, call: ApiCall, request: AlterReplicaLogDirsRequest) -> None:
+    async def handle_alter(self, call: ApiCall, request: AlterReplicaLogDirsRequest) -> None:
         wanted = {
             TopicPartition(t.name, number): log_dir.path
             for log_dir in request.dirs
             for t in log_dir.topics
             for number in t.partitions
         }
-        call.respond(_alter_response(self._log_dirs.alter(wanted)))
+        async with self._role_changes:
+            errors = await self._log_dirs.alter(wanted)
+        call.respond(_alter_response(errors))
 
     @staticmethod
     def _describe_error(

@@ -25,7 +25,6 @@ _NO_METRICS: Final = (
     "there are no JMX metrics and no reporters; the broker's events show the same facts"
 )
 NO_QUOTAS: Final = "quotas are stored but not enforced"
-_NO_MOVES: Final = "moves between log dirs have no threads and no quota of their own"
 _NO_TLS: Final = "there is no TLS"
 _NO_ZK_TLS: Final = "there is no TLS to ZooKeeper"
 NO_SASL: Final = "there is no SASL"
@@ -56,14 +55,6 @@ def _ignored() -> Iterator[tuple[str, Gap]]:
                 "controller.quota.window.size.seconds",
                 "quota.window.num",
                 "quota.window.size.seconds",
-            ),
-        ),
-        (
-            _NO_MOVES,
-            (
-                "alter.log.dirs.replication.quota.window.num",
-                "alter.log.dirs.replication.quota.window.size.seconds",
-                "num.replica.alter.log.dirs.threads",
             ),
         ),
         ("the cleaner reads a batch at a time", ("log.cleaner.io.buffer.size",)),
@@ -251,22 +242,16 @@ them expects an authorizer, so the broker must not ignore it.
 """
 
 DYNAMIC_ONLY_CONFIG: Final = ConfigDef(
-    ConfigKey(name, ConfigType.LONG, MAX_LONG, Range(0), doc, gap)
-    for name, doc, gap in (
-        (
-            "follower.replication.throttled.rate",
-            "Bytes a second that throttled replicas fetch.",
-            None,
-        ),
+    ConfigKey(name, ConfigType.LONG, MAX_LONG, Range(0), doc)
+    for name, doc in (
+        ("follower.replication.throttled.rate", "Bytes a second that throttled replicas fetch."),
         (
             "leader.replication.throttled.rate",
             "Bytes a second that throttled replicas are served.",
-            None,
         ),
         (
             "replica.alter.log.dirs.io.max.bytes.per.second",
             "Bytes a second of moves between log dirs.",
-            Gap(_NO_MOVES, (MAX_LONG,)),
         ),
     )
 )

@@ -29,7 +29,13 @@ def network_config(config: KafkaConfig) -> NetworkConfig:
 
 
 def replication_config(config: KafkaConfig, broker_id: int) -> ReplicationConfig:
-    return _part(ReplicationConfig, config, broker_id=broker_id)
+    threads = config.values["num.replica.alter.log.dirs.threads"]
+    return _part(
+        ReplicationConfig,
+        config,
+        broker_id=broker_id,
+        num_replica_alter_log_dirs_threads=len(config.log_dirs) if threads is None else threads,
+    )
 
 
 def cleaner_config(config: KafkaConfig) -> CleanerConfig:

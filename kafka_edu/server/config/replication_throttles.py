@@ -2,7 +2,8 @@
 BrokerConfigHandler in ConfigHandler.scala).
 
     /config/topics/<topic>   {leader,follower}.replication.throttled.replicas
-    /config/brokers/<id>     {leader,follower}.replication.throttled.rate
+    /config/brokers/<id>     {leader,follower}.replication.throttled.rate, and
+                             replica.alter.log.dirs.io.max.bytes.per.second
 
 A rate counts only for the broker for which it is set. As in Kafka, /config/brokers/<default> has
 none.
@@ -35,8 +36,8 @@ class ReplicationThrottles:
 
     def take_rates(self, configs: Mapping[str, str]) -> None:
         """Take the contents of /config/brokers/<id>. Without a rate, replication is not limited."""
-        leader, follower = (_rate(configs, quota) for quota in self._quotas)
-        self._quotas.update_rates(leader, follower, self._time.hi_res_clock_ms())
+        for quota in self._quotas:
+            quota.update_quota(_rate(configs, quota), self._time.hi_res_clock_ms())
 
     def take_topic(self, topic: str, config: LogConfig | None) -> None:
         """Take a topic's settings; None: the topic is gone."""

@@ -60,6 +60,80 @@ class ReplicaStopped(NamedTuple):
 
 
 @event()
+class ReplicaMoveStarted(NamedTuple):
+    """A replica began to move from one log dir of this broker to another: its log is being copied.
+    `resumed`: the copy was there already when the broker started.
+    """
+
+    topic: str
+    partition: int
+    from_dir: str
+    to_dir: str
+    size: int
+    """Bytes of the replica's log."""
+    log_end_offset: int
+    future_log_end_offset: int
+    """The offset from which the copy goes on."""
+    resumed: bool
+
+
+@event()
+class ReplicaMoveCompleted(NamedTuple):
+    """The copy ended where the replica's log ended, and took its place. The old folder has a name
+    with `-delete`.
+    """
+
+    topic: str
+    partition: int
+    from_dir: str
+    to_dir: str
+    log_end_offset: int
+    copied_bytes: int
+    took_ms: int
+
+
+@event()
+class ReplicaMoveEnded(NamedTuple):
+    """A move between log dirs ended before its time: it was cancelled, or a dir failed. The
+    replica stays where it is.
+    """
+
+    topic: str
+    partition: int
+    from_dir: str
+    to_dir: str
+    reason: str
+
+
+@event()
+class FutureLogTruncated(NamedTuple):
+    """The copy of a moving replica was cut back: `reason` says where it and the replica's log
+    part.
+    """
+
+    topic: str
+    partition: int
+    before: int
+    after: int
+    reason: str
+
+
+@event(kind=Kind.GAUGE, thing=("topic", "partition"))
+class ReplicaMoveProgress(NamedTuple):
+    """How far the copy of a moving replica has come. `throttled`: the copier waits, because
+    replica.alter.log.dirs.io.max.bytes.per.second is reached.
+    """
+
+    topic: str
+    partition: int
+    to_dir: str
+    log_end_offset: int
+    future_log_end_offset: int
+    copied_bytes: int
+    throttled: bool
+
+
+@event()
 class PartitionOffline(NamedTuple):
     """The disk with this replica's log failed. The replica serves no requests until the broker is
     restarted.

@@ -247,6 +247,16 @@ def test_truncating_fully_starts_anew() -> None:
     assert (below.log_start_offset, below.log_end_offset) == (3, 3)
 
 
+def test_a_copy_takes_over_what_its_records_do_not_say() -> None:
+    old, copy = filled(), filled()
+    old.update_high_watermark(20)
+    old.maybe_increment_log_start_offset(7)
+    old.maybe_assign_epoch_start_offset(9, old.log_end_offset)
+    copy.take_over(old)
+    assert (copy.log_start_offset, copy.high_watermark) == (7, 20)
+    assert copy.leader_epoch_cache.entries == old.leader_epoch_cache.entries
+
+
 def test_a_full_disk_is_a_storage_error_and_leaves_no_half_batch() -> None:
     file_system = MemoryFileSystem()
     log = open_log(file_system, segment_index_bytes="1000")

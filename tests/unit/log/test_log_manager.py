@@ -9,9 +9,11 @@ import pytest
 from kafka_edu.common.errors import Errors, KafkaException
 from kafka_edu.common.time import MockTime
 from kafka_edu.common.topic_partition import TopicPartition
+from kafka_edu.log.leader_epoch_file_cache import LeaderEpochFileCache
 from kafka_edu.log.log import Log
 from kafka_edu.log.log_config import LogConfig
 from kafka_edu.log.log_manager import LogManager, LogManagerSettings
+from kafka_edu.log.log_segment import LogSegment
 from kafka_edu.record.record import Record
 from kafka_edu.record.record_batch import build_batch
 from kafka_edu.sim.memory_file_system import MemoryFileSystem
@@ -638,9 +640,8 @@ def test_a_partition_in_two_dirs_is_an_error_that_names_both() -> None:
         disk = MemoryFileSystem()
         for folder in ("/a/t-0", "/b/t-0"):
             disk.make_dirs(folder)
-        with pytest.raises(
-            KafkaException, match="Duplicate log directories found: /b/t-0 and /a/t-0"
-        ):
+        found = "Duplicate log directories for t-0 are found in both /b/t-0 and /a/t-0"
+        with pytest.raises(KafkaException, match=found):
             await Broker(disk, "/a", "/b").logs.load_logs()
 
     run(scenario)
@@ -713,5 +714,64 @@ def test_a_snapshot_tells_every_log() -> None:
         samples = [type(e.event) for e in broker.trace.gauges()]
         assert samples == [ActiveSegment, LogForecast]
         assert len(broker.trace.gauges()) == 0, "nothing has changed since"
+
+    run(scenario)
+
+
+@pytest.mark.parametrize("work", ["flush", "epochs"])
+def test_a_worker_that_looks_into_a_folder_just_renamed_does_its_work_again(
+    work: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The loop renames the folder of a moved replica while a worker forces or writes its files."""
+
+    async def scenario() -> None:
+        disk = MemoryFileSystem()
+        broker = Broker(disk)
+        await broker.logs.load_logs()
+        log = broker.logs.get_or_create_log(A)
+        broker.produce(A)
+        calls: list[str] = []
+        of, name = (LogSegment, "flush") if work == "flush" else (LeaderEpochFileCache, "write")
+        plain = getattr(of, name)
+
+        def renamed_meanwhile(self: object) -> None:
+            calls.append(log.directory)
+            if len(calls) == 1:
+                log.rename_dir("/a/renamed-0")
+                raise FileNotFoundError(2, "no such file", "/a/t-0")
+            plain(self)
+
+        monkeypatch.setattr(of, name, renamed_meanwhile)
+        if work == "flush":
+            await broker.logs.flush_dirty_logs(1 << 64)
+            assert log.recovery_point == log.log_end_offset
+        else:
+            log.maybe_assign_epoch_start_offset(7, log.log_end_offset)
+            broker.logs.write_leader_epochs()
+            await settle()
+            assert b"7 1" in disk.read("/a/renamed-0/leader-epoch-checkpoint")
+        assert calls[:2] == ["/a/t-0", "/a/renamed-0"]
+        assert broker.failed == []
+
+    run(scenario)
+
+
+def test_a_renamed_log_writes_all_its_files_into_the_new_folder() -> None:
+    async def scenario() -> None:
+        disk = MemoryFileSystem()
+        broker = Broker(disk)
+        await broker.logs.load_logs()
+        log = broker.logs.get_or_create_log(A)
+        broker.produce(A, 10)
+        before = disk.list("/a/t-0")
+        log.rename_dir("/a/renamed-0")
+        assert not disk.exists("/a/t-0")
+        assert log.active_segment.log.path.startswith("/a/renamed-0/")
+        broker.produce(A, 10)
+        await settle()
+        assert not disk.exists("/a/t-0")
+        assert len(disk.list("/a/renamed-0")) > len(before) > 3
+        await broker.logs.shutdown()
+        assert not disk.exists("/a/t-0")
 
     run(scenario)

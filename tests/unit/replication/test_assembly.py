@@ -1,7 +1,7 @@
 """A broker's replication, put together: its periodic work, and its end."""
 
 from collections.abc import Awaitable, Callable
-from typing import cast
+from typing import TypeVar, cast
 
 from kafka_edu.cluster.metadata_cache import MetadataCache
 from kafka_edu.common.transport import Transport
@@ -18,6 +18,8 @@ from kafka_edu.server.config.part_configs import replication_config
 from kafka_edu.sim.memory_file_system import MemoryFileSystem
 from kafka_edu.sim.sim_loop import SimLoop, SimTime
 from kafka_edu.sim.stepped_cluster import LOG_DIR, open_log_manager
+
+Result = TypeVar("Result")
 
 
 class Schedule:
@@ -37,8 +39,8 @@ class Schedule:
         self.period_ms[name] = period_ms
 
 
-async def at_once(work: Callable[[], None]) -> None:
-    work()
+async def at_once(work: Callable[[], Result]) -> Result:
+    return work()
 
 
 def test_its_periodic_work_has_kafkas_periods_and_its_end_writes_the_high_watermarks() -> None:
@@ -57,6 +59,7 @@ def test_its_periodic_work_has_kafkas_periods_and_its_end_writes_the_high_waterm
         lambda _: LogConfig.parse({}),
         make_replication_quotas(replication_config(default_config(), broker_id=0), time),
         lambda name, _: failed.append(name),
+        at_once,
     )
 
     async def life() -> None:

@@ -27,6 +27,21 @@ def test_a_follower_that_ends_before_the_leader_starts_drops_all_and_starts_ther
     assert follower.values() == ["3", "4"]
 
 
+@in_loop
+def test_a_follower_takes_the_batch_whole_in_which_the_leaders_log_starts() -> None:
+    cluster = SteppedCluster()
+    cluster.elect(0, (0,))
+    cluster.produce("a", "b", "c")
+    cluster.produce("d")
+    cluster.leader.log.maybe_increment_log_start_offset(1)
+    for _ in range(3):
+        cluster.fetch(1)
+    follower = cluster.brokers[1]
+    assert (follower.log.log_start_offset, follower.leo, follower.hw) == (1, 4, 4)
+    assert follower.log.segments.first_base == 0
+    assert follower.events("FetcherPartitionDelayed") == []
+
+
 def test_after_an_unclean_election_a_follower_that_is_ahead_is_cut_to_the_leader() -> None:
     """The records it loses were acknowledged: that is what unclean.leader.election.enable means."""
     cluster = SteppedCluster()

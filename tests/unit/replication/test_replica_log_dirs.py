@@ -1,5 +1,7 @@
 """The log dir and the size of each replica, and the wish for another dir (KIP-113)."""
 
+import asyncio
+
 from kafka_edu.cluster.metadata_cache import MetadataCache
 from kafka_edu.common.errors import Errors
 from kafka_edu.common.topic_partition import TopicPartition
@@ -15,7 +17,11 @@ from kafka_edu.sim.stepped_cluster import LOG_DIR, SteppedCluster, T
 
 def dirs_of(cluster: SteppedCluster, broker: int = 0) -> ReplicaLogDirs:
     model = cluster.brokers[broker]
-    return ReplicaLogDirs(model.manager.partitions, model.logs)
+    return ReplicaLogDirs(model.manager.partitions, model.logs, model.replica_logs, model.moves)
+
+
+def alter(dirs: ReplicaLogDirs, wanted: dict[TopicPartition, str]) -> dict[TopicPartition, Errors]:
+    return asyncio.run(dirs.alter(wanted))
 
 
 def test_each_replica_has_its_bytes_and_no_lag() -> None:
@@ -34,18 +40,18 @@ def test_a_dir_that_failed_is_said_so() -> None:
     cluster.elect(0, (0,))
     cluster.leader.logs.handle_log_dir_failure(LOG_DIR, OSError("broken"))
     assert dirs_of(cluster).describe(None)[LOG_DIR][0] is Errors.KAFKA_STORAGE_ERROR
-    assert dirs_of(cluster).alter({T: LOG_DIR}) == {T: Errors.KAFKA_STORAGE_ERROR}
+    assert alter(dirs_of(cluster), {T: LOG_DIR}) == {T: Errors.KAFKA_STORAGE_ERROR}
 
 
 def test_a_wish_for_another_dir_is_answered_partition_by_partition() -> None:
     cluster = SteppedCluster(1)
     cluster.elect(0, (0,))
     unknown = TopicPartition("nowhere", 3)
-    assert dirs_of(cluster).alter({T: LOG_DIR, unknown: LOG_DIR}) == {
+    assert alter(dirs_of(cluster), {T: LOG_DIR, unknown: LOG_DIR}) == {
         T: Errors.NONE,
         unknown: Errors.UNKNOWN_TOPIC_OR_PARTITION,
     }
-    assert dirs_of(cluster).alter({T: "/nowhere"}) == {T: Errors.LOG_DIR_NOT_FOUND}
+    assert alter(dirs_of(cluster), {T: "/nowhere"}) == {T: Errors.LOG_DIR_NOT_FOUND}
 
 
 def test_a_replica_that_is_yet_to_come_will_be_created_in_the_wished_dir() -> None:
@@ -79,5 +85,7 @@ def test_a_replica_that_is_yet_to_come_will_be_created_in_the_wished_dir() -> No
         )
     )
     model = cluster.leader
-    dirs = ReplicaLogDirs(Partitions(cache, model.logs), model.logs)
-    assert dirs.alter({elsewhere: LOG_DIR}) == {elsewhere: Errors.REPLICA_NOT_AVAILABLE}
+    dirs = ReplicaLogDirs(
+        Partitions(cache, model.logs), model.logs, model.replica_logs, model.moves
+    )
+    assert alter(dirs, {elsewhere: LOG_DIR}) == {elsewhere: Errors.REPLICA_NOT_AVAILABLE}

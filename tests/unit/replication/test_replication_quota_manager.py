@@ -62,8 +62,9 @@ def test_each_side_has_kafkas_keys() -> None:
     assert [side.rate_key for side in Side] == [
         "leader.replication.throttled.rate",
         "follower.replication.throttled.rate",
+        "replica.alter.log.dirs.io.max.bytes.per.second",
     ]
-    assert [side.replicas_key for side in Side] == [
+    assert [side.replicas_key for side in (Side.LEADER, Side.FOLLOWER)] == [
         "leader.replication.throttled.replicas",
         "follower.replication.throttled.replicas",
     ]
@@ -201,6 +202,7 @@ def test_a_side_is_sampled_while_it_has_throttled_replicas() -> None:
     quotas = make_replication_quotas(REPLICATION_DEFAULTS, time)
     assert list(quotas.samples(0)) == []
     quotas.leader.mark_throttled("t", ALL_PARTITIONS)
-    quotas.update_rates(5, 7, 0)
+    quotas.leader.update_quota(5, 0)
+    quotas.follower.update_quota(7, 0)
     quotas.leader.record(3, 0)
     assert list(quotas.samples(0)) == [ReplicationQuotaSampled(side="leader", rate=3, bound=5)]

@@ -340,29 +340,33 @@ def test_limits_of_connections_change_while_the_broker_runs(world):
     )
 
 
-def quota_bounds(world: World, broker_id: int) -> tuple[int, int]:
+def quota_bounds(world: World, broker_id: int) -> tuple[int, ...]:
+    """Return the bounds of a broker as leader, as follower, and for moves between log dirs."""
     replication = world.cluster.brokers[broker_id].running.replication
     assert replication is not None
-    leader, follower = replication.replicas.quotas
-    return leader.bound, follower.bound
+    return tuple(quota.bound for quota in replication.replicas.quotas)
 
 
 def test_a_throttles_rate_counts_for_its_broker_alone_and_ends_with_the_setting(
     world: World,
 ) -> None:
-    rates = {"leader_replication_throttled_rate": "5", "follower_replication_throttled_rate": "7"}
+    rates = {
+        "leader_replication_throttled_rate": "5",
+        "follower_replication_throttled_rate": "7",
+        "replica_alter_log_dirs_io_max_bytes_per_second": "9",
+    }
     assert world.alter(2, BROKER, "2", **rates) is Errors.NONE
-    assert quota_bounds(world, 2) == (5, 7)
-    assert quota_bounds(world, 1) == (UNLIMITED, UNLIMITED)
+    assert quota_bounds(world, 2) == (5, 7, 9)
+    assert quota_bounds(world, 1) == 3 * (UNLIMITED,)
     assert world.alter(2, BROKER, "2") is Errors.NONE
-    assert quota_bounds(world, 2) == (UNLIMITED, UNLIMITED)
+    assert quota_bounds(world, 2) == 3 * (UNLIMITED,)
 
 
 def test_a_throttles_rate_for_all_brokers_has_no_effect_and_the_log_says_so(
     world: World, caplog: pytest.LogCaptureFixture
 ) -> None:
     assert world.alter(1, BROKER, "", leader_replication_throttled_rate="5") is Errors.NONE
-    assert quota_bounds(world, 1) == (UNLIMITED, UNLIMITED)
+    assert quota_bounds(world, 1) == 3 * (UNLIMITED,)
     assert "leader.replication.throttled.rate has no effect for all brokers at once" in caplog.text
 
 
@@ -372,7 +376,7 @@ def test_a_negative_rate_is_refused_and_one_written_by_hand_is_ignored(
     refused = world.alter(2, BROKER, "2", leader_replication_throttled_rate="-5")
     assert refused is Errors.INVALID_REQUEST
     world.write_by_hand("brokers/2", {"leader.replication.throttled.rate": "-5"})
-    assert quota_bounds(world, 2) == (UNLIMITED, UNLIMITED)
+    assert quota_bounds(world, 2) == 3 * (UNLIMITED,)
     assert (
         "Invalid value -5 for configuration leader.replication.throttled.rate: Value must be at"
         " least 0" in caplog.text

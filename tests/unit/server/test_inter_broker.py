@@ -45,6 +45,7 @@ class World:
             self.configs,
             self.updated.extend,
             self.forgotten.extend,
+            asyncio.Lock(),
             harness.time,
         )
         self.api.register(harness.apis)

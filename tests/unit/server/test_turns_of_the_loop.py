@@ -89,6 +89,7 @@ class World:
             TopicConfigs(LogConfig.parse({}), self._no_overrides),
             lambda _: None,
             lambda _: None,
+            asyncio.Lock(),
             self.time,
         )
 

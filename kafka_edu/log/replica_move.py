@@ -1,0 +1,54 @@
+"""The mark of a replica that moves to another log dir.
+
+A move ends with two renames, in two log dirs: the copy gets the name of the replica, and the
+replica gets a name with `-delete`. A kill between them leaves two folders of the same name, in two
+dirs. Apache Kafka 2.8 then refuses to start until somebody removes one by hand. Here a file in the
+folder of the replica names the dir to which it moves. It is written before the copy begins. Two
+folders of which one has the mark that names the other's dir are the two of such a move, and the
+marked one is the old one. A mark without a second folder says nothing, and is removed.
+
+All functions block. The log manager calls them in a worker.
+"""
+
+import contextlib
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from kafka_edu.common.files import FileSystem
+from kafka_edu.log.log_file_names import MOVING_TO_FILE
+
+
+class Folder(NamedTuple):
+    """A folder of a partition's records, and the log dir that holds it."""
+
+    log_dir: str
+    path: str
+
+
+def mark_move(files: FileSystem, directory: str, log_dir: str) -> None:
+    """Note in a replica's folder that the replica moves to `log_dir`. Raises OSError."""
+    files.write_atomically(f"{directory}/{MOVING_TO_FILE}", f"{log_dir}\n".encode())
+
+
+def unmark_move(files: FileSystem, directory: str) -> None:
+    """Remove the mark, because the move was given up. Raises OSError."""
+    files.remove(f"{directory}/{MOVING_TO_FILE}")
+
+
+def replaced_folder(files: FileSystem, folders: Sequence[Folder]) -> Folder | None:
+    """Return which of two folders of one partition the other has replaced; None if the marks do
+    not say.
+    """
+    first, second = folders
+    old = [
+        one
+        for one, other in ((first, second), (second, first))
+        if _moving_to(files, one.path) == other.log_dir
+    ]
+    return old[0] if len(old) == 1 else None
+
+
+def _moving_to(files: FileSystem, directory: str) -> str | None:
+    with contextlib.suppress(OSError, UnicodeDecodeError):
+        return files.read(f"{directory}/{MOVING_TO_FILE}").decode().removesuffix("\n")
+    return None
