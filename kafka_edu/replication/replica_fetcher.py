@@ -482,6 +482,7 @@ class ReplicaFetcher:
             self._append(partition, asked.fetch_offset, batches, wall_ms)
             if self._quota.active and self._quota.is_throttled(tp):
                 self._quota.record(len(batches), now_ms)
+        state.in_sync = data.high_watermark <= log.log_end_offset
         partition.update_follower_offsets(data.high_watermark, data.log_start_offset)
         trace = self._trace
         if trace is not None and (
