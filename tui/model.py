@@ -18,6 +18,7 @@ from .view_model.learners_view import LearnersView
 from .view_model.load_view import LoadsView
 from .view_model.log_view import LogsView
 from .view_model.motion_view import MotionView
+from .view_model.moves_view import MovesView
 from .view_model.partition_view import PartitionView
 from .view_model.purgatory_view import PurgatoryView
 from .view_model.reducer import Routes
@@ -126,6 +127,7 @@ class Model:
         self.purgatory = PurgatoryView()
         self.replication = ReplicationView(self.cluster)
         self.logs = LogsView()
+        self.moves = MovesView(self.logs)
         self.loads = LoadsView()
         self.learners = LearnersView()
         self.controller = ControllerView()
@@ -157,6 +159,7 @@ class Model:
                 (self.purgatory, None),  # any sample shows how old the displayed values are
                 (self.replication, ReplicationView.READS),  # after the cluster, from which it reads
                 (self.logs, LogsView.READS),
+                (self.moves, MovesView.READS),  # after the logs: it reads from them
                 (self.loads, LoadsView.READS),
                 (self.learners, LearnersView.READS),
                 (self.controller, None),  # any fact may be the effect of a controller event
@@ -179,6 +182,7 @@ class Model:
         self.wheels.advance(now_us)
         self.purgatory.advance(now_us)
         self.logs.advance(now_us)
+        self.moves.advance(now_us)
         self.controller.advance(now_us)
         self.zookeeper.advance(now_us)
         self.groups.advance(now_us)

@@ -21,6 +21,7 @@ from .view_model.learners_view import LEARNER_EVENTS
 from .view_model.load_view import LOAD_EVENTS
 from .view_model.log_view import CLEANER_EVENTS, SEGMENT_EVENTS
 from .view_model.motion_view import MOTION_EVENTS
+from .view_model.moves_view import MOVE_EVENTS, THROTTLE_EVENTS
 from .view_model.partition_view import PARTITION_EVENTS
 from .view_model.purgatory_view import ENDED_EVENTS, WAITING_EVENTS
 from .view_model.replication_view import (
@@ -216,6 +217,32 @@ SEGMENTS = Subject(
         Source("log.log", "Log"),
         Source("log.cleaner.log_cleaner", "LogCleaner"),
         Source("log.cleaner.log_cleaner_manager", "LogCleanerManager"),
+    ),
+)
+MOVES = Subject(
+    "What moves?",
+    "A reassignment moves replicas between brokers: the new ones copy the log as followers (phase"
+    " A), and when all are in the ISR the old ones are deleted (phase B). A move between log dirs"
+    " copies a replica into a future log in another dir of its broker, and then swaps the two. A"
+    " broker that is stopped first gives its leaderships away. The bar compares the sizes of the"
+    " logs. [enter] follows the causes of the last phase.",
+    MOVE_EVENTS,
+    (
+        Source("controller.partition_reassignments", "PartitionReassignments"),
+        Source("replication.replica_alter_log_dirs_manager", "ReplicaAlterLogDirsManager"),
+        Source("server.kafka_server", "KafkaServer"),
+    ),
+)
+THROTTLES = Subject(
+    "What holds it back?",
+    "The phases of the chosen move, each with the time since its beginning. Below are the throttles"
+    " of replication: leader.replication.throttled.rate bounds what a broker sends to replicas that"
+    " are not in sync, follower.replication.throttled.rate what it fetches. reassign-partitions"
+    " --throttle sets them, and --verify removes them.",
+    MOVE_EVENTS + THROTTLE_EVENTS,
+    (
+        Source("replication.replication_quota_manager", "ReplicationQuotaManager"),
+        Source("controller.partition_reassignments", "PartitionReassignments"),
     ),
 )
 PURGATORY = Subject(
@@ -453,6 +480,8 @@ ALL_SUBJECTS = (
     REPLICAS,
     LOGS,
     SEGMENTS,
+    MOVES,
+    THROTTLES,
     CONTROLLER_QUEUE,
     DECISIONS,
     STATE_MACHINES,

@@ -37,6 +37,7 @@ MOMENTS: Final[dict[str, Moment]] = {
     "timeline": Moment("leader-killed.jsonl.gz", 17_000),
     "wire": Moment("wire-session.capture.gz"),
     "log": Moment("log-compacted.jsonl.gz", 30_520),
+    "moves": Moment("replicas-move.jsonl.gz", 11_400),
 }
 
 

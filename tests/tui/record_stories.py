@@ -4,21 +4,26 @@
 
 follower-paused   a follower is paused under acks=all; its session ends; it comes back
 replica-truncated a follower lags, its leader is killed, and cuts off what nobody else has
+replicas-move     to another log dir, then to another broker, both throttled; a broker stops
 log-compacted     a topic of few keys is compacted, and another one loses segments by its size
 
 Run it by hand if events have changed so that the old recording cannot be read any more.
 """
 
 import asyncio
+import json
 import sys
+import tempfile
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Final
 
 from kafka_edu.supervisor.cluster import Cluster, running_cluster
+from kafka_edu.tools import reassign_partitions
 from kafka_edu.trace.events.controller import BrokerFailed, LeaderElected
 from kafka_edu.trace.events.log import LogCleaned, SegmentDeleted
-from kafka_edu.trace.events.replication import IsrExpanded
+from kafka_edu.trace.events.reassignment import ReassignmentCompleted
+from kafka_edu.trace.events.replication import IsrExpanded, ReplicaMoveCompleted
 from tests.tui.stories import (
     AcksAll,
     KeyedUpdates,
@@ -85,10 +90,42 @@ async def log_compacted(tape: Tape) -> None:
         await tape.watch(6)
 
 
+async def replicas_move(tape: Tape) -> None:
+    cluster = tape.cluster
+    bootstrap = cluster.bootstrap_servers
+    await asyncio.to_thread(create_topic, bootstrap, "orders", [0, 1])
+    await asyncio.to_thread(produce, bootstrap, "orders", 2500, "1", 10)
+    await tape.watch(1)
+    with tempfile.TemporaryDirectory() as folder:
+
+        def reassign(order: dict[str, object], *words: str) -> None:
+            file = Path(folder) / "order.json"
+            file.write_text(json.dumps({"version": 1, "partitions": [order]}))
+            reassign_partitions.main(
+                ["--bootstrap-server", bootstrap, "--reassignment-json-file", str(file), *words]
+            )
+
+        present = cluster.replica(1, "orders", 0).parent
+        to_dir = str(next(one for one in cluster.log_dirs(1) if one != present))
+        order = {"topic": "orders", "partition": 0, "replicas": [0, 1], "log_dirs": ["any", to_dir]}
+        words = ("--execute", "--replica-alter-log-dirs-throttle", "600000")
+        await asyncio.to_thread(reassign, order, *words)
+        moved = await tape.watch(60, lambda e: isinstance(e.event, ReplicaMoveCompleted))
+        print("moved:", moved)
+        order = {"topic": "orders", "partition": 0, "replicas": [2, 1]}
+        await asyncio.to_thread(reassign, order, "--execute", "--throttle", "500000")
+        done = await tape.watch(90, lambda e: isinstance(e.event, ReassignmentCompleted))
+        print("reassigned:", done)
+        await asyncio.to_thread(reassign, order, "--verify")
+    await asyncio.to_thread(cluster.stop, 2)
+    await tape.watch(2)
+
+
 STORIES: Final[dict[str, Callable[[Tape], Awaitable[None]]]] = {
     "follower-paused": follower_paused,
     "replica-truncated": replica_truncated,
     "log-compacted": log_compacted,
+    "replicas-move": replicas_move,
 }
 
 
@@ -110,8 +147,10 @@ def main() -> None:
         "log.cleaner.backoff.ms": "3000",
         "log.retention.check.interval.ms": "4000",
     }
-    with running_cluster("demo", props=props) as cluster:
-        asyncio.run(record(cluster, story, path))
+    with tempfile.TemporaryDirectory() as folder:
+        own = {1: {"log.dirs": f"{folder}/a,{folder}/b"}} if story == "replicas-move" else {}
+        with running_cluster("demo", props=props, broker_props=own) as cluster:
+            asyncio.run(record(cluster, story, path))
 
 
 if __name__ == "__main__":

@@ -449,3 +449,36 @@ def test_the_log_screen_says_what_is_on_the_disk_and_what_goes_next() -> None:
         assert "cleaner:" not in text, "only compacted topics have one"
 
     look_at(events, 30_520, ask, size=(180, 40))
+
+
+def test_the_moves_screen_says_what_moves_and_what_holds_it_back() -> None:
+    events = recording(RECORDING.with_name("replicas-move.jsonl.gz"))
+
+    async def to_another_dir(pilot: Pilot[None], app: DashboardApp) -> None:
+        await pilot.press("M")
+        text = shown(app)
+        assert "orders-0 on broker 1" in text
+        assert "299 kB left" in text
+        assert "copies · throttled" in text
+
+    look_at(events, 6_000, to_another_dir)
+
+    async def to_another_broker(pilot: Pilot[None], app: DashboardApp) -> None:
+        await pilot.press("M")
+        text = shown(app)
+        assert "orders-0: brokers 0,1 → 2,1, 299 kB left" in text
+        assert "A: waits for broker 2 to join the ISR" in text
+        assert "throttle of broker 2 as follower:" in text
+        assert "holds copies back for" in text
+        await pilot.press("down")
+        assert "/a → " in shown(app)
+
+    look_at(events, 11_400, to_another_broker)
+
+    async def at_the_end(pilot: Pilot[None], app: DashboardApp) -> None:
+        await pilot.press("M")
+        text = shown(app)
+        assert "nothing moves" in text
+        assert "attempt 1, 0 leaders left" in text, "broker 2 has shut down"
+
+    look_at(events, 15_000, at_the_end)

@@ -8,6 +8,7 @@ from .dashboard_screen import DashboardScreen
 from .declaration import ScreenDeclaration
 from .groups_screen import GroupsScreen
 from .log_screen import LogScreen
+from .moves_screen import MovesScreen
 from .purgatory_screen import PurgatoryScreen
 from .replication_screen import ReplicationScreen
 from .requests_screen import RequestsScreen
@@ -28,5 +29,6 @@ SCREENS: Final[tuple[type[DashboardScreen], ...]] = (
     TimelineScreen,
     WireScreen,
     LogScreen,
+    MovesScreen,
 )
 DECLARATIONS: Final[tuple[ScreenDeclaration, ...]] = tuple(screen.declaration for screen in SCREENS)

@@ -1,0 +1,92 @@
+"""Moves (M): what moves between brokers and log dirs, how far it is, and what holds it back."""
+
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+
+from ..subjects import MOVES, THROTTLES
+from ..widgets.drawn import Lines
+from ..widgets.moves_board import MoveBoard, MoveLines, MovesAnswer, MovesChoice
+from .chain_screen import ChainScreen
+from .dashboard_screen import DashboardScreen
+from .declaration import ScreenDeclaration
+
+
+class MovesScreen(DashboardScreen):
+    """The moves above; the phases of the chosen one and the throttles below."""
+
+    declaration = ScreenDeclaration(
+        name="moves",
+        key="M",
+        title="Moves",
+        question="What moves, how far is it, and what holds it back?",
+        subjects=(MOVES, THROTTLES),
+        acts=("stop", "start", "kill"),
+        break_="stop a broker; reassign a partition with a throttle; move a replica to another dir",
+    )
+    default_subject = MOVES
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("x", "act('stop')", "stop"),
+        Binding("s", "act('start')", "start"),
+        Binding("k", "act('kill')", "kill"),
+    ]
+
+    def body(self) -> ComposeResult:
+        """Yield the widgets, and keep references to them."""
+        self._choice = MovesChoice()
+        self._broker: int | None = None
+        self._answer = MovesAnswer(self.model, id="moves-answer")
+        self._lines = MoveLines(self.model, self._choice)
+        self._board = MoveBoard(self.model, self._choice)
+        yield self._answer
+        with Vertical(id="moves-list") as listed:
+            self._listed = listed
+            yield self._lines
+        yield self._board
+
+    def on_mount(self) -> None:
+        self._lines.focus()
+        self.tick()
+
+    def tick(self) -> None:
+        if self._lines.is_mounted:
+            self._lines.tick()
+        broker = self._chosen_broker()
+        acts = f" · keys act on broker {broker}" if broker is not None else ""
+        self._listed.border_title = f"moves: those that run first{acts}"
+        room = self._listed.outer_size.height + self._board.outer_size.height
+        rows = max(min(self._lines.count() + 1, room // 2), 4)
+        if self._listed.styles.height is None or self._listed.styles.height.value != rows:
+            self._listed.styles.height = rows
+        super().tick()
+
+    def _chosen_broker(self) -> int | None:
+        known = sorted(self.model.cluster.brokers.by_id)
+        if self._broker in known:
+            return self._broker
+        return known[0] if known else None
+
+    def act_values(self) -> dict[str, int | str]:
+        """Return the broker that ← → has chosen."""
+        broker = self._chosen_broker()
+        return {"broker": broker} if broker is not None else {}
+
+    def action_broker(self, by: int) -> None:
+        """Choose the next broker for the acts."""
+        known, now = sorted(self.model.cluster.brokers.by_id), self._chosen_broker()
+        if now is not None:
+            self._broker = known[(known.index(now) + by) % len(known)]
+        self.tick()
+
+    def on_lines_chosen(self, message: Lines.Chosen) -> None:
+        """Follow the causes of the last step of a move."""
+        move = self._choice.move
+        if message.lines is not self._lines or move is None:
+            return
+        envelope = next((s.envelope for s in reversed(move.steps) if s.envelope), None)
+        if envelope is None:
+            self.notify("this move began before you looked, and has had no new phase since")
+            return
+        self.app.push_screen(ChainScreen(self.model.ticker, envelope))

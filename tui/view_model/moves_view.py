@@ -1,0 +1,354 @@
+"""The state of the Moves screen: replicas that move between brokers or between log dirs, brokers
+that shut down, and the throttles that hold copies back.
+"""
+
+from collections import deque
+from typing import Final, NamedTuple
+
+from kafka_edu.trace.event import Envelope
+from kafka_edu.trace.events.controller import ControlledShutdownProcessed
+from kafka_edu.trace.events.reassignment import (
+    ReassignmentCaughtUp,
+    ReassignmentCompleted,
+    ReassignmentReplicasStopped,
+    ReassignmentSnapshot,
+    ReassignmentStarted,
+    ReassignmentWaits,
+)
+from kafka_edu.trace.events.replication import (
+    ReplicaMoveCompleted,
+    ReplicaMoveEnded,
+    ReplicaMoveProgress,
+    ReplicaMoveStarted,
+    ReplicationQuotaSampled,
+    ReplicationThrottleBegan,
+    ReplicationThrottleEnded,
+)
+from kafka_edu.trace.events.server import (
+    ControlledShutdownAttempted,
+    ServerStarting,
+    ServerStopped,
+)
+
+from .figures import duration, size
+from .log_view import LogName, LogsView
+from .partition_view import PartitionKey
+
+MOVE_EVENTS: Final = (
+    ReplicaMoveStarted,
+    ReplicaMoveProgress,
+    ReplicaMoveCompleted,
+    ReplicaMoveEnded,
+    ReassignmentStarted,
+    ReassignmentWaits,
+    ReassignmentCaughtUp,
+    ReassignmentReplicasStopped,
+    ReassignmentCompleted,
+    ReassignmentSnapshot,
+    ControlledShutdownAttempted,
+    ControlledShutdownProcessed,
+    ServerStopped,
+)
+THROTTLE_EVENTS: Final = (
+    ReplicationQuotaSampled,
+    ReplicationThrottleBegan,
+    ReplicationThrottleEnded,
+)
+KEPT: Final = 40
+"""So many finished moves are shown."""
+UNKNOWN: Final = -1
+NO_BOUND: Final = 2**63 - 1
+_RATE_US: Final = 5_000_000
+"""The rate of a copy is measured over this time."""
+LOG_DIR, BROKERS, SHUTDOWN = "log dir", "brokers", "shutdown"
+DONE: Final = "done"
+
+
+class Step(NamedTuple):
+    """A phase of a move began."""
+
+    at_us: int
+    words: str
+    envelope: Envelope | None
+    """None if the phase was there already when the screen began to look."""
+
+
+class Move:
+    """One move. `broker` is the one whose log dirs are meant, or that shuts down; else UNKNOWN."""
+
+    def __init__(self, kind: str, name: str, broker: int, at_us: int) -> None:
+        self.kind = kind
+        self.name = name
+        self.broker = broker
+        self.began_us = at_us
+        self.key: PartitionKey | None = None
+        self.route = ""
+        """From where to where, in words."""
+        self.adding: tuple[int, ...] = ()
+        self.steps: list[Step] = []
+        self.ended_us = UNKNOWN
+        self.failed = ""
+        """Why it ended before its time; empty if it did not."""
+        self.at_least = False
+        """It had begun before the screen began to look."""
+        self.total = UNKNOWN
+        """Bytes to copy, as far as they are known."""
+        self.copied = UNKNOWN
+        self.left = UNKNOWN
+        """Of a shutdown: the partitions that the broker still leads."""
+        self.throttled = False
+        self._samples: deque[tuple[int, int]] = deque(maxlen=64)
+
+    @property
+    def runs(self) -> bool:
+        return self.ended_us == UNKNOWN
+
+    def step(self, envelope: Envelope, words: str) -> None:
+        """Note that a phase began, unless it is the present one."""
+        if not self.steps or self.steps[-1].words != words:
+            self.steps.append(Step(envelope.mono_us, words, envelope))
+
+    def end(self, envelope: Envelope, failed: str = "") -> None:
+        """Note the end of the move."""
+        self.ended_us, self.failed, self.throttled = envelope.mono_us, failed, False
+        self.step(envelope, failed or DONE)
+
+    def sample(self, at_us: int, copied: int) -> None:
+        """Note how many bytes are copied."""
+        self.copied = copied
+        self._samples.append((at_us, copied))
+        while self._samples[0][0] < at_us - _RATE_US and len(self._samples) > 2:
+            self._samples.popleft()
+
+    def bytes_left(self) -> int:
+        """Return the bytes that are still to be copied; UNKNOWN if nobody has said."""
+        return max(self.total - self.copied, 0) if min(self.total, self.copied) >= 0 else UNKNOWN
+
+    def rate(self) -> float:
+        """Return bytes per second over the last seconds; 0 if that is not known."""
+        if len(self._samples) < 2:
+            return 0.0
+        (first_us, first), (last_us, last) = self._samples[0], self._samples[-1]
+        return max(last - first, 0) * 1e6 / (last_us - first_us) if last_us > first_us else 0.0
+
+
+class Throttle:
+    """One side of one broker: what it sends as leader, or fetches as follower."""
+
+    def __init__(self) -> None:
+        self.bound = NO_BOUND
+        self.rate = 0
+        self.sampled_us = UNKNOWN
+        self.holds_since_us = UNKNOWN
+
+
+class MovesView:
+    """All moves. `apply` is the only way in. The logs must have got an event before."""
+
+    READS: Final = frozenset({*MOVE_EVENTS, *THROTTLE_EVENTS, ServerStarting})
+    """The types of event that change this view."""
+
+    def __init__(self, logs: LogsView) -> None:
+        self._logs = logs
+        self.now_us = 0
+        self.running: dict[str, Move] = {}
+        self.finished: deque[Move] = deque(maxlen=KEPT)
+        """The newest first."""
+        self.throttles: dict[tuple[int, str], Throttle] = {}
+        """(broker, leader or follower) → its throttle."""
+
+    def advance(self, now_us: int) -> None:
+        """Move time forward, never back."""
+        self.now_us = max(self.now_us, now_us)
+
+    def moves(self) -> list[Move]:
+        """Return the moves that run, the oldest first, and then the finished ones."""
+        return [*self.running.values(), *self.finished]
+
+    def apply(self, envelope: Envelope) -> None:
+        """Take one event. O(1)."""
+        broker, event = envelope.broker, envelope.event
+        if broker is None:
+            return
+        if isinstance(event, THROTTLE_EVENTS):
+            self._throttle(broker, envelope)
+            return
+        match event:
+            case ReplicaMoveStarted() | ReplicaMoveProgress():
+                self._copied(broker, envelope)
+            case ReplicaMoveCompleted() as e:
+                self._end(_dir_name(broker, e), envelope)
+            case ReplicaMoveEnded() as e:
+                self._end(_dir_name(broker, e), envelope, f"ended: {e.reason}")
+            case ControlledShutdownAttempted() | ServerStopped() | ServerStarting():
+                self._shutdown(broker, envelope)
+            case ControlledShutdownProcessed() as e:
+                move = self.running.get(_shutdown_name(e.broker_id))
+                if move is not None:
+                    move.left = e.remaining
+            case _:
+                self._reassignment(envelope)
+
+    def _begin(
+        self, kind: str, name: str, broker: int, envelope: Envelope, key: PartitionKey | None
+    ) -> Move:
+        move = self.running.get(name)
+        if move is None:
+            move = self.running[name] = Move(kind, name, broker, envelope.mono_us)
+            move.key = key
+        return move
+
+    def _end(self, name: str, envelope: Envelope, failed: str = "") -> None:
+        move = self.running.pop(name, None)
+        if move is not None:
+            move.end(envelope, failed)
+            if not failed and move.total >= 0:
+                move.copied = move.total
+            self.finished.appendleft(move)
+
+    def _copied(self, broker: int, envelope: Envelope) -> None:
+        match envelope.event:
+            case ReplicaMoveStarted() as e:
+                key = PartitionKey(e.topic, e.partition)
+                move = self._begin(LOG_DIR, _dir_name(broker, e), broker, envelope, key)
+                move.route = f"{e.from_dir} → {e.to_dir}"
+                move.total = e.size
+                move.step(envelope, "copies" if not e.resumed else "goes on after a start")
+            case ReplicaMoveProgress() as e:
+                key = PartitionKey(e.topic, e.partition)
+                is_new = _dir_name(broker, e) not in self.running
+                move = self._begin(LOG_DIR, _dir_name(broker, e), broker, envelope, key)
+                if is_new:
+                    move.at_least, move.route = True, f"→ {e.to_dir}"
+                log = self._logs.by_name.get(LogName(broker, key))
+                if log is not None:
+                    move.total = max(log.size, e.copied_bytes)
+                move.throttled = e.throttled
+                move.sample(envelope.mono_us, e.copied_bytes)
+            case _:
+                pass
+
+    def _reassignment(self, envelope: Envelope) -> None:
+        match envelope.event:
+            case ReassignmentStarted() as e:
+                move = self._of_brokers(envelope, e.topic, e.partition)
+                move.adding = e.adding
+                move.route = f"brokers {_list(e.before)} → {_list(e.replicas, e.removing)}"
+                move.step(envelope, f"U: znode has both lists, by {e.ordered_by}")
+            case ReassignmentSnapshot() as e:
+                is_new = _brokers_name(PartitionKey(e.topic, e.partition)) not in self.running
+                move = self._of_brokers(envelope, e.topic, e.partition)
+                if is_new:
+                    before = tuple(b for b in e.replicas if b not in e.adding)
+                    move.at_least = True
+                    move.route = f"brokers {_list(before)} → {_list(e.replicas, e.removing)}"
+                move.adding = e.adding
+            case ReassignmentWaits() as e:
+                move = self._of_brokers(envelope, e.topic, e.partition)
+                move.step(envelope, f"A: waits for {_brokers(e.missing)} to join the ISR")
+            case ReassignmentCaughtUp() as e:
+                move = self._of_brokers(envelope, e.topic, e.partition)
+                move.step(envelope, "B: all of the target are in the ISR")
+            case ReassignmentReplicasStopped() as e:
+                move = self._of_brokers(envelope, e.topic, e.partition)
+                move.step(envelope, f"{_brokers(e.replicas)} must delete the replica")
+            case ReassignmentCompleted() as e:
+                self._end(_brokers_name(PartitionKey(e.topic, e.partition)), envelope)
+            case _:
+                pass
+
+    def _of_brokers(self, envelope: Envelope, topic: str, partition: int) -> Move:
+        key = PartitionKey(topic, partition)
+        return self._begin(BROKERS, _brokers_name(key), UNKNOWN, envelope, key)
+
+    def _shutdown(self, broker: int, envelope: Envelope) -> None:
+        name = _shutdown_name(broker)
+        match envelope.event:
+            case ControlledShutdownAttempted() as e:
+                move = self._begin(SHUTDOWN, name, broker, envelope, None)
+                move.route = f"controlled shutdown, controller broker {e.controller_id}"
+                move.left = e.partitions_remaining
+                failed = f": {e.error}" if e.error and e.error != "NONE" else ""
+                left = f", {e.partitions_remaining:,} leaders left" if not failed else ""
+                move.step(envelope, f"attempt {e.attempt}{failed}{left}")
+            case ServerStopped() as e:
+                self._end(name, envelope, "" if e.clean else "ended, not clean")
+            case _:  # it starts: an end that nobody has seen
+                self.running.pop(name, None)
+
+    def _throttle(self, broker: int, envelope: Envelope) -> None:
+        match envelope.event:
+            case ReplicationQuotaSampled() as e:
+                known = self.throttles.setdefault((broker, e.side), Throttle())
+                known.rate, known.bound = e.rate, e.bound
+                known.sampled_us = envelope.mono_us
+            case ReplicationThrottleBegan() as e:
+                known = self.throttles.setdefault((broker, e.side), Throttle())
+                known.rate, known.bound = e.rate, e.bound
+                known.holds_since_us = envelope.mono_us
+            case ReplicationThrottleEnded() as e:
+                known = self.throttles.setdefault((broker, e.side), Throttle())
+                known.holds_since_us = UNKNOWN
+            case _:
+                pass
+
+    def progress(self, move: Move) -> tuple[int, int]:
+        """Return (bytes copied, bytes to copy); UNKNOWN if nobody has said. O(segments).
+
+        For a move between brokers the logs themselves say it: that of the first replica that is
+        added, and the largest of the others.
+        """
+        if move.kind != BROKERS or move.key is None or not move.runs:
+            return move.copied, move.total
+        sizes = {
+            name.broker: log.size
+            for name, log in self._logs.by_name.items()
+            if name.key == move.key
+        }
+        added = [sizes[broker] for broker in move.adding if broker in sizes]
+        there = [size_ for broker, size_ in sizes.items() if broker not in move.adding]
+        if not added or not there:
+            return UNKNOWN, max(there, default=UNKNOWN)
+        return min(added), max(max(there), min(added))
+
+    def answer(self) -> tuple[str, str]:
+        """Return what moves, in words, and of which kind that is: `ok` or `warning`."""
+        if not self.running:
+            return "ok", "nothing moves"
+        moves = list(self.running.values())
+        held = [move for move in moves if move.throttled]
+        first = held[0] if held else moves[0]
+        copied, total = self.progress(first)
+        words = f"{first.name}: {first.route}"
+        if min(copied, total) >= 0 and total > copied:
+            words += f", {size(total - copied)} left"
+            if first.rate() > 0:
+                left_ms = 1000 * (total - copied) / first.rate()
+                words += f", {duration(left_ms)} at {size(first.rate())}/s"
+        if first.kind == SHUTDOWN and first.left > 0:
+            words += f", {first.left:,} leaders left"
+        more = f" · {len(moves) - 1} more" if len(moves) > 1 else ""
+        return ("warning" if held else "ok"), words + (" · throttled" if held else "") + more
+
+
+def _dir_name(
+    broker: int,
+    e: ReplicaMoveStarted | ReplicaMoveProgress | ReplicaMoveCompleted | ReplicaMoveEnded,
+) -> str:
+    return f"{e.topic}-{e.partition} on broker {broker}"
+
+
+def _brokers_name(key: PartitionKey) -> str:
+    return str(key)
+
+
+def _shutdown_name(broker: int) -> str:
+    return f"broker {broker}"
+
+
+def _list(brokers: tuple[int, ...], without: tuple[int, ...] = ()) -> str:
+    return ",".join(str(broker) for broker in brokers if broker not in without)
+
+
+def _brokers(brokers: tuple[int, ...]) -> str:
+    return "broker " + _list(brokers) if len(brokers) == 1 else "brokers " + _list(brokers)
