@@ -216,6 +216,10 @@ class ApacheKafka:
         """Return the folder with the broker's logs."""
         return self._root / f"data-{broker}"
 
+    def output(self, broker: int) -> str:
+        """Return what the broker has written to its log so far: warnings and errors."""
+        return (self._root / f"broker-{broker}.out").read_text(errors="replace")
+
     def rss_anon(self, broker: int) -> int:
         """Return the broker's anonymous memory in bytes, or 0 where /proc does not give it."""
         return rss_anon(self._processes[f"broker-{broker}"].pid) or 0

@@ -10,7 +10,9 @@ A crash may leave these, and the loader treats them so:
                                                         checked; cut off at the first bad one
     a segment that lost whole batches at its end        the log ends there, unless it is compacted:
     to a power failure, while a later segment remains   the offsets in between are lost
-    an index that is missing, torn or at full length    built again from the batches
+    an index that is missing, torn, at full length,     built again from the batches
+    or that contradicts the batches
+    segments that have each other's names               renamed
     a snapshot of producers with a wrong checksum       removed; an older one serves, and the
                                                         headers behind it
     a leader-epoch-checkpoint that cannot be read, or   made again from the batches
@@ -48,12 +50,14 @@ from kafka_edu.log.log_file_names import (
     TIME_INDEX_SUFFIX,
     TXN_INDEX_SUFFIX,
     offset_of,
+    segment_file,
 )
 from kafka_edu.log.log_repairs import (
     EPOCHS_REBUILT,
     INDEX_REBUILT,
     RECORDS_MISSING,
     SEGMENT_DROPPED,
+    SEGMENT_RENAMED,
     TAIL_CUT,
     LogRepairs,
 )
@@ -63,8 +67,14 @@ from kafka_edu.log.producer_state_manager import (
     load_producers,
 )
 from kafka_edu.log.recovery_rule import RecoveryRule
+from kafka_edu.log.segment_names import finish_renames, restore_names
 from kafka_edu.record.file_records import iter_file_headers
-from kafka_edu.record.record_batch import MAGIC_V2, NO_PRODUCER_ID, BatchHeader
+from kafka_edu.record.record_batch import (
+    MAGIC_V2,
+    NO_PRODUCER_ID,
+    BatchHeader,
+    CorruptRecordError,
+)
 from kafka_edu.trace.event import Event
 from kafka_edu.trace.events.log import LogLoaded, LogRecovered
 
@@ -124,6 +134,8 @@ class _LogLoader:
         self._recovered: list[int] = []
         self._without_index: set[int] = set()
         """Base offsets of segments whose index is built again, even below the recovery point."""
+        self._deleted: set[int] = set()
+        """Base offsets of segments that were being deleted."""
         self._truncated_bytes = 0
         self._indexed_end = -1
         """The offset behind the last record that the last index knows and its log lacks; -1: none.
@@ -138,6 +150,7 @@ class _LogLoader:
         newest_snapshot = max(self._producers.snapshot_offsets(), default=0)
         self._remove_temporary_files()
         self._complete_swaps()
+        finish_renames(self._file_system, self._directory)
         epochs = self._load_epochs()
         self._open_segments(epochs, clean)
         bases = [segment.base_offset for segment in self._segments]
@@ -154,6 +167,14 @@ class _LogLoader:
             end < log_start_offset
         ):  # everything on the disk lies below what was promised to be deleted
             for segment in self._segments:
+                if segment.size:
+                    self._repairs.add(
+                        SEGMENT_DROPPED,
+                        segment.log.path,
+                        f"the log starts at offset {log_start_offset} by its checkpoint",
+                        size=segment.size,
+                        from_offset=segment.base_offset,
+                    )
                 segment.change_suffix(DELETED_SUFFIX)
                 segment.delete()
             active, end = self._segment(log_start_offset), log_start_offset
@@ -240,6 +261,9 @@ class _LogLoader:
     def _remove_temporary_files(self) -> None:
         for name in self._file_system.list(self._directory):
             if name.endswith((DELETED_SUFFIX, CLEANED_SUFFIX, _TMP_SUFFIX)):
+                base = offset_of(name)
+                if base is not None and name.endswith(DELETED_SUFFIX):
+                    self._deleted.add(base)
                 self._file_system.remove(f"{self._directory}/{name}")
 
     def _complete_swaps(self) -> None:
@@ -266,6 +290,7 @@ class _LogLoader:
                         and old.endswith(SEGMENT_SUFFIXES)
                     ):
                         self._file_system.remove(f"{self._directory}/{old}")
+                        self._deleted.add(covered)
                 self._file_system.rename(path, path.removesuffix(SWAP_SUFFIX))
 
     def _load_epochs(self) -> LeaderEpochFileCache:
@@ -343,7 +368,10 @@ class _LogLoader:
         """Return the header of the batch that holds `offset`, or of the first one behind it."""
         at = bisect_right([segment.base_offset for segment in self._segments], offset) - 1
         for segment in self._segments[max(at, 0) :]:
-            header = segment.header_at(offset)
+            try:
+                header = segment.header_at(offset)
+            except CorruptRecordError:
+                return None  # it is flushed, so recovery did not read it; a reader gets the error
             if header is not None:
                 return header
         return None
@@ -386,7 +414,7 @@ class _LogLoader:
         expects that, but the next append would be written behind garbage.
         """
         if self._segments and (reason := self._segments[-1].torn_end()):
-            self._recover(self._segments[-1], self._segments[:-1], epochs, reason)
+            self._recover(self._segments[-1], self._segments[:-1], epochs, reason, None)
 
     def _open_segments(self, epochs: LeaderEpochFileCache, clean: bool) -> None:
         """Open all segments. An index that cannot be trusted is built again.
@@ -401,16 +429,13 @@ class _LogLoader:
             for base in (offset_of(name) for name in names if name.endswith(LOG_SUFFIX))
             if base is not None
         )
-        known = set(bases)
-        for name in names:
-            base = offset_of(name)
-            if (
-                name.endswith((INDEX_SUFFIX, TIME_INDEX_SUFFIX, TXN_INDEX_SUFFIX))
-                and base not in known
-            ):
-                self._file_system.remove(f"{self._directory}/{name}")
-        for base in bases:
+        for path, own in restore_names(self._file_system, self._directory, bases):
+            reason = f"its records begin at offset {own}"
+            self._repairs.add(SEGMENT_RENAMED, path, reason, from_offset=own)
+        self._remove_orphans(names, bases)
+        for number, base in enumerate(bases):
             segment = self._segment(base)
+            following = bases[number + 1] if number + 1 < len(bases) else None
             try:
                 segment.load()
             except CorruptIndexError as error:
@@ -420,10 +445,33 @@ class _LogLoader:
                 if killed:
                     self._indexed_end = segment.indexed_behind_end()
                 if clean:
-                    self._recover(segment, self._segments, epochs, str(error))
-                elif segment.size:
+                    self._recover_flushed(segment, self._segments, epochs, str(error), following)
+                else:
                     self._without_index.add(base)
             self._segments.append(segment)
+
+    def _remove_orphans(self, names: list[str], bases: list[int]) -> None:
+        """Remove the indexes of segments whose batches are missing, and report the segments."""
+        known, reported = set(bases), set[int]()
+        for name in names:
+            base = offset_of(name)
+            if (
+                base is None
+                or base in known
+                or not name.endswith((INDEX_SUFFIX, TIME_INDEX_SUFFIX, TXN_INDEX_SUFFIX))
+            ):
+                continue
+            self._file_system.remove(f"{self._directory}/{name}")
+            if base not in reported | self._deleted:
+                reported.add(base)
+                after = bisect_right(bases, base)
+                self._repairs.add(
+                    RECORDS_MISSING,
+                    segment_file(self._directory, base, LOG_SUFFIX),
+                    f"{name} is there, and the segment's batches are not",
+                    from_offset=base,
+                    to_offset=bases[after] if after < len(bases) else -1,
+                )
 
     def _recover_segments(self, to_read: Set[int], epochs: LeaderEpochFileCache) -> None:
         """Check batches that may not have reached the disk: the segments with these base offsets.
@@ -434,8 +482,11 @@ class _LogLoader:
             on_disk = segment.base_offset not in to_read
             if on_disk and segment.base_offset not in self._without_index:
                 continue
-            cut = self._recover(segment, self._segments[:i], epochs, "")
-            if cut or (after is not None and not on_disk and self._lost_batches(segment, after)):
+            if on_disk:
+                self._recover_flushed(segment, self._segments[:i], epochs, "", after)
+                continue
+            cut = self._recover(segment, self._segments[:i], epochs, "", after)
+            if cut or (after is not None and self._lost_batches(segment, after)):
                 for lost in self._segments[i + 1 :]:
                     self._truncated_bytes += lost.size
                     self._repairs.add(
@@ -471,9 +522,11 @@ class _LogLoader:
         before: list[LogSegment],
         epochs: LeaderEpochFileCache,
         reason: str,
+        following: int | None,
     ) -> bool:
         """Check one segment; return whether something was cut off. The producers are followed
         through it, because its transaction index is made from their aborted transactions.
+        `following` is the base offset of the next segment.
         """
         producers = self._producers
         self._load_producers(
@@ -490,8 +543,9 @@ class _LogLoader:
                     segment.txn_index.append(aborted)
             producers.map_end_offset = header.next_offset
 
-        cut, why = segment.recover(self._config.segment_index_bytes, note)
+        cut, why = segment.recover(self._config.segment_index_bytes, note, following)
         producers.take_snapshot()
+        producers.forget_first()
         if cut:
             self._repairs.add(
                 TAIL_CUT, segment.log.path, why, size=cut, from_offset=producers.map_end_offset
@@ -501,6 +555,27 @@ class _LogLoader:
         self._truncated_bytes += cut
         self._reasons += [r for r in (reason, why) if r]
         return cut > 0
+
+    def _recover_flushed(
+        self,
+        segment: LogSegment,
+        before: list[LogSegment],
+        epochs: LeaderEpochFileCache,
+        reason: str,
+        following: int | None,
+    ) -> None:
+        """Check a segment that is on the disk for certain, because its index is damaged. What is
+        missing is reported; what was flushed behind it stays, as in Kafka. So do the aborted
+        transactions whose markers are missing: some of their records may be there.
+        """
+        aborted = segment.txn_index.sound_entries()
+        cut = self._recover(segment, before, epochs, reason, following)
+        end = segment.next_offset()
+        for entry in aborted:
+            if following is not None and entry.last_offset >= end:
+                segment.txn_index.append(entry)
+        if not cut and following is not None:
+            self._lost_batches(segment, following)
 
 
 def _note_epochs(epochs: LeaderEpochFileCache, file: File) -> None:

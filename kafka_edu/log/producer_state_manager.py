@@ -357,6 +357,12 @@ class ProducerStateManager:
         """Begin to remember where the first batch with a producer id lies, at `offset` or above."""
         self._tracked_from, self._first_tracked = offset, None
 
+    def forget_first(self) -> None:
+        """Forget where the first batch with a producer id lies, because the segments behind a
+        recovered one have not been read.
+        """
+        self._tracked_from, self._first_tracked = _NEVER, None
+
     def first_to_read(self, start: int, end: int) -> int | None:
         """Return where to begin to read the batches from `start` to `end` for producer ids; None if
         no batch there has one.

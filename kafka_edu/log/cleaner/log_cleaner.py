@@ -12,7 +12,7 @@ and finishes a `.swap`.
 
 import asyncio
 from collections.abc import Awaitable, Iterable, Sequence
-from typing import Final, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 from kafka_edu.common.files import FileSystem
 from kafka_edu.common.tasks import OnFailure, report_failure
@@ -26,11 +26,9 @@ from kafka_edu.log.log import Log
 from kafka_edu.log.log_file_names import CLEANED_SUFFIX, SEGMENT_SUFFIXES, segment_file
 from kafka_edu.log.log_manager import LogManager, RunBlocking, checkpoint_unreadable
 from kafka_edu.log.log_segment import LogSegment
-from kafka_edu.log.offset_checkpoint_file import OffsetCheckpointFile
+from kafka_edu.log.offset_checkpoint_file import CLEANER_OFFSET_FILE, OffsetCheckpointFile
 from kafka_edu.trace.events.log import LogCleaned, LogNotCleanable, SegmentsCleaned
 from kafka_edu.trace.tracer import Tracer
-
-CLEANER_OFFSET_CHECKPOINT: Final = "cleaner-offset-checkpoint"
 
 
 class CleanerConfig(NamedTuple):
@@ -265,7 +263,7 @@ class LogCleaner:
         )
 
     def _checkpoint(self, log_dir: str) -> OffsetCheckpointFile:
-        return OffsetCheckpointFile(f"{log_dir}/{CLEANER_OFFSET_CHECKPOINT}", self._file_system)
+        return OffsetCheckpointFile(f"{log_dir}/{CLEANER_OFFSET_FILE}", self._file_system)
 
     async def _write_checkpoint(self, log_dir: str) -> None:
         offsets = {

@@ -53,8 +53,8 @@ class LogRepaired(NamedTuple):
     partition: int
     log_dir: str
     what: str
-    """tail cut off, segment dropped, records missing, index built again, snapshot removed, or
-    leader epochs built again."""
+    """tail cut off, segment dropped, segment renamed, records missing, index built again, snapshot
+    removed, or leader epochs built again."""
     file: str
     """The damaged file, by its name in the log's folder."""
     reason: str
