@@ -37,7 +37,7 @@ from kafka_edu.log.log_file_names import DELETED_SUFFIX, SWAP_SUFFIX
 from kafka_edu.log.log_offset_metadata import LogOffsetMetadata
 from kafka_edu.log.log_repairs import LogRepairs
 from kafka_edu.log.log_retention import deletable_segments
-from kafka_edu.log.log_segment import LogSegment
+from kafka_edu.log.log_segment import MAX_RELATIVE_OFFSET, LogSegment
 from kafka_edu.log.log_segments import LogSegments
 from kafka_edu.log.log_validator import (
     ValidBatch,
@@ -423,8 +423,9 @@ class Log:
         size = position + header.batch_length + LOG_OVERHEAD
         first_offset, last_offset = batches[0][1].base_offset, header.last_offset
         # what offset an old wrapper begins with is not in its header: a new segment begins at the
-        # LEO then
-        begins_at = first_offset if batches[0][1].magic == MAGIC_V2 else 0
+        # LEO then, or so low that the last offset still fits into an index entry
+        is_known = batches[0][1].magic == MAGIC_V2
+        begins_at = first_offset if is_known else last_offset - MAX_RELATIVE_OFFSET
         segment = self._segment_for(size, max_timestamp, begins_at, last_offset, now_ms)
         latest_epoch = self.leader_epoch_cache.latest_epoch
         for _, header in batches:
