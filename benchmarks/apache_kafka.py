@@ -216,6 +216,10 @@ class ApacheKafka:
         """Return the folder with the broker's logs."""
         return self._root / f"data-{broker}"
 
+    def pid(self, broker: int) -> int:
+        """Return the process id of a running broker."""
+        return self._processes[f"broker-{broker}"].pid
+
     def output(self, broker: int) -> str:
         """Return what the broker has written to its log so far: warnings and errors."""
         return (self._root / f"broker-{broker}.out").read_text(errors="replace")

@@ -51,7 +51,8 @@ def time_index_damage(log: File, offsets: OffsetIndex, index: TimeIndex) -> str:
     except CorruptRecordError:
         return ""
     if found is None:
-        return f"its last entry names offset {offset}, and the log ends before it"
+        lacks = f"its last entry names offset {offset}, and the log ends before it"
+        return "" if _is_torn(log, offsets) else lacks
     position, header = found
     if header.max_timestamp == timestamp or not _is_sound(log, position, header):
         return ""
@@ -71,7 +72,8 @@ def transaction_index_damage(log: File, offsets: OffsetIndex, index: Transaction
     except CorruptRecordError:
         return ""
     if found is None:
-        return f"it has a marker at offset {last.last_offset}, and the log ends before it"
+        lacks = f"it has a marker at offset {last.last_offset}, and the log ends before it"
+        return "" if _is_torn(log, offsets) else lacks
     position, header = found
     is_marker = header.is_control and header.producer_id == last.producer_id
     removed = header.base_offset > last.last_offset  # by compaction
@@ -112,6 +114,17 @@ def _is_index_wrong(log: File, entry: OffsetPosition) -> bool:
     except CorruptRecordError:
         pass
     return False
+
+
+def _is_torn(log: File, offsets: OffsetIndex) -> bool:
+    """Return whether the log does not end with a whole batch: then its end is missing."""
+    end = start = offsets.last_position
+    try:
+        for position, header in iter_file_headers(log, start, log.size()):
+            end = position + header.size_in_bytes
+    except CorruptRecordError:
+        return True
+    return end != log.size()
 
 
 def _is_sound(log: File, position: int, header: BatchHeader) -> bool:

@@ -9,13 +9,13 @@ from kafka_edu.common.files import OsFileSystem
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.log.log_config import LogConfig
 from kafka_edu.log.log_loader import load_log
-from kafka_edu.log.log_repairs import INDEX_REBUILT
+from kafka_edu.log.log_repairs import INDEX_REBUILT, TAIL_CUT
 from kafka_edu.record.record import Record
 from kafka_edu.record.record_batch import build_batch
 from kafka_edu.trace.events.log import LogRepaired
 from tests.defaults import PRODUCER_ID_EXPIRATION_MS
 from tests.unit.log.test_log_loader import FIRST, NOW, SECOND, load, spoil, stored, written
-from tests.unit.log.test_log_repairs import repairs, told
+from tests.unit.log.test_log_repairs import THIRD, repairs, told
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "log"
 
@@ -82,3 +82,11 @@ def test_a_log_without_timestamps_needs_no_time_index() -> None:
     log.close()
     _, events = load(disk, clean=True)
     assert repairs(events) == []
+
+
+def test_a_torn_end_blames_the_log_and_not_its_indexes() -> None:
+    disk, _ = written(clean=True)
+    file = disk.open(f"{THIRD}.log")
+    file.truncate(file.size() - 7)
+    _, events = load(disk, clean=True)
+    assert [what for what, *_ in told(events)] == [TAIL_CUT]
