@@ -21,7 +21,7 @@ from tests.conformance.replay import Asker
 from tests.unit.log.corruption.cases import CASES, Case, named
 from tests.unit.log.corruption.judge import NO_START, Outcome, judge
 from tests.unit.log.corruption.ours import creation, state_znode
-from tests.unit.log.corruption.written import written
+from tests.unit.log.corruption.written import rounded, written
 
 VERSION: Final = "2.8.2"
 RECORDED: Final = Path(__file__).parents[3] / "golden" / "corruption" / f"apache-{VERSION}.json"
@@ -122,7 +122,7 @@ def recorded() -> Mapping[Case, Peer]:
 
 def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
-        found = run(CASES, Path(folder), round(time.time() * 1000) - 60_000)
+        found = run(CASES, Path(folder), rounded(round(time.time() * 1000)))
     RECORDED.parent.mkdir(parents=True, exist_ok=True)
     rows = {
         case.topic: {"outcome": found[case].outcome._asdict(), "said": found[case].said}

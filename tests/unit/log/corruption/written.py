@@ -31,6 +31,16 @@ from tests.defaults import PRODUCER_ID_EXPIRATION_MS
 
 T = TypeVar("T")
 TOPIC: Final = "t"
+
+
+def rounded(now_ms: int) -> int:
+    """Return a time up to five hours earlier. Its last three bytes are zero, so a flipped bit of a
+    time index means the same whenever the files are written.
+    """
+    return now_ms - now_ms % (1 << 24)
+
+
+NOW: Final = rounded(1_600_000_000_000)
 LOG_START: Final = 3
 FIRST_DIRTY: Final = 14
 IDEMPOTENT, TRANSACTIONAL = 1001, 1002
@@ -190,7 +200,7 @@ async def _write(clean: bool, now_ms: int) -> Written:
 
 
 @cache
-def written(*, clean: bool, now_ms: int = 1_600_000_000_000) -> Written:
+def written(*, clean: bool, now_ms: int = NOW) -> Written:
     """Return the log dir after a clean stop, or after kill -9. The records' times begin at
     `now_ms`.
     """
