@@ -227,6 +227,14 @@ class ApacheKafka:
         """Return the folder with the logs of a broker's partitions."""
         return self._root / f"data-{broker}"
 
+    def pid(self, broker: int) -> int:
+        """Return the process id of a running broker."""
+        return self._processes[f"broker-{broker}"].pid
+
+    def output(self, broker: int) -> str:
+        """Return what the broker has written to its log so far: warnings and errors."""
+        return (self._root / f"broker-{broker}.out").read_text(errors="replace")
+
     def rss_anon(self, broker: int) -> int:
         """Return the broker's anonymous memory in bytes, or 0 if /proc does not have it."""
         return rss_anon(self._processes[f"broker-{broker}"].pid) or 0

@@ -40,8 +40,7 @@ from kafka_edu.common.files import OsFileSystem
 from kafka_edu.common.python_process import command_line
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.log.checkpoint_file import CorruptCheckpointError
-from kafka_edu.log.cleaner.log_cleaner import CLEANER_OFFSET_CHECKPOINT
-from kafka_edu.log.offset_checkpoint_file import OffsetCheckpointFile
+from kafka_edu.log.offset_checkpoint_file import CLEANER_OFFSET_FILE, OffsetCheckpointFile
 from kafka_edu.supervisor.cluster import ClusterError, running_cluster
 
 from .apache_kafka import PeerMissing, apache_kafka, kafka_jars
@@ -79,7 +78,7 @@ class Peer(NamedTuple):
 
     def clean_up_to(self, topic: str) -> int:
         """Return the offset below which the log of partition 0 is clean."""
-        file = OffsetCheckpointFile(str(self.log_dir / CLEANER_OFFSET_CHECKPOINT), OsFileSystem())
+        file = OffsetCheckpointFile(str(self.log_dir / CLEANER_OFFSET_FILE), OsFileSystem())
         try:
             return file.read().get(TopicPartition(topic, 0), 0)
         except (OSError, CorruptCheckpointError):  # There is none yet, or it is being replaced.

@@ -44,8 +44,7 @@ from kafka_edu.common.files import OsFileSystem
 from kafka_edu.common.python_process import command_line
 from kafka_edu.common.topic_partition import TopicPartition as Ours
 from kafka_edu.log.checkpoint_file import CorruptCheckpointError
-from kafka_edu.log.cleaner.log_cleaner import CLEANER_OFFSET_CHECKPOINT
-from kafka_edu.log.offset_checkpoint_file import OffsetCheckpointFile
+from kafka_edu.log.offset_checkpoint_file import CLEANER_OFFSET_FILE, OffsetCheckpointFile
 from kafka_edu.supervisor.cluster import Cluster, ClusterError, running_cluster
 from kafka_edu.trace.events.log import LogCleaned, SegmentsCleaned
 from kafka_edu.trace.reader import open_recording
@@ -218,7 +217,7 @@ def disk_of(cluster: Cluster, broker: int) -> Disk:
 def clean_up_to(cluster: Cluster, broker: int) -> int:
     """Return the offset below which a broker's log is clean, from its checkpoint."""
     (log_dir,) = cluster.log_dirs(broker)
-    file = OffsetCheckpointFile(str(log_dir / CLEANER_OFFSET_CHECKPOINT), OsFileSystem())
+    file = OffsetCheckpointFile(str(log_dir / CLEANER_OFFSET_FILE), OsFileSystem())
     try:
         return file.read().get(Ours(TOPIC, 0), 0)
     except (OSError, CorruptCheckpointError):  # it is being replaced

@@ -38,7 +38,7 @@ from kafka_edu.log.log_file_names import DELETED_SUFFIX, LEADER_EPOCH_CHECKPOINT
 from kafka_edu.log.log_offset_metadata import LogOffsetMetadata
 from kafka_edu.log.log_repairs import LogRepairs
 from kafka_edu.log.log_retention import deletable_segments
-from kafka_edu.log.log_segment import LogSegment
+from kafka_edu.log.log_segment import MAX_RELATIVE_OFFSET, LogSegment
 from kafka_edu.log.log_segments import LogSegments
 from kafka_edu.log.log_validator import (
     ValidBatch,
@@ -441,8 +441,10 @@ class Log:
         position, header = batches[-1]
         size = position + header.batch_length + LOG_OVERHEAD
         first_offset, last_offset = batches[0][1].base_offset, header.last_offset
-        # the header of an old wrapper message lacks its first offset: use the LEO for a new segment
-        begins_at = first_offset if batches[0][1].magic == MAGIC_V2 else 0
+        # what offset an old wrapper begins with is not in its header: a new segment begins at the
+        # LEO then, or so low that the last offset still fits into an index entry
+        is_known = batches[0][1].magic == MAGIC_V2
+        begins_at = first_offset if is_known else last_offset - MAX_RELATIVE_OFFSET
         segment = self._segment_for(size, max_timestamp, begins_at, last_offset, now_ms)
         latest_epoch = self.leader_epoch_cache.latest_epoch
         for _, header in batches:

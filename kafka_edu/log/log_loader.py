@@ -11,7 +11,9 @@ After a crash the loader may find the files on the left. On the right is what it
                                                         log is cut off
     a segment that lost whole batches at its end        the log ends there, unless it is compacted:
     to a power failure, while a later segment remains   the offsets in between are lost
-    an index that is missing, torn or at full length    built again from the batches
+    an index that is missing, torn, at full length,     built again from the batches
+    or that contradicts the batches
+    segments that have each other's names               renamed
     a snapshot of producers with a wrong checksum       removed; an older one is used, and the
                                                         batch headers behind it
     a leader-epoch-checkpoint that cannot be read, or   built again from the batches
@@ -51,12 +53,14 @@ from kafka_edu.log.log_file_names import (
     TIME_INDEX_SUFFIX,
     TXN_INDEX_SUFFIX,
     offset_of,
+    segment_file,
 )
 from kafka_edu.log.log_repairs import (
     EPOCHS_REBUILT,
     INDEX_REBUILT,
     RECORDS_MISSING,
     SEGMENT_DROPPED,
+    SEGMENT_RENAMED,
     TAIL_CUT,
     LogRepairs,
 )
@@ -66,8 +70,14 @@ from kafka_edu.log.producer_state_manager import (
     load_producers,
 )
 from kafka_edu.log.recovery_rule import RecoveryRule
+from kafka_edu.log.segment_names import finish_renames, restore_names
 from kafka_edu.record.file_records import iter_file_headers
-from kafka_edu.record.record_batch import MAGIC_V2, NO_PRODUCER_ID, BatchHeader
+from kafka_edu.record.record_batch import (
+    MAGIC_V2,
+    NO_PRODUCER_ID,
+    BatchHeader,
+    CorruptRecordError,
+)
 from kafka_edu.trace.event import Event
 from kafka_edu.trace.events.log import LogLoaded, LogRecovered
 
@@ -133,6 +143,8 @@ class _LogLoader:
         """Base offsets of segments whose indexes must be built again, even below the recovery
         point.
         """
+        self._deleted: set[int] = set()
+        """Base offsets of segments that were being deleted."""
         self._truncated_bytes = 0
         self._indexed_end = -1
         """If the last index has entries for records that the log lacks: the offset behind the last
@@ -148,6 +160,7 @@ class _LogLoader:
         newest_snapshot = max(self._producers.snapshot_offsets(), default=0)
         self._remove_temporary_files()
         self._complete_swaps()
+        finish_renames(self._file_system, self._directory)
         epochs = self._load_epochs()
         self._open_segments(epochs, clean)
         bases = [segment.base_offset for segment in self._segments]
@@ -164,6 +177,14 @@ class _LogLoader:
             end < log_start_offset
         ):  # all records on the disk are below the log start, so they count as deleted
             for segment in self._segments:
+                if segment.size:
+                    self._repairs.add(
+                        SEGMENT_DROPPED,
+                        segment.log.path,
+                        f"the log starts at offset {log_start_offset} by its checkpoint",
+                        size=segment.size,
+                        from_offset=segment.base_offset,
+                    )
                 segment.change_suffix(DELETED_SUFFIX)
                 segment.delete()
             active, end = self._segment(log_start_offset), log_start_offset
@@ -253,6 +274,9 @@ class _LogLoader:
                 name.endswith((DELETED_SUFFIX, CLEANED_SUFFIX, _TMP_SUFFIX))
                 or name == MOVING_TO_FILE  # a move that goes on writes it again
             ):
+                base = offset_of(name)
+                if base is not None and name.endswith(DELETED_SUFFIX):
+                    self._deleted.add(base)
                 self._file_system.remove(f"{self._directory}/{name}")
 
     def _complete_swaps(self) -> None:
@@ -281,6 +305,7 @@ class _LogLoader:
                         and old.endswith(SEGMENT_SUFFIXES)
                     ):
                         self._file_system.remove(f"{self._directory}/{old}")
+                        self._deleted.add(covered)
                 self._file_system.rename(path, path.removesuffix(SWAP_SUFFIX))
 
     def _load_epochs(self) -> LeaderEpochFileCache:
@@ -360,7 +385,10 @@ class _LogLoader:
         """Return the header of the batch that contains `offset`, or of the next batch behind it."""
         at = bisect_right([segment.base_offset for segment in self._segments], offset) - 1
         for segment in self._segments[max(at, 0) :]:
-            header = segment.header_at(offset)
+            try:
+                header = segment.header_at(offset)
+            except CorruptRecordError:
+                return None  # it is flushed, so recovery did not read it; a reader gets the error
             if header is not None:
                 return header
         return None
@@ -407,7 +435,7 @@ class _LogLoader:
         invalid bytes.
         """
         if self._segments and (reason := self._segments[-1].torn_end()):
-            self._recover(self._segments[-1], self._segments[:-1], epochs, reason)
+            self._recover(self._segments[-1], self._segments[:-1], epochs, reason, None)
 
     def _open_segments(self, epochs: LeaderEpochFileCache, clean: bool) -> None:
         """Open all segments. An index that cannot be trusted is built again.
@@ -422,16 +450,13 @@ class _LogLoader:
             for base in (offset_of(name) for name in names if name.endswith(LOG_SUFFIX))
             if base is not None
         )
-        known = set(bases)
-        for name in names:
-            base = offset_of(name)
-            if (
-                name.endswith((INDEX_SUFFIX, TIME_INDEX_SUFFIX, TXN_INDEX_SUFFIX))
-                and base not in known
-            ):
-                self._file_system.remove(f"{self._directory}/{name}")
-        for base in bases:
+        for path, own in restore_names(self._file_system, self._directory, bases):
+            reason = f"its records begin at offset {own}"
+            self._repairs.add(SEGMENT_RENAMED, path, reason, from_offset=own)
+        self._remove_orphans(names, bases)
+        for number, base in enumerate(bases):
             segment = self._segment(base)
+            following = bases[number + 1] if number + 1 < len(bases) else None
             try:
                 segment.load()
             except CorruptIndexError as error:
@@ -441,10 +466,33 @@ class _LogLoader:
                 if killed:
                     self._indexed_end = segment.indexed_behind_end()
                 if clean:
-                    self._recover(segment, self._segments, epochs, str(error))
-                elif segment.size:
+                    self._recover_flushed(segment, self._segments, epochs, str(error), following)
+                else:
                     self._without_index.add(base)
             self._segments.append(segment)
+
+    def _remove_orphans(self, names: list[str], bases: list[int]) -> None:
+        """Remove the indexes of segments whose batches are missing, and report the segments."""
+        known, reported = set(bases), set[int]()
+        for name in names:
+            base = offset_of(name)
+            if (
+                base is None
+                or base in known
+                or not name.endswith((INDEX_SUFFIX, TIME_INDEX_SUFFIX, TXN_INDEX_SUFFIX))
+            ):
+                continue
+            self._file_system.remove(f"{self._directory}/{name}")
+            if base not in reported | self._deleted:
+                reported.add(base)
+                after = bisect_right(bases, base)
+                self._repairs.add(
+                    RECORDS_MISSING,
+                    segment_file(self._directory, base, LOG_SUFFIX),
+                    f"{name} is there, and the segment's batches are not",
+                    from_offset=base,
+                    to_offset=bases[after] if after < len(bases) else -1,
+                )
 
     def _recover_segments(self, to_read: Set[int], epochs: LeaderEpochFileCache) -> None:
         """Check the segments whose base offsets are in `to_read`: their batches may not be on the
@@ -457,8 +505,11 @@ class _LogLoader:
             on_disk = segment.base_offset not in to_read
             if on_disk and segment.base_offset not in self._without_index:
                 continue
-            cut = self._recover(segment, self._segments[:i], epochs, "")
-            if cut or (after is not None and not on_disk and self._lost_batches(segment, after)):
+            if on_disk:
+                self._recover_flushed(segment, self._segments[:i], epochs, "", after)
+                continue
+            cut = self._recover(segment, self._segments[:i], epochs, "", after)
+            if cut or (after is not None and self._lost_batches(segment, after)):
                 for lost in self._segments[i + 1 :]:
                     self._truncated_bytes += lost.size
                     self._repairs.add(
@@ -495,11 +546,13 @@ class _LogLoader:
         before: list[LogSegment],
         epochs: LeaderEpochFileCache,
         reason: str,
+        following: int | None,
     ) -> bool:
         """Check one segment, and build its indexes again. Return whether something was cut off.
 
         The state of the producers is updated with each batch, because the segment's transaction
         index is made from it.
+        `following` is the base offset of the next segment.
         """
         producers = self._producers
         self._load_producers(
@@ -516,8 +569,9 @@ class _LogLoader:
                     segment.txn_index.append(aborted)
             producers.map_end_offset = header.next_offset
 
-        cut, why = segment.recover(self._config.segment_index_bytes, note)
+        cut, why = segment.recover(self._config.segment_index_bytes, note, following)
         producers.take_snapshot()
+        producers.forget_first()
         if cut:
             self._repairs.add(
                 TAIL_CUT, segment.log.path, why, size=cut, from_offset=producers.map_end_offset
@@ -527,6 +581,27 @@ class _LogLoader:
         self._truncated_bytes += cut
         self._reasons += [r for r in (reason, why) if r]
         return cut > 0
+
+    def _recover_flushed(
+        self,
+        segment: LogSegment,
+        before: list[LogSegment],
+        epochs: LeaderEpochFileCache,
+        reason: str,
+        following: int | None,
+    ) -> None:
+        """Check a segment that is on the disk for certain, because its index is damaged. What is
+        missing is reported; what was flushed behind it stays, as in Kafka. So do the aborted
+        transactions whose markers are missing: some of their records may be there.
+        """
+        aborted = segment.txn_index.sound_entries()
+        cut = self._recover(segment, before, epochs, reason, following)
+        end = segment.next_offset()
+        for entry in aborted:
+            if following is not None and entry.last_offset >= end:
+                segment.txn_index.append(entry)
+        if not cut and following is not None:
+            self._lost_batches(segment, following)
 
 
 def _note_epochs(epochs: LeaderEpochFileCache, file: File) -> None:

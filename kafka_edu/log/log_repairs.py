@@ -13,6 +13,7 @@ from kafka_edu.trace.events.log import LogRepaired
 
 TAIL_CUT: Final = "tail cut off"
 SEGMENT_DROPPED: Final = "segment dropped"
+SEGMENT_RENAMED: Final = "segment renamed"
 RECORDS_MISSING: Final = "records missing"
 INDEX_REBUILT: Final = "index built again"
 SNAPSHOT_REMOVED: Final = "snapshot removed"

@@ -6,13 +6,14 @@
     by start   the whole segment lies below the log start offset, because of DeleteRecords or
                because the leader has deleted these records already
 
-The oldest segments are chosen first, up to the first segment that must be kept, because a log has
-no gaps. A segment that reaches above the HW is kept, because its records are not committed. In a
-compacted topic only segments below the log start are chosen. Only whole segments are deleted, so a
-record often exists longer than its retention time.
+The three rules follow each other. Each begins at the oldest segment that the rules before it have
+left, and ends at the first segment that must stay: a log has no holes. Segments that reach above
+the HW stay, because their records are not committed. A compacted topic loses only segments below
+its start. Only whole segments go, so a record often outlives its retention time. One record with a
+time in the future keeps its segment, and all behind it, until retention.ms after that time.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from kafka_edu.log.log_config import LogConfig
 from kafka_edu.log.log_segment import LogSegment
@@ -35,23 +36,29 @@ def deletable_segments(
     The active segment may be deleted too, unless it is empty. O(segments).
     """
     reasons: list[str] = []
-    surplus = sum(segment.size for segment in segments) - config.retention_bytes
-    for i, segment in enumerate(segments):
-        active = i + 1 == len(segments)
-        end = log_end_offset if active else segments[i + 1].base_offset
-        surplus -= segment.size
-        if end > high_watermark or (active and segment.size == 0):
-            break
-        if (
-            config.delete
-            and config.retention_ms >= 0
-            and now_ms - segment.largest_timestamp > config.retention_ms
-        ):
-            reasons.append(BY_TIME)
-        elif config.delete and config.retention_bytes >= 0 and surplus >= 0:
-            reasons.append(BY_SIZE)
-        elif end <= log_start_offset and not active:
-            reasons.append(BY_START)
-        else:
-            break
+    total = sum(segment.size for segment in segments)
+
+    def take(reason: str, must_go: Callable[[LogSegment, int | None], bool]) -> None:
+        for i in range(len(reasons), len(segments)):
+            segment = segments[i]
+            following = segments[i + 1].base_offset if i + 1 < len(segments) else None
+            end = log_end_offset if following is None else following
+            is_last_and_empty = following is None and segment.size == 0
+            if end > high_watermark or is_last_and_empty or not must_go(segment, following):
+                return
+            reasons.append(reason)
+
+    if config.delete and config.retention_ms >= 0:
+        take(BY_TIME, lambda s, _: now_ms - s.largest_timestamp > config.retention_ms)
+    if config.delete and config.retention_bytes >= 0:
+        surplus = total - config.retention_bytes
+        surplus -= sum(segment.size for segment in segments[: len(reasons)])
+
+        def is_surplus(segment: LogSegment, _: int | None) -> bool:
+            nonlocal surplus
+            surplus -= segment.size
+            return surplus >= 0
+
+        take(BY_SIZE, is_surplus)
+    take(BY_START, lambda _, following: following is not None and following <= log_start_offset)
     return reasons

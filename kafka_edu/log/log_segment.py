@@ -14,6 +14,12 @@ from kafka_edu.common.files import Buffer, FileSystem
 from kafka_edu.common.transport import FileRegion
 from kafka_edu.log.abstract_index import CorruptIndexError
 from kafka_edu.log.fetch_data_info import FetchDataInfo, TimestampOffset
+from kafka_edu.log.index_checks import (
+    find,
+    offset_index_damage,
+    time_index_damage,
+    transaction_index_damage,
+)
 from kafka_edu.log.log_file_names import (
     INDEX_SUFFIX,
     LOG_SUFFIX,
@@ -118,6 +124,8 @@ class LogSegment:
         self._last_index_position = self.offset_index.last_position
         if self._points_behind_end():
             raise CorruptIndexError(f"{self.offset_index.path} points behind the end of its log")
+        for path, damage in self._contradictions():
+            raise CorruptIndexError(f"{path}: {damage}")
         self.max_timestamp_so_far, self.offset_of_max_timestamp_so_far = self.time_index.last_entry
 
     def can_convert_to_relative_offset(self, offset: int) -> bool:
@@ -257,11 +265,7 @@ class LogSegment:
         return None if found is None else found[0]
 
     def _find(self, offset: int) -> tuple[int, BatchHeader] | None:
-        start = self.offset_index.lookup(offset).position
-        for position, header in iter_file_headers(self.log, start, self.size):
-            if header.base_offset + header.last_offset_delta >= offset:
-                return position, header
-        return None
+        return find(self.log, self.offset_index, offset)
 
     def read(
         self, start_offset: int, max_size: int, max_position: int, min_one_message: bool
@@ -340,10 +344,13 @@ class LogSegment:
         its full length, with zeros behind the last entry.
         """
         found: list[tuple[str, str]] = []
+        killed = False
         for index in (self.offset_index, self.time_index):
             if not self._file_system.exists(index.path):
                 found.append((index.path, "it is missing"))
-            elif not (after_kill and index.ends_in_zeros()):
+            elif after_kill and index.ends_in_zeros():
+                killed = True
+            else:
                 try:
                     index.sanity_check()
                 except CorruptIndexError as error:
@@ -355,7 +362,22 @@ class LogSegment:
             self.txn_index.sanity_check()
         except CorruptIndexError as error:
             found.append((self.txn_index.path, _without_path(error, self.txn_index.path)))
-        return found
+        return found if found or killed else self._contradictions()
+
+    def _contradictions(self) -> list[tuple[str, str]]:
+        """Return path and damage of the first index that contradicts the batches; none if the log
+        is empty.
+        """
+        if not self.size:
+            return []
+        log, offsets, times, aborted = self.log, self.offset_index, self.time_index, self.txn_index
+        if reason := offset_index_damage(log, offsets):
+            return [(offsets.path, reason)]
+        if reason := time_index_damage(log, offsets, times):
+            return [(times.path, reason)]
+        if reason := transaction_index_damage(log, offsets, aborted):
+            return [(aborted.path, reason)]
+        return []
 
     def _points_behind_end(self) -> bool:
         return not 0 <= self.offset_index.last_position < max(self.size, 1)
@@ -401,13 +423,16 @@ class LogSegment:
         )
 
     def recover(
-        self, max_index_bytes: int, on_batch: Callable[[BatchHeader, memoryview], None]
+        self,
+        max_index_bytes: int,
+        on_batch: Callable[[BatchHeader, memoryview], None],
+        following: int | None = None,
     ) -> tuple[int, str]:
         """Check every batch, call `on_batch` for each good one, and cut off everything behind the
         last good one.
 
-        Both indexes are built again, and the transaction index is emptied. O(bytes). Returns how
-        many bytes were cut off, and what was wrong there ("" if none were).
+        `following` is the base offset of the next segment: no batch reaches into it. Returns how
+        many bytes were cut off, and what was found there ("" if none were).
         """
         for index in (self.offset_index, self.time_index):
             index.resize(max_index_bytes)
@@ -431,6 +456,7 @@ class LogSegment:
                     header.base_offset < next_offset
                     or header.last_offset_delta < 0
                     or not self.can_convert_to_relative_offset(header.last_offset)
+                    or (following is not None and header.last_offset >= following)
                 ):
                     raise CorruptRecordError(
                         f"offsets {header.base_offset} to {header.last_offset} where {next_offset}"

@@ -1,6 +1,5 @@
-"""Read and write checkpoint files with one offset for each partition (Kafka:
-OffsetCheckpointFile.scala). Every log dir has such files for recovery points, log start offsets and
-high watermarks.
+"""Offsets by partition, on disk (Kafka: OffsetCheckpointFile.scala): recovery points, log starts,
+high watermarks, and where the cleaner goes on; a file each in every log dir.
 """
 
 from collections.abc import Mapping
@@ -12,6 +11,7 @@ from kafka_edu.log.checkpoint_file import CheckpointFile
 
 RECOVERY_POINT_FILE: Final = "recovery-point-offset-checkpoint"
 LOG_START_OFFSET_FILE: Final = "log-start-offset-checkpoint"
+CLEANER_OFFSET_FILE: Final = "cleaner-offset-checkpoint"
 
 
 class OffsetCheckpointFile:

@@ -372,6 +372,12 @@ class ProducerStateManager:
         """From now on note the first batch with a producer id at `offset` or above."""
         self._tracked_from, self._first_tracked = offset, None
 
+    def forget_first(self) -> None:
+        """Forget where the first batch with a producer id lies, because the segments behind a
+        recovered one have not been read.
+        """
+        self._tracked_from, self._first_tracked = _NEVER, None
+
     def first_to_read(self, start: int, end: int) -> int | None:
         """Return the offset from which to read batches for producer ids; None if none need be read.
 

@@ -82,6 +82,20 @@ class TransactionIndex:
             return
         yield from decode_aborted(self.path, file.pread(file.size(), 0))
 
+    @property
+    def last_entry(self) -> AbortedTxn | None:
+        """Return the last entry; None if there is none. O(entries). Raises CorruptIndexError."""
+        entries = list(self.entries())
+        return entries[-1] if entries else None
+
+    def sound_entries(self) -> list[AbortedTxn]:
+        """Return all entries, or none if the file cannot be what was written."""
+        try:
+            self.sanity_check()
+        except CorruptIndexError:
+            return []
+        return list(self.entries())
+
     def append(self, aborted: AbortedTxn) -> None:
         """Add a transaction whose abort marker has been written.
 
@@ -137,12 +151,21 @@ class TransactionIndex:
             raise CorruptIndexError(
                 f"{self.path} has {file.size()} bytes, which is no multiple of {ENTRY_BYTES}"
             )
+        before: AbortedTxn | None = None
         for entry in self.entries():
             if entry.last_offset < self._start_offset:
                 raise CorruptIndexError(
                     f"{self.path}: a transaction ends at {entry.last_offset}, before the segment"
                     " begins"
                 )
+            if entry.first_offset >= entry.last_offset:
+                raise CorruptIndexError(
+                    f"{self.path}: a transaction begins at {entry.first_offset} and ends at"
+                    f" {entry.last_offset}"
+                )
+            if before is not None and entry.last_offset <= before.last_offset:
+                raise CorruptIndexError(f"{self.path}: the entries do not ascend")
+            before = entry
 
     def flush(self) -> None:
         """Force the file to the disk (fsync). May block."""

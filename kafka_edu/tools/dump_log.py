@@ -24,7 +24,11 @@ from kafka_edu.tools.dump_log_segments import (
     DumpLogSegments,
     DumpOptions,
     ParseRecord,
+    mapped,
 )
+from kafka_edu.tools.explain_log import ExplainError
+from kafka_edu.tools.explain_log import explain as explain_file
+from kafka_edu.tools.explained_lines import text_of
 
 
 def _parser(
@@ -46,6 +50,31 @@ def _lines(dump: DumpLogSegments, files: list[str]) -> Iterator[str]:
         except CannotDump as error:
             sys.stdout.flush()
             click.echo(str(error), err=True)
+
+
+def _explained(
+    options: DumpOptions, show: bool, files: list[str], offset: int | None
+) -> Iterator[str]:
+    """Yield the lines of --explain."""
+    for path in files:
+        yield f"Explaining {path}"
+        try:
+            with mapped(path) as data:
+                for line in explain_file(
+                    path, data, deep=options.deep, show=_text if show else _size, offset=offset
+                ):
+                    yield from text_of(line)
+        except ExplainError as error:
+            sys.stdout.flush()
+            click.echo(str(error), err=True)
+
+
+def _text(raw: bytes | None) -> str:
+    return "null" if raw is None else raw.decode(errors="replace")
+
+
+def _size(raw: bytes | None) -> str:
+    return "null" if raw is None else f"{len(raw):,} bytes"
 
 
 @click.command()
@@ -96,6 +125,18 @@ def _lines(dump: DumpLogSegments, files: list[str]) -> Iterator[str]:
     "--transaction-log-decoder", is_flag=True, help="The log is one of __transaction_state."
 )
 @click.option("--skip-record-metadata", is_flag=True, help="Of each record only key and value.")
+@click.option(
+    "--explain",
+    is_flag=True,
+    help="Say what each byte is. --deep-iteration explains records too, --print-data-log shows"
+    " their keys and payloads as text. Not in Kafka.",
+)
+@click.option(
+    "--offset",
+    type=click.IntRange(min=0),
+    metavar="N",
+    help="With --explain: only the batch, or the index entry, for this offset.",
+)
 def dump_log(
     files: str | None,
     print_data_log: bool,
@@ -108,11 +149,17 @@ def dump_log(
     offsets_decoder: bool,
     transaction_log_decoder: bool,
     skip_record_metadata: bool,
+    explain: bool,
+    offset: int | None,
 ) -> None:
     """Show the contents of a log's files, as kafka.tools.DumpLogSegments does.
 
-    The files are only read.
+    With --explain it says what each byte is. Nothing is written.
     """
+    if offset is not None and not explain:
+        raise click.UsageError("--offset needs --explain: the other lines are those of all offsets")
+    if explain and (verify_index_only or index_sanity_check):
+        raise click.UsageError("--explain shows a file; the two index checks show nothing of it")
     if not files:
         raise click.UsageError('Missing required argument "[files]"')
     contents = (
@@ -137,7 +184,9 @@ def dump_log(
                 key_decoder_class, value_decoder_class, offsets_decoder, transaction_log_decoder
             ),
         )
-        for line in _lines(dump, files.split(",")):
+        names = files.split(",")
+        lines = _explained(options, contents, names, offset) if explain else _lines(dump, names)
+        for line in lines:
             sys.stdout.write(line + "\n")
     except (DumpError, CorruptIndexError) as error:
         raise click.ClickException(str(error)) from error

@@ -121,7 +121,7 @@ class DumpLogSegments:
 
     def _dump_log(self, path: str) -> Iterator[str]:
         yield f"Starting offset: {_base_offset(path)}"
-        with _mapped(path) as data:
+        with mapped(path) as data:
             valid_bytes, last_offset = 0, -1
             for position, header, entry in _entries(path, data):
                 if not self._options.deep:
@@ -180,7 +180,7 @@ class DumpLogSegments:
             yield f"{path} passed sanity check."
             return
         log = _sibling(path, LOG_SUFFIX)
-        with _mapped(log) as records:
+        with mapped(log) as records:
             for n, (offset, position) in enumerate(entries):
                 if n and offset == base:  # after a crash zeros follow the last entry
                     return
@@ -222,7 +222,7 @@ class DumpLogSegments:
             os.path.abspath(path),
         )
         log = _sibling(path, LOG_SUFFIX)
-        with _mapped(log) as records:
+        with mapped(log) as records:
             previous = -1
             for n, (timestamp, offset) in enumerate(entries):
                 if n and offset == base:
@@ -436,7 +436,7 @@ def _read(path: str) -> bytes:
 
 
 @contextmanager
-def _mapped(path: str) -> Iterator[memoryview]:
+def mapped(path: str) -> Iterator[memoryview]:
     """Yield the bytes of a file as mapped memory. They are read from disk only when used."""
     with open(path, "rb") as file:
         if not os.fstat(file.fileno()).st_size:

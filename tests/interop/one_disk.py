@@ -131,7 +131,9 @@ class Disk:
     makes cannot run here.
     """
 
-    def __init__(self, folder: Path, zookeeper: str) -> None:
+    def __init__(self, folder: Path, zookeeper: str, **properties: str) -> None:
+        """`properties` are settings of the brokers, on top of SETTINGS."""
+        self._properties = SETTINGS | {"zookeeper.connect": zookeeper} | properties
         self.folder = folder
         self.data = folder / "data"
         self.port = 0
@@ -154,7 +156,7 @@ class Disk:
         SIGTERM or SIGKILL.
         """
         self._await_no_broker()
-        properties = SETTINGS | {"zookeeper.connect": self._zookeeper, "log.dirs": str(self.data)}
+        properties = self._properties | {"log.dirs": str(self.data)}
         running: _Running = (
             _Ours(self.folder, properties)
             if make is Make.OURS
@@ -176,7 +178,7 @@ class Disk:
         """Start a broker while another one runs on the same log dir, and return its output. It must
         end by itself.
         """
-        properties = SETTINGS | {"zookeeper.connect": self._zookeeper, "log.dirs": str(self.data)}
+        properties = self._properties | {"log.dirs": str(self.data)}
         if make is not Make.OURS:
             try:
                 _Apache(make, properties, self._zookeeper).end(kill=True)

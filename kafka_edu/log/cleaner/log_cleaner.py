@@ -26,7 +26,7 @@ from kafka_edu.log.log import Log
 from kafka_edu.log.log_file_names import CLEANED_SUFFIX, SEGMENT_SUFFIXES, segment_file
 from kafka_edu.log.log_manager import LogManager, RunBlocking, checkpoint_unreadable
 from kafka_edu.log.log_segment import LogSegment
-from kafka_edu.log.offset_checkpoint_file import OffsetCheckpointFile
+from kafka_edu.log.offset_checkpoint_file import CLEANER_OFFSET_FILE, OffsetCheckpointFile
 from kafka_edu.trace.events.log import (
     CleanerForecast,
     CleaningGivenUp,
@@ -37,7 +37,6 @@ from kafka_edu.trace.events.log import (
 )
 from kafka_edu.trace.tracer import Tracer
 
-CLEANER_OFFSET_CHECKPOINT: Final = "cleaner-offset-checkpoint"
 LOG_CHANGED: Final = (
     "meanwhile the log was truncated or deleted, retention took a segment, or the log dir failed"
 )
@@ -372,7 +371,7 @@ class LogCleaner:
         )
 
     def _checkpoint(self, log_dir: str) -> OffsetCheckpointFile:
-        return OffsetCheckpointFile(f"{log_dir}/{CLEANER_OFFSET_CHECKPOINT}", self._file_system)
+        return OffsetCheckpointFile(f"{log_dir}/{CLEANER_OFFSET_FILE}", self._file_system)
 
     async def _write_checkpoint(self, log_dir: str) -> None:
         offsets = {

@@ -16,10 +16,15 @@ from kafka_edu.log.log_repairs import (
     INDEX_REBUILT,
     RECORDS_MISSING,
     SEGMENT_DROPPED,
+    SEGMENT_RENAMED,
     SNAPSHOT_REMOVED,
     TAIL_CUT,
 )
-from kafka_edu.log.offset_checkpoint_file import RECOVERY_POINT_FILE
+from kafka_edu.log.offset_checkpoint_file import (
+    CLEANER_OFFSET_FILE,
+    LOG_START_OFFSET_FILE,
+    RECOVERY_POINT_FILE,
+)
 from kafka_edu.trace.event import Envelope, Event, Level
 from kafka_edu.trace.events.log import CheckpointUnreadable, LogRepaired, RepairsFound
 from kafka_edu.trace.events.replication import BecameFollower, BecameLeader, FollowerStuck
@@ -34,11 +39,18 @@ WORDS: Final = {
         "the segment with {bytes:,} bytes from offset {from_offset:,} on is dropped, because"
         " {reason}"
     ),
+    SEGMENT_RENAMED: "{reason}; the file gets the name of the segment that it is",
     RECORDS_MISSING: "the records from offset {from_offset:,} to {last:,} are missing: {reason}",
     INDEX_REBUILT: "{reason}; the index is built again from the batches",
     SNAPSHOT_REMOVED: "{reason}; it is removed, and the batches tell the producers' state",
     EPOCHS_REBUILT: "{reason}; it is made again from the batches",
 }
+UNREADABLE: Final = {
+    RECOVERY_POINT_FILE: "after a crash the logs of this dir are read from their beginning",
+    LOG_START_OFFSET_FILE: "records that DeleteRecords gave up may be readable again",
+    CLEANER_OFFSET_FILE: "the first pass over each compacted log begins at its start",
+}
+"""The checkpoint that cannot be read → what follows from that."""
 
 
 class Repairs:
@@ -109,12 +121,7 @@ def repair_text(event: Event) -> str:
             what = WORDS[event.what].format(**event._asdict(), last=event.to_offset - 1)
             return f"{event.topic}-{event.partition} in {event.log_dir}: {event.file}: {what}"
         case CheckpointUnreadable(log_dir=log_dir, file=file, reason=reason):
-            effect = (
-                "after a crash the logs of this dir are read from their beginning"
-                if file == RECOVERY_POINT_FILE
-                else "records that DeleteRecords gave up may be readable again"
-            )
-            return f"{log_dir}/{file}: {reason}; it does not count, so {effect}"
+            return f"{log_dir}/{file}: {reason}; it does not count, so {UNREADABLE[file]}"
         case FollowerStuck():
             return (
                 f"{event.topic}-{event.partition} cannot follow broker {event.leader} and stays out"

@@ -55,9 +55,8 @@ class LogRepaired(NamedTuple):
     partition: int
     log_dir: str
     what: str
-    """What the broker did: `tail cut off`, `segment dropped`, `records missing`, `index built
-    again`, `snapshot removed`, or `leader epochs built again`.
-    """
+    """tail cut off, segment dropped, segment renamed, records missing, index built again, snapshot
+    removed, or leader epochs built again."""
     file: str
     """The name of the damaged file in the log's folder."""
     reason: str

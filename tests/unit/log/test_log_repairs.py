@@ -256,7 +256,8 @@ def test_an_epoch_that_has_no_record_is_not_false() -> None:
 
 def test_an_epoch_whose_records_compaction_removed_is_not_false() -> None:
     disk, log = written(clean=True)
-    disk.remove(f"{SECOND}.log")
+    for suffix in ("log", "index", "timeindex"):
+        disk.remove(f"{SECOND}.{suffix}")
     compacted = CONFIG.with_overrides({"cleanup.policy": "compact"})
     log, events = load(disk, clean=True, config=compacted)
     assert repairs(events) == []

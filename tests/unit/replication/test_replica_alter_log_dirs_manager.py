@@ -10,11 +10,11 @@ from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.log.cleaner.clean_job import CleanJob, CleanResult
 from kafka_edu.log.cleaner.cleaner import Cleaner, no_throttle
 from kafka_edu.log.cleaner.log_cleaner import (
-    CLEANER_OFFSET_CHECKPOINT,
     CleanerConfig,
     LogCleaner,
 )
 from kafka_edu.log.log_file_names import MOVING_TO_FILE
+from kafka_edu.log.offset_checkpoint_file import CLEANER_OFFSET_FILE
 from kafka_edu.protocol.messages.stop_replica import StopReplicaRequest, StopReplicaTopicV1
 from kafka_edu.record.record import Record
 from kafka_edu.record.record_batch import build_batch
@@ -487,8 +487,8 @@ def test_a_clean_log_moves_with_its_gaps_and_its_checkpoint() -> None:
         assert rows(broker.log) == [*LIVE, (4, "d", "1")]
         assert broker.cleaner.manager.first_dirty == {T: 4}
         await broker.cleaner.write_checkpoints_of_moves()
-        assert disk.read(f"/b/{CLEANER_OFFSET_CHECKPOINT}") == b"0\n1\nt 0 4\n"
-        assert disk.read(f"/a/{CLEANER_OFFSET_CHECKPOINT}") == b"0\n0\n"
+        assert disk.read(f"/b/{CLEANER_OFFSET_FILE}") == b"0\n1\nt 0 4\n"
+        assert disk.read(f"/a/{CLEANER_OFFSET_FILE}") == b"0\n0\n"
 
     run(scenario)
 

@@ -10,7 +10,6 @@ from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.log.cleaner.clean_job import CleanJob, CleanResult
 from kafka_edu.log.cleaner.cleaner import Cleaner, no_throttle
 from kafka_edu.log.cleaner.log_cleaner import (
-    CLEANER_OFFSET_CHECKPOINT,
     LOG_CHANGED,
     SAMPLE_INTERVAL_MS,
     CleanerConfig,
@@ -19,6 +18,7 @@ from kafka_edu.log.cleaner.log_cleaner import (
 from kafka_edu.log.log import Log
 from kafka_edu.log.log_config import LogConfig
 from kafka_edu.log.log_manager import LogManager, LogManagerSettings
+from kafka_edu.log.offset_checkpoint_file import CLEANER_OFFSET_FILE
 from kafka_edu.sim.memory_file_system import MemoryFileSystem, SimulatedCrash
 from kafka_edu.trace.event import Envelope, Source
 from kafka_edu.trace.events.log import CleanerForecast
@@ -121,7 +121,7 @@ def test_a_dirty_log_is_cleaned_once_and_is_read_at_the_same_offsets() -> None:
         assert not await broker.cleaner.clean_filthiest()
         write(log, ("d", "1"))
         assert rows(log)[-1] == (4, "d", "1")
-        assert broker.disk.read(f"/a/{CLEANER_OFFSET_CHECKPOINT}") == b"0\n1\nt 0 4\n"
+        assert broker.disk.read(f"/a/{CLEANER_OFFSET_FILE}") == b"0\n1\nt 0 4\n"
         (done,) = broker.told("LogCleaned")
         assert (done.from_offset, done.to_offset, done.segments_before) == (0, 4, 2)
         (group,) = broker.told("SegmentsCleaned")
@@ -150,12 +150,12 @@ def test_new_segments_are_told_although_the_disk_then_fails() -> None:
 def test_a_checkpoint_that_cannot_be_read_is_told_and_costs_one_pass() -> None:
     async def scenario(broker: Broker) -> None:
         log = broker.dirty_log()
-        path = f"/a/{CLEANER_OFFSET_CHECKPOINT}"
+        path = f"/a/{CLEANER_OFFSET_FILE}"
         broker.disk.write_atomically(path, b"0\nnonsense\n")
         await broker.cleaner.start()
         await broker.cleaner.shutdown()
         (told,) = broker.told("CheckpointUnreadable")
-        assert (told.log_dir, told.file) == ("/a", CLEANER_OFFSET_CHECKPOINT)
+        assert (told.log_dir, told.file) == ("/a", CLEANER_OFFSET_FILE)
         assert told.reason.startswith("it ")
         assert await broker.cleaner.clean_filthiest()
         assert rows(log) == LIVE

@@ -1,0 +1,107 @@
+"""`kafka-edu bench idle-partitions`: the memory of a broker that leads thousands of partitions to
+which nobody writes, compared with Apache Kafka 2.8.2.
+
+One broker of each make gets one topic of `--partitions`, RF 1. The anonymous memory (RssAnon: that
+of the process itself, without mapped files) is read before the topic is created, and `--settle`
+seconds after each partition has a leader. Apache Kafka has the heap of its start script, 1 GiB,
+which it need not fill.
+"""
+
+import argparse
+import sys
+import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import Final, NamedTuple
+
+from confluent_kafka import KafkaException
+
+from kafka_edu.cli.report import Report
+from kafka_edu.common.python_process import command_line
+from kafka_edu.supervisor.cluster import ClusterError
+
+from .apache_kafka import PeerMissing, kafka_jars
+from .one_broker import APACHE, OURS, Broker, apache, create_topic, memory, open_files, ours
+
+NAME = "idle-partitions"
+HELP = (
+    "memory of a broker with 3,000 idle partitions, compared with Apache Kafka 2.8.2 (needs Java;"
+    " a minute)"
+)
+
+TOPIC: Final = "idle"
+MEGABYTE: Final = 1 << 20
+AT_MOST: Final = 1.0
+
+
+class Idle(NamedTuple):
+    """What one broker takes."""
+
+    before: int
+    """Bytes before the topic was created."""
+    after: int
+    open_files: int
+    seconds: float
+    """Until each partition had a leader."""
+
+
+def measure(broker: Broker, partitions: int, settle_s: float) -> Idle:
+    """Create the topic, and return what the broker takes then. Raises KafkaException and
+    OSError.
+    """
+    before, began = memory(broker), time.monotonic()
+    create_topic(broker, TOPIC, partitions, {})
+    seconds = time.monotonic() - began
+    time.sleep(settle_s)
+    return Idle(before, memory(broker), open_files(broker), seconds)
+
+
+def report_of(found: dict[str, Idle], partitions: int) -> Report:
+    """Turn what was measured into the report."""
+    report = Report(NAME)
+    report.figure("partitions", partitions)
+    for name, idle in found.items():
+        grown = (idle.after - idle.before) / partitions / 1024
+        report.figure(f"{name}: RssAnon before, MB", round(idle.before / MEGABYTE, 1))
+        report.figure(f"{name}: RssAnon with the partitions, MB", round(idle.after / MEGABYTE, 1))
+        report.figure(f"{name}: KiB a partition", round(grown, 1))
+        report.figure(f"{name}: open files", idle.open_files)
+        report.figure(f"{name}: seconds until all have leaders", round(idle.seconds, 1))
+    mine, theirs = found[OURS], found[APACHE]
+    report.target("RssAnon, of Apache Kafka's", mine.after / theirs.after, "<=", AT_MOST)
+    return report
+
+
+def main(argv: list[str]) -> int:
+    """Run the benchmark. Return 0 when it ran, whether or not the targets hold, and 2 when it
+    cannot run here.
+    """
+    parser = argparse.ArgumentParser(prog=command_line(f"bench {NAME}"), description=HELP)
+    parser.add_argument("--json", metavar="FILE")
+    parser.add_argument(
+        "--partitions", type=int, default=3000, metavar="N", help="how many (default 3000)"
+    )
+    parser.add_argument(
+        "--settle", type=float, default=10.0, metavar="S", help="seconds of rest (default 10)"
+    )
+    args = parser.parse_args(argv)
+    if not 1 <= args.partitions <= 10_000:
+        parser.error("--partitions is 1 to 10000: a broker of ours creates no more at a time")
+    found: dict[str, Idle] = {}
+    try:
+        jars = kafka_jars()
+        sides: list[Callable[[], AbstractContextManager[Broker]]] = [
+            lambda: ours({}),
+            lambda: apache(jars, {}),
+        ]
+        for side in sides:
+            with side() as broker:
+                found[broker.name] = measure(broker, args.partitions, args.settle)
+    except (ClusterError, PeerMissing, KafkaException, TimeoutError, OSError) as error:
+        print(f"bench {NAME} cannot run: {error}", file=sys.stderr)
+        return 2
+    report = report_of(found, args.partitions)
+    report.show()
+    if args.json:
+        report.write(args.json)
+    return 0
