@@ -13,6 +13,8 @@ from textual.widgets import OptionList, Static
 
 from kafka_edu.common.terminal_picture import tidy
 from kafka_edu.instruments.replay import Replay
+from kafka_edu.record.record import Record
+from kafka_edu.record.record_batch import build_batch
 from kafka_edu.trace.event import meaning
 from kafka_edu.trace.events.controller import BrokerFailed, LeaderElected
 from kafka_edu.trace.events.supervisor import ProcessEnded
@@ -21,6 +23,7 @@ from tui.app import DashboardApp, picture
 from tui.command import dashboard
 from tui.palette import DARK, LIGHT
 from tui.screens.about_screen import AboutScreen
+from tui.screens.batch_screen import BatchScreen
 from tui.screens.chain_screen import ChainScreen
 from tui.screens.source_screen import SourceScreen
 from tui.screens.wheels_screen import WheelsScreen
@@ -482,3 +485,43 @@ def test_the_moves_screen_says_what_moves_and_what_holds_it_back() -> None:
         assert "attempt 1, 0 leaders left" in text, "broker 2 has shut down"
 
     look_at(events, 15_000, at_the_end)
+
+
+def test_a_batch_of_a_segment_is_shown_down_to_its_bytes(tmp_path: Path) -> None:
+    first, second = tmp_path / "00000000000000000000.log", tmp_path / "00000000000000000002.log"
+    first.write_bytes(
+        build_batch([Record(0, 5, b"old", b"1")]) + build_batch([Record(1, 5, b"next", b"2")])
+    )
+    second.write_bytes(build_batch([Record(2, 5, b"newest", b"3")]))
+
+    async def ask(pilot: Pilot[None], app: DashboardApp) -> None:
+        def said() -> str:
+            return " ".join(str(one.render()) for one in app.screen.query(Static))
+
+        await app.push_screen(BatchScreen("web-0 on broker 1", [first, second]))
+        assert "batch 1 of 1: offsets 2 to 2" in said()
+        assert "newest" in said()
+        await pilot.press("left_square_bracket")
+        assert "batch 2 of 2: offsets 1 to 1" in said()
+        await pilot.press("left")
+        assert "old" in said()
+        assert "CRC-32C of everything" not in said()
+        await pilot.press("d")
+        assert "CRC-32C of everything" in said()
+        first.unlink()
+        await pilot.press("right_square_bracket", "left_square_bracket")
+        assert "cannot be read: No such file" in said()
+        await pilot.press("escape")
+        assert not isinstance(app.screen, BatchScreen)
+
+    look(1000, ask)
+
+
+def test_a_recording_has_no_bytes_of_a_log_and_says_so() -> None:
+    async def ask(pilot: Pilot[None], app: DashboardApp) -> None:
+        await pilot.press("L", "w")
+        assert not isinstance(app.screen, BatchScreen)
+        notes = [note.message for note in app._notifications]
+        assert notes == ["a recording has events, and not the bytes of the log's files"]
+
+    look_at(recording(RECORDING.with_name("log-compacted.jsonl.gz")), 30_520, ask)

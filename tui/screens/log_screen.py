@@ -1,5 +1,6 @@
 """Log (L): what is on the disk, and what goes next."""
 
+from pathlib import Path
 from typing import ClassVar
 
 from textual.app import ComposeResult
@@ -9,6 +10,7 @@ from textual.containers import Vertical
 from ..subjects import LOGS, SEGMENTS
 from ..widgets.drawn import Lines
 from ..widgets.log_board import LogAnswer, LogChoice, LogHead, LogLines, SegmentBoard
+from .batch_screen import BatchScreen
 from .chain_screen import ChainScreen
 from .dashboard_screen import DashboardScreen
 from .declaration import ScreenDeclaration
@@ -28,6 +30,7 @@ class LogScreen(DashboardScreen):
     )
     default_subject = SEGMENTS
     BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("w", "bytes", "bytes"),
         Binding("p", "act('pause')", "pause"),
         Binding("r", "act('resume')", "resume"),
         Binding("k", "act('kill')", "kill"),
@@ -74,6 +77,19 @@ class LogScreen(DashboardScreen):
         """Show the logs of another broker."""
         self._choice.move(self.model, by)
         self.tick()
+
+    def action_bytes(self) -> None:
+        """Open the last batch of the chosen log, down to its bytes."""
+        log = self._choice.log(self.model)
+        if self.folder is None:
+            self.notify("a recording has events, and not the bytes of the log's files")
+        elif log is None or not log.log_dir:
+            self.notify("choose a log first")
+        else:
+            folder = Path(log.log_dir) / str(log.name.key)
+            files = [folder / f"{base:020d}.log" for base in log.segments]
+            name = f"{log.name.key} on broker {log.name.broker}"
+            self.app.push_screen(BatchScreen(name, files))
 
     def on_lines_chosen(self, message: Lines.Chosen) -> None:
         """Follow the causes of the last change of the log's segments."""
