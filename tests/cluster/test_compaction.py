@@ -4,14 +4,12 @@ import random
 from collections.abc import Iterator
 
 import pytest
-from confluent_kafka import Consumer, Producer, TopicPartition
+from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
-from kafka_edu.common.files import OsFileSystem
-from kafka_edu.common.topic_partition import TopicPartition as Ours
-from kafka_edu.log.offset_checkpoint_file import OffsetCheckpointFile
 from kafka_edu.supervisor.cluster import Cluster, running_cluster
+from tests.compacted_topic import clean_up_to, read
 from tests.waiting import PATIENCE_S, wait_for
 
 pytestmark = pytest.mark.cluster
@@ -35,12 +33,6 @@ def cluster() -> Iterator[Cluster]:
         yield cluster
 
 
-def clean_up_to(cluster: Cluster, broker: int) -> int:
-    (log_dir,) = cluster.log_dirs(broker)
-    path = str(log_dir / "cleaner-offset-checkpoint")
-    return OffsetCheckpointFile(path, OsFileSystem()).read().get(Ours(TOPIC, 0), -1)
-
-
 def bases(cluster: Cluster, broker: int) -> list[int]:
     return sorted(int(path.stem) for path in cluster.replica(broker, TOPIC, 0).glob("*.log"))
 
@@ -50,28 +42,8 @@ def is_clean(cluster: Cluster, broker: int) -> bool:
     no other.
     """
     active = bases(cluster, broker)[-1]
-    return clean_up_to(cluster, broker) == active or active == 0
-
-
-def read(cluster: Cluster) -> list[tuple[int, bytes, bytes | None]]:
-    consumer = Consumer(
-        {
-            "bootstrap.servers": cluster.bootstrap_servers,
-            "group.id": "reader",
-            "enable.partition.eof": True,
-            "log_level": 0,
-        }
-    )
-    consumer.assign([TopicPartition(TOPIC, 0, 0)])
-    rows = []
-    while True:
-        message = consumer.poll(PATIENCE_S)
-        assert message is not None
-        if message.error():
-            break
-        rows.append((message.offset(), message.key(), message.value()))
-    consumer.close()
-    return rows
+    (log_dir,) = cluster.log_dirs(broker)
+    return clean_up_to(log_dir, TOPIC) == active or active == 0
 
 
 def test_kills_in_the_middle_lose_no_last_value(cluster: Cluster) -> None:
@@ -102,7 +74,7 @@ def test_kills_in_the_middle_lose_no_last_value(cluster: Cluster) -> None:
         assert sender.flush(PATIENCE_S) == 0
         cluster.start(round_ % 2)
         wait_for(lambda: all(is_clean(cluster, broker) for broker in (0, 1)), "both are clean")
-        rows = read(cluster)
+        rows = read(cluster.bootstrap_servers, TOPIC)
         assert [offset for offset, _, _ in rows] == sorted({offset for offset, _, _ in rows})
         found = {key: (offset, value) for offset, key, value in rows}
         assert {key: found.get(key) for key in last} == last

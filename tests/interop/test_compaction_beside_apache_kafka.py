@@ -7,18 +7,15 @@ reader finds there are compared, and Kafka's DumpLogSegments reads our cleaned f
 
 import random
 from pathlib import Path
-from typing import NamedTuple
 
 import pytest
-from confluent_kafka import Consumer, Producer, TopicPartition
+from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
 from benchmarks.apache_kafka import apache_kafka, run_tool
-from kafka_edu.common.files import OsFileSystem
-from kafka_edu.common.topic_partition import TopicPartition as Ours
-from kafka_edu.log.offset_checkpoint_file import OffsetCheckpointFile
 from kafka_edu.supervisor.cluster import running_cluster
+from tests.compacted_topic import clean_up_to, read
 from tests.interop.external_programs import apache_kafka_jars
 from tests.waiting import PATIENCE_S, wait_for
 
@@ -40,12 +37,6 @@ CONFIG = {
     "delete.retention.ms": "86400000",
 }
 KEYS = 40
-
-
-class Row(NamedTuple):
-    offset: int
-    key: bytes | None
-    value: bytes | None
 
 
 def produce(servers: str) -> None:
@@ -93,38 +84,12 @@ def active_base(folder: Path) -> int:
     return max(int(path.stem) for path in folder.glob("*.log"))
 
 
-def clean_up_to(log_dir: Path) -> int:
-    """Return the first dirty offset that the broker has written down; -1 before."""
-    found = OffsetCheckpointFile(str(log_dir / "cleaner-offset-checkpoint"), OsFileSystem()).read()
-    return found.get(Ours(TOPIC, 0), -1)
-
-
-def read(servers: str, isolation: str = "read_uncommitted") -> list[Row]:
-    consumer = Consumer(
-        {
-            "bootstrap.servers": servers,
-            "group.id": f"reader-{isolation}",
-            "enable.partition.eof": True,
-            "isolation.level": isolation,
-            "log_level": 0,
-        }
-    )
-    consumer.assign([TopicPartition(TOPIC, 0, 0)])
-    rows = []
-    while True:
-        message = consumer.poll(PATIENCE_S)
-        assert message is not None
-        if message.error():
-            break
-        rows.append(Row(message.offset(), message.key(), message.value()))
-    consumer.close()
-    return rows
-
-
 def settled(log_dir: Path) -> int:
     folder = log_dir / f"{TOPIC}-0"
     wait_for(
-        lambda: clean_up_to(log_dir) == active_base(folder), "the log is clean", PATIENCE_S * 2
+        lambda: clean_up_to(log_dir, TOPIC) == active_base(folder),
+        "the log is clean",
+        PATIENCE_S * 2,
     )
     return active_base(folder)
 
@@ -136,20 +101,20 @@ def test_both_keep_the_same_records() -> None:
         create(theirs.bootstrap)
         produce(theirs.bootstrap)
         their_base = settled(theirs.log_dir(0))
-        expected = read(theirs.bootstrap)
-        committed = read(theirs.bootstrap, "read_committed")
+        expected = read(theirs.bootstrap, TOPIC)
+        committed = read(theirs.bootstrap, TOPIC, "read_committed")
     with running_cluster("compaction", brokers=1, props=PROPERTIES) as ours:
         create(ours.bootstrap_servers)
         produce(ours.bootstrap_servers)
         (log_dir,) = ours.log_dirs(0)
         our_base = settled(log_dir)
-        found = read(ours.bootstrap_servers)
+        found = read(ours.bootstrap_servers, TOPIC)
         below = min(their_base, our_base)
         assert below > 1_300, "nearly all that was written lies below the active segment"
         assert {row for row in found if row.offset < below} == {
             row for row in expected if row.offset < below
         }
-        assert read(ours.bootstrap_servers, "read_committed") == committed
+        assert read(ours.bootstrap_servers, TOPIC, "read_committed") == committed
         files = sorted(str(path) for path in (log_dir / f"{TOPIC}-0").glob("*.log"))
         dumped = run_tool(
             jars,

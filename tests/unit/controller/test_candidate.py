@@ -1,15 +1,69 @@
-"""Usually nothing but the controller itself decides how a broker runs for the office."""
+"""A candidate decides how a broker runs for the office, until it gives up or goes on for ever."""
 
-from kafka_edu.controller.candidate import MOST_STEPS, WAIT, candidate_of
-from kafka_edu.learner.learner_candidate import LearnerCandidate
+from typing import TYPE_CHECKING
+
+from kafka_edu.controller.candidate import MOST_STEPS, WAIT, Came, Operation, candidate_of
+
+if TYPE_CHECKING:
+    from tests.unit.controller.conftest import ControllerCluster
+
+
+class Always:
+    """A candidate that always says the same."""
+
+    def __init__(self, operation: Operation | None) -> None:
+        self._operation = operation
+        self.came: list[Came] = []
+        self.was_endless = False
+
+    def next(self, came: Came) -> Operation | None:
+        self.came.append(came)
+        return self._operation
+
+    def endless(self) -> None:
+        self.was_endless = True
+
+
+def left_office(cluster: "ControllerCluster", candidate: Always) -> None:
+    """Give the controller's broker the candidate, and delete /controller by hand."""
+    cluster.controller.controller._candidate = candidate
+    cluster.run(cluster.hand.delete("/controller", -1))
+    cluster.settle()
 
 
 def test_without_a_learners_part_there_is_no_candidate() -> None:
     assert candidate_of(0) is None
 
 
-def test_a_learners_candidate_has_what_the_controller_calls() -> None:
-    for name in ("next", "endless"):
-        assert callable(getattr(LearnerCandidate, name))
-    assert WAIT == ("wait",)
-    assert MOST_STEPS > 3, "losing a race costs three steps"
+def test_a_candidate_that_never_ends_is_given_up_and_the_controller_decides(
+    cluster: "ControllerCluster",
+) -> None:
+    cluster.start(1)
+    broker, candidate = cluster.controller, Always(("look",))
+    left_office(cluster, candidate)
+    assert candidate.was_endless
+    assert len(candidate.came) == MOST_STEPS
+    assert {came[0] for came in candidate.came[1:]} == {"office"}
+    assert cluster.controller is broker, "it was elected all the same"
+    cluster.run(cluster.hand.delete("/controller", -1))
+    cluster.settle()
+    assert len(candidate.came) == MOST_STEPS, "it decides nothing more"
+    assert cluster.controller is broker
+
+
+def test_a_candidate_that_gives_up_leaves_the_decision_to_the_controller(
+    cluster: "ControllerCluster",
+) -> None:
+    cluster.start(1)
+    candidate = Always(None)
+    left_office(cluster, candidate)
+    assert (candidate.came, candidate.was_endless) == ([("fired",)], False)
+    assert cluster.controller.id == 1
+
+
+def test_a_candidate_that_waits_lets_nobody_run(cluster: "ControllerCluster") -> None:
+    cluster.start(1)
+    candidate = Always(WAIT)
+    left_office(cluster, candidate)
+    assert candidate.came == [("fired",)]
+    assert len(cluster.brokers[1].facts("ControllerElected")) == 1, "only the first time"
