@@ -162,7 +162,7 @@ def rss_mb(pid: int) -> float:
 
 
 class Run:
-    """One run: cluster, load, dashboard, lesson."""
+    """One run of the benchmark: a lesson on a cluster under load, seen in the dashboard."""
 
     def __init__(self, tree: Path, squeeze: Squeeze, home: Path, seconds: float) -> None:
         self._tree = tree

@@ -21,7 +21,7 @@ from .course_step import Step
 if TYPE_CHECKING:
     from exercises.runner.progress import Progress, Record
 
-#: The folder of the learner's work, which contains the store of progress. `lab` uses the same one.
+#: The folder with the learner's answers and the file of progress. The command `lab` uses it too.
 WORK = "lab"
 
 

@@ -39,8 +39,8 @@ def hand(wheel: WheelState) -> int:
 def draw(wheels: Sequence[WheelState], title: str = "") -> Table:
     """Draw the wheels as a table: one row for each level, one cell for each bucket.
 
-    A cell shows how many tasks are in the bucket. The bucket under the hand is highlighted. The
-    table fits into 80 columns.
+    A cell shows how many tasks are in the bucket. The bucket of the current time is highlighted.
+    The table fits into 80 columns.
     """
     table = Table(
         title=title or None,

@@ -112,7 +112,7 @@ class RightCandidate:
 
 
 class Candidate(Protocol):
-    """A broker of the world. The world asks it again and again for its next operation."""
+    """A simulated broker. `World` calls `next` repeatedly, each time for one operation."""
 
     def next(self, came: Came) -> Operation: ...
 

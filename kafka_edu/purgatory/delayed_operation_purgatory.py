@@ -299,7 +299,7 @@ class DelayedOperationPurgatory(Generic[Operation]):
             self._as(CompletedBy.FORCED, None, operation.on_complete)
 
     def _count_cause(self, operation: DelayedOperation, by: CompletedBy) -> None:
-        """Count what has ended the operation, and how long it has waited. O(1)."""
+        """Add one to the count of the cause that ended the operation, and of its wait. O(1)."""
         cause = operation.ended_by(by, self._key)
         waits = self._ended.get(cause)
         if waits is None:

@@ -251,8 +251,9 @@ class HerdWorld(World):
 
 
 class Channels:
-    """Takes the place of ControllerChannels. It counts the requests, and does not send them. An
-    UpdateMetadata request counts as received after the latency. Brokers send no responses.
+    """Takes the place of ControllerChannels. It only counts the requests, and sends none of them.
+    An UpdateMetadata request is treated as received when the simulated latency of the network is
+    over. Brokers send no responses.
     """
 
     def __init__(self, world: World, on_response: OnResponse) -> None:

@@ -248,7 +248,8 @@ class Ticker:
                 continue
             known = self._traced.value.get(self.history.ident(link.cause), _UNKNOWN)
             if link.kind is not LinkKind.ZNODE:
-                # A broker's write stands between its reason and the fact. The reason explains more.
+                # A chain may be: reason → a broker's write to a znode → fact. The reason explains
+                # more than the write, so it is shown as the cause of the fact.
                 return Traced(known.loud, found.quiet if found else known.quiet, known.because)
             found = found or known
         return found or _UNKNOWN

@@ -120,7 +120,10 @@ class TickerLines(Lines):
         return super().render_lines(crop)
 
     def _draw_graph(self) -> None:
-        """Draw the lanes of the rows in view. Lines that the filter hides have no arrows."""
+        """Draw the lanes and arrows beside the visible lines.
+
+        No arrow leads to or from a fact that the filter hides.
+        """
         log, shown, top = self.facts, self._shown_lines, self.scroll_offset.y
         height, known = self.size.height, len(log.lines)
         self._lanes = self.lanes()

@@ -143,7 +143,7 @@ def test_forgotten(session: Open) -> None:
 
 
 def test_no_session(session: Open) -> None:
-    """the broker has no room for a session and sends id 0: the next fetch is full"""
+    """the broker opens no session (its id is 0): the next fetch names all partitions"""
     one = session()
     for _ in range(2):
         one.fetches(THREE)

@@ -19,7 +19,7 @@ class SessionTracker:
         return (ms // self.tick_ms + 1) * self.tick_ms
 
     def add(self, session: int, timeout_ms: int, now_ms: int) -> int:
-        """Add a new session, and return its bucket: the time in ms at which it expires."""
+        """Add a new session. Return the time in ms at which its bucket expires."""
         self.timeouts[session] = timeout_ms
         return self.put(session, self.rounded(now_ms + timeout_ms))
 

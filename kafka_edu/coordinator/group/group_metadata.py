@@ -441,7 +441,10 @@ class GroupMetadata:
         return topics_of(protocols[0].metadata) or ()
 
     def is_subscribed_to(self, topic: str) -> bool:
-        """Return whether a member may read the topic; True also if the topics are unknown."""
+        """Return whether a member is subscribed to the topic.
+
+        Also True if it is not known to which topics the members are subscribed.
+        """
         return self.subscribed_topics is None or topic in self.subscribed_topics
 
     def current_members(self) -> list[JoinGroupMember]:

@@ -209,8 +209,8 @@ def _refused() -> Iterator[tuple[str, Gap]]:
 
 
 BROKER_GAPS: Final[Mapping[str, Gap]] = dict(sorted([*_ignored(), *_refused()]))
-"""Key of server.properties → the feature that is missing for it. Keys that are not in this table
-have their effect.
+"""Key of server.properties → why it has no effect here. All keys that are not in this table work
+as in Kafka.
 """
 
 AUTHORIZER_CONFIG: Final = ConfigDef(
