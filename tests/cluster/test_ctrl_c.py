@@ -115,6 +115,7 @@ DEMOS = [
     (["demo"], "topic web: "),
     (["demo"], "kill -9"),
     (["demo", "kills"], "."),
+    (["demo", "eight-rules"], "."),
     (["demo", "follower-fetch"], "."),
     (["demo", "shutdown"], "."),
     (["demo", "transactions"], "."),

@@ -85,5 +85,13 @@ def client_produced(e: client.ClientProduced) -> Sentence:
 
 
 @sentence.register
+def client_read(e: client.ClientRead) -> Sentence:
+    answer = f"got {e.answer}" if e.answer else "were acknowledged"
+    return Sentence(
+        e.client, after=f"reads: of {plural(e.sent, 'record')} that {answer}, {e.found:,} are there"
+    )
+
+
+@sentence.register
 def bytes_counted(e: client.BytesCounted) -> Sentence:
     return Sentence(f"{e.bytes_in:,} bytes came into {e.what}", loud=False)

@@ -138,6 +138,17 @@ class ClientProduced(NamedTuple):
 
 
 @event()
+class ClientRead(NamedTuple):
+    """A client read a partition to its end, and looked for records that it had sent."""
+
+    client: str
+    answer: str
+    """The answer that these records had got. Empty if they were acknowledged; else an error."""
+    sent: int
+    found: int
+
+
+@event()
 class BytesCounted(NamedTuple):
     """How many bytes some sockets received while clients worked."""
 

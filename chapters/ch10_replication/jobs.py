@@ -1,0 +1,210 @@
+"""The jobs of chapter 10: an unmodified producer and consumer, whose records are counted.
+
+    orders    sends ten records with acks=all, and waits for their answers
+    refused   sends records until the leader refuses them at once, and says which answers they got
+    read      reads the partition to its end, and looks for all records that were sent
+
+The producer does not retry, so that each record has the first answer of the broker. It knows the
+leader's address only, because the other brokers may stand still.
+"""
+
+import json
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing, contextmanager
+from typing import Final
+
+from confluent_kafka import Consumer, TopicPartition
+from kafka import KafkaProducer
+
+from kafka_edu.cli.progress import Progress
+from kafka_edu.common.errors import Errors
+from kafka_edu.supervisor.cluster import attach
+from kafka_edu.supervisor.cluster_spec import HOST
+from kafka_edu.trace.events.client import ClientProduced, ClientRead
+from kafka_edu.trace.events.spark import JobStarted
+
+from ..chapter import JobPlace
+
+JOBS: Final[Mapping[str, str]] = {
+    "orders": "send ten records with acks=all",
+    "refused": "send records until the leader refuses them",
+    "read": "look which of these records are in the log",
+}
+#: Extra packages that the jobs need: none.
+NEEDS: Final[tuple[str, ...]] = ()
+
+CLIENT: Final = "kafka-python"
+READER: Final = "librdkafka"
+TOPIC: Final = "ch10"
+PARTITION: Final = 0
+STATE: Final = f"/brokers/topics/{TOPIC}/partitions/{PARTITION}/state"
+ORDER: Final = b"order "
+"""The beginning of each value, by which the records are told from those of the load."""
+RECORDS: Final = 10
+REFUSALS: Final = 5
+"""How many records the leader has to refuse at once, before the job ends."""
+EVERY_S: Final = 0.1
+IN_FLIGHT: Final = 1_000
+"""How many requests may wait for their answers. So each record is sent at once."""
+PATIENCE_S: Final = 120
+REFUSED: Final = Errors.NOT_ENOUGH_REPLICAS.name
+
+
+@contextmanager
+def open_jobs(place: JobPlace) -> Iterator[Callable[[str], None]]:
+    """Yield the function that runs a job by its name."""
+    with closing(OrderJobs(place)) as jobs:
+        yield jobs.run
+
+
+class OrderJobs:
+    """The jobs of chapter 10 on one cluster. They know which answer each record got."""
+
+    def __init__(self, place: JobPlace) -> None:
+        self._place = place
+        self._answers: dict[bytes, str] = {}
+        """The value of each record that has an answer → its error; empty if it was
+        acknowledged.
+        """
+        self._open: tuple[str, KafkaProducer] | None = None
+        """The leader's address, and the producer that is connected to it."""
+        self._lock = threading.Lock()
+        self._sent = 0
+
+    def run(self, name: str) -> None:
+        """Run the job with this name to its end.
+
+        Raises KafkaTimeoutError of kafka-python if the leader does not answer.
+        """
+        self._place.emit(JobStarted(job=name))
+        jobs: Mapping[str, Callable[[], None]] = {
+            "orders": self._orders,
+            "refused": self._refused,
+            "read": self._read,
+        }
+        jobs[name]()
+
+    def _leader(self) -> str:
+        """Return the address of the partition's leader, from ZooKeeper: brokers may stand still.
+
+        Raises Standstill if it has no leader.
+        """
+        from kazoo.client import KazooClient  # type: ignore[import-untyped]  # kazoo has no types
+
+        progress = Progress(f"a leader of {TOPIC}-{PARTITION}")
+        with closing(attach(self._place.cluster)) as cluster:
+            zookeeper = KazooClient(cluster.zookeeper_connect)
+            zookeeper.start()
+            try:
+                while (leader := int(json.loads(zookeeper.get(STATE)[0])["leader"])) < 0:
+                    progress.note(leader)
+                    time.sleep(EVERY_S)
+            finally:
+                zookeeper.stop()
+                zookeeper.close()
+            return f"{HOST}:{cluster.port(leader)}"
+
+    def _producer(self) -> KafkaProducer:
+        """Return a producer that is connected to the leader, and has been used before if it can."""
+        leader = self._leader()
+        if self._open is None or self._open[0] != leader:
+            self.close()
+            self._open = (
+                leader,
+                KafkaProducer(
+                    bootstrap_servers=leader,
+                    client_id=CLIENT,
+                    acks="all",
+                    retries=0,
+                    linger_ms=0,
+                    enable_idempotence=False,
+                    max_in_flight_requests_per_connection=IN_FLIGHT,
+                    request_timeout_ms=PATIENCE_S * 1_000,
+                    delivery_timeout_ms=PATIENCE_S * 1_000 + 1_000,
+                    max_block_ms=PATIENCE_S * 1_000,
+                ),
+            )
+        return self._open[1]
+
+    def close(self) -> None:
+        """Close the producer."""
+        opened, self._open = self._open, None
+        if opened is not None:
+            opened[1].close(0)
+
+    def _send(self, producer: KafkaProducer, answers: Counter[str]) -> None:
+        """Send the next record. Its answer is counted when it comes."""
+        self._sent += 1
+        value = ORDER + b"%d of %d" % (self._sent, id(self))
+
+        def note(answer: str) -> None:
+            with self._lock:
+                self._answers[value] = answer
+                answers[answer] += 1
+
+        def failed(error: Exception) -> None:
+            code = getattr(error, "errno", None)
+            note(Errors.of(code).name if isinstance(code, int) else type(error).__name__)
+
+        sent = producer.send(TOPIC, value, partition=PARTITION)
+        sent.add_callback(lambda _: note(""))
+        sent.add_errback(failed)
+
+    def _orders(self) -> None:
+        answers: Counter[str] = Counter()
+        producer = self._producer()
+        for _ in range(RECORDS):
+            self._send(producer, answers)
+        producer.flush(PATIENCE_S)
+        self._tell(answers)
+
+    def _refused(self) -> None:
+        """Send a record every 100 ms, until REFUSALS of them were refused at once."""
+        answers: Counter[str] = Counter()
+        producer = self._producer()
+        while answers[REFUSED] < REFUSALS and not self._place.another_waits():
+            self._send(producer, answers)
+            time.sleep(EVERY_S)
+        producer.flush(PATIENCE_S)
+        self._tell(answers)
+
+    def _tell(self, answers: Counter[str]) -> None:
+        for answer, count in answers.items():
+            acked = 0 if answer else count
+            self._place.emit(ClientProduced(client=CLIENT, sent=count, acked=acked, error=answer))
+
+    def _read(self) -> None:
+        if not self._answers:  # the presentation was left meanwhile: this process is a new one
+            self._refused()
+        there = self._values()
+        with self._lock:
+            answers = dict(self._answers)
+        sent = Counter(answers.values())
+        found = Counter(answer for value, answer in answers.items() if value in there)
+        for answer in sent:
+            self._place.emit(
+                ClientRead(client=READER, answer=answer, sent=sent[answer], found=found[answer])
+            )
+
+    def _values(self) -> set[bytes]:
+        """Return the values of all records that a consumer gets from the leader."""
+        values: set[bytes] = set()
+        consumer = Consumer(
+            {"bootstrap.servers": self._leader(), "group.id": "unused", "log_level": 0}
+        )
+        with closing(consumer):
+            partition = TopicPartition(TOPIC, PARTITION, 0)
+            _, end = consumer.get_watermark_offsets(partition, timeout=PATIENCE_S)
+            consumer.assign([partition])
+            progress = Progress(f"the records of {TOPIC}-{PARTITION} to be read")
+            offset = 0
+            while offset < end:
+                progress.note(offset)
+                for message in consumer.consume(num_messages=500, timeout=0.5):
+                    if message.error() is None:
+                        values.add(message.value() or b"")
+                        offset = (message.offset() or 0) + 1
+        return values
