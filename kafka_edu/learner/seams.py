@@ -259,6 +259,15 @@ SEAMS: Final[Mapping[str, Seam]] = {
             "Layout(): fields(part, version) -> [name of a field]",
             process=PROXY,
         ),
+        Seam(
+            "09-1",
+            "kafka_edu.log.log",
+            "LogSegments",
+            "kafka_edu.learner.learner_look_up:adapt",
+            "LookUp",
+            "LookUp(offset, segments): next(came) -> operation, such as ('base', 3) or ('entry', 3,"
+            " 17)",
+        ),
     )
 }
 

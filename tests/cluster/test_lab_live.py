@@ -178,6 +178,12 @@ SERVING = [
         '("is_internal", 4)',
         "a client of version 2 reads the answer",
     ),
+    (
+        "09-1",
+        "elif batch[1] >= self.offset",
+        "elif batch[0] >= self.offset",
+        "each record that a consumer asks for is the first that comes",
+    ),
 ]
 SOME = drawn(SERVING, 6)
 """Those that are tried: each takes a cluster twice."""
