@@ -24,13 +24,18 @@ class Disk(MemoryFileSystem):
         super().__init__(now_ms=lambda: self.clock_ms)
 
 
-def empty_log(disk: MemoryFileSystem | None = None, **config: object) -> Log:
+def empty_log(**config: object) -> Log:
     """Return an empty log with these settings; `segment_bytes` is segment.bytes."""
+    return log_on(MemoryFileSystem(), **config)
+
+
+def log_on(disk: MemoryFileSystem, **config: object) -> Log:
+    """Return the log that is on this disk, or an empty one."""
     log, _ = load_log(
         TopicPartition("web", 0),
         "/d",
         FOLDER,
-        disk or MemoryFileSystem(),
+        disk,
         LogConfig.parse({key.replace("_", "."): str(value) for key, value in config.items()}),
         now_ms=NOW_MS,
         max_producer_id_expiration_ms=_PRODUCERS_MS,

@@ -69,9 +69,11 @@ class LookUpSteps:
             case ("batch", int(number), int(position)):
                 return self._batch(number, position)
             case ("found", int(number), int(position)):
-                return self._end(Place(number, position))
+                self._end(Place(number, position))
+                return None
             case ("end",):
-                return self._end(None)
+                self._end(None)
+                return None
         raise ImpossibleStepError(
             "the operations are ('base', n), ('entries', n), ('entry', n, k), ('batch', n,"
             " position), ('found', n, position) and ('end',)"
