@@ -58,13 +58,12 @@ def moment(broker: LearnerBroker, say: Callable[[str], None]) -> Iterator[Step]:
 
 def _fill(broker: LearnerBroker) -> Step:
     """Write records with their numbers as values, a few in each batch."""
-    with closing(broker.producer()) as producer:
-        producer.config["batch_size"] = 1_000
-        sent = [
-            producer.send(broker.topic, b"%06d" % number + bytes(100), partition=0)
-            for number in range(RECORDS)
-        ]
-        producer.flush(broker.patience_s + 30)
+    producer = broker.producer(batch_bytes=1_000)
+    sent = [
+        producer.send(broker.topic, b"%06d" % number + bytes(100), partition=0)
+        for number in range(RECORDS)
+    ]
+    producer.flush(broker.patience_s + 30)
     acked = sum(one.succeeded() for one in sent)
     return Step(f"{RECORDS:,} records are acked", acked == RECORDS, f"{acked:,} acked")
 

@@ -268,6 +268,15 @@ SEAMS: Final[Mapping[str, Seam]] = {
             "LookUp(offset, segments): next(came) -> operation, such as ('base', 3) or ('entry', 3,"
             " 17)",
         ),
+        Seam(
+            "09-2",
+            "kafka_edu.log.log_loader",
+            "Log",
+            "kafka_edu.learner.learner_segment_rules:adapt",
+            "SegmentRules",
+            "SegmentRules(): roll(limits, segment, batch, now_ms) -> reason | None;"
+            " take(limits, log, now_ms) -> [reason]",
+        ),
     )
 }
 

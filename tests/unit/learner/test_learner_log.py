@@ -8,14 +8,26 @@ from typing import Any
 
 import pytest
 
-from exercises.ch09_log_storage.made_logs import empty_log, random_log
+from exercises.ch09_log_storage.made_logs import (
+    FOLDER,
+    NOW_MS,
+    append_at,
+    empty_log,
+    plain_batch,
+    random_log,
+)
 from exercises.runner.manifest import find_exercise
-from kafka_edu.learner import learner_look_up
+from kafka_edu.common.topic_partition import TopicPartition
+from kafka_edu.learner import learner_look_up, learner_segment_rules
 from kafka_edu.learner.learner_look_up import LearnerSegments, LookUpSteps, Place
+from kafka_edu.learner.learner_segment_rules import LearnerLog
 from kafka_edu.learner.seams import FAILURES_ALLOWED, SEAMS, LearnerCode, LearnerError
 from kafka_edu.log import log as log_module
+from kafka_edu.log import log_loader
 from kafka_edu.log.log import Log
+from kafka_edu.log.log_config import LogConfig
 from kafka_edu.log.log_segments import LogSegments
+from kafka_edu.sim.memory_file_system import MemoryFileSystem
 
 from .conftest import Load
 
@@ -139,3 +151,121 @@ def test_steps_count_looks() -> None:
     assert steps.looks == {"base": 1, "entries": 1, "entry": 1, "batch": 1}
     steps.do(("found", 0, 0))
     assert (steps.ended, steps.found) == (True, Place(0, 0))
+
+
+LAB = TopicPartition("lab-092", 0)
+Rules = Callable[..., tuple[Log, list[LearnerError]]]
+
+
+def rules(roll: str = "None", take: str = "[]") -> str:
+    """A class with these answers."""
+    return (
+        f"class SegmentRules:\n    def roll(self, *_):\n        return {roll}\n"
+        f"    def take(self, *_):\n        return {take}\n"
+    )
+
+
+@pytest.fixture
+def ruled(load: Load, monkeypatch: pytest.MonkeyPatch) -> Rules:
+    def go(text: str, **config: str) -> tuple[Log, list[LearnerError]]:
+        code, errors = load("09-2", text)
+        monkeypatch.setattr(log_loader, "Log", learner_segment_rules.adapt(code))
+        log, _ = log_loader.load_log(
+            LAB,
+            "/d",
+            FOLDER,
+            MemoryFileSystem(),
+            LogConfig.parse({key.replace("_", "."): value for key, value in config.items()}),
+            now_ms=NOW_MS,
+            max_producer_id_expiration_ms=1_000,
+        )
+        return log, errors
+
+    return go
+
+
+def filled(log: Log, batches: int = 30) -> Log:
+    for number in range(batches):
+        append_at(log, 2 * number, plain_batch(2, 30, NOW_MS + number))
+    return log
+
+
+def bases(log: Log) -> list[int]:
+    return [segment.base_offset for segment in log.segments]
+
+
+def test_the_seam_of_the_rules_is_where_logs_are_opened() -> None:
+    assert SEAMS["09-2"].module == log_loader.__name__
+    assert vars(log_loader)[SEAMS["09-2"].name] is Log
+
+
+def test_the_reference_rolls_and_deletes_as_ours_does(ruled: Rules) -> None:
+    config = {"segment_bytes": "700", "retention_bytes": "1000", "retention_ms": "86400000"}
+    log, errors = ruled(right("09-2"), **config)
+    ours = filled(empty_log(**config))
+    assert bases(filled(log)) == bases(ours)
+    assert log.delete_old_segments(NOW_MS) == ours.delete_old_segments(NOW_MS) > 0
+    assert bases(log) == bases(ours)
+    for late_ms in (86_400_001 + 20, 86_500_000):
+        log.delete_old_segments(NOW_MS + late_ms)
+        ours.delete_old_segments(NOW_MS + late_ms)
+        assert bases(log) == bases(ours)
+    assert errors == []
+    assert isinstance(log, LearnerLog)
+
+
+def test_wrong_rules_are_carried_out(ruled: Rules) -> None:
+    log, errors = ruled(rules(take='["size", "time"]'), segment_bytes="700")
+    assert bases(filled(log)) == [0], "it never rolls"
+    log, errors = ruled(rules("'time'", '["size", "time"]'))
+    assert len(bases(filled(log, 5))) == 5
+    assert log.delete_old_segments(NOW_MS) == 2
+    assert errors == []
+
+
+@pytest.mark.parametrize("answer", ["3", "'often'", "['size']", "1 / 0"])
+def test_a_reason_that_is_none_is_an_error_and_ours_rolls(ruled: Rules, answer: str) -> None:
+    log, errors = ruled(rules(answer), segment_bytes="700")
+    assert bases(filled(log)) == bases(filled(empty_log(segment_bytes="700")))
+    assert len(errors) == FAILURES_ALLOWED
+
+
+def test_a_batch_that_must_not_come_makes_ours_roll(ruled: Rules) -> None:
+    log, errors = ruled(rules(), segment_index_bytes="24", index_interval_bytes="1")
+    filled(log, 6)
+    assert len(bases(log)) > 1
+    assert "expected one of" in errors[0].message
+
+
+@pytest.mark.parametrize(
+    "answer",
+    ["None", "['never']", "['size'] * 99", "'size'", "[['size']]", "[{'size': 1}]", "['size'] * 3"],
+)
+def test_what_cannot_go_is_an_error_and_ours_takes(ruled: Rules, answer: str) -> None:
+    log, errors = ruled(rules("'size'", answer), retention_bytes="0")
+    filled(log, 4)
+    log.update_high_watermark(3)
+    assert log.delete_old_segments(NOW_MS) == 1, "segment 0 alone is committed"
+    assert len(errors) == 1
+
+
+def test_other_topics_keep_our_rules(load: Load) -> None:
+    code, _ = load("09-2", rules())
+    parts = vars(empty_log())
+    assert "_code" not in parts
+    opened = learner_segment_rules.adapt(code)
+    log = empty_log()
+    made = opened(
+        TopicPartition("web", 0),
+        "/d",
+        FOLDER,
+        MemoryFileSystem(),
+        log.config,
+        list(log.segments),
+        0,
+        0,
+        0,
+        log.leader_epoch_cache,
+        log.producer_state_manager,
+    )
+    assert type(made) is Log
