@@ -104,8 +104,12 @@ class LearnerBroker:
         self.patience_s = patience_s
         self._stack = stack
 
-    def producer(self, timeout_ms: int | None = None) -> KafkaProducer:
+    def producer(
+        self, timeout_ms: int | None = None, *, batch_bytes: int = 16_384
+    ) -> KafkaProducer:
         """Return a producer with acks=all that does not retry.
+
+        A batch has at most `batch_bytes`, or one record.
 
         Its requests time out after `timeout_ms`; with None, after the patience of the live part.
         """
@@ -117,6 +121,7 @@ class LearnerBroker:
                     acks="all",
                     retries=0,
                     linger_ms=0,
+                    batch_size=batch_bytes,
                     enable_idempotence=False,
                     request_timeout_ms=wait_ms,
                     delivery_timeout_ms=wait_ms + 20_000,

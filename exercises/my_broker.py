@@ -19,7 +19,7 @@ from .runner.workplace import Workplace
 NAME: Final = "my-broker"
 SEAMS: Final = seams_of(BROKER)
 BROKERS: Final = (0, 1, 2)
-HOT: Final = frozenset({"03-2", "03-3", "04-3"})
+HOT: Final = frozenset({"03-2", "03-3", "04-3", "09-1", "09-2"})
 """The exercises whose parts are called often. They run only for topics of the labs."""
 
 

@@ -259,6 +259,24 @@ SEAMS: Final[Mapping[str, Seam]] = {
             "Layout(): fields(part, version) -> [name of a field]",
             process=PROXY,
         ),
+        Seam(
+            "09-1",
+            "kafka_edu.log.log",
+            "LogSegments",
+            "kafka_edu.learner.learner_look_up:adapt",
+            "LookUp",
+            "LookUp(offset, segments): next(came) -> operation, such as ('base', 3) or ('entry', 3,"
+            " 17)",
+        ),
+        Seam(
+            "09-2",
+            "kafka_edu.log.log_loader",
+            "Log",
+            "kafka_edu.learner.learner_segment_rules:adapt",
+            "SegmentRules",
+            "SegmentRules(): roll(limits, segment, batch, now_ms) -> reason | None;"
+            " take(limits, log, now_ms) -> [reason]",
+        ),
     )
 }
 

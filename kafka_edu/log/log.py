@@ -511,19 +511,23 @@ class Log:
                 f" {config.segment_bytes}.",
             )
         try:
-            reason = active.should_roll(
-                size,
-                max_timestamp,
-                last_offset,
-                now_ms,
-                config.segment_bytes,
-                self.roll_ms,
-            )
+            reason = self.roll_reason(size, max_timestamp, last_offset, now_ms)
         except OSError as error:
             raise self._storage_error(error) from error
         if reason is None:
             return active
         return self.roll(now_ms, reason, first_offset)
+
+    def roll_reason(
+        self, size: int, max_timestamp: int, last_offset: int, now_ms: int
+    ) -> str | None:
+        """Return why the active segment cannot take a batch of `size` bytes; None if it can.
+
+        Raises OSError.
+        """
+        return self._segments.active.should_roll(
+            size, max_timestamp, last_offset, now_ms, self.config.segment_bytes, self.roll_ms
+        )
 
     def roll(self, now_ms: int, reason: str = "asked for", expected_offset: int = 0) -> LogSegment:
         """Close the active segment and create a new one at the LEO, or at `expected_offset` if that
@@ -819,14 +823,7 @@ class Log:
         If all segments are to be deleted, a new one is created first. O(segments).
         """
         with self.storage():
-            reasons = deletable_segments(
-                self._segments,
-                self.log_start_offset,
-                self.high_watermark,
-                self.log_end_offset,
-                self.config,
-                now_ms,
-            )
+            reasons = self.deletion_reasons(now_ms)
         if reasons:
             if len(reasons) == len(self._segments):
                 self.roll(now_ms, reasons[-1])
@@ -834,6 +831,17 @@ class Log:
             self._delete_segments(self._segments[: len(reasons)], reasons, later=later)
             self._increment_log_start_offset(max(self.log_start_offset, self._segments.first_base))
         return len(reasons)
+
+    def deletion_reasons(self, now_ms: int) -> list[str]:
+        """Return why retention deletes the oldest segments, one reason for each. Raises OSError."""
+        return deletable_segments(
+            self._segments,
+            self.log_start_offset,
+            self.high_watermark,
+            self.log_end_offset,
+            self.config,
+            now_ms,
+        )
 
     def _delete_segments(
         self, segments: Sequence[LogSegment], reasons: Sequence[str], *, later: bool = False

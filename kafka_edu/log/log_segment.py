@@ -282,6 +282,23 @@ class LogSegment:
             if found is None:
                 return None
             start = found[0]
+        return self.read_at(start, start_offset, max_size, max_position, min_one_message)
+
+    def remembers(self, offset: int) -> bool:
+        """Return whether a read at `offset` needs neither the index nor the file to find its
+        batch.
+        """
+        return offset in self._positions
+
+    def read_at(
+        self,
+        start: int,
+        start_offset: int,
+        max_size: int,
+        max_position: int,
+        min_one_message: bool,
+    ) -> FetchDataInfo:
+        """Return the part of the file that begins at the byte `start`, as `read` does."""
         available = max_position - start
         if available <= 0:
             return FetchDataInfo(LogOffsetMetadata(start_offset, self.base_offset, start), b"")

@@ -100,7 +100,7 @@ class LogSegments(Sequence[LogSegment]):
         )
         while i < len(segments):
             found = segments[i].read(
-                start_offset, max_length, self._max_position(i, limit, log_end), min_one_message
+                start_offset, max_length, self.max_position(i, limit, log_end), min_one_message
             )
             if found is not None:
                 return segments[i], found
@@ -109,7 +109,7 @@ class LogSegments(Sequence[LogSegment]):
             i += 1
         return None
 
-    def _max_position(self, i: int, limit: int, log_end: int) -> int:
+    def max_position(self, i: int, limit: int, log_end: int) -> int:
         """Return the position in segment `i` up to which a read may go.
 
         It is the beginning of the batch that contains the offset `limit`, or the segment's size if

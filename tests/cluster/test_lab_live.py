@@ -178,6 +178,18 @@ SERVING = [
         '("is_internal", 4)',
         "a client of version 2 reads the answer",
     ),
+    (
+        "09-1",
+        "elif batch[1] >= self.offset",
+        "elif batch[0] >= self.offset",
+        "each record that a consumer asks for is the first that comes",
+    ),
+    (
+        "09-2",
+        'if segment["size"] + batch["size"] > limits["segment_bytes"]:',
+        'if segment["size"] > limits["segment_bytes"]:',
+        "each segment takes as many batches as fit into 20,000 bytes",
+    ),
 ]
 SOME = drawn(SERVING, 6)
 """Those that are tried: each takes a cluster twice."""

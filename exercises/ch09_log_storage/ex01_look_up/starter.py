@@ -1,0 +1,25 @@
+"""Exercise 09-1: look an offset up. README.md describes the task. `kafka-edu lab check 09-1` tests
+your code. `kafka-edu lab hint 09-1` gives a hint.
+"""
+
+from collections.abc import Generator
+from typing import Any
+
+Operation = tuple[object, ...]  # such as ("base", 3) or ("entry", 3, 17)
+
+
+class LookUp:
+    """The look-up of one offset in a log with this number of segments."""
+
+    def __init__(self, offset: int, segments: int) -> None:
+        self.offset = offset
+        self.segments = segments
+        self.running = self.steps()
+
+    def next(self, came: Any) -> Operation:
+        """Process what the last operation has brought, and return the next one."""
+        return self.running.send(came)
+
+    def steps(self) -> Generator[Operation, Any, None]:
+        """Yield one operation after the other. The value of each yield is what it has brought."""
+        raise NotImplementedError("LookUp.steps is not written yet: it yields operations")

@@ -1,0 +1,21 @@
+"""Exercise 09-2: when a segment rolls, and which ones go. README.md describes the task. `kafka-edu
+lab check 09-2` tests your code. `kafka-edu lab hint 09-2` gives a hint.
+"""
+
+from typing import Any
+
+
+class SegmentRules:
+    """The rules by which segments begin and go."""
+
+    def roll(
+        self, limits: dict[str, int], segment: dict[str, Any], batch: dict[str, int], now_ms: int
+    ) -> str | None:
+        """Return why the segment cannot take the batch; None if it can."""
+        raise NotImplementedError(
+            "SegmentRules.roll is not written yet: it returns a reason, or None"
+        )
+
+    def take(self, limits: dict[str, int], log: dict[str, Any], now_ms: int) -> list[str]:
+        """Return why the oldest segments go, one reason for each."""
+        raise NotImplementedError("SegmentRules.take is not written yet: it returns a list")

@@ -1,0 +1,48 @@
+"""Exercise 09-2: the reference solution (Kafka: LogSegment.shouldRoll, Log.deleteOldSegments)."""
+
+from typing import Any
+
+
+class SegmentRules:
+    """The rules by which segments begin and go."""
+
+    def roll(
+        self, limits: dict[str, int], segment: dict[str, Any], batch: dict[str, int], now_ms: int
+    ) -> str | None:
+        """Return why the segment cannot take the batch; None if it can."""
+        if segment["size"] + batch["size"] > limits["segment_bytes"]:
+            return "size"
+        if segment["first_ms"] == -1:
+            waited_ms = now_ms - segment["created_ms"]
+        else:
+            waited_ms = batch["latest_ms"] - segment["first_ms"]
+        if segment["size"] and waited_ms > limits["segment_ms"]:
+            return "time"
+        entries, most = segment["index"]
+        timed, most_timed = segment["time_index"]
+        if entries == most or timed >= most_timed - 1:
+            return "index full"
+        relative = batch["last_offset"] - segment["base"]
+        return None if 0 <= relative <= 2_147_483_647 else "offset range"
+
+    def take(self, limits: dict[str, int], log: dict[str, Any], now_ms: int) -> list[str]:
+        """Return why the oldest segments go, one reason for each."""
+        segments, reasons = log["segments"], []
+        left = sum(size for _, size, _ in segments)
+        by_time = limits["delete"] and limits["retention_ms"] != -1
+        by_size = limits["delete"] and limits["retention_bytes"] != -1
+        for number, (_, size, latest_ms) in enumerate(segments, 1):
+            last = number == len(segments)
+            end = log["end"] if last else segments[number][0]
+            left -= size
+            if end > log["hw"] or (last and not size):
+                break
+            if by_time and now_ms - latest_ms > limits["retention_ms"]:
+                reasons.append("time")
+            elif by_size and left >= limits["retention_bytes"]:
+                reasons.append("size")
+            elif not last and end <= log["start"]:
+                reasons.append("start")
+            else:
+                break
+        return reasons

@@ -1,0 +1,132 @@
+"""Exercise 09-2 in a live broker: a learner's SegmentRules decides when a log's active segment
+rolls, and which of its oldest segments retention takes.
+
+A wrong answer is carried out: segments become too large or too small, and records go too early or
+never. It is an error of the learner if an answer cannot be carried out: a batch that does not fit
+into the index or its offsets, or a segment that is not committed. The shipped code then answers.
+
+Only the logs of topics whose names begin with `lab-` are asked for, because each append asks.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from kafka_edu.common.topic_partition import TopicPartition
+from kafka_edu.learner.lab_partitions import LAB_TOPICS
+from kafka_edu.learner.learner import LearnerObject
+from kafka_edu.learner.seams import LearnerCode, LearnerError
+from kafka_edu.log.log import Log
+from kafka_edu.log.log_retention import BY_SIZE, BY_START, BY_TIME
+from kafka_edu.record.file_records import iter_file_headers
+from kafka_edu.record.record_batch import NO_TIMESTAMP
+
+MUST_ROLL: Final = ("index full", "offset range")
+"""Reasons without which the batch could not be written."""
+ROLLS: Final = ("size", "time", *MUST_ROLL)
+TAKES: Final[Mapping[object, str]] = {"time": BY_TIME, "size": BY_SIZE, "start": BY_START}
+
+
+class LearnerLog(Log):
+    """A log whose segments roll and go as the learner's object says."""
+
+    def __init__(self, code: LearnerCode, *parts: Any) -> None:
+        super().__init__(*parts)
+        self._code = code
+        self._learner: LearnerObject | None = None
+
+    def roll_reason(
+        self, size: int, max_timestamp: int, last_offset: int, now_ms: int
+    ) -> str | None:
+        ours = super().roll_reason(size, max_timestamp, last_offset, now_ms)
+        if self._code.retired:
+            return ours
+        batch = {"size": size, "latest_ms": max_timestamp, "last_offset": last_offset}
+        limits = {"segment_bytes": self.config.segment_bytes, "segment_ms": self.roll_ms}
+        asked: tuple[object, ...] = (limits, self._active(), batch, now_ms)
+        try:
+            match self._ask("roll", *asked):
+                case None if ours not in MUST_ROLL:
+                    return None
+                case str(reason) if reason in ROLLS:
+                    return reason
+                case answer:
+                    raise self._blame("roll", asked, answer, f"one of {ROLLS}, or None if it fits")
+        except LearnerError as error:
+            self._code.failed(error)
+            return ours
+
+    def _active(self) -> dict[str, object]:
+        segment = self.active_segment
+        headers = iter_file_headers(segment.log, 0, segment.size)
+        return {
+            "base": segment.base_offset,
+            "size": segment.size,
+            "first_ms": next((one.max_timestamp for _, one in headers), NO_TIMESTAMP),
+            "created_ms": segment.created_ms,
+            "index": (segment.offset_index.entries, segment.offset_index.max_entries),
+            "time_index": (segment.time_index.entries, segment.time_index.max_entries),
+        }
+
+    def deletion_reasons(self, now_ms: int) -> list[str]:
+        ours = super().deletion_reasons(now_ms)
+        if self._code.retired:
+            return ours
+        config = self.config
+        limits = {
+            "delete": config.delete,
+            "retention_ms": config.retention_ms,
+            "retention_bytes": config.retention_bytes,
+        }
+        log = {
+            "start": self.log_start_offset,
+            "hw": self.high_watermark,
+            "end": self.log_end_offset,
+            "segments": [(s.base_offset, s.size, s.largest_timestamp) for s in self.segments],
+        }
+        asked: tuple[object, ...] = (limits, log, now_ms)
+        try:
+            match self._ask("take", *asked):
+                case tuple(reasons) if self._may_go(len(reasons)) and all(map(_is_reason, reasons)):
+                    return [TAKES[one] for one in reasons]
+                case answer:
+                    raise self._blame(
+                        "take", asked, answer, "'time', 'size' or 'start' for each that goes"
+                    )
+        except LearnerError as error:
+            self._code.failed(error)
+            return ours
+
+    def _may_go(self, count: int) -> bool:
+        """Return whether the oldest `count` segments are committed, and the last is not empty."""
+        segments = self.segments
+        if count < len(segments):
+            return count == 0 or segments[count].base_offset <= self.high_watermark
+        committed = self.high_watermark == self.log_end_offset
+        return count == len(segments) and committed and segments.active.size > 0
+
+    def _ask(self, method: str, *arguments: object) -> object:
+        """Return the learner's answer. Raises LearnerError."""
+        if self._learner is None:
+            self._learner = self._code.make()
+        return self._code.ask(self._learner, method, *arguments)
+
+    def _blame(
+        self, method: str, asked: tuple[object, ...], answer: object, expected: str
+    ) -> LearnerError:
+        words = ", ".join(map(repr, asked))
+        return self._code.blame(f"{method}({words}) answered {answer!r}; expected {expected}")
+
+
+def _is_reason(answer: object) -> bool:
+    return isinstance(answer, str) and answer in TAKES
+
+
+def adapt(code: LearnerCode) -> Callable[..., Log]:
+    """Return the function that replaces `Log` where logs are opened."""
+
+    def opened(topic_partition: TopicPartition, *parts: Any) -> Log:
+        if topic_partition.topic.startswith(LAB_TOPICS):
+            return LearnerLog(code, topic_partition, *parts)
+        return Log(topic_partition, *parts)
+
+    return opened
