@@ -52,15 +52,19 @@ Write = Callable[["LogBlock", bytes], None]
 )
 @click.option(
     "--lines-a-second",
-    default=200.0,
-    show_default=True,
-    help="How busy the site is in the log's own time, as a mean over a day.",
+    type=float,
+    help="How busy the site is in the log's own time, as a mean over a day. Default: 200, and less"
+    " for a small log, so that it covers an hour.",
 )
 @click.option("--window", default=60, show_default=True, help="Seconds of a window of the truth.")
 @click.option("--gap", default=300, show_default=True, help="Seconds of pause that end a session.")
 @click.option("--watermark", default=120, show_default=True, help="How many s late a line may be.")
 @click.option("--late", default=20, show_default=True, help="Late lines, of 1,000.")
-@click.option("--too-late", default=5, show_default=True, help="Too late sessions, of 1,000.")
+@click.option(
+    "--too-late",
+    type=int,
+    help="Too late sessions, of 1,000. Default: 5, and more for a small log.",
+)
 @click.option("--json", "json_file", metavar="FILE", type=click.Path(dir_okay=False, writable=True))
 def generate_log(
     lines: int,
@@ -73,12 +77,12 @@ def generate_log(
     append: bool,
     truth: str | None,
     start: str,
-    lines_a_second: float,
+    lines_a_second: float | None,
     window: int,
     gap: int,
     watermark: int,
     late: int,
-    too_late: int,
+    too_late: int | None,
     json_file: str | None,
 ) -> None:
     """Write a web log whose statistics are known.
@@ -99,9 +103,27 @@ def generate_log(
             f"--start {start} is no time: write it as 2018-08-01T18:00"
         ) from None
     from kafka_edu.clients.web_log.generator import LogGenerator, LogSettings
+    from kafka_edu.clients.web_log.small_logs import for_lines
     from kafka_edu.spark.web_log_topic import TopicNotFilled
 
-    settings = LogSettings(seed, start_ms, lines_a_second, window, gap, watermark, late, too_late)
+    settings = LogSettings(
+        seed,
+        start_ms,
+        window_s=window,
+        gap_s=gap,
+        watermark_s=watermark,
+        late_per_mille=late,
+    )
+    if lines_a_second is not None:
+        settings = settings._replace(lines_a_second=lines_a_second)
+    if too_late is not None:
+        settings = settings._replace(too_late_per_mille=too_late)
+    settings = for_lines(
+        settings,
+        lines,
+        keeps_pace=lines_a_second is not None,
+        keeps_share=too_late is not None,
+    )
     if settings.problem():
         raise click.UsageError(settings.problem())
     generator = LogGenerator(settings)

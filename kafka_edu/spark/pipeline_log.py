@@ -29,6 +29,11 @@ if TYPE_CHECKING:
 SLICES_A_SECOND: Final = 20
 _SLICE: Final = 5_000
 """The number of lines that are written at once if there is no rate."""
+_SLICES: Final = 100
+"""A log that is written at a rate has at least this many slices.
+
+A slice of a small log then covers less than a minute of the log's time.
+"""
 
 
 class LogFeeder:
@@ -70,7 +75,9 @@ class LogFeeder:
         """
         begin = time.monotonic()
         left = self._records()
-        size = _SLICE if rate is None else max(1, round(rate / SLICES_A_SECOND))
+        size = _SLICE
+        if rate is not None:
+            size = max(1, min(round(rate / SLICES_A_SECOND), self._lines // _SLICES))
         for number in itertools.count():
             if stop() or not (piece := list(itertools.islice(left, size))):
                 break

@@ -23,6 +23,7 @@ from kafka_edu.clients.web_log.access_log import (
 from kafka_edu.clients.web_log.bad_lines import MAKERS
 from kafka_edu.clients.web_log.catalogue import AGENTS, Visitor
 from kafka_edu.clients.web_log.generator import LogGenerator, LogSettings
+from kafka_edu.clients.web_log.small_logs import for_lines
 
 pytestmark = pytest.mark.spark
 
@@ -45,10 +46,12 @@ def written(made: LogGenerator, lines: int) -> bytes:
     return text
 
 
-@pytest.fixture(scope="module", params=[3, 8])
+@pytest.fixture(scope="module", params=[(3, LINES), (8, LINES), (1, 5_000)])
 def log(request: pytest.FixtureRequest) -> tuple[LogGenerator, list[bytes]]:
-    made = generator(request.param)
-    return made, written(made, LINES).split(b"\n")[:-1]
+    seed, lines = request.param
+    settings = LogSettings(seed, lines_a_second=LINES_A_SECOND)
+    made = LogGenerator(settings if lines == LINES else for_lines(settings, lines))
+    return made, written(made, lines).split(b"\n")[:-1]
 
 
 def good(lines: list[bytes]) -> Iterator[AccessLine]:
@@ -67,10 +70,11 @@ def test_bad_lines_are_as_many_as_the_truth_says(
 ) -> None:
     made, lines = log
     reasons = Counter(one.reason.value for one in map(parse, lines) if isinstance(one, Quarantined))
-    assert len(lines) == made.truth.lines == LINES
+    assert len(lines) == made.truth.lines
     assert dict(reasons) == made.truth.by_reason
     assert reasons.total() == made.truth.bad
-    assert set(reasons) == {reason.value for reason, _ in MAKERS}
+    if len(lines) == LINES:
+        assert set(reasons) == {reason.value for reason, _ in MAKERS}
 
 
 def test_counts_are_those_of_a_plain_reader(log: tuple[LogGenerator, list[bytes]]) -> None:
@@ -130,6 +134,26 @@ def test_no_line_is_nearly_too_late(log: tuple[LogGenerator, list[bytes]]) -> No
         behind_s.add(latest_s - line.time_s)
     watermark_s = made.settings.watermark_s
     assert not [one for one in behind_s if watermark_s // 2 < one < 2 * watermark_s + 300]
+
+
+@pytest.mark.parametrize("lines", [1_000, 3_000, 20_000, 100_000])
+def test_a_small_log_has_lines_that_are_too_late(lines: int) -> None:
+    """The first run of a newcomer shows the quarantine for lateness too."""
+    for seed in range(1, 5):
+        made = LogGenerator(for_lines(LogSettings(seed, lines_a_second=LINES_A_SECOND), lines))
+        written(made, lines)
+        assert 0 < made.truth.too_late < lines // 3
+        assert made.truth.late > 0
+
+
+def test_only_small_logs_are_fitted_to_their_size() -> None:
+    large = LogSettings(1, lines_a_second=LINES_A_SECOND)
+    assert for_lines(large, 100_000) == large
+    small = for_lines(large, 5_000)
+    assert small.lines_a_second < large.lines_a_second
+    assert small.too_late_per_mille > large.too_late_per_mille
+    assert for_lines(large, 5_000, keeps_pace=True, keeps_share=True) == large
+    assert for_lines(large, 1).problem() == ""
 
 
 def test_sessions_are_those_of_a_plain_reader(log: tuple[LogGenerator, list[bytes]]) -> None:

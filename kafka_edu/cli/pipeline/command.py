@@ -23,9 +23,8 @@ if TYPE_CHECKING:
     from kafka_edu.spark.pipeline_settings import PipelineSettings
     from kafka_edu.spark.pipeline_view import PipelineView
 
-DEFAULT_RATE: Final = 5_000
 #: Lines in each second of the log's own time. The default log of 100,000 lines covers about an
-#: hour.
+#: hour. A smaller log has fewer (`small_logs`).
 LINES_A_SECOND: Final = 25.0
 PARTITIONS: Final = 4
 RESULT_PARTITIONS: Final = 2
@@ -72,8 +71,8 @@ def _servers(context: click.Context, parameter: click.Parameter, value: str | No
 @click.option(
     "--rate",
     type=click.IntRange(1, 1_000_000),
-    help=f"Lines a second. A stream gets {DEFAULT_RATE:,}; the other modes write as fast as it"
-    " goes, before Spark reads.",
+    help="Lines a second. A stream gets 5,000, or less for a small log, so that it runs for 20 s;"
+    " the other modes write as fast as it goes, before Spark reads.",
 )
 @click.option(
     "--seed",
@@ -167,7 +166,7 @@ def pipeline(
     from rich.console import Console
 
     from kafka_edu.cli.pipeline.results import Places, show_results
-    from kafka_edu.cli.pipeline.run import Mode, Run
+    from kafka_edu.cli.pipeline.run import Mode, Run, apart_s, stream_rate
     from kafka_edu.cli.pipeline.screen import Steps
     from kafka_edu.spark.pipeline_folder import FolderError, claim_checkpoint, prepare_folders
     from kafka_edu.spark.pipeline_settings import PipelineSettings
@@ -191,6 +190,7 @@ def pipeline(
         connector,
         batch_lines=batch_lines,
         result_topic=f"{topic}-windows" if result_topic is None else result_topic,
+        apart_s=apart_s(lines),
     )
     try:
         goes_on = prepare_folders(settings, is_batch=batch)
@@ -202,6 +202,8 @@ def pipeline(
             " cluster of that run is gone. Name the cluster with --bootstrap-server, or give"
             " another --out"
         )
+    if rate is None and mode is Mode.STREAM:
+        rate = stream_rate(lines)
     run = Run(mode, master, lines, seed, rate)
     with contextlib.ExitStack() as stack:
         try:
@@ -271,6 +273,7 @@ def _topic(steps: "Steps", settings: "PipelineSettings", run: "Run") -> "tuple[L
     """
     from kafka_edu.cli.pipeline.run import Mode, fill
     from kafka_edu.clients.web_log.generator import LogSettings
+    from kafka_edu.clients.web_log.small_logs import for_lines
     from kafka_edu.spark.log_topic import brokers_up
     from kafka_edu.spark.pipeline_log import LogFeeder
     from kafka_edu.spark.web_log_topic import create_topic
@@ -279,12 +282,15 @@ def _topic(steps: "Steps", settings: "PipelineSettings", run: "Run") -> "tuple[L
     with steps.step(f"asking {servers} for topic {topic}"):
         brokers = brokers_up(servers)
         is_new = create_topic(servers, topic, PARTITIONS, min(_MOST_REPLICAS, brokers))
-        log = LogSettings(
-            run.seed,
-            lines_a_second=LINES_A_SECOND,
-            window_s=settings.window_s,
-            gap_s=settings.gap_s,
-            watermark_s=settings.watermark_s,
+        log = for_lines(
+            LogSettings(
+                run.seed,
+                lines_a_second=LINES_A_SECOND,
+                window_s=settings.window_s,
+                gap_s=settings.gap_s,
+                watermark_s=settings.watermark_s,
+            ),
+            run.lines,
         )
         feeder = LogFeeder(servers, topic, run.lines, log)
         if not is_new and feeder.is_there():
@@ -356,7 +362,7 @@ def _work(
             screens = LiveScreen(console, title) if steps.is_live else PlainScreen(console)
             with screens as screen:
                 StreamRun(feeder, settings, view, screen, _painter(svg_file, title)).run(
-                    spark, run.rate or DEFAULT_RATE, available_now=is_full
+                    spark, run.rate, available_now=is_full
                 )
         seconds = time.monotonic() - begin
         with steps.step("comparing the results with the truth"):

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from kafka_edu.spark.pipeline_settings import PipelineSettings
 
 _LOOK_EVERY_S = 0.1
+_HIGHEST_RATE = 5_000
+_SHORTEST_S = 20
 
 
 class Mode(StrEnum):
@@ -50,7 +52,26 @@ class Run(NamedTuple):
     lines: int
     seed: int
     rate: int | None
-    """Lines a second that the producer sends. None if the user did not give --rate."""
+    """Lines a second that the producer sends. None to write as fast as it goes."""
+
+
+def stream_rate(lines: int) -> int:
+    """Return the rate of a stream without --rate, in lines a second.
+
+    A small log covers as much of its own time as one of 100,000 lines. If it were written faster,
+    its time would run so fast that the partitions, which Spark asks one after the other, would be
+    too far apart.
+    """
+    return max(1, min(_HIGHEST_RATE, lines // _SHORTEST_S))
+
+
+def apart_s(lines: int) -> int:
+    """Return how far one partition may be ahead of another, in seconds of the log's time.
+
+    A small log has few visitors, so its partitions do not advance evenly. With fewer than 20,000
+    lines, the result is longer than the whole log. Its windows are then written at the end.
+    """
+    return 600 if lines >= 100_000 else 1_200 if lines >= 20_000 else 7_200
 
 
 class Outcome(NamedTuple):
