@@ -29,6 +29,9 @@ class JumpStrip(Drawn):
             titles = [chinese_of(title) for title in titles]
             if sum(map(cell_len, titles)) > room:
                 titles = [chinese_of(each.title, short=True) for each in screens]
+        gap = " "
+        if reader.chinese and sum(map(cell_len, titles)) > room:  # a Chinese word is short: keep it
+            gap, room = "", room + len(screens)
         at = next((i for i, each in enumerate(screens) if each is self._present), -1)
         others = [cell_len(title) for i, title in enumerate(titles) if i != at]
         room -= cell_len(titles[at]) if at >= 0 else 0
@@ -41,7 +44,7 @@ class JumpStrip(Drawn):
             line.append(each.key, style=f"bold {self.palette.hand}")
             if not present and cell_len(title) > most:
                 title = set_cell_size(title, most - 1).rstrip() + "…"
-            words = f" {title}" if present or most > 2 else ""
+            words = f"{gap}{title}" if present or most > 2 else ""
             line.append_text(ink(words, "bold reverse" if present else self.palette.dim))
             line.append(" ")
         return line
