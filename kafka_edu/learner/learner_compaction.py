@@ -133,7 +133,7 @@ class LearnerCleaner(Cleaner):
 
 
 def _fate_of(rows: RecordRows, ours: Fate, stays: Bools) -> Fate:
-    """Return the fate of each record, when `stays` is decided. Those that go get a likely reason."""
+    """Return the fate of each record, when `stays` is decided. Others get a likely reason."""
     gone = ~stays
     superseded = gone & rows.has_key & (ours.superseded | rows.has_value)
     return Fate(stays, superseded, gone & rows.has_key & ~superseded, gone & ~rows.has_key)
