@@ -17,7 +17,7 @@ class Active(NamedTuple):
     first_ms: int = -1
     """The timestamp of the first batch; -1 if there is none, or if it has no timestamp."""
     created_ms: int = 0
-    index: tuple[int, int] = (0, 1_000)
+    offset_index: tuple[int, int] = (0, 1_000)
     """How many entries the offset index has, and how many it can have."""
     time_index: tuple[int, int] = (0, 1_000)
 
@@ -58,7 +58,7 @@ class Kept(NamedTuple):
 
 def right_roll(limits: RollLimits, segment: Active, batch: Batch, now_ms: int) -> str | None:
     """Return why the segment cannot take the batch, by LogSegment.should_roll; None if it can."""
-    entries, most = segment.index
+    entries, most = segment.offset_index
     timed, most_timed = segment.time_index
     stands_for = SimpleNamespace(
         base_offset=segment.base,

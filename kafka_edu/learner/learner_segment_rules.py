@@ -63,7 +63,7 @@ class LearnerLog(Log):
             "size": segment.size,
             "first_ms": next((one.max_timestamp for _, one in headers), NO_TIMESTAMP),
             "created_ms": segment.created_ms,
-            "index": (segment.offset_index.entries, segment.offset_index.max_entries),
+            "offset_index": (segment.offset_index.entries, segment.offset_index.max_entries),
             "time_index": (segment.time_index.entries, segment.time_index.max_entries),
         }
 

@@ -277,6 +277,15 @@ SEAMS: Final[Mapping[str, Seam]] = {
             "SegmentRules(): roll(limits, segment, batch, now_ms) -> reason | None;"
             " take(limits, log, now_ms) -> [reason]",
         ),
+        Seam(
+            "09-5",
+            "kafka_edu.server.broker_process",
+            "run_in_a_process",
+            "kafka_edu.learner.learner_compaction:adapt",
+            "Compaction",
+            "Compaction(first_dirty, most): note([(offset, key, has_value)]) -> number;"
+            " keep([(offset, key, has_value)], end, young) -> [offset]",
+        ),
     )
 }
 

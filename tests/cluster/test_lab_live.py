@@ -190,6 +190,12 @@ SERVING = [
         'if segment["size"] > limits["segment_bytes"]:',
         "each segment takes as many batches as fit into 20,000 bytes",
     ),
+    (
+        "09-5",
+        "offset < self.last.get(key, 0)",
+        "offset < self.last.get(key, 1 << 60)",
+        "whoever reads from the beginning has the right table",
+    ),
 ]
 SOME = drawn(SERVING, 6)
 """Those that are tried: each takes a cluster twice."""

@@ -144,7 +144,7 @@ def test_roll_by_index(learner: Learner) -> None:
     """the offset index has room for one entry or none; the time index for two, one or none"""
     made = learner.make()
     for entries in (8, 9, 10):
-        roll(made, HALF._replace(index=(entries, 10)), Batch(100, 5_000, 10))
+        roll(made, HALF._replace(offset_index=(entries, 10)), Batch(100, 5_000, 10))
         roll(made, HALF._replace(time_index=(entries, 10)), Batch(100, 5_000, 10))
 
 
@@ -159,7 +159,7 @@ def test_roll_by_range(learner: Learner) -> None:
 def test_first_reason_to_roll(learner: Learner) -> None:
     """several reasons hold: the first of the table is the answer"""
     made = learner.make()
-    full = HALF._replace(index=(10, 10))
+    full = HALF._replace(offset_index=(10, 10))
     roll(made, full, Batch(501, 99_999, FAR + 1))
     roll(made, full, Batch(500, 99_999, FAR + 1))
     roll(made, full, Batch(500, 5_000, FAR + 1))

@@ -18,7 +18,7 @@ class SegmentRules:
             waited_ms = batch["latest_ms"] - segment["first_ms"]
         if segment["size"] and waited_ms > limits["segment_ms"]:
             return "time"
-        entries, most = segment["index"]
+        entries, most = segment["offset_index"]
         timed, most_timed = segment["time_index"]
         if entries == most or timed >= most_timed - 1:
             return "index full"

@@ -367,11 +367,15 @@ class Cleaner:
         rest = (
             self._without_gone(one, rows, fate, number)
             for rows, batches in _rows_of(plain)
-            for fate in [fate_of(rows, offsets, keeps_tombstones=keeps)]
+            for fate in [self._fate(rows, offsets, keeps)]
             for number, one in enumerate(batches)
         )
         for number in range(len(piece)):
             yield decided[number] if number in decided else next(rest)
+
+    def _fate(self, rows: RecordRows, offsets: OffsetMap, keeps: bool) -> Fate:
+        """Decide about the records of data batches. `keeps`: their tombstones are too young."""
+        return fate_of(rows, offsets, keeps_tombstones=keeps)
 
     def _without_gone(
         self, one: Batch, rows: RecordRows, fate: Fate, number: int

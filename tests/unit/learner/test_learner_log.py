@@ -2,7 +2,9 @@
 fail.
 """
 
+import asyncio
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -17,17 +19,27 @@ from exercises.ch09_log_storage.made_logs import (
     random_log,
 )
 from exercises.runner.manifest import find_exercise
+from kafka_edu.common.files import OsFileSystem
 from kafka_edu.common.topic_partition import TopicPartition
-from kafka_edu.learner import learner_look_up, learner_segment_rules
+from kafka_edu.learner import learner_compaction, learner_look_up, learner_segment_rules
+from kafka_edu.learner.learner_compaction import LearnerCleaner, plain_rows
 from kafka_edu.learner.learner_look_up import LearnerSegments, LookUpSteps, Place
 from kafka_edu.learner.learner_segment_rules import LearnerLog
 from kafka_edu.learner.seams import FAILURES_ALLOWED, SEAMS, LearnerCode, LearnerError
 from kafka_edu.log import log as log_module
 from kafka_edu.log import log_loader
+from kafka_edu.log.cleaner.clean_job import CleanJob, CleanResult
+from kafka_edu.log.cleaner.cleaner import Cleaner, no_throttle
+from kafka_edu.log.cleaner.log_cleaner_manager import LogCleanerManager
+from kafka_edu.log.cleaner.record_rows import rows_of_records
 from kafka_edu.log.log import Log
 from kafka_edu.log.log_config import LogConfig
 from kafka_edu.log.log_segments import LogSegments
+from kafka_edu.record.record import Record
+from kafka_edu.server import broker_process
+from kafka_edu.server.cleaner_process import run_in_a_process
 from kafka_edu.sim.memory_file_system import MemoryFileSystem
+from tests.unit.log.cleaner.world import Disk, compacted, job_of, write
 
 from .conftest import Load
 
@@ -269,3 +281,112 @@ def test_other_topics_keep_our_rules(load: Load) -> None:
         log.producer_state_manager,
     )
     assert type(made) is Log
+
+
+KEYED = (("a", "1"), ("b", "1"), (None, "x"), ("a", None), ("c" * 40, "1"), ("c" * 40, "2"))
+
+
+def compaction(note: str = "len(records)", keep: str = "[one[0] for one in records]") -> str:
+    """A class with these answers."""
+    return (
+        "class Compaction:\n    def __init__(self, *_):\n        pass\n"
+        f"    def note(self, records):\n        return {note}\n"
+        f"    def keep(self, records, end, young):\n        return {keep}\n"
+    )
+
+
+def pass_over(
+    load: Load, text: str, *, records: int = 6, map_bytes: int = 1 << 20
+) -> tuple[CleanResult, CleanResult, list[LearnerError]]:
+    """One pass by the learner's code and one by ours, over the same log."""
+    disk = Disk()
+    log = compacted(disk, cleanup_policy="delete")  # or it would refuse records without keys
+    for number in range(records):
+        write(log, KEYED[number % len(KEYED)])
+    log.roll(NOW_MS)
+    job = job_of(LogCleanerManager({}).look_at(log, NOW_MS), map_bytes)
+    code, errors = load("09-5", text)
+    theirs = LearnerCleaner(code, job, disk).clean()
+    return theirs, Cleaner(job, disk, no_throttle).clean(), errors
+
+
+def test_the_seam_of_the_cleaner_is_where_a_broker_takes_it() -> None:
+    assert SEAMS["09-5"].module == broker_process.__name__
+    assert vars(broker_process)[SEAMS["09-5"].name] is run_in_a_process
+
+
+def test_keys_are_what_the_cleaner_knows_of_them() -> None:
+    long = b"k" * 16
+    keys = [b"", b"a", None, b"k" * 15, long, b"nul\0l"]
+    records = [Record(n, 0, key, None if n == 1 else b"v") for n, key in enumerate(keys)]
+    rows = plain_rows(rows_of_records(records))
+    assert [one[0] for one in rows] == list(range(6))
+    assert [one[1] for one in rows if one[0] != 4] == [b"", b"a", None, b"k" * 15, b"nul\0l"]
+    assert rows[4][1] is not None
+    assert len(rows[4][1]) == 16
+    assert [one[2] for one in rows] == [True, False, True, True, True, True]
+
+
+@pytest.mark.parametrize("records", [1, 6, 1_300])
+def test_the_reference_cleans_as_ours_does(load: Load, records: int) -> None:
+    theirs, ours, errors = pass_over(load, right("09-5"), records=records)
+    assert theirs == ours
+    assert errors == []
+
+
+def test_a_full_map_ends_the_pass_where_ours_ends_it(load: Load) -> None:
+    theirs, ours, errors = pass_over(load, right("09-5"), map_bytes=24 * 4)
+    assert theirs.end_offset == ours.end_offset < 6
+    assert theirs.groups == ours.groups
+    assert errors == []
+
+
+def test_a_wrong_keep_is_carried_out(load: Load) -> None:
+    theirs, ours, errors = pass_over(load, compaction(keep="[]"))
+    assert theirs.groups[0].lost.records == 6 > ours.groups[0].lost.records
+    all_stay, _, _ = pass_over(load, compaction())
+    assert all_stay.groups[0].lost.records == 0
+    early, _, more = pass_over(load, compaction(note="0"))
+    assert (early.end_offset, early.groups) == (0, ())
+    assert errors == more == []
+
+
+@pytest.mark.parametrize("answer", ["-1", "99", "True", "None", "'all'", "1 / 0"])
+def test_a_number_that_is_none_is_an_error_and_ours_cleans(load: Load, answer: str) -> None:
+    theirs, ours, errors = pass_over(load, compaction(note=answer))
+    assert theirs == ours
+    assert len(errors) == 1
+
+
+@pytest.mark.parametrize("answer", ["None", "[77]", "['a']", "[True]", "3", "[{}]", "1 / 0"])
+def test_offsets_of_others_are_an_error_and_ours_cleans(load: Load, answer: str) -> None:
+    theirs, ours, errors = pass_over(load, compaction(keep=answer))
+    assert theirs == ours
+    assert len(errors) == 1
+
+
+def test_only_topics_of_the_labs_are_compacted_by_it(load: Load, tmp_path: Path) -> None:
+    code, errors = load("09-5", right("09-5"))
+    run = learner_compaction.adapt(code)
+    for name, asked in (("web-0", False), ("lab-095-0", True)):
+        log, _ = log_loader.load_log(
+            TopicPartition("lab-095", 0),
+            str(tmp_path),
+            str(tmp_path / name),
+            OsFileSystem(),
+            LogConfig.parse({"cleanup.policy": "compact"}),
+            now_ms=NOW_MS,
+            max_producer_id_expiration_ms=1_000,
+        )
+        write(log, ("a", "1"), ("a", "2"))
+        log.roll(NOW_MS)
+        job: CleanJob = job_of(LogCleanerManager({}).look_at(log, NOW_MS))
+        result = asyncio.run(_awaited(run, job))
+        assert result.groups[0].lost.superseded == 1
+        assert (code.calls > 0) is asked
+        log.close()
+    assert errors == []
+
+
+async def _awaited(run: learner_compaction.RunClean, job: CleanJob) -> CleanResult:
+    return await run(job)

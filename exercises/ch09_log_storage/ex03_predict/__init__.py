@@ -1,0 +1,1 @@
+"""Exercise 09-3: predict which segment goes, and when."""

@@ -1,0 +1,1 @@
+"""Exercise 09-5: which records the cleaner keeps."""
