@@ -114,6 +114,23 @@ Spark's own connector is no part of PySpark. `start_session(name, connector=Conn
 Spark's own version, it takes an older one of the same minor version, and says so. The commands of
 the Spark lab have the option `--connector official` for it.
 
+## How a query starts
+
+Spark starts a Python process for the source of each streaming query. The process must connect
+within 10 s, and no setting of Spark changes this limit. Until then it imports only PySpark, numpy
+and pyarrow: 0.2 s of processor time on a free core. After that the limit does not count. The
+process imports our source and its 40 modules (0.03 s of processor time), and answers. So only a
+very busy machine breaks the limit.
+
+The commands start all queries side by side, and start a query again if its process was too slow.
+Your own program can do the same:
+
+```python
+from kafka_edu.spark.query_start import start_queries
+
+queries = start_queries({"rows": rows.writeStream.format("console")})
+```
+
 ## How far a stream is behind
 
 Spark's own connector reports `avgOffsetsBehindLatest`, `maxOffsetsBehindLatest` and
