@@ -23,6 +23,7 @@ from confluent_kafka.admin import AdminClient
 
 from kafka_edu.clients.admin.new_topic import make_topic
 from kafka_edu.common.errors import Errors, KafkaException
+from kafka_edu.spark.query_start import start_queries
 from kafka_edu.trace.events.spark import (
     CommitMarkRemoved,
     JobStarted,
@@ -222,7 +223,7 @@ class SparkJobs:
             .trigger(availableNow=True)
         )
         self._place.emit(QueryStarted(query="once", topic=SOURCE))
-        self._watch("once", SOURCE, once.start())
+        self._watch("once", SOURCE, start_queries({"once": once})["once"])
 
     def _write_twice(self, rows: "DataFrame", batch: int) -> None:
         """Write a batch twice: to a topic, at least once, and to a folder named after the batch."""
@@ -269,7 +270,7 @@ class SparkJobs:
         if available_now:
             writer = writer.trigger(availableNow=True)
         self._place.emit(QueryStarted(query=name, topic=_topic_of(name)))
-        return writer.start()
+        return start_queries({name: writer})[name]
 
     def _watch(
         self,

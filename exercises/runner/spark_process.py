@@ -48,6 +48,8 @@ from kafka_edu.learner.learner_process import (
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.streaming.query import StreamingQuery
+    from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 MOST_ROWS: Final = 20_000
 """The largest number of rows that a job may return. The exercises' jobs return far fewer."""
@@ -282,6 +284,13 @@ def topic_records(spark: "SparkSession", question: Mapping[str, Any]) -> "DataFr
     return records
 
 
+def started(writer: "DataStreamWriter") -> "StreamingQuery":
+    """Start a query, again and again if this machine is too busy for Spark. Raises its error."""
+    from kafka_edu.spark.query_start import start_queries
+
+    return start_queries({"job": writer})["job"]
+
+
 def run_stream(
     result: "DataFrame",
     folder: Path,
@@ -300,11 +309,10 @@ def run_stream(
     def keep(batch: "DataFrame", _: int) -> None:
         written.extend(collected(batch))
 
-    query = (
+    query = started(
         result.writeStream.outputMode("append")
         .option("checkpointLocation", str(folder / "checkpoint"))
         .foreachBatch(keep)
-        .start()
     )
     try:
         for number, batch in enumerate(batches):
@@ -333,10 +341,10 @@ def write_stream(
     end.
     """
     records = topic_records(spark, {**question, "streams": True}).select("partition", "offset")
-    query = (
-        records.writeStream.option("checkpointLocation", question["checkpoint"])
-        .foreachBatch(lambda rows, batch_id: wanted(rows, batch_id, question["query"]))
-        .start()
+    query = started(
+        records.writeStream.option("checkpointLocation", question["checkpoint"]).foreachBatch(
+            lambda rows, batch_id: wanted(rows, batch_id, question["query"])
+        )
     )
     try:
         query.processAllAvailable()

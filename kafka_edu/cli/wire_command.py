@@ -27,7 +27,7 @@ from kafka_edu.instruments.wire.versions import history_json, history_lines
 from kafka_edu.instruments.wire.words import api_name, api_named
 from kafka_edu.protocol.api_keys import ApiKey
 from kafka_edu.protocol.capture_format import CapturedFrame
-from kafka_edu.protocol.messages import REGISTRY
+from kafka_edu.protocol.messages.registry import REGISTRY
 from kafka_edu.supervisor.action_client import (
     ActionAddress,
     ActionClient,

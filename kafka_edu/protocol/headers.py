@@ -15,11 +15,10 @@ Response header 1, for flexible versions, has tagged fields. ApiVersions always 
 """
 
 from struct import Struct
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeVar
 
 from kafka_edu.common.transport import Part, part_size
 from kafka_edu.protocol.api_keys import ApiKey
-from kafka_edu.protocol.messages import REGISTRY
 from kafka_edu.protocol.schema import Message
 from kafka_edu.protocol.types import (
     MAX_INT,
@@ -36,6 +35,9 @@ _SIZE_AND_FIXED: Final = Struct(">ihhi")
 _SIZE_AND_CORRELATION_ID: Final = Struct(">ii")
 _INT32: Final = Struct(">i")
 
+M = TypeVar("M", bound=Message)
+
+_RESPONSES: Final[dict[ApiKey, type[Message]]] = {}
 _KEYS: Final[dict[int, ApiKey]] = {int(key): key for key in ApiKey}
 
 
@@ -173,13 +175,33 @@ def decode_response(request_api_key: int, version: int, frame: ReadBuffer) -> tu
     UNSUPPORTED_VERSION, it is read as version 0, because the broker did not know the version of the
     request. Raises ProtocolError.
     """
+    return decode_response_as(_response_of(ApiKey(request_api_key)), version, frame)
+
+
+def decode_response_as(kind: type[M], version: int, frame: ReadBuffer) -> tuple[int, M]:
+    """Decode a response frame like `decode_response`. `kind` is the class of the response."""
+    key = kind.KEY
+    if key is None:
+        raise ValueError(f"{kind.__name__} is not a response")
     if len(frame) < 4:
         raise ProtocolError(f"a frame of {len(frame)} bytes is too short for a response header")
     (correlation_id,) = _INT32.unpack_from(frame, 0)
-    key = ApiKey(request_api_key)
     position = 4
     if response_header_version(key, version):
         position = _skip_header_tags(frame, position)
     if key is ApiKey.API_VERSIONS and frame[4:6] == b"\0\x23":
         version = 0
-    return correlation_id, REGISTRY[key].response.decode(frame, version, position)
+    return correlation_id, kind.decode(frame, version, position)
+
+
+def _response_of(key: ApiKey) -> type[Message]:
+    """Return the class of a key's responses.
+
+    The classes are imported at the first call. A worker of Spark imports this module, and does not
+    need them: it calls `decode_response_as`.
+    """
+    if not _RESPONSES:
+        from kafka_edu.protocol.messages.registry import REGISTRY
+
+        _RESPONSES.update((key, pair.response) for key, pair in REGISTRY.items())
+    return _RESPONSES[key]

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from kafka_edu.protocol.api_keys import ApiKey
-from kafka_edu.protocol.messages import REGISTRY
+from kafka_edu.protocol.messages.registry import REGISTRY
 from kafka_edu.protocol.schema import Struct
 from kafka_edu.protocol.types import ProtocolError
 

@@ -16,7 +16,7 @@ from kafka_edu.common.errors import Errors
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.common.transport import part_bytes
 from kafka_edu.protocol.api_keys import ApiKey
-from kafka_edu.protocol.headers import decode_response, encode_request
+from kafka_edu.protocol.headers import decode_response_as, encode_request
 from kafka_edu.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from kafka_edu.protocol.messages.metadata import (
     MetadataRequest,
@@ -137,10 +137,9 @@ class Connection:
         if not 4 <= size <= MAX_FRAME_BYTES:
             raise ProtocolError(f"a frame of {size} bytes is announced: is this a Kafka broker?")
         frame = self._exactly(size)
-        key = request.KEY
-        assert key is not None
-        correlation_id, answer = decode_response(int(key), version, frame)
-        if correlation_id != self._correlation_id or not isinstance(answer, kind):
+        assert kind.KEY is request.KEY
+        correlation_id, answer = decode_response_as(kind, version, frame)
+        if correlation_id != self._correlation_id:
             raise ProtocolError(f"answer {correlation_id} to request {self._correlation_id}")
         self._asked = None
         return answer

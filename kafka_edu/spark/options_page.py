@@ -114,21 +114,46 @@ Spark's own connector is no part of PySpark. `start_session(name, connector=Conn
 Spark's own version, it takes an older one of the same minor version, and says so. The commands of
 the Spark lab have the option `--connector official` for it.
 
+## How a query starts
+
+Spark starts a Python process for the source of each streaming query. The process must connect
+within 10 s, and no setting of Spark changes this limit. Until then it imports only PySpark, numpy
+and pyarrow: 0.2 s of processor time on a free core. After that the limit does not count. The
+process imports our source and its 40 modules (0.03 s of processor time), and answers. So only a
+very busy machine breaks the limit.
+
+The commands start all queries side by side, and start a query again if its process was too slow.
+Your own program can do the same:
+
+```python
+from kafka_edu.spark.query_start import start_queries
+
+queries = start_queries({"rows": rows.writeStream.format("console")})
+```
+
 ## How far a stream is behind
 
 Spark's own connector reports `avgOffsetsBehindLatest`, `maxOffsetsBehindLatest` and
-`minOffsetsBehindLatest` in `lastProgress`. A Python data source of PySpark 4.2 cannot report
-metrics, so `metrics` is empty. Both connectors report `endOffset` and `latestOffset`, and the
-difference is the lag. `stream_lag` computes it, for the whole source and by partition:
+`minOffsetsBehindLatest` in `lastProgress`, in the `metrics` of its source. A Python data source
+cannot do this. Spark 4.2 takes metrics only from a Java class that implements
+`ReportsSourceMetrics`. Spark's class that runs a Python source (`PythonMicroBatchStream`) does not
+implement it. It asks the Python process for offsets, limits and partitions, and has no call for
+metrics. So `metrics` of our source is empty in `lastProgress`, in listeners and in Spark's web
+page.
+
+But both connectors report `endOffset` and `latestOffset`, and the difference is the lag.
+`with_metrics` returns the progress with the same metrics as those of Spark's own connector, and
+`stream_lag` returns the lag as numbers, also by partition:
 
 ```python
-from kafka_edu.spark.stream_lag import stream_lag
+from kafka_edu.spark.stream_lag import stream_lag, with_metrics
 
+metrics = with_metrics(query.lastProgress)["sources"][0]["metrics"]
 lag = stream_lag(query.lastProgress["sources"][0])
 ```
 
-It is None before the first micro-batch. With `Trigger.AvailableNow`, the latest offset is that of
-the query's start.
+The lag is None before the first micro-batch. With `Trigger.AvailableNow`, the latest offset is that
+of the query's start.
 
 ## Errors
 

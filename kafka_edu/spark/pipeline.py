@@ -59,6 +59,7 @@ from kafka_edu.spark.connectors import format_of
 from kafka_edu.spark.pipeline_lines import CLOCK, GOOD, parse
 from kafka_edu.spark.pipeline_settings import PipelineSettings
 from kafka_edu.spark.pipeline_topics import line_records, window_records, writer_options
+from kafka_edu.spark.query_start import Starting, start_queries
 from kafka_edu.spark.sink_options import Delivery
 
 if TYPE_CHECKING:
@@ -75,8 +76,6 @@ DOUBLES_TOPIC: Final = "doubles-topic"
 #: The output for a second copy of the lines, which is written with mode("append"), so at least
 #: once.
 APPENDED: Final = "lines-appended"
-START_ATTEMPTS: Final = 10
-_TOO_SLOW: Final = "Python worker failed to connect back"
 _LOOK_EVERY_S: Final = 0.1
 
 
@@ -235,17 +234,18 @@ class Stream:
         *,
         available_now: bool,
         only: Collection[str] = (),
+        show: Callable[[Starting], None] = lambda starting: None,
     ) -> None:
         """Start the queries on the records of `read_topic_stream`. With `available_now`, they end
         when they have read everything that is in the topic now. With `only`, only these outputs are
-        made.
+        made. `show` is called again and again until all queries run.
 
         The queries call `foreachBatch` functions in this process. So this process must live as long
-        as the queries.
+        as the queries. Raises the error of a query that fails at its start.
         """
         self._settings = settings
         self._seen: dict[str, int] = {}
-        self.queries: list[StreamingQuery] = []
+        writers: dict[str, DataStreamWriter] = {}
         parsed = parse(records, settings.watermark_s)
         for name, output in outputs(parsed, settings).items():
             if only and name not in only:
@@ -263,7 +263,8 @@ class Stream:
                 writer = writer.foreachBatch(_writes(name, settings))
             if available_now:
                 writer = writer.trigger(availableNow=True)
-            self.queries.append(_start(writer))
+            writers[name] = writer
+        self.queries: list[StreamingQuery] = list(start_queries(writers, show).values())
 
     @property
     def is_active(self) -> bool:
@@ -332,22 +333,6 @@ def run_stream(
             show(name, done)
     finally:
         stream.stop()
-
-
-def _start(writer: "DataStreamWriter") -> "StreamingQuery":
-    """Start a query. Return when its source has started, or when the query has failed.
-
-    Spark gives the Python process of a source ten seconds to start, on every machine. If a busy
-    machine needs longer, the query is started again. For the same reason, queries are started one
-    after the other.
-    """
-    for _ in range(START_ATTEMPTS):
-        query = writer.start()
-        while query.isActive and query.status["message"].startswith("Initializing"):
-            time.sleep(_LOOK_EVERY_S)
-        if query.isActive or _TOO_SLOW not in str(query.exception()):
-            break
-    return query
 
 
 def _writes(name: str, settings: PipelineSettings) -> "Callable[[DataFrame, int], None]":

@@ -113,6 +113,8 @@ class PipelineView:
         self.lines = lines
         """The number of lines in the whole log."""
         self.batch_lines = batch_lines
+        self.starting = ""
+        """What is being started, as a line of text. Empty when all queries have started."""
         self.sent = 0
         self.sent_a_second = 0.0
         self.queries = {name: QueryState(name) for name in queries}
@@ -259,6 +261,8 @@ class PipelineView:
                 f"{self.dropped:,} were behind Spark's watermark: partitions too far apart",
                 False,
             )
+        if self.starting:
+            return Headline("Starts", self.starting, True)
         if not self.all_batches:
             return Headline("Begins", f"{self.sent:,} lines are sent, the first batch runs", True)
         if self.clock_s is not None and self.behind == 0:

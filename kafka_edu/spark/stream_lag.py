@@ -2,17 +2,25 @@
 micro-batch.
 
 The official connector reports avgOffsetsBehindLatest, maxOffsetsBehindLatest and
-minOffsetsBehindLatest in the `metrics` of a source. A Python data source of PySpark 4.2 cannot
-report metrics, so its `metrics` is always empty. But both connectors report `endOffset` and
-`latestOffset`, and the difference of the two is the lag.
+minOffsetsBehindLatest in the `metrics` of a source. A Python data source cannot: Spark 4.2 takes
+metrics only from a Java class that implements ReportsSourceMetrics (Spark: ProgressContext). Its
+own class that runs a Python source, PythonMicroBatchStream, does not implement it, and asks the
+Python process for offsets and partitions only. So Spark leaves `metrics` empty.
+
+But both connectors report `endOffset` and `latestOffset`, and the difference of the two is the lag.
+`with_metrics` fills in the metrics from it.
 """
 
 import json
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from kafka_edu.common.topic_partition import TopicPartition
+from kafka_edu.spark.source_errors import CheckpointError
 from kafka_edu.spark.source_planning import StreamOffset
+
+#: The names of the official connector's metrics.
+METRICS: Final = ("avgOffsetsBehindLatest", "maxOffsetsBehindLatest", "minOffsetsBehindLatest")
 
 
 class Lag(NamedTuple):
@@ -39,6 +47,27 @@ def stream_lag(source: Mapping[str, Any]) -> Lag | None:
     }
     numbers = behind.values()
     return Lag(sum(numbers) / len(numbers), max(numbers), min(numbers), behind)
+
+
+def with_metrics(progress: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a copy of a query's progress in which each source on topics has the metrics of the
+    official connector.
+
+    `progress` is, for example, `query.lastProgress`. A source that has metrics keeps them. A source
+    that has read nothing, or that has other offsets than those of topics, gets none. As in the
+    official connector, the values are texts.
+    """
+    return {**progress, "sources": [_with_metrics(source) for source in progress["sources"]]}
+
+
+def _with_metrics(source: Mapping[str, Any]) -> dict[str, Any]:
+    try:
+        lag = None if source.get("metrics") else stream_lag(source)
+    except CheckpointError:  # these are the offsets of a source that reads no topics
+        lag = None
+    if lag is None:
+        return dict(source)
+    return {**source, "metrics": {name: str(getattr(lag, name)) for name in METRICS}}
 
 
 def _offset(found: object) -> StreamOffset | None:

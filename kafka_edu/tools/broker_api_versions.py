@@ -16,7 +16,7 @@ PURPOSE: Final = "This tool helps to retrieve broker version information."
 def versions_text(served: Mapping[int, tuple[int, int]]) -> str:
     """Format a broker's API versions as Kafka's NodeApiVersions does: by key, known keys first."""
     from kafka_edu.protocol.api_keys import ApiKey
-    from kafka_edu.protocol.messages import REGISTRY
+    from kafka_edu.protocol.messages.registry import REGISTRY
 
     known = [
         _known(

@@ -24,7 +24,6 @@ from confluent_kafka.admin import (
 from kafka_edu.common.errors import Errors
 from kafka_edu.common.socket_transport import SocketTransport
 from kafka_edu.network.network_client import NetworkClient
-from kafka_edu.protocol.messages import REGISTRY
 from kafka_edu.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from kafka_edu.protocol.messages.incremental_alter_configs import (
     AlterableConfig,
@@ -37,6 +36,7 @@ from kafka_edu.protocol.messages.list_offsets import (
     ListOffsetsTopic,
 )
 from kafka_edu.protocol.messages.metadata import MetadataRequest
+from kafka_edu.protocol.messages.registry import REGISTRY
 from kafka_edu.protocol.schema import Message
 from kafka_edu.replication.fetch_params import DEBUGGING_REPLICA_ID
 from kafka_edu.supervisor.cluster import Cluster, running_cluster

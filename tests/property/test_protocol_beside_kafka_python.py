@@ -22,8 +22,8 @@ from kafka.protocol.api_message import ApiMessage
 from kafka.protocol.schemas.fields.codecs import BitField
 
 from kafka_edu.protocol.fields import Field, StructMeta
-from kafka_edu.protocol.messages import REGISTRY
 from kafka_edu.protocol.messages.api_versions import ApiVersionsResponse
+from kafka_edu.protocol.messages.registry import REGISTRY
 from kafka_edu.protocol.schema import Message
 from tests.property.message_values import structs
 

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from kafka_edu.protocol.framing import FrameReceiver
 from kafka_edu.protocol.headers import decode_request_header
-from kafka_edu.protocol.messages import REGISTRY
+from kafka_edu.protocol.messages.registry import REGISTRY
 from kafka_edu.protocol.schema import Message
 from kafka_edu.protocol.types import ProtocolError, read_varint, read_varlong, varint, varlong
 from tests.property.message_values import structs

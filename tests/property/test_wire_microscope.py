@@ -17,12 +17,12 @@ from kafka_edu.instruments.wire.tree import Decoded, Node, Problem
 from kafka_edu.protocol.api_keys import ApiKey
 from kafka_edu.protocol.headers import decode_request_header, encode_request, encode_response
 from kafka_edu.protocol.headers import decode_response as codec_decode_response
-from kafka_edu.protocol.messages import REGISTRY
 from kafka_edu.protocol.messages.produce import (
     PartitionProduceData,
     ProduceRequest,
     TopicProduceData,
 )
+from kafka_edu.protocol.messages.registry import REGISTRY
 from kafka_edu.protocol.schema import Message
 from kafka_edu.protocol.types import ProtocolError, unsigned_varint, varint, varlong
 from kafka_edu.record.compression import CompressionType

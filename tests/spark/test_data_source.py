@@ -14,7 +14,7 @@ from confluent_kafka.cimpl import NewTopic
 
 from kafka_edu.common.topic_partition import TopicPartition as LagPartition
 from kafka_edu.spark.source_errors import user_error
-from kafka_edu.spark.stream_lag import stream_lag
+from kafka_edu.spark.stream_lag import stream_lag, with_metrics
 from kafka_edu.supervisor.cluster import Cluster, running_cluster
 from tests.waiting import wait_for
 
@@ -316,6 +316,16 @@ def test_a_leader_that_dies_between_planning_and_reading_loses_and_repeats_nothi
         for reader in ("kafka", "kafka-edu")
         for i in range(MOVING_RECORDS)
     }
+    metrics = []
+    for progress in query.recentProgress:
+        raw, filled = progress["sources"], with_metrics(progress)["sources"]
+        ours = next(i for i, one in enumerate(raw) if not one["description"].startswith("KafkaV2"))
+        assert not raw[ours]["metrics"], "Spark takes metrics of Java classes only"
+        assert filled[ours]["metrics"] == dict(raw[1 - ours]["metrics"])
+        metrics.append(filled[ours]["metrics"])
+    behind = [int(one["maxOffsetsBehindLatest"]) for one in metrics]
+    assert behind[0] == MOVING_RECORDS - MOVING_RECORDS // 3, "the first batch is one third"
+    assert behind[-1] == 0
 
 
 @pytest.mark.parametrize("fail", [True, False])

@@ -130,9 +130,14 @@ class StreamRun:
         """
         from kafka_edu.spark.pipeline import Stream, read_topic_stream, run_stream
 
+        self._starts(f"preparing {len(self._view.queries)} queries")
         stream = Stream(
-            read_topic_stream(spark, self._settings), self._settings, available_now=available_now
+            read_topic_stream(spark, self._settings),
+            self._settings,
+            available_now=available_now,
+            show=lambda starting: self._starts(str(starting)),
         )
+        self._view.starting = ""
         if available_now:
             self._clock()
         else:
@@ -141,6 +146,12 @@ class StreamRun:
             run_stream(stream, self._batch, self._is_done)
         finally:
             self._stop.set()
+
+    def _starts(self, step: str) -> None:
+        """Show a step of the start. The view is drawn before the first query runs."""
+        self._view.starting = step
+        self._view.fed(self._feeder.sent, self._feeder.ends, time.monotonic())
+        self._screen.show(self._view)
 
     def _batch(self, name: str, progress: Mapping[str, Any]) -> None:
         from kafka_edu.spark.batch_files import kinds_of_batch, windows_of_batch

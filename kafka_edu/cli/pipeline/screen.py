@@ -210,6 +210,8 @@ def _windows(newest: Sequence[WindowRow], rows: int, width: int) -> Table:
 
 def plain_line(view: PipelineView) -> str:
     """Return the state of the pipeline as one line of plain text, without colours."""
+    if view.starting:
+        return f"{view.headline.word}: {view.headline.text}"
     read = ", ".join(f"{query.name} {query.read:,}" for query in view.queries.values())
     mark = (
         f"watermark {clock_of(view.watermark_s)}"

@@ -15,7 +15,6 @@ from kafka_edu.common.errors import Errors, KafkaException
 from kafka_edu.common.socket_transport import SocketTransport
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.network.network_client import NetworkClient
-from kafka_edu.protocol.messages import REGISTRY
 from kafka_edu.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from kafka_edu.protocol.messages.find_coordinator import (
     FindCoordinatorRequest,
@@ -26,6 +25,7 @@ from kafka_edu.protocol.messages.metadata import (
     MetadataRequestTopic,
     MetadataResponse,
 )
+from kafka_edu.protocol.messages.registry import REGISTRY
 from kafka_edu.protocol.schema import Message
 
 R = TypeVar("R", bound=Message)

@@ -8,7 +8,7 @@ from kafka_edu.instruments.wire.walker import Walker
 from kafka_edu.instruments.wire.words import api_name
 from kafka_edu.protocol.api_keys import ApiKey
 from kafka_edu.protocol.headers import request_header_version, response_header_version
-from kafka_edu.protocol.messages import REGISTRY
+from kafka_edu.protocol.messages.registry import REGISTRY
 from kafka_edu.protocol.types import MAX_INT, Int16, Int32
 
 _KEYS: Final = {int(key): key for key in ApiKey}

@@ -14,7 +14,7 @@ from kafka_edu.instruments.wire.words import api_name
 from kafka_edu.protocol.api_keys import ApiKey
 from kafka_edu.protocol.api_versions_table import MAX_VERSIONS
 from kafka_edu.protocol.fields import Field, StructMeta
-from kafka_edu.protocol.messages import REGISTRY
+from kafka_edu.protocol.messages.registry import REGISTRY
 from kafka_edu.protocol.schema import Message
 from kafka_edu.protocol.types import ArrayType
 

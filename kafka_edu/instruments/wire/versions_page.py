@@ -12,7 +12,7 @@ from typing import Final
 
 from kafka_edu.instruments.wire.versions import FieldChange, VersionChange, history
 from kafka_edu.instruments.wire.words import api_name
-from kafka_edu.protocol.messages import REGISTRY
+from kafka_edu.protocol.messages.registry import REGISTRY
 
 HEAD: Final = """# Versions of the wire
 

@@ -14,7 +14,6 @@ from kafka_edu.instruments.wire.versions_page import page
 from kafka_edu.protocol.api_keys import ApiKey
 from kafka_edu.protocol.capture_format import CapturedFrame, encode_frame, encode_header
 from kafka_edu.protocol.headers import encode_request, encode_response
-from kafka_edu.protocol.messages import REGISTRY
 from kafka_edu.protocol.messages.produce import (
     PartitionProduceData,
     PartitionProduceResponse,
@@ -23,6 +22,7 @@ from kafka_edu.protocol.messages.produce import (
     TopicProduceData,
     TopicProduceResponse,
 )
+from kafka_edu.protocol.messages.registry import REGISTRY
 from kafka_edu.record.record import Record
 from kafka_edu.record.record_batch import build_batch
 

@@ -27,7 +27,6 @@ from kafka_edu.protocol.capture_format import (
     encode_header,
 )
 from kafka_edu.protocol.headers import decode_request_header, encode_request
-from kafka_edu.protocol.messages import REGISTRY
 from kafka_edu.protocol.messages.alter_configs import (
     AlterableConfig,
     AlterConfigsRequest,
@@ -51,6 +50,7 @@ from kafka_edu.protocol.messages.produce import (
     ProduceResponse,
     TopicProduceData,
 )
+from kafka_edu.protocol.messages.registry import REGISTRY
 from kafka_edu.protocol.messages.sasl_authenticate import (
     SaslAuthenticateRequest,
     SaslAuthenticateResponse,

@@ -1,6 +1,6 @@
 from kafka_edu.protocol.api_keys import ApiKey
 from kafka_edu.protocol.api_versions_table import API_LEVELS, MAX_VERSIONS, SERVED
-from kafka_edu.protocol.messages import REGISTRY
+from kafka_edu.protocol.messages.registry import REGISTRY
 
 
 def test_advertised_versions_can_be_encoded_and_decoded() -> None:

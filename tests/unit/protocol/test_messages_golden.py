@@ -22,11 +22,11 @@ from kafka_edu.protocol.headers import (
     encode_request,
     encode_response,
 )
-from kafka_edu.protocol.messages import REGISTRY
 from kafka_edu.protocol.messages.consumer_protocol import (
     ConsumerProtocolAssignment,
     ConsumerProtocolSubscription,
 )
+from kafka_edu.protocol.messages.registry import REGISTRY
 from kafka_edu.protocol.schema import Message
 from kafka_edu.protocol.types import ArrayType, Bytes, ProtocolError, Records, Uuid
 

@@ -7,7 +7,6 @@ import pytest
 from kafka_edu.common.errors import Errors
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.network.network_client import NetworkClient
-from kafka_edu.protocol.messages import REGISTRY
 from kafka_edu.protocol.messages.alter_configs import (
     AlterableConfig,
     AlterConfigsRequest,
@@ -53,6 +52,7 @@ from kafka_edu.protocol.messages.elect_leaders import (
 from kafka_edu.protocol.messages.list_partition_reassignments import (
     ListPartitionReassignmentsRequest,
 )
+from kafka_edu.protocol.messages.registry import REGISTRY
 from kafka_edu.protocol.messages.update_features import UpdateFeaturesRequest
 from kafka_edu.sim.sim_client import SimClient
 from kafka_edu.sim.sim_cluster import SimCluster

@@ -20,7 +20,6 @@ from kafka_edu.common.errors import Errors
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.controller.kafka_controller import KafkaController
 from kafka_edu.network.network_client import NetworkClient
-from kafka_edu.protocol.messages import REGISTRY
 from kafka_edu.protocol.messages.alter_isr import (
     AlterIsrRequest,
     AlterIsrRequestPartition,
@@ -43,6 +42,7 @@ from kafka_edu.protocol.messages.offset_for_leader_epoch import (
     OffsetForLeaderPartition,
     OffsetForLeaderTopic,
 )
+from kafka_edu.protocol.messages.registry import REGISTRY
 from kafka_edu.protocol.messages.stop_replica import (
     StopReplicaPartitionState,
     StopReplicaRequest,

@@ -10,13 +10,13 @@ from collections.abc import Mapping
 from kafka_edu.common.transport import part_bytes
 from kafka_edu.protocol.api_keys import ApiKey
 from kafka_edu.protocol.headers import decode_request_header, encode_response
-from kafka_edu.protocol.messages import REGISTRY
 from kafka_edu.protocol.messages.api_versions import (
     ApiVersion,
     ApiVersionsRequest,
     ApiVersionsResponse,
 )
 from kafka_edu.protocol.messages.metadata import MetadataResponseBroker
+from kafka_edu.protocol.messages.registry import REGISTRY
 from kafka_edu.protocol.schema import Message
 
 

@@ -183,3 +183,11 @@ def test_windows_come_in_order_and_lines_are_added_up() -> None:
     shown.kinds({"good": 5, "bad": 1})
     shown.kinds({"good": 2, "too_late": 3})
     assert shown.by_kind == {"good": 7, "bad": 1, "too_late": 3}
+
+
+def test_the_start_is_the_answer_until_every_query_runs() -> None:
+    shown = view()
+    shown.starting = "starting query 2 of 4: windows"
+    assert shown.headline == ("Starts", "starting query 2 of 4: windows", True)
+    shown.starting = ""
+    assert shown.headline.word == "Begins"

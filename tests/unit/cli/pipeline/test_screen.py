@@ -158,3 +158,12 @@ def test_a_bar_has_eighths() -> None:
 
 def test_spans() -> None:
     assert [span_of(one) for one in (None, 9, 751)] == ["–", "9 s", "12 min 31 s"]
+
+
+def test_the_start_is_shown_in_the_view_and_as_a_plain_line() -> None:
+    shown = PipelineView("web", 100, 20, QUERIES)
+    shown.starting = "starting query 2 of 4: windows"
+    for size in ((80, 24), (120, 40)):
+        lines = text_of(shown, *size).splitlines()
+        assert lines[1].strip() == "Starts  starting query 2 of 4: windows"
+    assert plain_line(shown) == "Starts: starting query 2 of 4: windows"

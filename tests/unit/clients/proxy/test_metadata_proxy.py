@@ -5,10 +5,10 @@ from kafka_edu.cluster.metadata_response import NOT_ASKED
 from kafka_edu.common.errors import Errors
 from kafka_edu.protocol.api_keys import ApiKey
 from kafka_edu.protocol.headers import RequestHeader
-from kafka_edu.protocol.messages import REGISTRY
 from kafka_edu.protocol.messages.api_versions import ApiVersionsRequest
 from kafka_edu.protocol.messages.find_coordinator import FindCoordinatorRequest
 from kafka_edu.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
+from kafka_edu.protocol.messages.registry import REGISTRY
 from kafka_edu.protocol.types import ZERO_UUID
 from tests.unit.clients.proxy.proxy_world import OPERATIONS, copy_of, partition
 
