@@ -27,6 +27,7 @@ from kafka_edu.trace.events.controller import (
     ZkWatchFired,
 )
 from kafka_edu.trace.events.network import RequestReceived, ResponseSent
+from kafka_edu.trace.events.producer import ClientRequestSent, ClientResponseReceived
 from kafka_edu.trace.events.reassignment import LeaderEpochIncremented
 from kafka_edu.trace.events.replication import (
     BecameFollower,
@@ -70,9 +71,9 @@ class LinkKind(StrEnum):
     it.
     """
     REQUEST = "request"
-    """The controller sent a request. A broker received it."""
+    """The controller or a client of ours sent a request. A broker received it."""
     RESPONSE = "response"
-    """A broker sent a response. The controller received it."""
+    """A broker sent a response. The controller, or a client of ours, received it."""
     ELECTION = "election"
     """The controller decided on a leader epoch. A replica became leader or follower in that
     epoch.
@@ -178,6 +179,15 @@ def _request_key(e: Envelope) -> Key | None:
                 broker_id=broker, local=local, correlation_id=correlation, api_key=api
             )
         ):
+            return broker, local, correlation, int(api)
+        case (
+            ClientRequestSent(
+                broker_id=broker, local=local, correlation_id=correlation, api_key=api
+            )
+            | ClientResponseReceived(
+                broker_id=broker, local=local, correlation_id=correlation, api_key=api
+            )
+        ) if broker >= 0:
             return broker, local, correlation, int(api)
     return None
 
@@ -427,7 +437,7 @@ RULES: Final = (
         LinkKind.REQUEST,
         ("broker", "peer", "correlation id", "api key"),
         (RequestReceived,),
-        (ControllerRequestSent,),
+        (ControllerRequestSent, ClientRequestSent),
         _request_key,
         _request_key,
         before,
@@ -518,7 +528,7 @@ ELECTION: Final = Rule(
 RESPONSE: Final = Rule(
     LinkKind.RESPONSE,
     ("broker", "peer", "correlation id", "api key"),
-    (ControllerResponseReceived,),
+    (ControllerResponseReceived, ClientResponseReceived),
     (ResponseSent,),
     _request_key,
     _request_key,

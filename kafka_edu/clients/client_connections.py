@@ -1,0 +1,484 @@
+"""A client's connections to the brokers, as decisions (Kafka: NetworkClient.java,
+ClusterConnectionStates.java, InFlightRequests.java).
+
+This class owns the state of each connection and the requests in flight. It opens no socket and
+reads no clock: it returns effects, which the shell performs, and the shell reports what happened.
+
+    Connect → connected → ApiVersions → READY → requests → responses
+       ↑                                  │
+       └── after reconnect.backoff.ms ←── lost, or a request was in flight too long
+
+A broker answers the requests of a connection in their order. So a response belongs to the oldest
+request in flight. A request that gets no response within its time closes the connection, because
+later responses could come in its place. All requests in flight then end with the connection.
+"""
+
+import random
+from collections import deque
+from collections.abc import Callable, Mapping
+from enum import StrEnum
+from typing import Final, NamedTuple
+
+from kafka_edu.clients.metadata import NEVER, Metadata
+from kafka_edu.common.errors import Errors
+from kafka_edu.common.transport import Part
+from kafka_edu.protocol.api_keys import ApiKey
+from kafka_edu.protocol.headers import decode_response, encode_request
+from kafka_edu.protocol.messages import REGISTRY
+from kafka_edu.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
+from kafka_edu.protocol.messages.init_producer_id import InitProducerIdResponse
+from kafka_edu.protocol.messages.metadata import MetadataResponse
+from kafka_edu.protocol.messages.produce import ProduceResponse
+from kafka_edu.protocol.schema import Message
+from kafka_edu.protocol.types import ProtocolError
+from kafka_edu.trace.events.producer import (
+    ClientConnected,
+    ClientDisconnected,
+    ClientRequestSent,
+    ClientResponseReceived,
+)
+from kafka_edu.trace.tracer import Tracer
+
+_JITTER: Final = 0.2
+_THROTTLED: Final = (ProduceResponse, MetadataResponse, InitProducerIdResponse)
+"""Responses after which the client pauses if a quota says so (KIP-219)."""
+
+
+class ConnectionState(StrEnum):
+    """The state of a connection to one broker (Kafka: ConnectionState.java)."""
+
+    DISCONNECTED = "DISCONNECTED"
+    CONNECTING = "CONNECTING"
+    CHECKING_API_VERSIONS = "CHECKING_API_VERSIONS"
+    READY = "READY"
+
+
+#: state → the states that may come before it.
+VALID_PREVIOUS_STATES: Final[Mapping[ConnectionState, frozenset[ConnectionState]]] = {
+    ConnectionState.DISCONNECTED: frozenset(ConnectionState),
+    ConnectionState.CONNECTING: frozenset({ConnectionState.DISCONNECTED}),
+    ConnectionState.CHECKING_API_VERSIONS: frozenset({ConnectionState.CONNECTING}),
+    ConnectionState.READY: frozenset({ConnectionState.CHECKING_API_VERSIONS}),
+}
+
+
+class ConnectionsConfig(NamedTuple):
+    """The settings of a client's connections, in ms, with the names of their keys."""
+
+    client_id: str
+    request_timeout_ms: float
+    reconnect_backoff_ms: float
+    reconnect_backoff_max_ms: float
+    connections_max_idle_ms: float
+    socket_connection_setup_timeout_ms: float
+    max_in_flight_requests_per_connection: int
+
+
+class Connect(NamedTuple):
+    """Effect: open a connection, and report `connected` or `disconnected`."""
+
+    node: int
+    host: str
+    port: int
+    timeout_ms: float
+
+
+class Send(NamedTuple):
+    """Effect: send these bytes."""
+
+    node: int
+    parts: list[Part]
+
+
+class Close(NamedTuple):
+    """Effect: close the connection. Nothing is reported for it any more."""
+
+    node: int
+
+
+Effect = Connect | Send | Close
+OnResponse = Callable[[Message | None, float], None]
+"""Called once with the response and the time. The response is None if the connection was lost."""
+
+
+class InFlight(NamedTuple):
+    """A request without a response."""
+
+    correlation_id: int
+    api_key: int
+    version: int
+    sent_ms: float
+    deadline_ms: float
+    on_response: OnResponse
+    event: int
+    """The number of the event ClientRequestSent, or 0."""
+
+
+class InFlightRequests:
+    """The requests in flight on each connection, oldest first (Kafka: InFlightRequests.java)."""
+
+    def __init__(self) -> None:
+        self._requests: dict[int, deque[InFlight]] = {}
+
+    def add(self, node: int, request: InFlight) -> None:
+        self._requests.setdefault(node, deque()).append(request)
+
+    def complete_next(self, node: int) -> InFlight | None:
+        """Remove the oldest request and return it; None if there is none. O(1)."""
+        waiting = self._requests.get(node)
+        return waiting.popleft() if waiting else None
+
+    def count(self, node: int) -> int:
+        return len(self._requests.get(node, ()))
+
+    def clear(self, node: int) -> list[InFlight]:
+        """Remove all requests of a connection and return them, oldest first."""
+        return list(self._requests.pop(node, ()))
+
+    def next_deadline_ms(self, node: int) -> float:
+        """Return the earliest deadline of a request of this connection. O(in flight)."""
+        return min((each.deadline_ms for each in self._requests.get(node, ())), default=NEVER)
+
+
+class _Connection:
+    """What is known of the connection to one broker."""
+
+    def __init__(self) -> None:
+        self.state = ConnectionState.DISCONNECTED
+        self.local = ""
+        self.versions: dict[int, tuple[int, int]] = {}
+        self.failures = 0
+        self.retry_at_ms = 0.0
+        self.muted_until_ms = 0.0
+        self.last_used_ms = 0.0
+
+    def enter(self, state: ConnectionState) -> None:
+        """Change the state. Raises ValueError for a change that the table does not have."""
+        if self.state not in VALID_PREVIOUS_STATES[state]:
+            raise ValueError(f"a connection cannot go from {self.state} to {state}")
+        self.state = state
+
+
+class ClientConnections:
+    """The connections of one client. Its event loop owns them; all times are monotonic, in ms."""
+
+    def __init__(
+        self,
+        config: ConnectionsConfig,
+        metadata: Metadata,
+        chance: random.Random,
+        trace: Tracer | None = None,
+    ) -> None:
+        self._config = config
+        self._metadata = metadata
+        self._chance = chance
+        self._trace = trace
+        self.in_flight = InFlightRequests()
+        self._connections: dict[int, _Connection] = {}
+        self._effects: list[Effect] = []
+        self._next_correlation_id = 0
+        self.last_failure = ""
+        """Why the last connection was lost or could not be opened."""
+
+    def take_effects(self) -> list[Effect]:
+        """Return the effects that the shell must perform now, in this order."""
+        effects, self._effects = self._effects, []
+        return effects
+
+    def state(self, node: int) -> ConnectionState:
+        connection = self._connections.get(node)
+        return ConnectionState.DISCONNECTED if connection is None else connection.state
+
+    def ready(self, node: int, now: float) -> bool:
+        """Return whether a request can be sent to the broker now. If not, connect if allowed."""
+        connection = self._connections.get(node)
+        if connection is None or connection.state is ConnectionState.DISCONNECTED:
+            self._connect(node, now)
+            return False
+        return self._can_send(node, connection, now)
+
+    def _can_send(self, node: int, connection: _Connection, now: float) -> bool:
+        return (
+            connection.state is ConnectionState.READY
+            and now >= connection.muted_until_ms
+            and self.in_flight.count(node) < self._config.max_in_flight_requests_per_connection
+        )
+
+    def _connect(self, node: int, now: float) -> None:
+        address = self._metadata.nodes.get(node)
+        connection = self._connections.setdefault(node, _Connection())
+        if address is None or now < connection.retry_at_ms:
+            return
+        connection.enter(ConnectionState.CONNECTING)
+        connection.last_used_ms = now
+        self._effects.append(
+            Connect(
+                node,
+                address.host,
+                address.port,
+                self._config.socket_connection_setup_timeout_ms,
+            )
+        )
+
+    def least_loaded(self, now: float) -> int | None:
+        """Return a broker that takes a request now, with the fewest in flight; None if none does.
+
+        Then a connection to some broker is opened, if none is being opened. O(brokers).
+        """
+        nodes = list(self._metadata.nodes)
+        usable = []
+        opening = False
+        for node in nodes:
+            connection = self._connections.get(node)
+            if connection is None:
+                continue
+            if self._can_send(node, connection, now):
+                usable.append(node)
+            opening = opening or connection.state in (
+                ConnectionState.CONNECTING,
+                ConnectionState.CHECKING_API_VERSIONS,
+            )
+        if usable:
+            return min(usable, key=self.in_flight.count)
+        if not opening:
+            closed = [
+                node
+                for node in nodes
+                if self.state(node) is ConnectionState.DISCONNECTED
+                and now >= (self._connections.get(node) or _Connection()).retry_at_ms
+            ]
+            if closed:
+                self._connect(self._chance.choice(closed), now)
+        return None
+
+    def version(self, node: int, key: ApiKey, newest: int) -> int:
+        """Return the newest version up to `newest` that both sides know. -1 if there is none."""
+        low, high = self._connections[node].versions.get(key, (0, -1))
+        chosen = min(newest, high)
+        return chosen if chosen >= low else -1
+
+    def send(
+        self,
+        node: int,
+        request: Message,
+        version: int,
+        now: float,
+        on_response: OnResponse | None,
+        timeout_ms: float | None = None,
+    ) -> int:
+        """Send a request to a broker that is `ready`. Return the number of its event, or 0.
+
+        `on_response` is None for a request that a broker does not answer, such as Produce with
+        acks=0.
+        """
+        if request.KEY is None:
+            raise ValueError(f"{type(request).__name__} is no request")
+        connection = self._connections[node]
+        correlation_id = self._next_correlation_id
+        self._next_correlation_id = (correlation_id + 1) & 0x7FFFFFFF
+        parts = encode_request(request, version, correlation_id, self._config.client_id)
+        connection.last_used_ms = now
+        event = 0
+        if self._trace and self._trace.hops:
+            event = self._trace(
+                ClientRequestSent(
+                    client=self._config.client_id,
+                    broker_id=node,
+                    local=connection.local,
+                    correlation_id=correlation_id,
+                    api_key=int(request.KEY),
+                    version=version,
+                )
+            )
+        if on_response is not None:
+            limit = self._config.request_timeout_ms if timeout_ms is None else timeout_ms
+            self.in_flight.add(
+                node,
+                InFlight(
+                    correlation_id, request.KEY, version, now, now + limit, on_response, event
+                ),
+            )
+        self._effects.append(Send(node, parts))
+        return event
+
+    def connected(self, node: int, local: str, now: float) -> None:
+        """The shell reports an open connection. First, the broker is asked for its versions."""
+        connection = self._connections[node]
+        connection.enter(ConnectionState.CHECKING_API_VERSIONS)
+        connection.local = local
+        self._check_versions(node, 3, now)
+
+    def _check_versions(self, node: int, version: int, now: float) -> None:
+        request = ApiVersionsRequest(
+            client_software_name="kafka-edu", client_software_version="0.1.0"
+        )
+        self.send(
+            node, request, version, now, lambda answer, at: self._on_versions(node, answer, at)
+        )
+
+    def _on_versions(self, node: int, answer: Message | None, now: float) -> None:
+        if not isinstance(answer, ApiVersionsResponse):
+            return
+        connection = self._connections[node]
+        error = Errors.of(answer.error_code)
+        if error is Errors.UNSUPPORTED_VERSION:
+            self._check_versions(node, 0, now)
+            return
+        if error is not Errors.NONE:
+            self._drop(node, f"ApiVersions was answered with {error.name}", now)
+            return
+        connection.versions = {
+            each.api_key: (each.min_version, each.max_version) for each in answer.api_keys
+        }
+        connection.enter(ConnectionState.READY)
+        connection.failures = 0
+        if self._trace:
+            self._trace(
+                ClientConnected(
+                    client=self._config.client_id, broker_id=node, local=connection.local
+                )
+            )
+
+    def received(self, node: int, frame: bytes, now: float) -> None:
+        """The shell reports a whole response. Its request's `on_response` is called."""
+        request = self.in_flight.complete_next(node)
+        if request is None:
+            self._drop(node, "a response came that no request had asked for", now)
+            return
+        try:
+            correlation_id, response = decode_response(request.api_key, request.version, frame)
+        except ProtocolError as error:
+            request.on_response(None, now)
+            self._drop(node, f"a response cannot be read: {error}", now)
+            return
+        if correlation_id != request.correlation_id:
+            request.on_response(None, now)
+            self._drop(
+                node, f"response {correlation_id} came in place of {request.correlation_id}", now
+            )
+            return
+        connection = self._connections[node]
+        connection.last_used_ms = now
+        if isinstance(response, _THROTTLED):
+            connection.muted_until_ms = now + response.throttle_time_ms
+        if self._trace and self._trace.hops:
+            with self._trace.because(request.event):
+                event = self._trace(
+                    ClientResponseReceived(
+                        client=self._config.client_id,
+                        broker_id=node,
+                        local=connection.local,
+                        correlation_id=correlation_id,
+                        api_key=request.api_key,
+                        took_ms=int(now - request.sent_ms),
+                    )
+                )
+            with self._trace.because(event):
+                request.on_response(response, now)
+            return
+        request.on_response(response, now)
+
+    def disconnected(self, node: int, reason: str, now: float) -> None:
+        """The shell reports that a connection was lost, or could not be opened."""
+        connection = self._connections[node]
+        if connection.state is ConnectionState.DISCONNECTED:
+            return
+        self._end(node, connection, reason, now)
+
+    def _drop(self, node: int, reason: str, now: float) -> None:
+        """Close a connection because of `reason`."""
+        connection = self._connections[node]
+        if connection.state is not ConnectionState.DISCONNECTED:
+            self._effects.append(Close(node))
+            self._end(node, connection, reason, now)
+
+    def _end(self, node: int, connection: _Connection, reason: str, now: float) -> None:
+        connection.enter(ConnectionState.DISCONNECTED)
+        lost = self.in_flight.clear(node)
+        config = self._config
+        pause = min(
+            config.reconnect_backoff_ms * 2.0 ** min(connection.failures, 30),
+            config.reconnect_backoff_max_ms,
+        )
+        connection.failures += 1
+        connection.retry_at_ms = now + pause * self._chance.uniform(1 - _JITTER, 1 + _JITTER)
+        connection.muted_until_ms = 0.0
+        self.last_failure = reason
+        if self._trace:
+            self._trace(
+                ClientDisconnected(
+                    client=config.client_id,
+                    broker_id=node,
+                    local=connection.local,
+                    reason=reason,
+                    in_flight=len(lost),
+                )
+            )
+        connection.local = ""
+        self._metadata.request_update()
+        for request in lost:
+            request.on_response(None, now)
+
+    def poll(self, now: float) -> None:
+        """Close what is too late or idle, and update the metadata if it is due. O(brokers)."""
+        for node, connection in list(self._connections.items()):
+            if connection.state is ConnectionState.DISCONNECTED:
+                if node not in self._metadata.nodes:
+                    del self._connections[node]
+            elif self.in_flight.next_deadline_ms(node) <= now:
+                self._drop(node, "a request got no response within request.timeout.ms", now)
+            elif (
+                self.in_flight.count(node) == 0
+                and connection.state is ConnectionState.READY
+                and now - connection.last_used_ms >= self._config.connections_max_idle_ms
+            ):
+                self._drop(node, "idle for connections.max.idle.ms", now)
+        if self._metadata.next_update_ms(now) <= 0:
+            self._update_metadata(now)
+
+    def _update_metadata(self, now: float) -> None:
+        node = self.least_loaded(now)
+        if node is None:
+            if all(
+                self.state(each) is ConnectionState.DISCONNECTED
+                and (self._connections.get(each) or _Connection()).failures > 0
+                for each in self._metadata.nodes
+            ):
+                self._metadata.rebootstrap()
+            return
+        self.send(
+            node,
+            self._metadata.request(now),
+            self.version(node, ApiKey.METADATA, REGISTRY[ApiKey.METADATA].max_version),
+            now,
+            self._on_metadata,
+        )
+
+    def _on_metadata(self, answer: Message | None, now: float) -> None:
+        if isinstance(answer, MetadataResponse):
+            self._metadata.update(answer, now)
+        else:
+            self._metadata.update_failed(now)
+
+    def next_poll_ms(self, now: float) -> float:
+        """Return in how many ms `poll` has something to do. NEVER if nothing waits. O(brokers)."""
+        due = NEVER
+        update = self._metadata.next_update_ms(now)
+        for node, connection in self._connections.items():
+            if connection.state is ConnectionState.DISCONNECTED:
+                if node in self._metadata.nodes and connection.retry_at_ms > now:
+                    due = min(due, connection.retry_at_ms - now)
+                continue
+            due = min(due, self.in_flight.next_deadline_ms(node) - now)
+            if connection.muted_until_ms > now:
+                due = min(due, connection.muted_until_ms - now)
+            if connection.state is ConnectionState.READY:
+                idle_at = connection.last_used_ms + self._config.connections_max_idle_ms
+                if self.in_flight.count(node) == 0:
+                    due = min(due, idle_at - now)
+        return max(min(due, update if update > 0 else NEVER), 0)
+
+    def close_all(self, reason: str, now: float) -> None:
+        """Close every connection. Requests in flight get no response."""
+        for node in list(self._connections):
+            self._drop(node, reason, now)

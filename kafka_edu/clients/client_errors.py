@@ -1,0 +1,101 @@
+"""The errors that our clients raise, by Kafka's names, each with what to do about it.
+
+An error of a broker is a `BrokerException`. Its code is in Kafka's table of errors. The other
+classes are errors that the client itself finds (Kafka: org.apache.kafka.common.errors).
+"""
+
+from collections.abc import Mapping
+from typing import Final
+
+from kafka_edu.common.errors import Errors, KafkaException
+
+#: Error → what the user of a client can do about it, as a sentence.
+ADVICE: Final[Mapping[Errors, str]] = {
+    Errors.UNKNOWN_SERVER_ERROR: "Read the log of the broker.",
+    Errors.CORRUPT_MESSAGE: "Give the record a key if the topic is compacted.",
+    Errors.UNKNOWN_TOPIC_OR_PARTITION: "Create the topic, or check its name and partition.",
+    Errors.LEADER_NOT_AVAILABLE: "Check that the partition's replicas are alive.",
+    Errors.NOT_LEADER_OR_FOLLOWER: "Send the record again.",
+    Errors.REQUEST_TIMED_OUT: "Check that the brokers are alive, or raise the time limit.",
+    Errors.MESSAGE_TOO_LARGE: "Send smaller records, or raise the topic's max.message.bytes.",
+    Errors.NETWORK_EXCEPTION: "Check that the brokers are alive and can be reached.",
+    Errors.INVALID_TOPIC_EXCEPTION: "Use another topic name: letters, digits, '.', '_' and '-'.",
+    Errors.RECORD_LIST_TOO_LARGE: "Lower batch.size below the topic's segment.bytes.",
+    Errors.NOT_ENOUGH_REPLICAS: "Start the missing brokers, or lower min.insync.replicas.",
+    Errors.NOT_ENOUGH_REPLICAS_AFTER_APPEND: "Start the missing brokers. The record may be stored.",
+    Errors.INVALID_REQUIRED_ACKS: "Set acks to 0, 1 or all.",
+    Errors.TOPIC_AUTHORIZATION_FAILED: "Get the permission to write to the topic.",
+    Errors.CLUSTER_AUTHORIZATION_FAILED: "Get the permission for idempotent writes.",
+    Errors.INVALID_TIMESTAMP: "Check the clock and the topic's settings for timestamps.",
+    Errors.UNSUPPORTED_VERSION: "Use a newer broker, or fewer features.",
+    Errors.OUT_OF_ORDER_SEQUENCE_NUMBER: "Send the record again. Records before it may be lost.",
+    Errors.UNSUPPORTED_FOR_MESSAGE_FORMAT: "Raise the topic's message.format.version.",
+    Errors.INVALID_PRODUCER_EPOCH: "Create a new producer.",
+    Errors.KAFKA_STORAGE_ERROR: "Check the disk of the broker.",
+    Errors.UNKNOWN_PRODUCER_ID: "Send the record again. The broker has forgotten the producer.",
+    Errors.UNSUPPORTED_COMPRESSION_TYPE: "Choose another compression.type.",
+    Errors.INVALID_RECORD: "Check the record against the rules of the topic.",
+}
+
+
+class ClientException(KafkaException):
+    """An error of a client, with what to do about it."""
+
+    def __init__(self, error: Errors, message: str = "", advice: str | None = None) -> None:
+        super().__init__(error, message)
+        self.advice = ADVICE.get(error, "") if advice is None else advice
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.message}" + (f" {self.advice}" if self.advice else "")
+
+    @property
+    def name(self) -> str:
+        """The error's name: that of the class, or of the broker's error code."""
+        return type(self).__name__
+
+
+class BrokerException(ClientException):
+    """A broker answered with an error code."""
+
+    @property
+    def name(self) -> str:
+        return self.error.name
+
+
+class TimeoutException(ClientException):
+    """Something did not happen within its time limit."""
+
+    def __init__(self, message: str, advice: str | None = None) -> None:
+        super().__init__(Errors.REQUEST_TIMED_OUT, message, advice)
+
+
+class BufferExhaustedException(TimeoutException):
+    """The producer's buffer stayed full for max.block.ms."""
+
+
+class RecordTooLargeException(ClientException):
+    """One record is larger than a request or the buffer may be."""
+
+    def __init__(self, message: str, advice: str) -> None:
+        super().__init__(Errors.MESSAGE_TOO_LARGE, message, advice)
+
+
+class SerializationException(ClientException):
+    """A key, value or header is of a type that cannot be sent."""
+
+    def __init__(self, message: str, advice: str) -> None:
+        super().__init__(Errors.INVALID_RECORD, message, advice)
+
+
+class InvalidPartitionException(ClientException):
+    """A partitioner returned a partition that the topic does not have."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(Errors.UNKNOWN_TOPIC_OR_PARTITION, message, "Correct the partitioner.")
+
+
+class ProducerClosedException(ClientException):
+    """The producer was closed before the record was acknowledged."""
+
+    def __init__(self, message: str, advice: str = "Send records before close().") -> None:
+        super().__init__(Errors.NETWORK_EXCEPTION, message, advice)

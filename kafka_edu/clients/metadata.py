@@ -1,0 +1,175 @@
+"""A client's copy of the cluster's metadata (Kafka: Metadata.java, ProducerMetadata.java).
+
+It knows the brokers, and the leader of each partition of the topics that the client uses. The copy
+is out of date after metadata.max.age.ms, and when a broker answers that it is not the leader. After
+a failed update, the next one waits for retry.backoff.ms. A topic that was not used for
+metadata.max.idle.ms is left out.
+"""
+
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+from kafka_edu.common.errors import Errors
+from kafka_edu.protocol.messages.metadata import (
+    MetadataRequest,
+    MetadataRequestTopic,
+    MetadataResponse,
+)
+
+NO_LEADER: Final = -1
+NEVER: Final = float("inf")
+
+
+class ClientNode(NamedTuple):
+    """A broker's id and address. A bootstrap server has the id -1, -2 and so on."""
+
+    id: int
+    host: str
+    port: int
+
+
+class PartitionInfo(NamedTuple):
+    """One partition's leader, and the epoch of this leader. Both are -1 if unknown."""
+
+    partition: int
+    leader: int
+    leader_epoch: int
+
+
+class TopicInfo:
+    """What the metadata says about one topic. It never changes."""
+
+    __slots__ = ("available", "partitions", "topic")
+
+    def __init__(self, topic: str, partitions: Sequence[PartitionInfo]) -> None:
+        self.topic = topic
+        self.partitions = tuple(partitions)
+        """The partitions, in the order of their numbers from 0."""
+        self.available = tuple(p.partition for p in partitions if p.leader != NO_LEADER)
+        """The numbers of the partitions that have a leader."""
+
+    def __len__(self) -> int:
+        return len(self.partitions)
+
+
+class Metadata:
+    """The brokers and topics of the cluster, and when to ask for them again.
+
+    The client's event loop owns it. All times are in ms of the monotonic clock.
+    """
+
+    def __init__(
+        self,
+        bootstrap: Sequence[tuple[str, int]],
+        retry_backoff_ms: float,
+        max_age_ms: float,
+        max_idle_ms: float,
+    ) -> None:
+        self._bootstrap = [
+            ClientNode(-number, host, port) for number, (host, port) in enumerate(bootstrap, 1)
+        ]
+        self.nodes: dict[int, ClientNode] = {node.id: node for node in self._bootstrap}
+        self.topics: dict[str, TopicInfo] = {}
+        self.errors: dict[str, Errors] = {}
+        """Topic → the error that the last metadata has for it."""
+        self.version = 0
+        """The number of successful updates."""
+        self._retry_backoff_ms = retry_backoff_ms
+        self._max_age_ms = max_age_ms
+        self._max_idle_ms = max_idle_ms
+        self._used_ms: dict[str, float] = {}
+        self._new: set[str] = set()
+        self._needed = False
+        self._in_progress = False
+        self._last_try_ms = -NEVER
+        self._last_success_ms = -NEVER
+
+    def use(self, topic: str, now: float) -> TopicInfo | None:
+        """Note that the topic is used now. Return what is known of it. O(1)."""
+        if topic not in self._used_ms:
+            self._new.add(topic)
+            self._needed = True
+        self._used_ms[topic] = now
+        return self.topics.get(topic)
+
+    def request_update(self) -> None:
+        """Ask for the metadata again as soon as the backoff allows it."""
+        self._needed = True
+
+    def leader(self, topic: str, partition: int) -> int:
+        """Return the broker id of the partition's leader, or NO_LEADER. O(1)."""
+        info = self.topics.get(topic)
+        if info is None or partition >= len(info.partitions):
+            return NO_LEADER
+        leader = info.partitions[partition].leader
+        return leader if leader in self.nodes else NO_LEADER
+
+    def next_update_ms(self, now: float) -> float:
+        """Return in how many ms the next update is due; 0 means now. NEVER while one is running.
+
+        A topic without metadata does not wait for the backoff of the last update.
+        """
+        if self._in_progress or not self._used_ms:
+            return NEVER
+        due = 0.0 if self._needed else max(self._last_success_ms + self._max_age_ms - now, 0)
+        backoff = max(self._last_try_ms + self._retry_backoff_ms - now, 0)
+        return due if self._new else max(due, backoff)
+
+    def request(self, now: float) -> MetadataRequest:
+        """Return the request for the next update, which is running from now on."""
+        idle = [t for t, used in self._used_ms.items() if now - used >= self._max_idle_ms]
+        for topic in idle:
+            del self._used_ms[topic]
+            self.topics.pop(topic, None)
+            self.errors.pop(topic, None)
+        self._in_progress, self._needed, self._last_try_ms = True, False, now
+        self._new.clear()
+        return MetadataRequest(
+            topics=[MetadataRequestTopic(name=topic) for topic in self._used_ms],
+            allow_auto_topic_creation=True,
+        )
+
+    def update_failed(self, now: float) -> None:
+        """Note that the update got no answer. The next one waits for the backoff."""
+        self._in_progress, self._needed, self._last_try_ms = False, True, now
+
+    def update(self, response: MetadataResponse, now: float) -> None:
+        """Replace the copy by a broker's answer.
+
+        A partition's older leader epoch never replaces a newer one, because brokers learn of a new
+        leader at different times (KIP-320). An answer without brokers is ignored.
+        """
+        if not response.brokers:
+            self.update_failed(now)
+            return
+        self._in_progress, self._last_try_ms, self._last_success_ms = False, now, now
+        self.version += 1
+        self.nodes = {b.node_id: ClientNode(b.node_id, b.host, b.port) for b in response.brokers}
+        for topic in response.topics:
+            if topic.name not in self._used_ms:
+                continue
+            error = Errors.of(topic.error_code)
+            if error is not Errors.NONE:
+                self.errors[topic.name] = error
+                if error is not Errors.LEADER_NOT_AVAILABLE:
+                    self.topics.pop(topic.name, None)
+                self._needed = self._needed or error.retriable
+                continue
+            self.errors.pop(topic.name, None)
+            known = self.topics.get(topic.name)
+            partitions = []
+            for new in sorted(topic.partitions, key=lambda each: each.partition_index):
+                info = PartitionInfo(new.partition_index, new.leader_id, new.leader_epoch)
+                if known is not None and info.partition < len(known):
+                    old = known.partitions[info.partition]
+                    if 0 <= info.leader_epoch < old.leader_epoch:
+                        info = old
+                if info.leader not in self.nodes:
+                    info = info._replace(leader=NO_LEADER)
+                    self._needed = True
+                partitions.append(info)
+            self.topics[topic.name] = TopicInfo(topic.name, partitions)
+
+    def rebootstrap(self) -> None:
+        """Go back to the bootstrap servers, because no broker of the copy can be reached."""
+        self.nodes = {node.id: node for node in self._bootstrap}

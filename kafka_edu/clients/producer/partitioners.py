@@ -1,0 +1,147 @@
+"""Choose a partition for each record (Kafka: DefaultPartitioner.java, StickyPartitionCache.java).
+
+All records with the same key go to the same partition, because the partition is computed from the
+key by murmur2. Records without a key may go anywhere. Spreading them one by one fills many batches
+slowly. So the sticky partitioner fills one partition's batch, and then chooses another partition
+(KIP-480).
+"""
+
+import random
+from collections.abc import Callable, Mapping
+from struct import unpack_from
+from typing import Final, Protocol
+
+from kafka_edu.clients.metadata import TopicInfo
+
+_M: Final = 0x5BD1E995
+_SEED: Final = 0x9747B28C
+_MASK: Final = 0xFFFFFFFF
+
+
+def murmur2(data: bytes) -> int:
+    """Return the 32-bit hash of `data`, unsigned (Kafka: Utils.murmur2). O(bytes).
+
+    Java's value is the same 32 bits as a signed number.
+    """
+    length = len(data)
+    h = _SEED ^ length
+    for k in unpack_from(f"<{length >> 2}I", data):
+        k = k * _M & _MASK
+        h = h * _M & _MASK ^ (k ^ k >> 24) * _M & _MASK
+    rest = length & 3
+    if rest:
+        h = (h ^ int.from_bytes(data[length - rest :], "little")) * _M & _MASK
+    h = (h ^ h >> 13) * _M & _MASK
+    return h ^ h >> 15
+
+
+def partition_of_key(key: bytes, partitions: int) -> int:
+    """Return the partition of a key: its hash without the sign bit, modulo `partitions`."""
+    return (murmur2(key) & 0x7FFFFFFF) % partitions
+
+
+class Partitioner(Protocol):
+    """Chooses the partition of a record that names none."""
+
+    sticky: bool
+    """Whether the choice changes when a new batch begins. If so, `on_new_batch` is called."""
+
+    def partition(self, topic: TopicInfo, key: bytes | None, value: bytes | None) -> int: ...
+
+    def on_new_batch(self, topic: TopicInfo, partition: int) -> None:
+        """Note that a record for `partition` needs a new batch. The choice follows again."""
+        ...
+
+
+class UniformStickyPartitioner:
+    """Fill one partition's batch, then change to another partition. Keys are ignored."""
+
+    sticky = True
+
+    def __init__(self, chance: random.Random) -> None:
+        self._chance = chance
+        self._current: dict[str, int] = {}
+
+    def partition(self, topic: TopicInfo, key: bytes | None, value: bytes | None) -> int:
+        current = self._current.get(topic.topic)
+        return self._choose(topic, -1) if current is None else current
+
+    def on_new_batch(self, topic: TopicInfo, partition: int) -> None:
+        """Choose another partition, unless another batch has changed the choice already."""
+        if self._current.get(topic.topic) == partition:
+            self._choose(topic, partition)
+
+    def _choose(self, topic: TopicInfo, last: int) -> int:
+        """Choose a partition that has a leader, and if possible not the last one."""
+        available = topic.available or range(len(topic))
+        others = [each for each in available if each != last]
+        chosen = self._chance.choice(others or available)
+        self._current[topic.topic] = chosen
+        return chosen
+
+
+class DefaultPartitioner(UniformStickyPartitioner):
+    """Choose by the hash of the key. A record without a key goes to the sticky partition."""
+
+    def partition(self, topic: TopicInfo, key: bytes | None, value: bytes | None) -> int:
+        if key is None:
+            return super().partition(topic, key, value)
+        return partition_of_key(key, len(topic))
+
+
+class RoundRobinPartitioner:
+    """Choose the partitions of a topic in turn, among those that have a leader."""
+
+    sticky = False
+
+    def __init__(self, chance: random.Random) -> None:
+        self._next: dict[str, int] = {}
+
+    def partition(self, topic: TopicInfo, key: bytes | None, value: bytes | None) -> int:
+        turn = self._next.get(topic.topic, 0)
+        self._next[topic.topic] = turn + 1
+        available = topic.available or range(len(topic))
+        return available[turn % len(available)]
+
+    def on_new_batch(self, topic: TopicInfo, partition: int) -> None: ...
+
+
+class RandomPartitioner:
+    """Choose any partition that has a leader."""
+
+    sticky = False
+
+    def __init__(self, chance: random.Random) -> None:
+        self._chance = chance
+
+    def partition(self, topic: TopicInfo, key: bytes | None, value: bytes | None) -> int:
+        return self._chance.choice(topic.available or range(len(topic)))
+
+    def on_new_batch(self, topic: TopicInfo, partition: int) -> None: ...
+
+
+PartitionFunction = Callable[[str, bytes | None, bytes | None, int], int]
+"""A partitioner as a function of topic, key, value and the number of partitions."""
+
+
+class FunctionPartitioner:
+    """Choose by the user's own function."""
+
+    sticky = False
+
+    def __init__(self, function: PartitionFunction) -> None:
+        self._function = function
+
+    def partition(self, topic: TopicInfo, key: bytes | None, value: bytes | None) -> int:
+        return self._function(topic.topic, key, value, len(topic))
+
+    def on_new_batch(self, topic: TopicInfo, partition: int) -> None: ...
+
+
+#: The names that partitioner.class knows. The first three are Kafka's.
+PARTITIONERS: Final[Mapping[str, Callable[[random.Random], Partitioner]]] = {
+    "DefaultPartitioner": DefaultPartitioner,
+    "RoundRobinPartitioner": RoundRobinPartitioner,
+    "UniformStickyPartitioner": UniformStickyPartitioner,
+    "RandomPartitioner": RandomPartitioner,
+}

@@ -1,0 +1,455 @@
+"""The settings of our producer: Kafka's keys, and the defaults of Kafka 2.8 (ProducerConfig.java).
+
+A key that Kafka has and our producer does not is refused, so no setting is accepted and does
+nothing. An unknown key is an error that names the nearest right one.
+"""
+
+import difflib
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final, NamedTuple, Protocol
+
+from kafka_edu.clients.producer.partitioners import (
+    PARTITIONERS,
+    FunctionPartitioner,
+    Partitioner,
+    PartitionFunction,
+)
+from kafka_edu.clients.producer.producer_batch import Headers, RecordMetadata
+from kafka_edu.common.config_def import (
+    MAX_INT,
+    MAX_LONG,
+    REQUIRED,
+    ConfigDef,
+    ConfigException,
+    ConfigKey,
+    ConfigType,
+    ConfigValue,
+    NonEmpty,
+    OneOf,
+    Range,
+)
+from kafka_edu.common.errors import KafkaException
+from kafka_edu.record.compression_type import CompressionType
+
+_INT: Final = ConfigType.INT
+_LONG: Final = ConfigType.LONG
+_CODECS: Final = tuple(codec.name.lower() for codec in CompressionType)
+MAX_IN_FLIGHT_IDEMPOTENT: Final = 5
+"""A broker remembers this many batches of an idempotent producer."""
+
+PRODUCER_CONFIG: Final = ConfigDef(
+    [
+        ConfigKey(
+            "bootstrap.servers",
+            ConfigType.LIST,
+            REQUIRED,
+            NonEmpty(),
+            "Brokers to begin with, as host:port. The client learns the others from them.",
+        ),
+        ConfigKey(
+            "client.id",
+            ConfigType.STRING,
+            "",
+            None,
+            "A name for logs, quotas and events. Empty: producer-1, producer-2 and so on.",
+        ),
+        ConfigKey(
+            "acks",
+            ConfigType.STRING,
+            "1",
+            OneOf(("all", "-1", "0", "1")),
+            "Who must have the records before they count as sent: 0 nobody, 1 the leader, all"
+            " the whole ISR.",
+        ),
+        ConfigKey(
+            "batch.size",
+            _INT,
+            16_384,
+            Range(0, MAX_INT),
+            "The most bytes of one batch, before compression. A larger record is a batch of its"
+            " own.",
+        ),
+        ConfigKey(
+            "linger.ms",
+            _LONG,
+            0,
+            Range(0, MAX_LONG),
+            "How long a batch that is not full waits for more records, in ms.",
+        ),
+        ConfigKey(
+            "buffer.memory",
+            _LONG,
+            33_554_432,
+            Range(0, MAX_LONG),
+            "The most bytes of all batches that are not acknowledged. Each one counts at least"
+            " batch.size.",
+        ),
+        ConfigKey(
+            "max.block.ms",
+            _LONG,
+            60_000,
+            Range(0, MAX_LONG),
+            "How long send() waits for metadata and for memory, in ms.",
+        ),
+        ConfigKey(
+            "max.request.size",
+            _INT,
+            1_048_576,
+            Range(0, MAX_INT),
+            "The most bytes of one request, and of one record.",
+        ),
+        ConfigKey(
+            "request.timeout.ms",
+            _INT,
+            30_000,
+            Range(0, MAX_INT),
+            "How long a request waits for its response, in ms. Then the connection is closed.",
+        ),
+        ConfigKey(
+            "delivery.timeout.ms",
+            _INT,
+            120_000,
+            Range(0, MAX_INT),
+            "The most time from send() to the acknowledgement, in ms. At least linger.ms +"
+            " request.timeout.ms.",
+        ),
+        ConfigKey(
+            "retries",
+            _INT,
+            MAX_INT,
+            Range(0, MAX_INT),
+            "How often a batch is sent again after an error that may go away.",
+        ),
+        ConfigKey(
+            "retry.backoff.ms",
+            _LONG,
+            100,
+            Range(0, MAX_LONG),
+            "The pause before a batch or a metadata request is sent again, in ms.",
+        ),
+        ConfigKey(
+            "reconnect.backoff.ms",
+            _LONG,
+            50,
+            Range(0, MAX_LONG),
+            "The first pause before a broker is connected again, in ms. It doubles each time.",
+        ),
+        ConfigKey(
+            "reconnect.backoff.max.ms",
+            _LONG,
+            1_000,
+            Range(0, MAX_LONG),
+            "The longest such pause, in ms.",
+        ),
+        ConfigKey(
+            "max.in.flight.requests.per.connection",
+            _INT,
+            5,
+            Range(1, MAX_INT),
+            "Requests without a response on one connection. With 1, retries keep the order.",
+        ),
+        ConfigKey(
+            "compression.type",
+            ConfigType.STRING,
+            "none",
+            OneOf(_CODECS),
+            "The codec of the batches.",
+        ),
+        ConfigKey(
+            "enable.idempotence",
+            ConfigType.BOOLEAN,
+            False,
+            None,
+            "Store each record once and in order, in spite of retries. Needs acks=all.",
+        ),
+        ConfigKey(
+            "metadata.max.age.ms",
+            _LONG,
+            300_000,
+            Range(0, MAX_LONG),
+            "After this time, in ms, the client asks for the metadata again.",
+        ),
+        ConfigKey(
+            "metadata.max.idle.ms",
+            _LONG,
+            300_000,
+            Range(5_000, MAX_LONG),
+            "After this time without use, in ms, the metadata of a topic is dropped.",
+        ),
+        ConfigKey(
+            "connections.max.idle.ms",
+            _LONG,
+            540_000,
+            Range(0, MAX_LONG),
+            "After this time without use, in ms, a connection is closed.",
+        ),
+        ConfigKey(
+            "socket.connection.setup.timeout.ms",
+            _LONG,
+            10_000,
+            Range(1, MAX_LONG),
+            "How long opening a connection may take, in ms.",
+        ),
+    ]
+)
+
+#: Keys whose value is an object of the program, and what they take.
+OBJECT_KEYS: Final[Mapping[str, str]] = {
+    "partitioner.class": (
+        "How a record without a partition gets one: DefaultPartitioner, RoundRobinPartitioner,"
+        " UniformStickyPartitioner, RandomPartitioner, a Partitioner object, or a function of"
+        " (topic, key, value, number of partitions)."
+    ),
+    "interceptor.classes": "A list of objects with on_send and on_acknowledgement.",
+    "key.serializer": "A function from the key to bytes. Without it: bytes, str (UTF-8) or None.",
+    "value.serializer": "The same for the value.",
+}
+
+_NO_SOCKET_OPTION: Final = "the sizes of socket buffers are the operating system's"
+_NO_METRICS: Final = "there are no metrics; use events (docs/events.md)"
+#: Keys of Kafka's producer that ours refuses, and why. A name that ends with `.` is a prefix.
+REFUSED: Final[Mapping[str, str]] = {
+    "transactional.id": "this producer has no transactions yet",
+    "transaction.timeout.ms": "this producer has no transactions yet",
+    "internal.auto.downgrade.txn.commit": "this producer has no transactions yet",
+    "security.protocol": "connections are never encrypted; leave the key out",
+    "security.providers": "connections are never encrypted",
+    "sasl.": "there is no SASL",
+    "ssl.": "connections are never encrypted",
+    "send.buffer.bytes": _NO_SOCKET_OPTION,
+    "receive.buffer.bytes": _NO_SOCKET_OPTION,
+    "metric.reporters": _NO_METRICS,
+    "metrics.": _NO_METRICS,
+    "client.dns.lookup": "each name's first address that accepts is used",
+    "socket.connection.setup.timeout.max.ms": "the time limit does not grow",
+}
+
+
+class ProducerRecord(NamedTuple):
+    """A record before it is serialized. Interceptors get it, and may return another one."""
+
+    topic: str
+    value: object
+    key: object
+    partition: int | None
+    timestamp: int | None
+    headers: Headers
+
+
+class ProducerInterceptor(Protocol):
+    """Sees each record on its way (Kafka: ProducerInterceptor.java; KIP-42)."""
+
+    def on_send(self, record: ProducerRecord) -> ProducerRecord:
+        """Return the record to send. If this raises, the record goes on unchanged."""
+        ...
+
+    def on_acknowledgement(
+        self, metadata: RecordMetadata | None, error: KafkaException | None
+    ) -> None:
+        """Note the end of a record: either its metadata or its error."""
+        ...
+
+
+Serializer = Callable[[object], bytes | None]
+
+
+class ProducerConfig(NamedTuple):
+    """The parsed settings, with the names of their keys. Times are in ms."""
+
+    bootstrap_servers: tuple[tuple[str, int], ...]
+    client_id: str
+    acks: int
+    batch_size: int
+    linger_ms: int
+    buffer_memory: int
+    max_block_ms: int
+    max_request_size: int
+    request_timeout_ms: int
+    delivery_timeout_ms: int
+    retries: int
+    retry_backoff_ms: int
+    reconnect_backoff_ms: int
+    reconnect_backoff_max_ms: int
+    max_in_flight: int
+    compression: CompressionType
+    idempotent: bool
+    metadata_max_age_ms: int
+    metadata_max_idle_ms: int
+    connections_max_idle_ms: int
+    connection_setup_timeout_ms: int
+    partitioner: str | Partitioner | PartitionFunction
+    interceptors: tuple[ProducerInterceptor, ...]
+    key_serializer: Serializer | None
+    value_serializer: Serializer | None
+
+
+def _address(text: str) -> tuple[str, int]:
+    host, colon, port = text.rpartition(":")
+    if not colon or not host or not port.isdigit() or not 0 < int(port) < 65_536:
+        raise ConfigException(
+            "bootstrap.servers",
+            f"Invalid value {text} for configuration bootstrap.servers: it is no host:port. Write"
+            " for example 127.0.0.1:9092.",
+        )
+    return host.strip("[]"), int(port)
+
+
+def _check_names(given: Mapping[str, object]) -> None:
+    for name in given:
+        if name in PRODUCER_CONFIG or name in OBJECT_KEYS:
+            continue
+        for refused, why in REFUSED.items():
+            if name == refused or (refused.endswith(".") and name.startswith(refused)):
+                raise ConfigException(
+                    name, f"{name} is refused, because {why}. Remove it from the settings."
+                )
+        known = [*PRODUCER_CONFIG.keys, *OBJECT_KEYS]
+        near = difflib.get_close_matches(name.replace("_", "."), known, 1, 0.6)
+        hint = f" Did you mean {near[0]}?" if near else " docs/clients.md has all keys."
+        raise ConfigException(name, f"A producer has no setting {name}.{hint}")
+
+
+def _text(value: object) -> ConfigValue:
+    """Return a value as ConfigDef takes it: numbers as text, so that they are checked alike."""
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, int | float):
+        return str(value)
+    if isinstance(value, list | tuple):
+        return ",".join(map(str, value))
+    return value if isinstance(value, str) else repr(value)
+
+
+def _serializer(given: Mapping[str, object], name: str) -> Serializer | None:
+    value = given.get(name)
+    if value is None or callable(value):
+        return value
+    raise ConfigException(name, f"{name} is {value!r}, but it must be a function to bytes.")
+
+
+def _partitioner(value: object) -> str | Partitioner | PartitionFunction:
+    if isinstance(value, str):
+        name = value.rpartition(".")[2]
+        if name in PARTITIONERS:
+            return name
+        raise ConfigException(
+            "partitioner.class",
+            f"There is no partitioner {value}. Use one of {', '.join(PARTITIONERS)}, or a function"
+            " of (topic, key, value, number of partitions).",
+        )
+    shape = all(hasattr(value, name) for name in ("partition", "on_new_batch", "sticky"))
+    if isinstance(value, type) or not (shape or callable(value)):
+        raise ConfigException(
+            "partitioner.class",
+            f"partitioner.class is {value!r}, but it must be a name, an object or a function.",
+        )
+    return value  # type: ignore[return-value]  # its shape was checked
+
+
+def make_partitioner(
+    choice: str | Partitioner | PartitionFunction, default: Callable[[str], Partitioner]
+) -> Partitioner:
+    """Return the partitioner of a setting. `default` makes one of those with a name."""
+    if isinstance(choice, str):
+        return default(choice)
+    return FunctionPartitioner(choice) if callable(choice) else choice
+
+
+def _interceptors(value: object) -> tuple[ProducerInterceptor, ...]:
+    if not isinstance(value, list | tuple) or not all(
+        hasattr(each, "on_send")
+        and hasattr(each, "on_acknowledgement")
+        and not isinstance(each, type)
+        for each in value
+    ):
+        raise ConfigException(
+            "interceptor.classes",
+            "interceptor.classes must be a list of objects with on_send and on_acknowledgement.",
+        )
+    return tuple(value)
+
+
+def parse_producer_config(given: Mapping[str, object], number: int) -> ProducerConfig:
+    """Return the settings of a producer. `number` names one without client.id.
+
+    Raises ConfigException with one line: the key, what is wrong, and what to do.
+    """
+    _check_names(given)
+    values = PRODUCER_CONFIG.parse(
+        {name: _text(value) for name, value in given.items() if name in PRODUCER_CONFIG}
+    )
+    idempotent = values.get_bool("enable.idempotence")
+    acks_text = values.get_string("acks")
+    if idempotent and "acks" not in given:
+        acks_text = "all"
+    acks = -1 if acks_text == "all" else int(acks_text)
+    max_in_flight = values.get_int("max.in.flight.requests.per.connection")
+    retries = values.get_int("retries")
+    if idempotent:
+        _check_idempotence(acks, max_in_flight, retries)
+    linger_ms = values.get_int("linger.ms")
+    request_timeout_ms = values.get_int("request.timeout.ms")
+    delivery_timeout_ms = values.get_int("delivery.timeout.ms")
+    least = linger_ms + request_timeout_ms
+    if delivery_timeout_ms < least:
+        if "delivery.timeout.ms" in given:
+            raise ConfigException(
+                "delivery.timeout.ms",
+                "delivery.timeout.ms should be equal to or larger than linger.ms +"
+                f" request.timeout.ms, which is {least}.",
+            )
+        delivery_timeout_ms = least
+    return ProducerConfig(
+        tuple(map(_address, values.get_list("bootstrap.servers"))),
+        values.get_string("client.id") or f"producer-{number}",
+        acks,
+        values.get_int("batch.size"),
+        linger_ms,
+        values.get_int("buffer.memory"),
+        values.get_int("max.block.ms"),
+        values.get_int("max.request.size"),
+        request_timeout_ms,
+        delivery_timeout_ms,
+        retries,
+        values.get_int("retry.backoff.ms"),
+        values.get_int("reconnect.backoff.ms"),
+        values.get_int("reconnect.backoff.max.ms"),
+        max_in_flight,
+        CompressionType[values.get_string("compression.type").upper()],
+        idempotent,
+        values.get_int("metadata.max.age.ms"),
+        values.get_int("metadata.max.idle.ms"),
+        values.get_int("connections.max.idle.ms"),
+        values.get_int("socket.connection.setup.timeout.ms"),
+        _partitioner(given.get("partitioner.class", "DefaultPartitioner")),
+        _interceptors(given.get("interceptor.classes", ())),
+        _serializer(given, "key.serializer"),
+        _serializer(given, "value.serializer"),
+    )
+
+
+def _check_idempotence(acks: int, max_in_flight: int, retries: int) -> None:
+    if acks != -1:
+        raise ConfigException(
+            "acks", "Must set acks to all in order to use the idempotent producer."
+        )
+    if max_in_flight > MAX_IN_FLIGHT_IDEMPOTENT:
+        raise ConfigException(
+            "max.in.flight.requests.per.connection",
+            "Must set max.in.flight.requests.per.connection to at most 5 to use the idempotent"
+            " producer.",
+        )
+    if retries == 0:
+        raise ConfigException(
+            "retries", "Must set retries to non-zero when using the idempotent producer."
+        )
+
+
+SettingRow = tuple[str, str, str]
+
+
+def setting_rows() -> Sequence[SettingRow]:
+    """Return (key, default, explanation) of each setting that works. docs/clients.md shows them."""
+    rows = [(key.name, PRODUCER_CONFIG.default_text(key.name), key.doc) for key in PRODUCER_CONFIG]
+    defaults = {"partitioner.class": "DefaultPartitioner"}
+    return [*rows, *((name, defaults.get(name, ""), doc) for name, doc in OBJECT_KEYS.items())]

@@ -1,0 +1,387 @@
+"""The records that wait to be sent (Kafka: RecordAccumulator.java, BufferPool.java).
+
+Each partition has a queue of batches. New records go into the last batch, and the sender takes the
+first. A batch is ready to be sent when it is full, has waited for linger.ms, or others need its
+memory. All batches together hold at most buffer.memory bytes.
+"""
+
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping
+from typing import NamedTuple
+
+from kafka_edu.clients.metadata import NEVER, NO_LEADER, Metadata
+from kafka_edu.clients.producer.producer_batch import Headers, ProducerBatch
+from kafka_edu.common.topic_partition import TopicPartition
+from kafka_edu.record.compression import CompressionType
+from kafka_edu.trace.events.producer import BatchDrained, BatchSplit, RecordAccumulated
+from kafka_edu.trace.tracer import Tracer
+
+
+class MemoryWaiter:
+    """A `send()` that waits for memory. It gets the memory as a whole, in the order of waiting."""
+
+    __slots__ = ("granted", "on_granted", "size")
+
+    def __init__(self, size: int, on_granted: Callable[[], None]) -> None:
+        self.size = size
+        self.on_granted = on_granted
+        self.granted = False
+
+
+class BufferPool:
+    """Counts the bytes of buffer.memory (Kafka: BufferPool.java).
+
+    Waiters get memory in their order. So a large record is not kept waiting by small ones.
+    """
+
+    def __init__(self, total: int) -> None:
+        self.total = total
+        self.available = total
+        self._waiters: deque[MemoryWaiter] = deque()
+
+    @property
+    def waiting(self) -> int:
+        return len(self._waiters)
+
+    def allocate(self, size: int) -> bool:
+        """Take `size` bytes if they are free and nobody waits. Return whether they were taken."""
+        if self._waiters or size > self.available:
+            return False
+        self.available -= size
+        return True
+
+    def wait(self, size: int, on_granted: Callable[[], None]) -> MemoryWaiter:
+        """Wait for `size` bytes, which must not be more than `total`."""
+        waiter = MemoryWaiter(size, on_granted)
+        self._waiters.append(waiter)
+        self._grant()
+        return waiter
+
+    def cancel(self, waiter: MemoryWaiter) -> None:
+        """Stop waiting. Memory that was granted is free again."""
+        if waiter.granted:
+            self.free(waiter.size)
+        else:
+            self._waiters.remove(waiter)
+            self._grant()
+
+    def free(self, size: int) -> None:
+        """Give `size` bytes back, and serve the waiters that they suffice for."""
+        self.available += size
+        self._grant()
+
+    def _grant(self) -> None:
+        while self._waiters and self._waiters[0].size <= self.available:
+            waiter = self._waiters.popleft()
+            self.available -= waiter.size
+            waiter.granted = True
+            waiter.on_granted()
+
+
+class PartitionQueue:
+    """The batches of one partition, oldest first."""
+
+    __slots__ = ("batches", "muted", "tp")
+
+    def __init__(self, tp: TopicPartition) -> None:
+        self.tp = tp
+        self.batches: deque[ProducerBatch] = deque()
+        self.muted = False
+        """True while a batch is in flight and the order must be kept without sequence numbers."""
+
+
+class Appended(NamedTuple):
+    """Where a record was put."""
+
+    batch: ProducerBatch
+    at: int
+    """The record's place in the batch, from 0."""
+    wake_sender: bool
+    """Whether the sender may have something new to do."""
+
+
+class Ready(NamedTuple):
+    """Which brokers could be sent something."""
+
+    queues: dict[int, list[PartitionQueue]]
+    """Broker → its partitions with a batch that is ready."""
+    next_ms: float
+    """In how many ms another batch becomes ready."""
+    unknown_topics: set[str]
+    """Topics with a ready batch whose leader is unknown."""
+
+
+class RecordAccumulator:
+    """The queues of batches. The producer's event loop owns it; times are monotonic, in ms."""
+
+    def __init__(
+        self,
+        client_id: str,
+        batch_size: int,
+        linger_ms: float,
+        retry_backoff_ms: float,
+        compression: CompressionType,
+        pool: BufferPool,
+        trace: Tracer | None = None,
+    ) -> None:
+        self._client_id = client_id
+        self._batch_size = batch_size
+        self._linger_ms = linger_ms
+        self._retry_backoff_ms = retry_backoff_ms
+        self._compression = compression
+        self.pool = pool
+        self._trace = trace
+        self._queues: dict[str, dict[int, PartitionQueue]] = {}
+        self._filled: dict[TopicPartition, PartitionQueue] = {}
+        """The queues that have batches."""
+        self.incomplete: dict[ProducerBatch, None] = {}
+        """All batches without an outcome, queued or in flight, in the order of their creation."""
+        self.flushing = False
+        """While true, batches do not wait for linger.ms."""
+        self._numbers = 0
+        self._turn = 0
+
+    def _queue(self, topic: str, partition: int) -> PartitionQueue:
+        by_partition = self._queues.get(topic)
+        if by_partition is None:
+            by_partition = self._queues[topic] = {}
+        queue = by_partition.get(partition)
+        if queue is None:
+            queue = by_partition[partition] = PartitionQueue(TopicPartition(topic, partition))
+        return queue
+
+    def try_append(
+        self,
+        topic: str,
+        partition: int,
+        timestamp: int,
+        key: bytes | None,
+        value: bytes | None,
+        headers: Headers,
+    ) -> Appended | None:
+        """Append a record to the last batch of its partition. None if it needs a new batch."""
+        queue = self._queue(topic, partition)
+        if not queue.batches:
+            return None
+        batch = queue.batches[-1]
+        if batch.data is not None:
+            return None
+        index = batch.try_append(timestamp, key, value, headers)
+        if index < 0:
+            return None
+        if self._trace and self._trace.hops:
+            self._emit_accumulated(batch, index)
+        return Appended(batch, index, len(batch.buffer) >= batch.limit)
+
+    def append_to_new_batch(
+        self,
+        topic: str,
+        partition: int,
+        timestamp: int,
+        key: bytes | None,
+        value: bytes | None,
+        headers: Headers,
+        reserved: int,
+        now: float,
+    ) -> Appended:
+        """Begin a batch with a record. The caller has allocated `reserved` bytes for it."""
+        queue = self._queue(topic, partition)
+        self._numbers += 1
+        batch = ProducerBatch(
+            self._numbers, queue.tp, min(max(self._batch_size, 1), reserved), reserved, now
+        )
+        index = batch.try_append(timestamp, key, value, headers)
+        queue.batches.append(batch)
+        self._filled[queue.tp] = queue
+        self.incomplete[batch] = None
+        if self._trace and self._trace.hops:
+            self._emit_accumulated(batch, index)
+        return Appended(batch, index, True)
+
+    def _emit_accumulated(self, batch: ProducerBatch, index: int) -> None:
+        assert self._trace is not None
+        number = self._trace(
+            RecordAccumulated(
+                client=self._client_id,
+                topic=batch.tp.topic,
+                partition=batch.tp.partition,
+                batch=batch.number,
+                place=index,
+            )
+        )
+        if not batch.cause:
+            batch.cause = number
+
+    def ready(self, metadata: Metadata, now: float) -> Ready:
+        """Return the brokers that have a batch to get. O(partitions with batches)."""
+        queues: dict[int, list[PartitionQueue]] = {}
+        next_ms = NEVER
+        unknown: set[str] = set()
+        at_once = self.flushing or self.pool.waiting > 0
+        for tp, queue in self._filled.items():
+            if queue.muted:
+                continue
+            batch = queue.batches[0]
+            waited = now - batch.last_attempt_ms
+            backing_off = batch.attempts > 0 and waited < self._retry_backoff_ms
+            limit = self._retry_backoff_ms if backing_off else self._linger_ms
+            if backing_off or not (
+                at_once
+                or batch.attempts > 0
+                or len(queue.batches) > 1
+                or batch.is_full
+                or waited >= limit
+            ):
+                next_ms = min(next_ms, limit - waited)
+                continue
+            leader = metadata.leader(tp.topic, tp.partition)
+            if leader == NO_LEADER:
+                unknown.add(tp.topic)
+            else:
+                queues.setdefault(leader, []).append(queue)
+        return Ready(queues, next_ms, unknown)
+
+    def drain(
+        self,
+        queues: Iterable[PartitionQueue],
+        max_bytes: int,
+        may_drain: Callable[[ProducerBatch], bool],
+        assign: Callable[[ProducerBatch], None],
+        now: float,
+    ) -> list[ProducerBatch]:
+        """Take one batch of each queue, closed, up to `max_bytes`; the first one may be larger.
+
+        `may_drain` decides whether a batch may be sent now. `assign` gives it its sequence number.
+        The queue to begin with changes each time, so that no partition starves.
+        """
+        waiting = list(queues)
+        self._turn += 1
+        start = self._turn % len(waiting) if waiting else 0
+        drained: list[ProducerBatch] = []
+        total = 0
+        for queue in waiting[start:] + waiting[:start]:
+            batch = queue.batches[0]
+            if not may_drain(batch):
+                continue
+            if drained and total + batch.size > max_bytes:
+                break
+            self._pop(queue)
+            assign(batch)
+            batch.close(self._compression)
+            batch.drained_ms = now
+            total += batch.size
+            drained.append(batch)
+            if self._trace and self._trace.hops:
+                with self._trace.because(batch.cause):
+                    batch.cause = self._trace(
+                        BatchDrained(
+                            client=self._client_id,
+                            topic=batch.tp.topic,
+                            partition=batch.tp.partition,
+                            batch=batch.number,
+                            records=batch.count,
+                            bytes=batch.size,
+                            waited_ms=int(now - batch.created_ms),
+                            base_sequence=batch.base_sequence,
+                        )
+                    )
+        return drained
+
+    def _pop(self, queue: PartitionQueue) -> None:
+        queue.batches.popleft()
+        if not queue.batches:
+            del self._filled[queue.tp]
+
+    def mute(self, tp: TopicPartition, muted: bool) -> None:
+        """Keep a partition's next batch back while one is in flight, or end this."""
+        self._queue(*tp).muted = muted
+
+    def reenqueue(self, batch: ProducerBatch, now: float) -> None:
+        """Put a batch back to be sent again, after retry.backoff.ms."""
+        batch.attempts += 1
+        batch.in_retry = True
+        batch.last_attempt_ms = now
+        self._insert(batch)
+
+    def _insert(self, batch: ProducerBatch) -> None:
+        """Insert a batch at the front, or after other such batches with lower sequence numbers.
+
+        Without sequence numbers, the order is that of the batches' numbers.
+        """
+        queue = self._queue(*batch.tp)
+        batches = queue.batches
+        at = 0
+        while at < len(batches) and batches[at].data is not None:
+            other = batches[at]
+            if batch.has_sequence and other.has_sequence:
+                if (other.producer_epoch, other.base_sequence) > (
+                    batch.producer_epoch,
+                    batch.base_sequence,
+                ):
+                    break
+            elif other.number > batch.number:
+                break
+            at += 1
+        batches.insert(at, batch)
+        self._filled[queue.tp] = queue
+
+    def split(self, batch: ProducerBatch, now: float) -> list[ProducerBatch]:
+        """Divide a batch that a broker refused as too large, and put the parts in its place."""
+        parts = batch.split(self._numbers + 1, now)
+        self._numbers += len(parts)
+        self.incomplete.pop(batch, None)
+        if self._trace:
+            with self._trace.because(batch.cause):
+                number = self._trace(
+                    BatchSplit(
+                        client=self._client_id,
+                        topic=batch.tp.topic,
+                        partition=batch.tp.partition,
+                        batch=batch.number,
+                        records=batch.count,
+                        into=len(parts),
+                    )
+                )
+            for part in parts:
+                part.cause = number
+        for part in parts:
+            part.close(self._compression)
+            self.incomplete[part] = None
+        queue = self._queue(*batch.tp)
+        if batch.has_sequence:
+            for part in parts:
+                self._insert(part)
+        else:
+            for part in reversed(parts):
+                queue.batches.appendleft(part)
+            self._filled[queue.tp] = queue
+        return parts
+
+    def expired(self, delivery_timeout_ms: float, now: float) -> list[ProducerBatch]:
+        """Remove the queued batches whose time is over, and return them. O(queues)."""
+        found: list[ProducerBatch] = []
+        for queue in list(self._filled.values()):
+            while queue.batches and now - queue.batches[0].created_ms >= delivery_timeout_ms:
+                found.append(queue.batches[0])
+                self._pop(queue)
+        return found
+
+    def take_all(self) -> list[ProducerBatch]:
+        """Remove all queued batches and return them, in the order of their creation."""
+        found = [batch for queue in self._filled.values() for batch in queue.batches]
+        for queue in self._filled.values():
+            queue.batches.clear()
+        self._filled.clear()
+        return sorted(found, key=lambda batch: batch.number)
+
+    def release(self, batch: ProducerBatch) -> None:
+        """Free the memory of a batch that has its outcome."""
+        self.incomplete.pop(batch, None)
+        reserved, batch.reserved = batch.reserved, 0
+        if reserved:
+            self.pool.free(reserved)
+
+    @property
+    def queued(self) -> Mapping[TopicPartition, PartitionQueue]:
+        """The partitions that have batches in their queues."""
+        return self._filled

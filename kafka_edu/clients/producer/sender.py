@@ -1,0 +1,394 @@
+"""Sends the batches of the accumulator, and decides what their answers mean (Kafka: Sender.java).
+
+`run` makes one round: it looks which brokers have a batch to get, takes the batches out of the
+accumulator, and sends one request to each broker. The answers come later, to `_on_response`. A
+batch ends in one of three ways: it is acknowledged, it is put back to be sent again, or it fails.
+"""
+
+import logging
+from collections.abc import Callable
+from typing import Final
+
+from kafka_edu.clients.client_connections import ClientConnections
+from kafka_edu.clients.client_errors import (
+    BrokerException,
+    ClientException,
+    ProducerClosedException,
+    TimeoutException,
+)
+from kafka_edu.clients.metadata import NEVER, NO_LEADER, Metadata
+from kafka_edu.clients.producer.producer_batch import NO_TIMESTAMP, Outcome, ProducerBatch
+from kafka_edu.clients.producer.producer_config import ProducerConfig
+from kafka_edu.clients.producer.record_accumulator import RecordAccumulator
+from kafka_edu.clients.producer.transaction_manager import TransactionManager
+from kafka_edu.common.config_def import MAX_INT
+from kafka_edu.common.errors import Errors, KafkaException
+from kafka_edu.protocol.api_keys import ApiKey
+from kafka_edu.protocol.messages import REGISTRY
+from kafka_edu.protocol.messages.init_producer_id import (
+    InitProducerIdRequest,
+    InitProducerIdResponse,
+)
+from kafka_edu.protocol.messages.produce import (
+    PartitionProduceData,
+    PartitionProduceResponse,
+    ProduceRequest,
+    ProduceResponse,
+    TopicProduceData,
+)
+from kafka_edu.protocol.schema import Message
+from kafka_edu.record.compression import CompressionType
+from kafka_edu.trace.events.producer import BatchAcknowledged, BatchFailed, BatchRetried
+from kafka_edu.trace.tracer import Tracer
+
+log = logging.getLogger(__name__)
+
+#: Errors that say that the client's metadata is out of date (Kafka: InvalidMetadataException).
+STALE_METADATA: Final = frozenset(
+    {
+        Errors.UNKNOWN_TOPIC_OR_PARTITION,
+        Errors.LEADER_NOT_AVAILABLE,
+        Errors.NOT_LEADER_OR_FOLLOWER,
+        Errors.REPLICA_NOT_AVAILABLE,
+        Errors.NETWORK_EXCEPTION,
+        Errors.KAFKA_STORAGE_ERROR,
+        Errors.LISTENER_NOT_FOUND,
+        Errors.FENCED_LEADER_EPOCH,
+        Errors.UNKNOWN_LEADER_EPOCH,
+    }
+)
+_FIRST_BATCH_FORMAT: Final = 3
+"""The first version of Produce with v2 batches."""
+_FIRST_ZSTD: Final = 7
+
+
+class Sender:
+    """Moves batches from the accumulator to the brokers. The producer's event loop owns it."""
+
+    def __init__(
+        self,
+        config: ProducerConfig,
+        metadata: Metadata,
+        accumulator: RecordAccumulator,
+        connections: ClientConnections,
+        transaction_manager: TransactionManager | None,
+        trace: Tracer | None = None,
+    ) -> None:
+        self._config = config
+        self._metadata = metadata
+        self._accumulator = accumulator
+        self._connections = connections
+        self._txn = transaction_manager
+        self._trace = trace
+        self._in_flight: dict[ProducerBatch, None] = {}
+        """The batches in requests without an answer, including those that have expired."""
+        self._guarantee_order = config.max_in_flight == 1 and not config.idempotent
+        self._init_again_ms = -NEVER
+
+    def run(self, now: float) -> bool:
+        """Send what can be sent now, and give up what is too late.
+
+        Return whether a request was sent. Then more may be ready, and `run` must be called again.
+        """
+        connections = self._connections
+        connections.poll(now)
+        txn = self._txn
+        if txn is not None:
+            txn.resolve()
+            txn.bump_epoch_if_needed()
+            if txn.error is not None:
+                self._fail_all(_of_broker(txn.error))
+                return False
+            if self._accumulator.queued and txn.needs_producer_id() and now >= self._init_again_ms:
+                self._init_producer_id(now)
+        self._expire(now)
+        if not self._accumulator.queued:
+            return False
+        ready = self._accumulator.ready(self._metadata, now)
+        for topic in ready.unknown_topics:
+            self._metadata.use(topic, now)
+            self._metadata.request_update()
+        if ready.unknown_topics:
+            connections.poll(now)
+        sent = False
+        for node, queues in ready.queues.items():
+            if not connections.ready(node, now):
+                continue
+            drained = self._accumulator.drain(
+                queues, self._config.max_request_size, self._may_drain, self._assign, now
+            )
+            if drained:
+                self._send(node, drained, now)
+                sent = True
+        return sent
+
+    def _leader(self, batch: ProducerBatch) -> tuple[int, int]:
+        """Return the leader of the batch's partition, and its epoch."""
+        info = self._metadata.topics.get(batch.tp.topic)
+        if info is None or batch.tp.partition >= len(info):
+            return NO_LEADER, -1
+        partition = info.partitions[batch.tp.partition]
+        return partition.leader, partition.leader_epoch
+
+    def _may_drain(self, batch: ProducerBatch) -> bool:
+        return self._txn is None or self._txn.may_drain(batch, self._leader(batch))
+
+    def _assign(self, batch: ProducerBatch) -> None:
+        if self._txn is not None:
+            self._txn.assign(batch)
+
+    def next_run_ms(self, now: float) -> float:
+        """Return in how many ms `run` has something to do. NEVER if nothing waits."""
+        due = self._connections.next_poll_ms(now)
+        if self._accumulator.queued:
+            due = min(due, max(self._accumulator.ready(self._metadata, now).next_ms, 0))
+            if self._init_again_ms > now:
+                due = min(due, self._init_again_ms - now)
+        for batch in self._accumulator.incomplete:  # the oldest one expires first
+            due = min(due, max(batch.created_ms + self._config.delivery_timeout_ms - now, 0))
+            break
+        return due
+
+    def _init_producer_id(self, now: float) -> None:
+        assert self._txn is not None
+        node = self._connections.least_loaded(now)
+        if node is None:
+            return
+        newest = REGISTRY[ApiKey.INIT_PRODUCER_ID].max_version
+        version = self._connections.version(node, ApiKey.INIT_PRODUCER_ID, newest)
+        if version < 0:
+            self._txn.fail(
+                ClientException(
+                    Errors.UNSUPPORTED_VERSION,
+                    "The broker has no idempotent producers.",
+                    "Set enable.idempotence to false, or use a broker from 0.11 on.",
+                )
+            )
+            return
+        self._txn.init_sent()
+        request = InitProducerIdRequest(transactional_id=None, transaction_timeout_ms=MAX_INT)
+        self._connections.send(node, request, version, now, self._on_producer_id)
+
+    def _on_producer_id(self, answer: Message | None, now: float) -> None:
+        assert self._txn is not None
+        if not isinstance(answer, InitProducerIdResponse):
+            self._init_again_ms = now + self._config.retry_backoff_ms
+            self._txn.init_failed(Errors.NETWORK_EXCEPTION)
+        elif (error := Errors.of(answer.error_code)) is not Errors.NONE:
+            self._init_again_ms = now + self._config.retry_backoff_ms
+            self._txn.init_failed(error)
+        else:
+            self._txn.init_done(answer.producer_id, answer.producer_epoch)
+
+    def _send(self, node: int, batches: list[ProducerBatch], now: float) -> None:
+        version = self._connections.version(
+            node, ApiKey.PRODUCE, REGISTRY[ApiKey.PRODUCE].max_version
+        )
+        least = (
+            _FIRST_ZSTD if self._config.compression is CompressionType.ZSTD else _FIRST_BATCH_FORMAT
+        )
+        if version < least:
+            error = ClientException(
+                Errors.UNSUPPORTED_VERSION,
+                f"Broker {node} does not know version {least} of Produce.",
+                "Use a newer broker, or another compression.type.",
+            )
+            for batch in batches:
+                self._fail(batch, error, exhausted=False, now=now)
+            return
+        by_topic: dict[str, list[PartitionProduceData]] = {}
+        leader_epochs: dict[ProducerBatch, tuple[int, int]] = {}
+        for batch in batches:
+            leader_epochs[batch] = self._leader(batch)
+            self._in_flight[batch] = None
+            if self._guarantee_order:
+                self._accumulator.mute(batch.tp, True)
+            by_topic.setdefault(batch.tp.topic, []).append(
+                PartitionProduceData(index=batch.tp.partition, records=batch.data)
+            )
+        request = ProduceRequest(
+            acks=self._config.acks,
+            timeout_ms=self._config.request_timeout_ms,
+            topic_data=[
+                TopicProduceData(name=topic, partition_data=data)
+                for topic, data in by_topic.items()
+            ],
+        )
+        on_response: Callable[[Message | None, float], None] | None = None
+        if self._config.acks:
+
+            def on_response(answer: Message | None, at: float) -> None:
+                self._on_response(leader_epochs, answer, at)
+
+        if self._trace and self._trace.hops:
+            with self._trace.because(batches[0].cause):
+                event = self._connections.send(node, request, version, now, on_response)
+            for batch in batches:
+                batch.cause = event
+        else:
+            self._connections.send(node, request, version, now, on_response)
+        if not self._config.acks:
+            for batch in batches:
+                self._leave_flight(batch)
+                self._complete(batch, -1, NO_TIMESTAMP, (NO_LEADER, -1), now)
+
+    def _leave_flight(self, batch: ProducerBatch) -> None:
+        self._in_flight.pop(batch, None)
+        if self._guarantee_order:
+            self._accumulator.mute(batch.tp, False)
+
+    def _on_response(
+        self, sent: dict[ProducerBatch, tuple[int, int]], answer: Message | None, now: float
+    ) -> None:
+        """Handle the answer for every batch of a request. Without one, its connection was lost."""
+        found: dict[tuple[str, int], PartitionProduceResponse] = {}
+        if isinstance(answer, ProduceResponse):
+            for topic in answer.responses:
+                for each in topic.partition_responses:
+                    found[topic.name, each.index] = each
+        for batch, leader in sent.items():
+            self._leave_flight(batch)
+            result = found.get(batch.tp)
+            if batch.done:
+                continue
+            if result is None:
+                error, message = Errors.NETWORK_EXCEPTION, self._connections.last_failure
+                self._on_error(batch, error, message, -1, now)
+            elif result.error_code in (0, Errors.DUPLICATE_SEQUENCE_NUMBER):
+                base = result.base_offset if result.error_code == 0 else -1
+                self._complete(batch, base, result.log_append_time_ms, leader, now)
+            else:
+                self._on_error(
+                    batch,
+                    Errors.of(result.error_code),
+                    result.error_message or "",
+                    result.log_start_offset,
+                    now,
+                )
+
+    def _on_error(
+        self, batch: ProducerBatch, error: Errors, message: str, log_start_offset: int, now: float
+    ) -> None:
+        if error in STALE_METADATA:
+            self._metadata.request_update()
+        if error is Errors.MESSAGE_TOO_LARGE and batch.count > 1:
+            parts = self._accumulator.split(batch, now)
+            if self._txn is not None:
+                self._txn.split(batch, parts)
+            return
+        in_time = now - batch.created_ms < self._config.delivery_timeout_ms
+        again = in_time and batch.attempts < self._config.retries
+        if again and self._may_retry(batch, error, log_start_offset):
+            if self._trace:
+                with self._trace.because(batch.cause):
+                    batch.cause = self._trace(
+                        BatchRetried(
+                            client=self._config.client_id,
+                            topic=batch.tp.topic,
+                            partition=batch.tp.partition,
+                            batch=batch.number,
+                            attempts=batch.attempts + 1,
+                            error=error.name,
+                        )
+                    )
+            self._accumulator.reenqueue(batch, now)
+            return
+        if not again and self._txn is not None:
+            self._txn.mark_unresolved(batch)
+        self._fail(batch, BrokerException(error, message), exhausted=not again, now=now)
+
+    def _may_retry(self, batch: ProducerBatch, error: Errors, log_start_offset: int) -> bool:
+        if self._txn is not None:
+            return self._txn.can_retry(batch, error, log_start_offset)
+        return error.retriable
+
+    def _complete(
+        self,
+        batch: ProducerBatch,
+        base_offset: int,
+        log_append_time: int,
+        leader: tuple[int, int],
+        now: float,
+    ) -> None:
+        if self._txn is not None:
+            self._txn.completed(batch, base_offset, leader)
+        if self._trace and self._trace.hops:
+            with self._trace.because(self._trace.cause or batch.cause):
+                batch.cause = self._trace(
+                    BatchAcknowledged(
+                        client=self._config.client_id,
+                        topic=batch.tp.topic,
+                        partition=batch.tp.partition,
+                        batch=batch.number,
+                        records=batch.count,
+                        base_offset=base_offset,
+                        took_ms=int(now - batch.created_ms),
+                    )
+                )
+        self._end(batch, Outcome(base_offset, log_append_time, None))
+
+    def _fail(
+        self, batch: ProducerBatch, error: KafkaException, *, exhausted: bool, now: float
+    ) -> None:
+        if self._txn is not None:
+            self._txn.failed(batch, error, exhausted)
+        if self._trace:
+            with self._trace.because(batch.cause):
+                batch.cause = self._trace(
+                    BatchFailed(
+                        client=self._config.client_id,
+                        topic=batch.tp.topic,
+                        partition=batch.tp.partition,
+                        batch=batch.number,
+                        records=batch.count,
+                        error=str(error),
+                    )
+                )
+        self._end(batch, Outcome(-1, NO_TIMESTAMP, error))
+
+    def _end(self, batch: ProducerBatch, outcome: Outcome) -> None:
+        self._accumulator.release(batch)
+        batch.finish(outcome, _log_bug)
+
+    def _expire(self, now: float) -> None:
+        """Give up the batches whose delivery.timeout.ms is over, queued or in flight."""
+        limit = self._config.delivery_timeout_ms
+        oldest = next(iter(self._accumulator.incomplete), None)
+        if oldest is None or now - oldest.created_ms < limit:
+            return
+        late = self._accumulator.expired(limit, now)
+        late += [b for b in self._in_flight if not b.done and now - b.created_ms >= limit]
+        for batch in late:
+            if self._txn is not None:
+                self._txn.mark_unresolved(batch)
+            reason = self._connections.last_failure
+            error = TimeoutException(
+                f"Expiring {batch.count} record(s) for {batch.tp}: {now - batch.created_ms:.0f} ms"
+                " has passed since batch creation."
+                + (f" The last connection ended because: {reason}." if reason else "")
+            )
+            self._fail(batch, error, exhausted=True, now=now)
+
+    def _fail_all(self, error: ClientException) -> None:
+        """Fail all batches, because the producer can send nothing more."""
+        for batch in [*self._in_flight, *self._accumulator.take_all()]:
+            if not batch.done:
+                self._fail(batch, error, exhausted=True, now=batch.drained_ms)
+
+    def abort(self, now: float) -> None:
+        """Fail everything that has no answer, because the producer closes before it came."""
+        self._fail_all(
+            ProducerClosedException(
+                "The producer was closed before the record was acknowledged.",
+                "Give close() more time, or call flush() first.",
+            )
+        )
+        self._connections.close_all("the producer was closed", now)
+
+
+def _of_broker(error: KafkaException) -> ClientException:
+    return error if isinstance(error, ClientException) else BrokerException(error.error)
+
+
+def _log_bug(error: Exception) -> None:
+    log.error("A record's callback failed. The producer goes on.", exc_info=error)

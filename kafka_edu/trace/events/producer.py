@@ -1,0 +1,165 @@
+"""Events of our own producer: the way of a record from `send()` to its acknowledgement."""
+
+from typing import NamedTuple
+
+from kafka_edu.trace.event import Level, event
+
+
+@event(level=Level.HOPS, joins=("topic", "partition"))
+class RecordAccumulated(NamedTuple):
+    """The producer put a record into a batch of its partition. Next: BatchDrained."""
+
+    client: str
+    topic: str
+    partition: int
+    batch: int
+    """The number of the batch within the producer, from 1."""
+    place: int
+    """The place of the record in the batch, from 0."""
+
+
+@event(level=Level.HOPS, joins=("topic", "partition"))
+class BatchDrained(NamedTuple):
+    """The producer closed a batch and took it out of the accumulator, to send it. Next:
+    ProduceRequestSent.
+    """
+
+    client: str
+    topic: str
+    partition: int
+    batch: int
+    records: int
+    bytes: int
+    waited_ms: int
+    """How long the batch existed, in ms."""
+    base_sequence: int
+    """The sequence number of the first record; -1 without idempotence."""
+
+
+@event(level=Level.HOPS, joins=("local", "correlation_id"))
+class ClientRequestSent(NamedTuple):
+    """A client of ours sent a request to a broker. Next: RequestReceived on the broker, with this
+    connection as the peer.
+    """
+
+    client: str
+    broker_id: int
+    """The broker's id. A bootstrap server has the id -1, -2 and so on."""
+    local: str
+    """The `host:port` of the client's side of the connection."""
+    correlation_id: int
+    api_key: int
+    version: int
+
+
+@event(level=Level.HOPS, joins=("local", "correlation_id"))
+class ClientResponseReceived(NamedTuple):
+    """A client of ours received a broker's response."""
+
+    client: str
+    broker_id: int
+    local: str
+    correlation_id: int
+    api_key: int
+    took_ms: int
+    """The time since the request was sent, in ms."""
+
+
+@event()
+class ClientConnected(NamedTuple):
+    """A client of ours is connected to a broker, and knows the versions that the broker serves."""
+
+    client: str
+    broker_id: int
+    local: str
+
+
+@event()
+class ClientDisconnected(NamedTuple):
+    """A client of ours lost a connection to a broker, or could not open one. The event says why."""
+
+    client: str
+    broker_id: int
+    local: str
+    """The `host:port` of the client's side. Empty if the connection was never open."""
+    reason: str
+    in_flight: int
+    """The number of requests that get no response because of this."""
+
+
+@event(level=Level.HOPS, joins=("topic", "partition"))
+class BatchAcknowledged(NamedTuple):
+    """All records of a batch are acknowledged. The producer calls their callbacks."""
+
+    client: str
+    topic: str
+    partition: int
+    batch: int
+    records: int
+    base_offset: int
+    """The offset of the first record; -1 if no broker reported it."""
+    took_ms: int
+    """The time since the batch began, in ms."""
+
+
+@event(joins=("topic", "partition"))
+class BatchRetried(NamedTuple):
+    """A batch was not stored, or its response was lost. The producer puts it back to the front of
+    its partition's queue.
+    """
+
+    client: str
+    topic: str
+    partition: int
+    batch: int
+    attempts: int
+    error: str
+
+
+@event(joins=("topic", "partition"))
+class BatchSplit(NamedTuple):
+    """A broker refused a batch as too large. The producer divides it into smaller ones."""
+
+    client: str
+    topic: str
+    partition: int
+    batch: int
+    records: int
+    into: int
+    """The number of new batches."""
+
+
+@event(joins=("topic", "partition"))
+class BatchFailed(NamedTuple):
+    """The producer gives up a batch. Each of its records gets the error."""
+
+    client: str
+    topic: str
+    partition: int
+    batch: int
+    records: int
+    error: str
+
+
+@event()
+class ProducerStateChanged(NamedTuple):
+    """The state of an idempotent producer changed (Kafka: TransactionManager.State)."""
+
+    client: str
+    before: str
+    after: str
+    producer_id: int
+    epoch: int
+    reason: str
+
+
+@event()
+class ProducerEpochBumped(NamedTuple):
+    """An idempotent producer raised its epoch by itself, because there is a gap in the sequence
+    numbers of these partitions (KIP-360). Their sequence numbers begin at 0 again.
+    """
+
+    client: str
+    producer_id: int
+    epoch: int
+    partitions: tuple[str, ...]

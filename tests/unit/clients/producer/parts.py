@@ -1,0 +1,293 @@
+"""The core of a producer without a shell, with one or two brokers that a test answers for."""
+
+import random
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from kafka_edu.clients.client_connections import (
+    ClientConnections,
+    Close,
+    Connect,
+    ConnectionsConfig,
+    Send,
+)
+from kafka_edu.clients.metadata import Metadata
+from kafka_edu.clients.producer.producer_batch import ProducerBatch
+from kafka_edu.clients.producer.producer_config import parse_producer_config
+from kafka_edu.clients.producer.record_accumulator import BufferPool, RecordAccumulator
+from kafka_edu.clients.producer.sender import Sender
+from kafka_edu.clients.producer.transaction_manager import TransactionManager
+from kafka_edu.common.errors import Errors
+from kafka_edu.common.transport import part_bytes
+from kafka_edu.protocol.api_keys import ApiKey
+from kafka_edu.protocol.headers import decode_request_header, encode_response
+from kafka_edu.protocol.messages import REGISTRY
+from kafka_edu.protocol.messages.api_versions import ApiVersion, ApiVersionsResponse
+from kafka_edu.protocol.messages.init_producer_id import InitProducerIdResponse
+from kafka_edu.protocol.messages.metadata import (
+    MetadataRequest,
+    MetadataResponse,
+    MetadataResponseBroker,
+    MetadataResponsePartition,
+    MetadataResponseTopic,
+)
+from kafka_edu.protocol.messages.produce import (
+    PartitionProduceResponse,
+    ProduceRequest,
+    ProduceResponse,
+    TopicProduceResponse,
+)
+from kafka_edu.protocol.schema import Message
+from kafka_edu.record.record_batch import BatchHeader, check_crc, parse_header, read_records
+
+
+@dataclass
+class Request:
+    """A request that the core has sent, not yet answered."""
+
+    node: int
+    key: ApiKey
+    version: int
+    correlation_id: int
+    message: Message
+
+
+@dataclass
+class Stored:
+    """What a broker has stored for one partition, and what it remembers of the producer."""
+
+    values: list[bytes] = field(default_factory=list)
+    batches: list[tuple[int, int, int, int]] = field(default_factory=list)
+    """The last five batches of the producer: epoch, first and last sequence, offset."""
+
+
+class Core:
+    """A producer's core and its brokers. `now` is the time, in ms."""
+
+    def __init__(
+        self,
+        settings: Mapping[str, object] | None = None,
+        *,
+        partitions: int = 1,
+        brokers: tuple[int, ...] = (1,),
+        seed: int = 0,
+    ) -> None:
+        given = {"bootstrap.servers": "boot:9092", "linger.ms": 0} | dict(settings or {})
+        self.config = config = parse_producer_config(given, 1)
+        chance = random.Random(seed)
+        self.now = 1_000.0
+        self.metadata = Metadata([("boot", 9092)], config.retry_backoff_ms, 300_000, 300_000)
+        self.pool = BufferPool(config.buffer_memory)
+        self.accumulator = RecordAccumulator(
+            "p",
+            config.batch_size,
+            config.linger_ms,
+            config.retry_backoff_ms,
+            config.compression,
+            self.pool,
+        )
+        self.connections = ClientConnections(
+            ConnectionsConfig(
+                "p",
+                config.request_timeout_ms,
+                config.reconnect_backoff_ms,
+                config.reconnect_backoff_max_ms,
+                config.connections_max_idle_ms,
+                config.connection_setup_timeout_ms,
+                config.max_in_flight,
+            ),
+            self.metadata,
+            chance,
+        )
+        self.txn = TransactionManager("p") if config.idempotent else None
+        self.sender = Sender(config, self.metadata, self.accumulator, self.connections, self.txn)
+        self.brokers = brokers
+        self.leaders = {p: (brokers[p % len(brokers)], 0) for p in range(partitions)}
+        self.topic_error = Errors.NONE
+        self.stored = {p: Stored() for p in range(partitions)}
+        self.requests: list[Request] = []
+        self.connected: set[int] = set()
+        self.refused: list[int] = []
+        """The nodes whose connections the core has closed."""
+        self.producer_ids = 0
+        self.auto = True
+        """Whether everything but Produce is answered at once."""
+
+    def append(self, value: bytes, partition: int = 0, key: bytes | None = None) -> ProducerBatch:
+        """Do what `send` does with a record when nothing has to be waited for."""
+        stamp = int(self.now)
+        self.metadata.use("t", self.now)
+        appended = self.accumulator.try_append("t", partition, stamp, key, value, ())
+        if appended is None:
+            size = max(self.config.batch_size, 200 + len(value))
+            assert self.pool.allocate(size)
+            appended = self.accumulator.append_to_new_batch(
+                "t", partition, stamp, key, value, (), size, self.now
+            )
+        return appended.batch
+
+    def run(self) -> None:
+        """Run the sender until nothing changes."""
+        for _ in range(10):
+            self.sender.run(self.now)
+            if not self._perform():
+                return
+
+    def _perform(self) -> bool:
+        effects = self.connections.take_effects()
+        for effect in effects:
+            match effect:
+                case Connect(node=node):
+                    self.connected.add(node)
+                    self.connections.connected(node, f"here:{node}", self.now)
+                case Close(node=node):
+                    self.connected.discard(node)
+                    self.refused.append(node)
+                    self.requests = [r for r in self.requests if r.node != node]
+                case Send(node=node, parts=parts):
+                    self._sent(node, b"".join(bytes(part_bytes(part)) for part in parts))
+        return bool(effects)
+
+    def _sent(self, node: int, frame: bytes) -> None:
+        header, at = decode_request_header(frame[4:])
+        key = ApiKey(header.api_key)
+        message = REGISTRY[key].request.decode(frame[4:], header.api_version, at)
+        request = Request(node, key, header.api_version, header.correlation_id, message)
+        if key is ApiKey.PRODUCE or not self.auto:
+            self.requests.append(request)
+        else:
+            self.answer(request, self.usual_answer(request))
+
+    def usual_answer(self, request: Request) -> Message:
+        """Return what a broker answers to a request that is no Produce."""
+        match request.key:
+            case ApiKey.API_VERSIONS:
+                return ApiVersionsResponse(
+                    error_code=0,
+                    api_keys=[
+                        ApiVersion(api_key=k, min_version=p.min_version, max_version=p.max_version)
+                        for k, p in REGISTRY.items()
+                    ],
+                    throttle_time_ms=0,
+                    supported_features=[],
+                    finalized_features=[],
+                )
+            case ApiKey.METADATA:
+                assert isinstance(request.message, MetadataRequest)
+                return self.metadata_answer()
+            case _:
+                self.producer_ids += 1
+                return InitProducerIdResponse(
+                    throttle_time_ms=0,
+                    error_code=0,
+                    producer_id=100 + self.producer_ids,
+                    producer_epoch=0,
+                )
+
+    def metadata_answer(self) -> MetadataResponse:
+        partitions = [
+            MetadataResponsePartition(
+                error_code=0,
+                partition_index=p,
+                leader_id=leader,
+                leader_epoch=epoch,
+                replica_nodes=[],
+                isr_nodes=[],
+                offline_replicas=[],
+            )
+            for p, (leader, epoch) in self.leaders.items()
+        ]
+        return MetadataResponse(
+            throttle_time_ms=0,
+            brokers=[
+                MetadataResponseBroker(node_id=b, host=f"b{b}", port=9092) for b in self.brokers
+            ],
+            topics=[
+                MetadataResponseTopic(
+                    error_code=int(self.topic_error),
+                    name="t",
+                    is_internal=False,
+                    partitions=partitions if self.topic_error is Errors.NONE else [],
+                )
+            ],
+        )
+
+    def answer(self, request: Request, message: Message) -> None:
+        """Answer a request, which must be the oldest of its connection."""
+        if request in self.requests:
+            self.requests.remove(request)
+        parts = encode_response(request.key, request.version, request.correlation_id, message)
+        frame = b"".join(bytes(part_bytes(part)) for part in parts)
+        self.connections.received(request.node, frame[4:], self.now)
+
+    def batches(self, request: Request) -> list[tuple[int, bytes, BatchHeader]]:
+        """Return (partition, bytes, header) of each batch in a Produce request."""
+        assert isinstance(request.message, ProduceRequest)
+        found = []
+        for topic in request.message.topic_data:
+            for data in topic.partition_data:
+                raw = bytes(part_bytes(data.records or b""))
+                header = parse_header(raw)
+                check_crc(raw, header)
+                found.append((data.index, raw, header))
+        return found
+
+    def store(self, request: Request) -> ProduceResponse:
+        """Append a request's batches as a leader does, and return its answer."""
+        results = {p: self._append(p, request.node, raw, h) for p, raw, h in self.batches(request)}
+        return produced(results)
+
+    def _append(
+        self, partition: int, node: int, raw: bytes, header: BatchHeader
+    ) -> tuple[Errors, int]:
+        stored = self.stored[partition]
+        if self.leaders[partition][0] != node:
+            return Errors.NOT_LEADER_OR_FOLLOWER, -1
+        if header.producer_id >= 0:
+            first, last, epoch = header.base_sequence, header.last_sequence, header.producer_epoch
+            for known in stored.batches:
+                if known[:3] == (epoch, first, last):
+                    return Errors.NONE, known[3]
+            if stored.batches:
+                newest = stored.batches[-1]
+                expected = newest[2] + 1 if newest[0] == epoch else 0
+                if epoch < newest[0]:
+                    return Errors.INVALID_PRODUCER_EPOCH, -1
+                if first != expected:
+                    return Errors.OUT_OF_ORDER_SEQUENCE_NUMBER, -1
+            stored.batches = [*stored.batches, (epoch, first, last, len(stored.values))][-5:]
+        offset = len(stored.values)
+        stored.values += [record.value or b"" for record in read_records(raw)]
+        return Errors.NONE, offset
+
+    def lose(self, node: int) -> None:
+        """End a connection. Its requests get no answer."""
+        self.connected.discard(node)
+        self.requests = [r for r in self.requests if r.node != node]
+        self.connections.disconnected(node, "cut by the test", self.now)
+
+    def advance(self, ms: float) -> None:
+        self.now += ms
+        self.run()
+
+
+def produced(results: Mapping[int, tuple[Errors, int]]) -> ProduceResponse:
+    """Return an answer to Produce: partition → error and base offset."""
+    return ProduceResponse(
+        responses=[
+            TopicProduceResponse(
+                name="t",
+                partition_responses=[
+                    PartitionProduceResponse(
+                        index=p,
+                        error_code=int(error),
+                        base_offset=base,
+                        log_start_offset=0,
+                        record_errors=[],
+                    )
+                    for p, (error, base) in results.items()
+                ],
+            )
+        ],
+        throttle_time_ms=0,
+    )

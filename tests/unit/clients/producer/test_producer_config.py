@@ -1,0 +1,73 @@
+"""Settings: Kafka's keys and defaults, and one clear line for each wrong one."""
+
+import pytest
+
+from kafka_edu.clients.producer.producer_config import REFUSED, parse_producer_config
+from kafka_edu.common.config_def import ConfigException
+from kafka_edu.record.compression_type import CompressionType
+
+BOOT = {"bootstrap.servers": "a:1,b:2"}
+
+
+def test_defaults_are_those_of_kafka() -> None:
+    config = parse_producer_config(BOOT, 4)
+    assert config.bootstrap_servers == (("a", 1), ("b", 2))
+    assert config.client_id == "producer-4"
+    assert (config.acks, config.batch_size, config.linger_ms) == (1, 16_384, 0)
+    assert (config.buffer_memory, config.max_block_ms) == (33_554_432, 60_000)
+    assert (config.retries, config.delivery_timeout_ms) == (2**31 - 1, 120_000)
+    assert config.compression is CompressionType.NONE
+
+
+def test_values_may_be_texts_or_python_values() -> None:
+    config = parse_producer_config(
+        BOOT | {"acks": -1, "linger.ms": "7", "enable.idempotence": True}, 1
+    )
+    assert (config.acks, config.linger_ms, config.idempotent) == (-1, 7, True)
+    assert parse_producer_config(BOOT | {"enable.idempotence": "true"}, 1).acks == -1
+
+
+@pytest.mark.parametrize(
+    ("given", "line"),
+    [
+        ({"linger.mss": 1}, "A producer has no setting linger.mss. Did you mean linger.ms?"),
+        ({"batch_size": 1}, "A producer has no setting batch_size. Did you mean batch.size?"),
+        ({"wxyz": 1}, "A producer has no setting wxyz. docs/clients.md has all keys."),
+        (
+            {"transactional.id": "x"},
+            "transactional.id is refused, because this producer has no transactions yet. Remove it"
+            " from the settings.",
+        ),
+        ({"acks": "2"}, "Invalid value 2 for configuration acks: String must be one of: all, -1,"),
+        ({"batch.size": -1}, "Invalid value -1 for configuration batch.size"),
+        ({"linger.ms": 1.5}, "Invalid value 1.5 for configuration linger.ms: Not a number"),
+        ({"bootstrap.servers": "a"}, "Invalid value a for configuration bootstrap.servers"),
+        ({"delivery.timeout.ms": 10}, "delivery.timeout.ms should be equal to or larger than"),
+        ({"enable.idempotence": True, "acks": "1"}, "Must set acks to all in order to use the"),
+        (
+            {"enable.idempotence": True, "max.in.flight.requests.per.connection": 6},
+            "Must set max.in.flight.requests.per.connection to at most 5",
+        ),
+        ({"enable.idempotence": True, "retries": 0}, "Must set retries to non-zero"),
+        ({"partitioner.class": "Foo"}, "There is no partitioner Foo. Use one of Default"),
+        ({"partitioner.class": 3}, "partitioner.class is 3, but it must be a name"),
+        ({"interceptor.classes": [3]}, "interceptor.classes must be a list of objects"),
+        ({"key.serializer": 3}, "key.serializer is 3, but it must be a function to bytes."),
+    ],
+)
+def test_a_wrong_setting_is_one_clear_line(given: dict[str, object], line: str) -> None:
+    with pytest.raises(ConfigException) as refused:
+        parse_producer_config(BOOT | given, 1)
+    assert str(refused.value).startswith(line)
+    assert "\n" not in str(refused.value)
+
+
+def test_bootstrap_servers_are_required() -> None:
+    with pytest.raises(ConfigException, match=r"bootstrap\.servers"):
+        parse_producer_config({}, 1)
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_no_setting_is_accepted_and_does_nothing(name: str) -> None:
+    with pytest.raises(ConfigException, match="is refused, because"):
+        parse_producer_config(BOOT | {name + "x" if name.endswith(".") else name: "x"}, 1)
