@@ -24,11 +24,11 @@ from kafka_edu.common.errors import Errors
 from kafka_edu.common.transport import Part
 from kafka_edu.protocol.api_keys import ApiKey
 from kafka_edu.protocol.headers import decode_response, encode_request
-from kafka_edu.protocol.messages import REGISTRY
 from kafka_edu.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from kafka_edu.protocol.messages.init_producer_id import InitProducerIdResponse
 from kafka_edu.protocol.messages.metadata import MetadataResponse
 from kafka_edu.protocol.messages.produce import ProduceResponse
+from kafka_edu.protocol.messages.registry import REGISTRY
 from kafka_edu.protocol.schema import Message
 from kafka_edu.protocol.types import ProtocolError
 from kafka_edu.trace.events.producer import (

@@ -24,7 +24,6 @@ from kafka_edu.clients.producer.transaction_manager import TransactionManager
 from kafka_edu.common.config_def import MAX_INT
 from kafka_edu.common.errors import Errors, KafkaException
 from kafka_edu.protocol.api_keys import ApiKey
-from kafka_edu.protocol.messages import REGISTRY
 from kafka_edu.protocol.messages.init_producer_id import (
     InitProducerIdRequest,
     InitProducerIdResponse,
@@ -36,6 +35,7 @@ from kafka_edu.protocol.messages.produce import (
     ProduceResponse,
     TopicProduceData,
 )
+from kafka_edu.protocol.messages.registry import REGISTRY
 from kafka_edu.protocol.schema import Message
 from kafka_edu.record.compression import CompressionType
 from kafka_edu.trace.events.producer import BatchAcknowledged, BatchFailed, BatchRetried
