@@ -99,3 +99,10 @@ class ProducerClosedException(ClientException):
 
     def __init__(self, message: str, advice: str = "Send records before close().") -> None:
         super().__init__(Errors.NETWORK_EXCEPTION, message, advice)
+
+
+class UnsupportedVersionException(ClientException):
+    """The broker is too old for what the client needs."""
+
+    def __init__(self, message: str, advice: str) -> None:
+        super().__init__(Errors.UNSUPPORTED_VERSION, message, advice)

@@ -15,6 +15,7 @@ from kafka_edu.clients.client_errors import (
     ClientException,
     ProducerClosedException,
     TimeoutException,
+    UnsupportedVersionException,
 )
 from kafka_edu.clients.metadata import NEVER, NO_LEADER, Metadata
 from kafka_edu.clients.producer.producer_batch import NO_TIMESTAMP, Outcome, ProducerBatch
@@ -158,8 +159,7 @@ class Sender:
         version = self._connections.version(node, ApiKey.INIT_PRODUCER_ID, newest)
         if version < 0:
             self._txn.fail(
-                ClientException(
-                    Errors.UNSUPPORTED_VERSION,
+                UnsupportedVersionException(
                     "The broker has no idempotent producers.",
                     "Set enable.idempotence to false, or use a broker from 0.11 on.",
                 )
@@ -188,8 +188,7 @@ class Sender:
             _FIRST_ZSTD if self._config.compression is CompressionType.ZSTD else _FIRST_BATCH_FORMAT
         )
         if version < least:
-            error = ClientException(
-                Errors.UNSUPPORTED_VERSION,
+            error = UnsupportedVersionException(
                 f"Broker {node} does not know version {least} of Produce.",
                 "Use a newer broker, or another compression.type.",
             )

@@ -1,11 +1,18 @@
 """Settings: Kafka's keys and defaults, and one clear line for each wrong one."""
 
+from pathlib import Path
+
 import pytest
 
-from kafka_edu.clients.producer.producer_config import REFUSED, parse_producer_config
+from kafka_edu.clients.producer.producer_config import (
+    REFUSED,
+    parse_producer_config,
+    setting_rows,
+)
 from kafka_edu.common.config_def import ConfigException
 from kafka_edu.record.compression_type import CompressionType
 
+PAGE = Path(__file__).parents[4] / "docs" / "clients.md"
 BOOT = {"bootstrap.servers": "a:1,b:2"}
 
 
@@ -71,3 +78,11 @@ def test_bootstrap_servers_are_required() -> None:
 def test_no_setting_is_accepted_and_does_nothing(name: str) -> None:
     with pytest.raises(ConfigException, match="is refused, because"):
         parse_producer_config(BOOT | {name + "x" if name.endswith(".") else name: "x"}, 1)
+
+
+def test_the_page_has_every_setting_as_the_code_has_it() -> None:
+    lines = PAGE.read_text(encoding="utf-8").splitlines()
+    for name, default, meaning in setting_rows():
+        assert f"| `{name}` | {default} | {meaning} |" in lines
+    for name, why in REFUSED.items():
+        assert f"| `{name}{'*' if name.endswith('.') else ''}` | {why} |" in lines

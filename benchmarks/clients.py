@@ -1,0 +1,186 @@
+"""`kafka-edu bench clients`: our own producer compared with the other producers for Python.
+
+Each producer sends the same records to the same broker of ours, with the same batch.size and
+linger.ms, one after the other in turn. The figure is thousands of records a second, from the first
+`send` until the last acknowledgement; each is the median of the repeats. kafka-python and aiokafka
+are in Python, like ours. confluent-kafka sends with librdkafka, which is C: it shows the limit.
+"""
+
+import argparse
+import asyncio
+import importlib.util
+import statistics
+import sys
+import time
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from kafka import KafkaProducer
+
+from kafka_edu.cli.report import Report
+from kafka_edu.clients.producer.producer import Producer
+from kafka_edu.common.python_process import command_line
+from kafka_edu.supervisor.cluster import running_cluster
+
+from . import confluent_clients
+from .confluent_clients import MEGABYTE
+from .java_clients import BATCH, LINGER_MS
+from .options import add_repeats
+
+NAME = "clients"
+HELP = "our producer compared with kafka-python, aiokafka and confluent-kafka (some minutes)"
+
+PARTITIONS: Final = 3
+REPEATS: Final = 5
+RECORDS: Final = {100: 100_000, 1024: 40_000}
+"""Record size in bytes → the number of records that are sent in one measurement."""
+ACKS: Final = ("1", "all")
+BESIDE_KAFKA_PYTHON: Final = 1.5
+BESIDE_AIOKAFKA: Final = 1.2
+TIMEOUT_S: Final = 120.0
+
+
+def ours(bootstrap: str, topic: str, size: int, acks: str, records: int) -> float:
+    """Produce with our producer. Return the seconds. Raises KafkaException for a failed record."""
+
+    async def run() -> float:
+        payload = b"x" * size
+        settings = {
+            "bootstrap.servers": bootstrap,
+            "acks": acks,
+            "linger.ms": LINGER_MS,
+            "batch.size": BATCH,
+        }
+        async with Producer(settings) as producer:
+            await producer.partitions_for(topic)
+            began = time.perf_counter()
+            futures = [await producer.send(topic, payload) for _ in range(records)]
+            await producer.flush()
+            seconds = time.perf_counter() - began
+            for future in futures:
+                future.result()
+            return seconds
+
+    return asyncio.run(run())
+
+
+def kafka_python(bootstrap: str, topic: str, size: int, acks: str, records: int) -> float:
+    """Produce with kafka-python. Return the seconds. Raises KafkaError for a failed record."""
+    payload = b"x" * size
+    producer = KafkaProducer(
+        bootstrap_servers=bootstrap,
+        acks=1 if acks == "1" else acks,
+        linger_ms=LINGER_MS,
+        batch_size=BATCH,
+        enable_idempotence=False,
+    )
+    try:
+        producer.partitions_for(topic)
+        began = time.perf_counter()
+        futures = [producer.send(topic, payload) for _ in range(records)]
+        producer.flush(TIMEOUT_S)
+        seconds = time.perf_counter() - began
+        for future in futures:
+            future.get(TIMEOUT_S)
+        return seconds
+    finally:
+        producer.close()
+
+
+def aiokafka(bootstrap: str, topic: str, size: int, acks: str, records: int) -> float:
+    """Produce with aiokafka. Return the seconds. Raises KafkaError for a failed record."""
+    from aiokafka import AIOKafkaProducer  # a package of the group dev
+
+    async def run() -> float:
+        payload = b"x" * size
+        producer = AIOKafkaProducer(
+            bootstrap_servers=bootstrap,
+            acks=1 if acks == "1" else acks,
+            linger_ms=LINGER_MS,
+            max_batch_size=BATCH,
+        )
+        await producer.start()
+        try:
+            await producer.partitions_for(topic)
+            began = time.perf_counter()
+            futures = [await producer.send(topic, payload) for _ in range(records)]
+            await producer.flush()
+            seconds = time.perf_counter() - began
+            for future in futures:
+                future.result()
+            return seconds
+        finally:
+            await producer.stop()
+
+    return asyncio.run(run())
+
+
+def confluent(bootstrap: str, topic: str, size: int, acks: str, records: int) -> float:
+    """Produce with confluent-kafka. Return the seconds. Raises RuntimeError."""
+    rate = confluent_clients.produce(bootstrap, topic, size=size, acks=acks, records=records)
+    return records * size / MEGABYTE / rate
+
+
+Client = Callable[[str, str, int, str, int], float]
+CLIENTS: Final[Mapping[str, Client]] = {
+    "ours": ours,
+    "kafka-python": kafka_python,
+    "aiokafka": aiokafka,
+    "confluent-kafka": confluent,
+}
+
+
+def measure(
+    clients: Mapping[str, Client], bootstrap: str, size: int, acks: str, repeats: int, records: int
+) -> dict[str, float]:
+    """Return client → thousands of records a second, the median of the repeats.
+
+    The clients take turns, and the order is reversed each time.
+    """
+    rates: dict[str, list[float]] = {name: [] for name in clients}
+    names = list(clients)
+    for _ in range(repeats):
+        for name in names:
+            seconds = clients[name](bootstrap, f"bench-{size}", size, acks, records)
+            rates[name].append(records / seconds / 1_000)
+        names.reverse()
+    return {name: statistics.median(found) for name, found in rates.items()}
+
+
+def main(argv: list[str]) -> int:
+    """Run the benchmark. Return 0 when it has run, even if targets do not hold."""
+    parser = argparse.ArgumentParser(prog=command_line(f"bench {NAME}"), description=HELP)
+    parser.add_argument("--json", metavar="FILE")
+    parser.add_argument(
+        "--records",
+        type=int,
+        metavar="N",
+        help="records in one measurement (default 100,000 of 100 B, 40,000 of 1 KiB)",
+    )
+    add_repeats(parser, REPEATS)
+    args = parser.parse_args(argv)
+    clients = dict(CLIENTS)
+    if importlib.util.find_spec("aiokafka") is None:
+        print("aiokafka is left out: ./kafka-edu setup dev downloads it.", file=sys.stderr)
+        del clients["aiokafka"]
+    report = Report(NAME)
+    with running_cluster(NAME, brokers=1, props={"num.partitions": str(PARTITIONS)}) as cluster:
+        servers = cluster.bootstrap_servers
+        for size, usual in RECORDS.items():
+            for client in clients.values():  # creates the topic, and warms everything up
+                client(servers, f"bench-{size}", size, "1", 1_000)
+            for acks in ACKS:
+                found = measure(clients, servers, size, acks, args.repeats, args.records or usual)
+                cell = f"{size} B, acks {acks}"
+                for name, rate in found.items():
+                    report.figure(f"{cell}: {name}, thousand records/s", rate)
+                for peer, least in (
+                    ("kafka-python", BESIDE_KAFKA_PYTHON),
+                    ("aiokafka", BESIDE_AIOKAFKA),
+                ):
+                    ratio = found["ours"] / found[peer] if peer in found else None
+                    report.target(f"{cell}: ours / {peer}", ratio, ">=", least)
+    report.show()
+    if args.json:
+        report.write(args.json)
+    return 0

@@ -1,0 +1,153 @@
+"""The states and sequence numbers of an idempotent producer."""
+
+import pytest
+
+from kafka_edu.clients.producer.producer_batch import ProducerBatch
+from kafka_edu.clients.producer.transaction_manager import (
+    MAX_EPOCH,
+    ProducerIdAndEpoch,
+    State,
+    TransactionManager,
+)
+from kafka_edu.common.errors import Errors, KafkaException
+from kafka_edu.common.topic_partition import TopicPartition
+
+T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
+LEADER = (1, 0)
+
+
+def manager(epoch: int = 0) -> TransactionManager:
+    txn = TransactionManager("p")
+    txn.init_sent()
+    txn.init_done(7, epoch)
+    return txn
+
+
+def batch(number: int, records: int = 1, tp: TopicPartition = T0) -> ProducerBatch:
+    made = ProducerBatch(number, tp, 10_000, 0, 0)
+    for _ in range(records):
+        made.try_append(0, None, b"v", ())
+    return made
+
+
+def assigned(txn: TransactionManager, *batches: ProducerBatch) -> list[tuple[int, int]]:
+    for each in batches:
+        txn.assign(each)
+    return [(each.producer_epoch, each.base_sequence) for each in batches]
+
+
+def test_states_follow_the_table() -> None:
+    txn = TransactionManager("p")
+    assert txn.needs_producer_id()
+    with pytest.raises(ValueError, match="cannot go from UNINITIALIZED to READY"):
+        txn.init_done(1, 0)
+    txn.init_sent()
+    txn.init_failed(Errors.COORDINATOR_LOAD_IN_PROGRESS)
+    assert txn.needs_producer_id()
+    txn.init_sent()
+    txn.init_failed(Errors.CLUSTER_AUTHORIZATION_FAILED)
+    assert txn.state is State.FATAL_ERROR
+    assert txn.error is not None
+
+
+def test_sequence_numbers_count_records_of_each_partition() -> None:
+    txn = manager()
+    found = assigned(txn, batch(1, 3), batch(2, 2), batch(3, 1, T1), batch(4, 1))
+    assert found == [(0, 0), (0, 3), (0, 0), (0, 5)]
+
+
+def test_a_new_leader_gets_one_batch_alone_and_a_known_one_gets_more() -> None:
+    txn = manager()
+    first, second = batch(1), batch(2)
+    assert txn.may_drain(first, LEADER)
+    txn.assign(first)
+    assert not txn.may_drain(second, LEADER)
+    txn.completed(first, 0, LEADER)
+    txn.assign(second)
+    assert txn.may_drain(batch(3), LEADER)
+    assert not txn.may_drain(batch(3), (2, 1))
+
+
+def test_a_retried_batch_waits_for_those_before_it() -> None:
+    txn = manager()
+    first, second = batch(1), batch(2)
+    assigned(txn, first, second)
+    assert txn.may_drain(first, LEADER)
+    assert not txn.may_drain(second, LEADER)
+    txn.completed(first, 0, LEADER)
+    assert txn.may_drain(second, LEADER)
+
+
+def test_out_of_order_behind_another_batch_is_only_sent_again() -> None:
+    txn = manager()
+    first, second = batch(1), batch(2)
+    assigned(txn, first, second)
+    assert txn.can_retry(second, Errors.OUT_OF_ORDER_SEQUENCE_NUMBER, 0)
+    txn.bump_epoch_if_needed()
+    assert txn.identity.epoch == 0
+
+
+def test_a_gap_numbers_the_batches_in_flight_from_0_in_the_next_epoch() -> None:
+    txn = manager()
+    first, second, third = batch(1), batch(2, 2), batch(3)
+    assigned(txn, first)
+    txn.completed(first, 0, LEADER)
+    assigned(txn, second, third)
+    assert txn.can_retry(second, Errors.OUT_OF_ORDER_SEQUENCE_NUMBER, 0)
+    txn.bump_epoch_if_needed()
+    numbers = [(each.producer_epoch, each.base_sequence) for each in (second, third)]
+    assert numbers == [(1, 0), (1, 2)]
+    assert assigned(txn, batch(4)) == [(1, 3)]
+
+
+def test_another_partition_takes_the_new_epoch_when_nothing_of_the_old_is_in_flight() -> None:
+    txn = manager()
+    here, there = batch(1), batch(2, 1, T1)
+    assigned(txn, here, there)
+    txn.failed(here, KafkaException(Errors.MESSAGE_TOO_LARGE), exhausted=False)
+    txn.bump_epoch_if_needed()
+    assert (there.producer_epoch, there.base_sequence) == (0, 0)
+    later = batch(3, 1, T1)
+    assert not txn.may_drain(later, LEADER)
+    txn.completed(there, 0, LEADER)
+    assert txn.may_drain(later, LEADER)
+    assert assigned(txn, later) == [(1, 0)]
+
+
+def test_an_expired_batch_that_was_stored_leaves_no_gap() -> None:
+    txn = manager()
+    lost, following = batch(1), batch(2)
+    assigned(txn, lost, following)
+    txn.mark_unresolved(lost)
+    txn.failed(lost, KafkaException(Errors.REQUEST_TIMED_OUT), exhausted=True)
+    txn.resolve()
+    assert not txn.may_drain(batch(3), LEADER)  # nobody knows yet
+    txn.completed(following, 1, LEADER)  # the broker takes it, so the lost one is stored
+    txn.resolve()
+    txn.bump_epoch_if_needed()
+    assert assigned(txn, batch(3)) == [(0, 2)]
+
+
+def test_an_expired_batch_alone_raises_the_epoch() -> None:
+    txn = manager()
+    lost = batch(1)
+    assigned(txn, lost)
+    txn.mark_unresolved(lost)
+    txn.failed(lost, KafkaException(Errors.REQUEST_TIMED_OUT), exhausted=True)
+    txn.resolve()
+    txn.bump_epoch_if_needed()
+    assert assigned(txn, batch(2)) == [(1, 0)]
+
+
+def test_after_the_last_epoch_a_new_producer_id_is_asked_for() -> None:
+    txn = manager(MAX_EPOCH)
+    waiting = batch(1)
+    assigned(txn, waiting)
+    assert txn.can_retry(waiting, Errors.UNKNOWN_PRODUCER_ID, 5)
+    txn.bump_epoch_if_needed()
+    assert txn.needs_producer_id()
+    assert not txn.may_drain(waiting, LEADER)
+    txn.init_sent()
+    txn.init_done(8, 0)
+    assert txn.identity == ProducerIdAndEpoch(8, 0)
+    assert (waiting.producer_id, waiting.base_sequence) == (8, 0)

@@ -1,0 +1,138 @@
+"""A client's connections: their states, the requests in flight, and the pauses between attempts."""
+
+import random
+
+import pytest
+
+from kafka_edu.clients.client_connections import (
+    ClientConnections,
+    Close,
+    Connect,
+    ConnectionsConfig,
+    ConnectionState,
+    Send,
+)
+from kafka_edu.clients.metadata import Metadata
+from kafka_edu.common.transport import part_bytes
+from kafka_edu.protocol.api_keys import ApiKey
+from kafka_edu.protocol.headers import encode_response
+from kafka_edu.protocol.messages.api_versions import ApiVersion, ApiVersionsResponse
+from kafka_edu.protocol.messages.find_coordinator import FindCoordinatorRequest
+from kafka_edu.protocol.schema import Message
+
+CONFIG = ConnectionsConfig("c", 1_000, 100, 400, 5_000, 2_000, 2)
+ASK = FindCoordinatorRequest(key="g", key_type=0)
+
+
+def connections() -> ClientConnections:
+    return ClientConnections(CONFIG, Metadata([("a", 1)], 100, 1_000, 5_000), random.Random(0))
+
+
+def frame(key: ApiKey, version: int, correlation_id: int, message: Message) -> bytes:
+    parts = encode_response(key, version, correlation_id, message)
+    return b"".join(bytes(part_bytes(part)) for part in parts)[4:]
+
+
+def versions(error: int = 0) -> ApiVersionsResponse:
+    keys = [ApiVersion(api_key=ApiKey.FIND_COORDINATOR, min_version=0, max_version=2)]
+    return ApiVersionsResponse(
+        error_code=error,
+        api_keys=keys,
+        throttle_time_ms=0,
+        supported_features=[],
+        finalized_features=[],
+    )
+
+
+def opened() -> ClientConnections:
+    client = connections()
+    assert not client.ready(-1, 0)
+    client.connected(-1, "here:5", 0)
+    client.received(-1, frame(ApiKey.API_VERSIONS, 3, 0, versions()), 0)
+    client.take_effects()
+    assert client.state(-1) is ConnectionState.READY
+    return client
+
+
+def test_a_connection_is_ready_once_the_versions_are_known() -> None:
+    client = connections()
+    assert not client.ready(-1, 0)
+    assert client.take_effects() == [Connect(-1, "a", 1, 2_000)]
+    assert not client.ready(-1, 0)
+    assert client.take_effects() == []
+    client.connected(-1, "here:5", 0)
+    assert [type(effect) for effect in client.take_effects()] == [Send]
+    assert client.state(-1) is ConnectionState.CHECKING_API_VERSIONS
+    client.received(-1, frame(ApiKey.API_VERSIONS, 3, 0, versions()), 1)
+    assert client.ready(-1, 1)
+    assert client.version(-1, ApiKey.FIND_COORDINATOR, 9) == 2
+    assert client.version(-1, ApiKey.PRODUCE, 9) == -1
+
+
+def test_an_old_broker_is_asked_for_its_versions_in_version_0() -> None:
+    client = connections()
+    client.ready(-1, 0)
+    client.connected(-1, "here:5", 0)
+    client.received(-1, frame(ApiKey.API_VERSIONS, 0, 0, versions(error=35)), 0)
+    client.received(-1, frame(ApiKey.API_VERSIONS, 0, 1, versions()), 0)
+    assert client.ready(-1, 0)
+
+
+def test_no_more_requests_than_allowed_are_in_flight() -> None:
+    client = opened()
+    for _ in range(2):
+        assert client.ready(-1, 0)
+        client.send(-1, ASK, 2, 0, lambda answer, at: None)
+    assert not client.ready(-1, 0)
+
+
+def test_a_late_answer_closes_the_connection_and_ends_every_request() -> None:
+    client = opened()
+    ends: list[tuple[str, Message | None]] = []
+    client.send(-1, ASK, 2, 0, lambda answer, at: ends.append(("first", answer)))
+    client.send(-1, ASK, 2, 500, lambda answer, at: ends.append(("second", answer)))
+    client.take_effects()
+    client.poll(999)
+    assert ends == []
+    assert client.next_poll_ms(999) == 1
+    client.poll(1_000)
+    assert ends == [("first", None), ("second", None)]
+    assert client.take_effects() == [Close(-1)]
+
+
+def test_a_wrong_correlation_id_closes_the_connection() -> None:
+    client = opened()
+    ends: list[Message | None] = []
+    client.send(-1, ASK, 2, 0, lambda answer, at: ends.append(answer))
+    client.take_effects()
+    client.received(-1, frame(ApiKey.API_VERSIONS, 0, 77, versions()), 0)
+    assert ends == [None]
+    assert client.take_effects() == [Close(-1)]
+    assert client.state(-1) is ConnectionState.DISCONNECTED
+
+
+def test_the_pause_before_the_next_attempt_doubles_up_to_the_limit() -> None:
+    client = connections()
+    now = 0.0
+    for usual in (100, 200, 400, 400):
+        client.ready(-1, now)
+        assert len(client.take_effects()) == 1
+        client.disconnected(-1, "refused", now)
+        client.ready(-1, now + usual * 0.79)
+        assert client.take_effects() == []
+        now += usual * 1.21
+    assert client.last_failure == "refused"
+
+
+def test_an_idle_connection_is_closed() -> None:
+    client = opened()
+    client.poll(4_999)
+    assert client.take_effects() == []
+    client.poll(5_000)
+    assert client.take_effects() == [Close(-1)]
+
+
+def test_a_state_is_entered_only_from_the_states_of_the_table() -> None:
+    client = opened()
+    with pytest.raises(ValueError, match="cannot go from READY to CHECKING_API_VERSIONS"):
+        client.connected(-1, "here:6", 0)

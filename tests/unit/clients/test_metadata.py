@@ -1,0 +1,77 @@
+"""A client's metadata: when it is asked for, and what replaces what."""
+
+from kafka_edu.clients.metadata import NEVER, NO_LEADER, Metadata
+from kafka_edu.common.errors import Errors
+from tests.unit.clients.producer.parts import Core
+
+
+def metadata() -> Metadata:
+    return Metadata([("a", 1), ("b", 2)], 100, 1_000, 5_000)
+
+
+def test_it_begins_with_the_bootstrap_servers_and_asks_when_a_topic_is_used() -> None:
+    known = metadata()
+    assert sorted(known.nodes) == [-2, -1]
+    assert known.next_update_ms(0) == NEVER
+    assert known.use("t", 0) is None
+    assert known.next_update_ms(0) == 0
+    request = known.request(0)
+    assert [topic.name for topic in request.topics or []] == ["t"]
+    assert known.next_update_ms(0) == NEVER  # one is in flight
+
+
+def test_an_update_is_due_after_max_age_and_a_failed_one_after_the_backoff() -> None:
+    known, core = metadata(), Core()
+    known.use("t", 0)
+    known.request(0)
+    known.update(core.metadata_answer(), 0)
+    assert known.leader("t", 0) == 1
+    assert known.leader("t", 1) == NO_LEADER
+    assert known.next_update_ms(400) == 600
+    known.request_update()
+    assert known.next_update_ms(40) == 60
+    known.request(100)
+    known.update_failed(100)
+    assert known.next_update_ms(130) == 70
+
+
+def test_an_older_leader_epoch_replaces_no_newer_one() -> None:
+    known, core = metadata(), Core(brokers=(1, 2))
+    known.use("t", 0)
+    core.leaders[0] = (2, 5)
+    known.update(core.metadata_answer(), 0)
+    core.leaders[0] = (1, 4)
+    known.update(core.metadata_answer(), 1)
+    assert known.leader("t", 0) == 2
+
+
+def test_a_partition_without_a_live_leader_is_asked_for_again() -> None:
+    known, core = metadata(), Core()
+    known.use("t", 0)
+    known.request(0)
+    core.leaders[0] = (9, 1)  # broker 9 is not among the brokers of the answer
+    known.update(core.metadata_answer(), 0)
+    assert known.leader("t", 0) == NO_LEADER
+    assert known.topics["t"].available == ()
+    assert known.next_update_ms(0) == 100
+
+
+def test_a_topic_with_an_error_is_known_by_its_error() -> None:
+    known, core = metadata(), Core()
+    known.use("t", 0)
+    core.topic_error = Errors.INVALID_TOPIC_EXCEPTION
+    known.request(0)
+    known.update(core.metadata_answer(), 0)
+    assert known.errors == {"t": Errors.INVALID_TOPIC_EXCEPTION}
+    assert known.next_update_ms(0) == 1_000  # asking again cannot help
+
+
+def test_an_idle_topic_is_left_out() -> None:
+    known, core = metadata(), Core()
+    known.use("t", 0)
+    known.request(0)
+    known.update(core.metadata_answer(), 0)
+    known.use("other", 4_999)
+    request = known.request(5_000)
+    assert [topic.name for topic in request.topics or []] == ["other"]
+    assert "t" not in known.topics
