@@ -26,6 +26,8 @@ from exercises.ch07_leader_election.ex06_three_dead import material as dead
 from exercises.ch07_leader_election.ex06_three_dead import trouble as three_dead
 from exercises.ch08_metadata_proxy.ex06_boots import material as doors
 from exercises.ch08_metadata_proxy.ex06_boots import trouble as boots
+from exercises.ch09_log_storage.ex06_will_not_shrink import material as shrink
+from exercises.ch09_log_storage.ex06_will_not_shrink import trouble as will_not_shrink
 from exercises.lab_facts import listed
 from exercises.my_broker import reference_parts
 from exercises.runner.check import live_part
@@ -529,3 +531,30 @@ def not_there_any_more(pid: int) -> bool:
             return True
         time.sleep(0.05)
     return False
+
+
+@pytest.mark.parametrize(
+    ("kind", "acts"),
+    [
+        (shrink.TRANSACTION, [["end-transaction"]]),
+        (shrink.LAG, [["set", "min.compaction.lag.ms=0"]]),
+        (shrink.ROLL, [["set", "segment.bytes=16384"], ["write", 5]]),
+    ],
+)
+def test_a_partition_shrinks_when_its_cause_is_gone(
+    kind: str, acts: list[list[object]], tmp_path: Path
+) -> None:
+    """The fourth cause is the one of the reference solution."""
+    seed = next(seed for seed in range(40) if shrink.plan(seed).kind == kind)
+
+    def faults() -> list[str]:
+        steps = will_not_shrink.check_state(tmp_path, lambda _: None, tmp_path)
+        return [step.says for step in steps if not step.passed]
+
+    will_not_shrink.begin(seed, tmp_path, lambda _: None, tmp_path)
+    try:
+        assert faults() == ["each replica has a quarter of the former bytes or less"]
+        will_not_shrink.perform([*acts, ["small", 40_000]], tmp_path)
+        assert faults() == []
+    finally:
+        assert will_not_shrink.end(tmp_path)
