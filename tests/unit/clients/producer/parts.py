@@ -21,7 +21,6 @@ from kafka_edu.common.errors import Errors
 from kafka_edu.common.transport import part_bytes
 from kafka_edu.protocol.api_keys import ApiKey
 from kafka_edu.protocol.headers import decode_request_header, encode_response
-from kafka_edu.protocol.messages.registry import REGISTRY
 from kafka_edu.protocol.messages.api_versions import ApiVersion, ApiVersionsResponse
 from kafka_edu.protocol.messages.init_producer_id import InitProducerIdResponse
 from kafka_edu.protocol.messages.metadata import (
@@ -37,6 +36,7 @@ from kafka_edu.protocol.messages.produce import (
     ProduceResponse,
     TopicProduceResponse,
 )
+from kafka_edu.protocol.messages.registry import REGISTRY
 from kafka_edu.protocol.schema import Message
 from kafka_edu.record.record_batch import BatchHeader, check_crc, parse_header, read_records
 
