@@ -259,6 +259,24 @@ SEAMS: Final[Mapping[str, Seam]] = {
             "Layout(): fields(part, version) -> [name of a field]",
             process=PROXY,
         ),
+        Seam(
+            "10-1",
+            "kafka_edu.replication.high_watermark",
+            "HighWatermarkRule",
+            "kafka_edu.learner.learner_high_watermark:adapt",
+            "HighWatermark",
+            "HighWatermark(): leader(hw, leo, isr, [(broker, leo, caught_up_ms)], now_ms,"
+            " max_lag_ms) -> hw; follower(start, leo, leader_hw) -> hw",
+        ),
+        Seam(
+            "10-2",
+            "kafka_edu.replication.replica_selector",
+            "RackAwareReplicaSelector",
+            "kafka_edu.learner.learner_replica_selector:adapt",
+            "ReplicaSelector",
+            "ReplicaSelector(): select(client_rack, leader, leader_rack, [(broker, rack, leo,"
+            " lag_ms)]) -> broker",
+        ),
     )
 }
 

@@ -178,6 +178,18 @@ SERVING = [
         '("is_internal", 4)',
         "a client of version 2 reads the answer",
     ),
+    (
+        "10-1",
+        "return max(hw, least)",
+        "return leo",
+        "what the paused follower lacks is neither acked nor shown",
+    ),
+    (
+        "10-2",
+        "max(near)",
+        "min(near)",
+        "in rack east a consumer reads from the follower that has all",
+    ),
 ]
 SOME = drawn(SERVING, 6)
 """Those that are tried: each takes a cluster twice."""
