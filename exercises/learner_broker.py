@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
+from types import MappingProxyType
 from typing import Final
 
 from kafka import KafkaProducer
@@ -38,6 +39,7 @@ SHORT_TIMEOUT_MS: Final = 1_500
 PATIENT_ISR: Final = {"replica.lag.time.max.ms": "60000", "zookeeper.session.timeout.ms": "30000"}
 """Broker settings that keep a paused follower in the ISR, so that the leader has to wait for it."""
 ALL: Final = (0, 1, 2)
+NO_RACKS: Final[Mapping[int, str]] = MappingProxyType({})
 _LOOK_EVERY_S: Final = 0.05
 _TOTALS: Final = LearnerSampled | LearnerSnapshot | LearnerServed
 
@@ -226,11 +228,12 @@ def learner_broker(
     *,
     brokers: Sequence[int] = (BROKER,),
     props: Mapping[str, str] = PATIENT_ISR,
+    racks: Mapping[int, str] = NO_RACKS,
 ) -> Iterator[LearnerBroker]:
     """Run three brokers for the length of a `with` block. Yield them with the created topic.
 
     The brokers in `brokers` run the learner's `file`. If `file` is None, all of them run the
-    course's own code. Raises ClusterError.
+    course's own code. `racks` has the broker.rack of each broker. Raises ClusterError.
     """
     where = f"broker {BROKER}" if len(brokers) == 1 else "all of them"
     say(f"starting three brokers, {'yours' if file is not None else 'ours'} in {where}")
@@ -238,7 +241,15 @@ def learner_broker(
     with ExitStack() as stack:
         cluster = stack.enter_context(
             running_cluster(
-                f"lab-{exercise.id}", props=props, broker_props=dict.fromkeys(brokers, serves)
+                f"lab-{exercise.id}",
+                props=props,
+                broker_props={
+                    each: {
+                        **(serves if each in brokers else {}),
+                        **({"broker.rack": racks[each]} if each in racks else {}),
+                    }
+                    for each in ALL
+                },
             )
         )
         listeners = {each: Listener(cluster.events_address(each)) for each in brokers}

@@ -19,8 +19,14 @@ from .runner.workplace import Workplace
 NAME: Final = "my-broker"
 SEAMS: Final = seams_of(BROKER)
 BROKERS: Final = (0, 1, 2)
-HOT: Final = frozenset({"03-2", "03-3", "04-3", "09-1", "09-2"})
+HOT: Final = frozenset({"03-2", "03-3", "04-3", "09-1", "09-2", "10-1"})
 """The exercises whose parts are called often. They run only for topics of the labs."""
+
+
+NEEDS: Final[Mapping[str, Mapping[str, str]]] = {
+    "10-2": {"replica.selector.class": "org.apache.kafka.common.replica.RackAwareReplicaSelector"}
+}
+"""The settings of a broker without which it never calls the part of an exercise."""
 
 
 class Part(NamedTuple):
@@ -117,5 +123,8 @@ def setting(parts: Iterable[Part]) -> str:
 
 def wish_of(parts: Iterable[Part]) -> Wish:
     """Return the description of a cluster in whose brokers these parts run."""
-    serves = {"edu.learner": setting(parts)}
+    mine = [part for part in parts if part.mine]
+    serves = {"edu.learner": setting(mine)}
+    for part in mine:
+        serves |= NEEDS.get(part.exercise.id, {})
     return Wish(brokers=len(BROKERS), broker_props=dict.fromkeys(BROKERS, serves))

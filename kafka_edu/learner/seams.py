@@ -286,6 +286,24 @@ SEAMS: Final[Mapping[str, Seam]] = {
             "Compaction(first_dirty, most): note([(offset, key, has_value)]) -> number;"
             " keep([(offset, key, has_value)], end, young) -> [offset]",
         ),
+        Seam(
+            "10-1",
+            "kafka_edu.replication.high_watermark",
+            "HighWatermarkRule",
+            "kafka_edu.learner.learner_high_watermark:adapt",
+            "HighWatermark",
+            "HighWatermark(): leader(hw, leo, isr, [(broker, leo, caught_up_ms)], now_ms,"
+            " max_lag_ms) -> hw; follower(start, leo, leader_hw) -> hw",
+        ),
+        Seam(
+            "10-2",
+            "kafka_edu.replication.replica_selector",
+            "RackAwareReplicaSelector",
+            "kafka_edu.learner.learner_replica_selector:adapt",
+            "ReplicaSelector",
+            "ReplicaSelector(): select(client_rack, leader, leader_rack, [(broker, rack, leo,"
+            " lag_ms)]) -> broker",
+        ),
     )
 }
 

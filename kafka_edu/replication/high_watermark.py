@@ -52,6 +52,35 @@ def follower_high_watermark(leader_high_watermark: int, log_end_offset: int) -> 
     return min(leader_high_watermark, log_end_offset)
 
 
+class HighWatermarkRule:
+    """The rules by which the HW of one partition moves. They change no state."""
+
+    __slots__ = ("topic_partition",)
+
+    def __init__(self, topic_partition: TopicPartition) -> None:
+        self.topic_partition = topic_partition
+
+    def of_leader(
+        self,
+        current: LogOffsetMetadata,
+        log_end_offset: LogOffsetMetadata,
+        isr: Collection[int],
+        followers: Iterable[Replica],
+        now_ms: int,
+        max_lag_ms: int,
+    ) -> LogOffsetMetadata:
+        """Return the candidate for the leader's HW (see `leader_high_watermark`). `current` is the
+        HW now. The HW does not move if the candidate is below it.
+        """
+        return leader_high_watermark(log_end_offset, isr, followers, now_ms, max_lag_ms)
+
+    def of_follower(
+        self, log_start_offset: int, log_end_offset: int, leader_high_watermark: int
+    ) -> int:
+        """Return the follower's HW: that of the leader, but inside the follower's own log."""
+        return max(follower_high_watermark(leader_high_watermark, log_end_offset), log_start_offset)
+
+
 class HighWatermark:
     """Moves the HW of a partition's log, and knows the cause of the last move. Owned by its
     Partition.
@@ -67,6 +96,7 @@ class HighWatermark:
         "_moved_at",
         "_moved_because",
         "_moved_by",
+        "_rule",
         "_topic_partition",
         "_trace",
         "event",
@@ -75,6 +105,7 @@ class HighWatermark:
     def __init__(self, topic_partition: TopicPartition, trace: Tracer | None) -> None:
         self._topic_partition = topic_partition
         self._trace = trace
+        self._rule = HighWatermarkRule(topic_partition)
         self._log: Log | None = None
         self._before = 0
         """The HW before the last move."""
@@ -136,8 +167,8 @@ class HighWatermark:
             and current.segment_base_offset == log.active_segment.base_offset
         ):
             return False
-        candidate = leader_high_watermark(
-            log.log_end_offset_metadata, isr, followers, now_ms, max_lag_ms
+        candidate = self._rule.of_leader(
+            current, log.log_end_offset_metadata, isr, followers, now_ms, max_lag_ms
         )
         if current.message_offset < candidate.message_offset or (
             current.message_offset == candidate.message_offset
@@ -151,8 +182,8 @@ class HighWatermark:
         """As a follower, set the HW to the leader's HW, but at most to the own log end. Return the
         HW.
         """
-        offset = max(
-            follower_high_watermark(leader_high_watermark, log.log_end_offset), log.log_start_offset
+        offset = self._rule.of_follower(
+            log.log_start_offset, log.log_end_offset, leader_high_watermark
         )
         if offset != log.high_watermark:
             self._set(log, LogOffsetMetadata(offset), leader_epoch, is_leader=False)

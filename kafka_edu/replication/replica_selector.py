@@ -82,9 +82,14 @@ def _progress(replica: ReplicaView) -> tuple[int, int, int]:
     return replica.log_end_offset, -replica.ms_since_caught_up, replica.broker_id
 
 
+def _rack_aware() -> ReplicaSelector:
+    return RackAwareReplicaSelector()
+
+
 _PACKAGE: Final = "org.apache.kafka.common.replica."
 SELECTORS: Final[dict[str, Callable[[], ReplicaSelector]]] = {
-    f"{_PACKAGE}{cls.__name__}": cls for cls in (LeaderSelector, RackAwareReplicaSelector)
+    f"{_PACKAGE}LeaderSelector": LeaderSelector,
+    f"{_PACKAGE}RackAwareReplicaSelector": _rack_aware,
 }
 
 

@@ -198,6 +198,18 @@ SERVING = [
         "offset < self.last.get(key, 1 << 60)",
         "whoever reads from the beginning has the right table",
     ),
+    (
+        "10-1",
+        "return max(hw, least)",
+        "return leo",
+        "what the paused follower lacks is neither acked nor shown",
+    ),
+    (
+        "10-2",
+        "max(near)",
+        "min(near)",
+        "in rack east a consumer reads from the follower that has all",
+    ),
 ]
 SOME = drawn(SERVING, 6)
 """Those that are tried: each takes a cluster twice."""

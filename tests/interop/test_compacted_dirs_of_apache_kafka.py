@@ -10,17 +10,11 @@ from pathlib import Path
 import pytest
 from confluent_kafka import Producer
 
+from tests.compacted_topic import Row, read
 from tests.interop.client_contract import rd
 from tests.interop.external_programs import apache_kafka_jars
 from tests.interop.one_disk import PATIENCE_S, Disk, Make
-from tests.interop.test_compaction_beside_apache_kafka import (
-    TOPIC,
-    Row,
-    create,
-    produce,
-    read,
-    settled,
-)
+from tests.interop.test_compaction_beside_apache_kafka import TOPIC, create, produce, settled
 from tests.interop.test_dump_log_beside_apache_kafka import compare
 from tests.interop.test_log_dirs_of_apache_kafka import zookeeper as zookeeper
 
@@ -64,7 +58,7 @@ def check_dumps(version: Make, disk: Disk) -> None:
 def rows(disk: Disk) -> tuple[list[Row], list[Row]]:
     """Return what readers get: of all records, and of committed ones."""
     servers = f"127.0.0.1:{disk.port}"
-    return read(servers), read(servers, "read_committed")
+    return read(servers, TOPIC), read(servers, TOPIC, "read_committed")
 
 
 @pytest.mark.parametrize("version", [Make.KAFKA_2_0_1, Make.KAFKA_2_8_2])

@@ -1,0 +1,1 @@
+"""Exercise 10-1: move the high watermark, as leader and as follower."""

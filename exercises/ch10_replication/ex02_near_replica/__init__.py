@@ -1,0 +1,1 @@
+"""Exercise 10-2: choose the replica from which a consumer reads (KIP-392)."""

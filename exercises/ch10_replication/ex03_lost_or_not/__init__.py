@@ -1,0 +1,1 @@
+"""Exercise 10-3: predict how many acknowledged records are lost, in eight cases."""

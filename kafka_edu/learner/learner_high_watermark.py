@@ -1,0 +1,98 @@
+"""Exercise 10-1 in a live broker: a learner's HighWatermark moves the high watermarks.
+
+It is called for topics whose names begin with `lab-`. A wrong answer is carried out if it lies
+inside the log: records are then acknowledged and read before every member of the ISR has them, or
+too late. An answer outside the log, or one by which a leader's mark would fall, is an error of the
+learner. The shipped rule then answers.
+"""
+
+from collections.abc import Callable, Collection, Iterable
+
+from kafka_edu.common.topic_partition import TopicPartition
+from kafka_edu.learner.lab_partitions import all_of_labs
+from kafka_edu.learner.learner import LearnerObject
+from kafka_edu.learner.seams import LearnerCode, LearnerError
+from kafka_edu.log.log_offset_metadata import LogOffsetMetadata
+from kafka_edu.replication.high_watermark import HighWatermarkRule
+from kafka_edu.replication.replica import Replica
+
+
+class LearnerHighWatermark(HighWatermarkRule):
+    """Calls the learner's object. All partitions of a broker use the same one."""
+
+    __slots__ = ("_asked",)
+
+    def __init__(self, topic_partition: TopicPartition, asked: "AskedRule") -> None:
+        super().__init__(topic_partition)
+        self._asked = asked
+
+    def of_leader(
+        self,
+        current: LogOffsetMetadata,
+        log_end_offset: LogOffsetMetadata,
+        isr: Collection[int],
+        followers: Iterable[Replica],
+        now_ms: int,
+        max_lag_ms: int,
+    ) -> LogOffsetMetadata:
+        remotes = list(followers)
+        ours = super().of_leader(current, log_end_offset, isr, remotes, now_ms, max_lag_ms)
+        rows = [
+            [one.broker_id, one.log_end_offset.message_offset, one.last_caught_up_time_ms]
+            for one in remotes
+        ]
+        hw, leo = current.message_offset, log_end_offset.message_offset
+        offset = self._asked.ask("leader", (hw, leo), hw, leo, list(isr), rows, now_ms, max_lag_ms)
+        if offset is None:
+            return ours
+        places = (ours, log_end_offset, *(one.log_end_offset for one in remotes), current)
+        known = (place for place in places if place.message_offset == offset)
+        return next(known, LogOffsetMetadata(offset))
+
+    def of_follower(
+        self, log_start_offset: int, log_end_offset: int, leader_high_watermark: int
+    ) -> int:
+        asked = [log_start_offset, log_end_offset, leader_high_watermark]
+        offset = self._asked.ask("follower", (log_start_offset, log_end_offset), *asked)
+        return super().of_follower(*asked) if offset is None else offset
+
+
+class AskedRule:
+    """The learner's object, and the check of its answers."""
+
+    def __init__(self, code: LearnerCode) -> None:
+        self._code = code
+        self._learner: LearnerObject | None = None
+
+    def ask(self, method: str, bounds: tuple[int, int], *arguments: object) -> int | None:
+        """Return the learner's answer, which lies within `bounds`. None: the shipped rule has to
+        answer, because the learner's code has failed.
+        """
+        if self._code.retired:
+            return None
+        least, most = bounds
+        try:
+            if self._learner is None:
+                self._learner = self._code.make()
+            answer = self._code.ask(self._learner, method, *arguments)
+            if isinstance(answer, int) and not isinstance(answer, bool) and least <= answer <= most:
+                return answer
+            raise self._code.blame(
+                f"{method}{list(arguments)} answered {answer!r}; expected an offset from {least} to"
+                f" {most}"
+            )
+        except LearnerError as error:
+            self._code.failed(error)
+            return None
+
+
+def adapt(code: LearnerCode) -> Callable[[TopicPartition], HighWatermarkRule]:
+    """Return the function that replaces `HighWatermarkRule` in a broker."""
+    asked = AskedRule(code)
+
+    def make(topic_partition: TopicPartition) -> HighWatermarkRule:
+        if not all_of_labs([topic_partition]):
+            return HighWatermarkRule(topic_partition)
+        return LearnerHighWatermark(topic_partition, asked)
+
+    return make

@@ -1,0 +1,53 @@
+"""Exercise 10-2 in a live broker: a learner's ReplicaSelector says where a consumer reads.
+
+It is called for each fetch of a consumer. A wrong answer is carried out if the broker has a replica
+that the consumer may read: the consumer then reads far away, or from a replica that is behind. Any
+other answer is an error of the learner, and the shipped rule answers.
+"""
+
+from collections.abc import Callable, Sequence
+
+from kafka_edu.learner.learner import LearnerObject
+from kafka_edu.learner.seams import LearnerCode, LearnerError
+from kafka_edu.replication.replica_selector import (
+    ClientMetadata,
+    RackAwareReplicaSelector,
+    ReplicaSelector,
+    ReplicaView,
+)
+
+
+class LearnerReplicaSelector(RackAwareReplicaSelector):
+    """Calls the learner's object. A broker has one."""
+
+    def __init__(self, code: LearnerCode) -> None:
+        self._code = code
+        self._learner: LearnerObject | None = None
+
+    def select(
+        self, client: ClientMetadata, followers: Sequence[ReplicaView], leader: ReplicaView
+    ) -> ReplicaView:
+        if not self._code.retired:
+            by_id = {one.broker_id: one for one in (*followers, leader)}
+            rows = [
+                [one.broker_id, one.rack, one.log_end_offset, one.ms_since_caught_up]
+                for one in followers
+            ]
+            asked = [client.rack_id, leader.broker_id, leader.rack, rows]
+            try:
+                if self._learner is None:
+                    self._learner = self._code.make()
+                answer = self._code.ask(self._learner, "select", *asked)
+                if isinstance(answer, int) and not isinstance(answer, bool) and answer in by_id:
+                    return by_id[answer]
+                raise self._code.blame(
+                    f"select{asked} answered {answer!r}; expected one of {sorted(by_id)}"
+                )
+            except LearnerError as error:
+                self._code.failed(error)
+        return super().select(client, followers, leader)
+
+
+def adapt(code: LearnerCode) -> Callable[[], ReplicaSelector]:
+    """Return the function that replaces `RackAwareReplicaSelector` in a broker."""
+    return lambda: LearnerReplicaSelector(code)
