@@ -12,7 +12,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from confluent_kafka import Producer
+from confluent_kafka import Consumer, Producer, TopicPartition
 
 from kafka_edu.cli.report import Report
 from kafka_edu.clients.admin.new_topic import make_topic
@@ -22,6 +22,7 @@ from kafka_edu.learner.lab_partitions import LAB_TOPICS
 from kafka_edu.supervisor.cluster import Cluster, ClusterError, running_cluster
 from kafka_edu.trace.event import Source, SourceKind
 from kafka_edu.trace.events.learner import LearnerFailed, LearnerSampled, LearnerServed
+from kafka_edu.trace.events.log import LogCleaned
 from kafka_edu.trace.tracer import Tracer
 
 from .lab_cluster import MOVE_ORDER, order_move, zookeeper_of
@@ -32,6 +33,15 @@ from .runner.topics import make_topic as make_assigned
 TOPIC: Final = f"{LAB_TOPICS}mine"
 MOVED: Final = f"{LAB_TOPICS}moved"
 PARTED: Final = f"{LAB_TOPICS}parted"
+SMALL: Final = f"{LAB_TOPICS}small"
+SMALL_CONFIG: Final = {
+    "cleanup.policy": "compact",
+    "segment.bytes": "4000",
+    "min.cleanable.dirty.ratio": "0.01",
+}
+KEYED: Final = 200
+"""The number of records that are written to the topic SMALL."""
+PROPS: Final = {"log.cleaner.backoff.ms": "1000"}
 LONELY: Final = 0
 """The broker that leads the topic PARTED, and that writes records which no follower gets."""
 FOLLOWERS: Final = (1, 2)
@@ -87,6 +97,8 @@ def prove(parts: Sequence[Part], say: Callable[[str], None]) -> Report:
         again = Listener(cluster.events_address(LONELY), since_us=0)
         stack.callback(again.close)
         listeners.append(again)
+        say("a log is compacted, and read from its beginning")
+        _compact(cluster, listeners)
         say("an unmodified producer and consumer, and kill -9 of the controller")
         _kill_and_count(cluster, report)
         say("the new controller is stopped in order")
@@ -99,7 +111,9 @@ def prove(parts: Sequence[Part], say: Callable[[str], None]) -> Report:
 
 @contextmanager
 def _cluster(parts: Sequence[Part]) -> Iterator[Cluster]:
-    with running_cluster("my-broker-proof", broker_props=wish_of(parts).broker_props) as cluster:
+    with running_cluster(
+        "my-broker-proof", props=PROPS, broker_props=wish_of(parts).broker_props
+    ) as cluster:
         make_topic(cluster.bootstrap_servers, TOPIC, PARTITIONS, 3, {"min.insync.replicas": "2"})
         yield cluster
 
@@ -182,6 +196,35 @@ def _write(producer: Producer) -> None:
     producer.produce(PARTED, RECORD, partition=0)
     if producer.flush(FLUSH_S):
         raise ClusterError(f"a record of {PARTED}-0 is not acknowledged")
+
+
+def _compact(cluster: Cluster, listeners: Sequence[Listener]) -> None:
+    """Let a log be compacted, and read its first record: in a compacted segment it has to be looked
+    up. Raises ClusterError.
+    """
+    make_assigned(cluster, SMALL, FOLLOWERS, configs=SMALL_CONFIG)
+    producer = Producer({"bootstrap.servers": cluster.bootstrap_servers, "linger.ms": 0})
+    for number in range(KEYED):
+        producer.produce(SMALL, RECORD, key=b"key-%d" % (number % 5), partition=0)
+        if producer.flush(FLUSH_S):
+            raise ClusterError(f"a record of {SMALL}-0 is not acknowledged")
+    leader = listeners[FOLLOWERS[0]]
+
+    def is_compacted() -> bool:
+        events = leader.events()
+        return any(isinstance(event, LogCleaned) and event.topic == SMALL for event in events)
+
+    if not leader.wait_for(is_compacted, FLUSH_S):
+        raise ClusterError(f"{SMALL}-0 is not compacted")
+    consumer = Consumer(
+        {"bootstrap.servers": cluster.bootstrap_servers, "group.id": "my-broker-small"}
+    )
+    try:
+        consumer.assign([TopicPartition(SMALL, 0, 0)])
+        if consumer.poll(FLUSH_S) is None:
+            raise ClusterError(f"{SMALL}-0 cannot be read")
+    finally:
+        consumer.close()
 
 
 def _kill_and_count(cluster: Cluster, report: Report) -> None:
