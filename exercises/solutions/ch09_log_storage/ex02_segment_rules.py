@@ -28,21 +28,20 @@ class SegmentRules:
     def take(self, limits: dict[str, int], log: dict[str, Any], now_ms: int) -> list[str]:
         """Return why the oldest segments go, one reason for each."""
         segments, reasons = log["segments"], []
-        left = sum(size for _, size, _ in segments)
         by_time = limits["delete"] and limits["retention_ms"] != -1
         by_size = limits["delete"] and limits["retention_bytes"] != -1
-        for number, (_, size, latest_ms) in enumerate(segments, 1):
-            last = number == len(segments)
-            end = log["end"] if last else segments[number][0]
-            left -= size
-            if end > log["hw"] or (last and not size):
-                break
-            if by_time and now_ms - latest_ms > limits["retention_ms"]:
-                reasons.append("time")
-            elif by_size and left >= limits["retention_bytes"]:
-                reasons.append("size")
-            elif not last and end <= log["start"]:
-                reasons.append("start")
-            else:
-                break
+        for reason in ("time", "size", "start"):
+            left = sum(size for _, size, _ in segments[len(reasons) :])
+            for number, (_, size, latest_ms) in list(enumerate(segments, 1))[len(reasons) :]:
+                last = number == len(segments)
+                end = log["end"] if last else segments[number][0]
+                left -= size
+                goes = {
+                    "time": by_time and now_ms - latest_ms > limits["retention_ms"],
+                    "size": by_size and left >= limits["retention_bytes"],
+                    "start": not last and end <= log["start"],
+                }[reason]
+                if end > log["hw"] or (last and not size) or not goes:
+                    break
+                reasons.append(reason)
         return reasons
