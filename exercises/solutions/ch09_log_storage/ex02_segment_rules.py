@@ -27,7 +27,8 @@ class SegmentRules:
 
     def take(self, limits: dict[str, int], log: dict[str, Any], now_ms: int) -> list[str]:
         """Return why the oldest segments go, one reason for each."""
-        segments, reasons = log["segments"], []
+        segments = log["segments"]
+        reasons: list[str] = []
         by_time = limits["delete"] and limits["retention_ms"] != -1
         by_size = limits["delete"] and limits["retention_bytes"] != -1
         for reason in ("time", "size", "start"):
