@@ -89,11 +89,11 @@ def kafka_python(bootstrap: str, topic: str, size: int, acks: str, records: int)
 
 def aiokafka(bootstrap: str, topic: str, size: int, acks: str, records: int) -> float:
     """Produce with aiokafka. Return the seconds. Raises KafkaError for a failed record."""
-    from aiokafka import AIOKafkaProducer  # a package of the group dev
+    client = importlib.import_module("aiokafka")  # a package of the group dev
 
     async def run() -> float:
         payload = b"x" * size
-        producer = AIOKafkaProducer(
+        producer = client.AIOKafkaProducer(
             bootstrap_servers=bootstrap,
             acks=1 if acks == "1" else acks,
             linger_ms=LINGER_MS,

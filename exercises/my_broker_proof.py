@@ -8,7 +8,7 @@ broker.
 import statistics
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -94,6 +94,8 @@ def prove(parts: Sequence[Part], say: Callable[[str], None]) -> Report:
         _move(cluster)
         say("a leader dies with records that nobody else got, and comes back")
         _part(cluster)
+        say("an unmodified consumer names its rack")
+        _read_in_rack(cluster)
         again = Listener(cluster.events_address(LONELY), since_us=0)
         stack.callback(again.close)
         listeners.append(again)
@@ -225,6 +227,27 @@ def _compact(cluster: Cluster, listeners: Sequence[Listener]) -> None:
             raise ClusterError(f"{SMALL}-0 cannot be read")
     finally:
         consumer.close()
+
+
+def _read_in_rack(cluster: Cluster) -> None:
+    """Read a record of the topic PARTED with a consumer that names its rack. Raises ClusterError.
+
+    The leader then has to choose the replica for it. No broker has a rack, so it is the leader.
+    """
+    consumer = Consumer(
+        {
+            "bootstrap.servers": cluster.bootstrap_servers,
+            "group.id": "unused",
+            "client.rack": "a",
+            "log_level": 0,
+        }
+    )
+    with closing(consumer):
+        consumer.assign([TopicPartition(PARTED, 0, 0)])
+        end = time.monotonic() + FLUSH_S
+        while not any(one.error() is None for one in consumer.consume(1, timeout=1.0)):
+            if time.monotonic() > end:
+                raise ClusterError(f"no record of {PARTED}-0 can be read")
 
 
 def _kill_and_count(cluster: Cluster, report: Report) -> None:

@@ -28,6 +28,8 @@ from exercises.ch08_metadata_proxy.ex06_boots import material as doors
 from exercises.ch08_metadata_proxy.ex06_boots import trouble as boots
 from exercises.ch09_log_storage.ex06_will_not_shrink import material as shrink
 from exercises.ch09_log_storage.ex06_will_not_shrink import trouble as will_not_shrink
+from exercises.ch10_replication.ex05_three_causes import material as causes
+from exercises.ch10_replication.ex05_three_causes import trouble as three_causes
 from exercises.lab_facts import listed
 from exercises.my_broker import reference_parts
 from exercises.runner.check import live_part
@@ -386,6 +388,35 @@ def test_an_operator_brings_the_move_of_04_6_home(tmp_path: Path) -> None:
         assert failed() == []
     finally:
         assert stuck_move.end(tmp_path)
+
+
+def test_an_operator_ends_the_three_alarms_of_10_5(tmp_path: Path) -> None:
+    """With another seed than `lab check 10-5 --solutions --live`."""
+    made = causes.plan(1)
+
+    def failed() -> list[str]:
+        steps = three_causes.check_state(tmp_path, lambda _: None, tmp_path)
+        return [step.says for step in steps if not step.passed]
+
+    three_causes.begin(1, tmp_path, lambda _: None, tmp_path)
+    try:
+        whole = [f"{topic}: the ISR is whole" for topic in causes.TOPICS]
+        assert failed() == [
+            "all four brokers run",
+            "no setting was changed",
+            "no link has a fault",
+            *whole,
+        ]
+        acts = [
+            ["start", made.broker_of("process")],
+            ["heal-link", made.leader, made.broker_of("link")],
+            ["throttle", made.topic_of("throttle"), made.broker_of("throttle")],
+            ["in-sync", *causes.TOPICS],
+        ]
+        three_causes.perform(acts, tmp_path)
+        assert failed() == []
+    finally:
+        assert three_causes.end(tmp_path)
 
 
 def test_an_operator_gives_the_broker_of_05_7_peace(tmp_path: Path) -> None:

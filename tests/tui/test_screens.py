@@ -186,7 +186,7 @@ def test_about_and_source_of_the_widget_in_focus() -> None:
         assert isinstance(app.screen, SourceScreen)
         assert "class Partition" in screen_text(app.screen)
 
-    look(moment(BrokerFailed)[0], ask)
+    look(moment(BrokerFailed)[0], ask, size=(120, 48))
 
 
 def test_about_shows_each_event_once_with_its_whole_meaning() -> None:

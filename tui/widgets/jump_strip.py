@@ -13,7 +13,8 @@ from .drawn import Drawn, ink
 class JumpStrip(Drawn):
     """Shows the present screen's title in full.
 
-    The other titles are cut with `…` if there is no room.
+    The other titles are cut with `…` if there is no room. In a very narrow window only their keys
+    are left, and one `…` at the end.
     """
 
     def __init__(self, model: Model, present: ScreenDeclaration) -> None:
@@ -47,4 +48,6 @@ class JumpStrip(Drawn):
             words = f"{gap}{title}" if present or most > 2 else ""
             line.append_text(ink(words, "bold reverse" if present else self.palette.dim))
             line.append(" ")
+        if most <= 2:
+            line.append_text(ink("…", self.palette.dim))
         return line
