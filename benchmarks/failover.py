@@ -149,7 +149,7 @@ class Found:
         """Part → number of rounds in which the part did not finish."""
 
     def median(self, part: str, values: Iterable[float]) -> float | None:
-        """Return the median of a part's values, for a target.
+        """Return the median of a part's values. A target is compared with it.
 
         Return None if there are no values or a round failed, because the failed round would have
         been the slowest.

@@ -35,7 +35,7 @@ AT_MOST: Final = 1.0
 
 
 class Idle(NamedTuple):
-    """What one broker takes."""
+    """The memory, files and time that one broker takes."""
 
     before: int
     """Bytes before the topic was created."""

@@ -42,7 +42,7 @@ class Squeeze(NamedTuple):
     """A way to limit the processor time of programs."""
 
     name: str
-    """The kind of limit, for the report."""
+    """The kind of limit, as the report names it."""
     place: str
     """The folder of the cgroup, or the number of the core, or "" for no limit."""
     hogs: Hogs | None = None

@@ -35,7 +35,7 @@ class Operation(TimerTask):
         self.cancelled = True
 
     def __lt__(self, other: Operation) -> bool:
-        """Return whether this operation is due before the other, for the order in a heap."""
+        """Return whether this operation is due before the other. A heap needs this order."""
         return self.deadline_ms < other.deadline_ms
 
 

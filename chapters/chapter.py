@@ -26,7 +26,7 @@ SCRIPT: Final = "script"
 
 
 class JobPlace(NamedTuple):
-    """What a chapter's jobs get from the program that runs them.
+    """The tools that a chapter's jobs get from the program that runs them.
 
     A chapter with jobs has a module `jobs`. It defines JOBS (name → the job in a few words), NEEDS
     (a group of packages, and modules from it), and `open_jobs`, which takes a JobPlace and yields

@@ -1,4 +1,4 @@
-"""What a consumer reads of a compacted topic, and how far a broker has cleaned it."""
+"""The records a consumer reads of a compacted topic, and how far a broker has cleaned it."""
 
 from pathlib import Path
 from typing import NamedTuple

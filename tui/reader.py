@@ -35,7 +35,7 @@ class Informed(Protocol):
     """An app that has a model, such as DashboardApp."""
 
     model: Model
-    """What is known about the cluster, and what is not known yet."""
+    """The facts about the cluster that are known, and those that are not known yet."""
 
 
 def unknown_to(widget: Widget) -> str:

@@ -70,7 +70,7 @@ class ProduceFlood:
         The broker already knew that it was no longer the leader.
         """
         self.failures: list[str] = []
-        """What else went wrong, one text for each connection or request."""
+        """The other failures, one text for each connection or request."""
         self._at = (host, port)
         self._frame = backlog_frame(topic, megabytes)
         self._lock = threading.Lock()

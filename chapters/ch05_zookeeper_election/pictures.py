@@ -363,7 +363,7 @@ class Touch(NamedTuple):
 
 
 class Tracked(NamedTuple):
-    """What the session tracker did with these messages."""
+    """The effect of these messages on the session tracker."""
 
     touches: tuple[Touch, ...]
     ended: Mapping[int, int]

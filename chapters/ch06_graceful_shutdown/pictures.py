@@ -362,7 +362,7 @@ def _only(events: Sequence[Envelope], kind: type) -> Envelope:
 
 
 class End(NamedTuple):
-    """What one way of ending broker 1 cost."""
+    """The cost of one way of ending broker 1."""
 
     gap_ms: float
     """Time in ms from the signal to the election of web-0's next leader."""

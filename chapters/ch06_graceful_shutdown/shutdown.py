@@ -89,7 +89,7 @@ class Outcome(NamedTuple):
     sent: int
     acked: int
     found: Found
-    """What was found of the patient producers' records."""
+    """The patient producers' records that were found."""
     found_of_hasty: Found
 
 

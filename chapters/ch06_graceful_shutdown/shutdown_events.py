@@ -1,4 +1,4 @@
-"""What the brokers' recordings show of one broker's end and of its next start.
+"""One broker's end and its next start, from the brokers' recordings.
 
 They show which leaderships moved, how long partitions had no leader, and what was read again.
 """

@@ -127,7 +127,7 @@ def by_ar() -> Picture:
 
 
 class Answer(NamedTuple):
-    """What one strategy answers. All strategies get the same replica sets."""
+    """The answer of one strategy. All strategies get the same replica sets."""
 
     name: str
     asked: str
@@ -179,7 +179,7 @@ def four_strategies() -> Picture:
 
 
 class Ended(NamedTuple):
-    """What became of a partition after its whole ISR died."""
+    """The fate of a partition after its whole ISR died."""
 
     leader: int
     """The partition's leader. -1: none, because the ISR is still down."""

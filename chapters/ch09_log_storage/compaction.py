@@ -178,7 +178,7 @@ class Disk(NamedTuple):
 
 
 class Judged(NamedTuple):
-    """What a consumer read, compared with what was acked."""
+    """The records a consumer read, compared with those that were acknowledged."""
 
     read: int
     keys: int

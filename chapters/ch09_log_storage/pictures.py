@@ -275,9 +275,9 @@ class Rolled(NamedTuple):
     reason: str
     setting: str
     last: str
-    """What the segment still took."""
+    """The batch that the segment still took."""
     next: str
-    """What it did not take."""
+    """The batch that it did not take."""
 
 
 def _rolls(log: Log, before: int) -> bool:

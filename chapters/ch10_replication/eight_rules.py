@@ -63,7 +63,7 @@ PROPS: Final = {
 
 
 class Outcome(NamedTuple):
-    """What became of the records of one topic."""
+    """The fate of the records of one topic."""
 
     sent: int
     acked: int
@@ -423,7 +423,7 @@ class Rule(NamedTuple):
 
     says: str
     counts: str
-    """What is counted as lost."""
+    """The records that count as lost."""
     play: Callable[[Stage, bool], Outcome]
     broken: int
     """How many records the broken rule has to lose."""

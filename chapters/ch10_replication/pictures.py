@@ -283,7 +283,7 @@ def it_depends() -> Picture:
 
 
 class Acked(NamedTuple):
-    """What became of one record whose leader died before any follower had it."""
+    """The fate of one record whose leader died before any follower had it."""
 
     acks: str
     answered: bool
@@ -381,7 +381,7 @@ def epochs() -> Picture:
 
 
 class Reader(NamedTuple):
-    """What a consumer gets from one replica, right after the acknowledgement."""
+    """The records a consumer gets from one replica, right after the acknowledgement."""
 
     broker: int
     leo: int

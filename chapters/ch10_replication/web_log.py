@@ -40,7 +40,7 @@ _LOOK_EVERY_S: Final = 0.05
 
 
 class Killing(NamedTuple):
-    """What the kill of the leader changed."""
+    """The changes after the kill of the leader."""
 
     broker: int
     partitions: tuple[int, ...]

@@ -111,7 +111,7 @@ class Application:
 
 
 class Counted(NamedTuple):
-    """What became of the input records in one application's output."""
+    """The fate of the input records in one application's output."""
 
     application: str
     committed: int

@@ -31,7 +31,7 @@ _CAP_DAC_READ_SEARCH: Final = 2
 
 
 class PrivateMounts(NamedTuple):
-    """What this process may mount. `refused` is the reason why it may not, or empty."""
+    """The mounts this process may make. `refused` is the reason why it may not, or empty."""
 
     refused: str
     modes_bind: bool

@@ -29,7 +29,7 @@ class Wanted(NamedTuple):
 
 
 class State(NamedTuple):
-    """What the broker knows about a partition at one moment."""
+    """A partition as the broker knows it at one moment."""
 
     end: Place
     leader_epoch: int = 3

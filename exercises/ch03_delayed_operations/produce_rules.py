@@ -20,7 +20,7 @@ class Appended(NamedTuple):
 
 
 class State(NamedTuple):
-    """What the broker knows about a partition at one moment."""
+    """A partition as the broker knows it at one moment."""
 
     online: bool = True
     leader: bool = True

@@ -22,7 +22,7 @@ def _rows(records: Sequence[Row]) -> RecordRows:
 
 
 class RightCompaction:
-    """What Cleaner does with OffsetMap and fate_of, for plain lists of records."""
+    """The work of Cleaner with OffsetMap and fate_of, for plain lists of records."""
 
     def __init__(self, first_dirty: int, most: int) -> None:
         self._first_dirty = first_dirty

@@ -19,7 +19,7 @@ SHOWN: Final = 10
 
 
 class Right(NamedTuple):
-    """What the broker finds, and how many batch headers it reads on the way."""
+    """The result of the broker's search, and how many batch headers it reads on the way."""
 
     place: Place | None
     headers: int

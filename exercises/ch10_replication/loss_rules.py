@@ -1,4 +1,4 @@
-"""What becomes of records in the cases of exercise 10-3, played with the broker's own classes.
+"""The fate of records in the cases of exercise 10-3, played with the broker's own classes.
 
 Broker 0 leads three replicas. Some followers have left the ISR before, and some stand still in it.
 Records are written, the followers that work fetch them, and broker 0 dies. The controller's own
@@ -38,7 +38,7 @@ class Case(NamedTuple):
 
 
 class Ended(NamedTuple):
-    """What became of the records of one case."""
+    """The fate of the records of one case."""
 
     acked: int
     refused: int

@@ -11,7 +11,7 @@ RULE = HighWatermarkRule(TopicPartition("lab", 0))
 
 
 class Follower(NamedTuple):
-    """What a leader knows of a follower."""
+    """A leader's knowledge of a follower."""
 
     broker_id: int
     leo: int

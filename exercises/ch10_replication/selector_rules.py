@@ -21,7 +21,7 @@ class Near(NamedTuple):
 
 
 class Choice(NamedTuple):
-    """What a leader knows when a consumer's fetch arrives."""
+    """A leader's knowledge when a consumer's fetch arrives."""
 
     client_rack: str
     leader: int

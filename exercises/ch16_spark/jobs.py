@@ -1,4 +1,4 @@
-"""What the tests of the PySpark exercises share: records, and checks of columns and plans."""
+"""Parts that the tests of the PySpark exercises share: records, and checks of columns and plans."""
 
 from collections.abc import Sequence
 from typing import Final

@@ -10,7 +10,7 @@ NOT_YET: Final = -(10**9)
 
 
 class Fate(NamedTuple):
-    """What happened to one line: its time, its window's begin, and whether it was dropped."""
+    """The fate of one line: its time, its window's begin, and whether it was dropped."""
 
     time_s: int
     begin_s: int
@@ -28,7 +28,7 @@ class RightCounts:
         self.watermark_of_batch_s = NOT_YET
         """The watermark that held for the last batch."""
         self.fates: list[Fate] = []
-        """What happened to each line of the last batch."""
+        """The fate of each line of the last batch."""
         self.open: dict[int, int] = {}
         self.closed: dict[int, int] = {}
         self.sent = self.dropped = self._latest_s = 0

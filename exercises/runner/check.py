@@ -139,9 +139,9 @@ class Objection(NamedTuple):
     """A reason not to run the tests on a file."""
 
     what: str
-    """What is wrong with the file."""
+    """The fault of the file."""
     advice: str
-    """What the learner should do next. It is not shown in a grade."""
+    """The learner's next step. It is not shown in a grade."""
 
     def __str__(self) -> str:
         return self.what + self.advice

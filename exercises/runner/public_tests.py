@@ -105,13 +105,13 @@ class Outcome(NamedTuple):
     timed_out: bool = False
     """Whether the code exceeded a limit. No test after this one was run."""
     prints: str = ""
-    """What the learner's code printed during this test."""
+    """The text the learner's code printed during this test."""
     part: str = PUBLIC
     """`public`, or in a grade also `seeds` (the same test with another seed) or `hidden`."""
 
 
 class Grading(NamedTuple):
-    """What a grade checks in addition to the public tests."""
+    """The checks of a grade in addition to the public tests."""
 
     other_seeds: tuple[int, ...]
     """The additional seeds. Every test that uses `seed` runs again with each of them."""

@@ -420,7 +420,7 @@ def _remembered(folder: ClusterFolder) -> ClusterSpec | None:
 
 
 class Known(NamedTuple):
-    """What the running brokers of a cluster know about its controller and its other brokers."""
+    """The cluster's controller and brokers, as its running brokers know them."""
 
     controller: int | None
     """Id of the controller.

@@ -141,7 +141,7 @@ class InFlightRequests:
 
 
 class _Connection:
-    """What is known of the connection to one broker."""
+    """The state of the connection to one broker."""
 
     def __init__(self) -> None:
         self.state = ConnectionState.DISCONNECTED

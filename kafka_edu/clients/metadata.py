@@ -37,7 +37,7 @@ class PartitionInfo(NamedTuple):
 
 
 class TopicInfo:
-    """What the metadata says about one topic. It never changes."""
+    """One topic in the metadata. It never changes."""
 
     __slots__ = ("available", "partitions", "topic")
 

@@ -1,1 +1,1 @@
-"""What a broker knows about its cluster: brokers, leaders, replica assignments, metadata."""
+"""The cluster as a broker knows it: brokers, leaders, replica assignments, metadata."""

@@ -1,4 +1,4 @@
-"""What one broker knows about the whole cluster. It answers Metadata requests from this cache.
+"""The whole cluster as one broker knows it. It answers Metadata requests from this cache.
 
 Kafka: MetadataCache.scala, ZkMetadataCache in 2.8.
 
@@ -55,7 +55,7 @@ class PartitionState(NamedTuple):
 
 
 class MetadataCache:
-    """What the latest UpdateMetadata requests said about the cluster."""
+    """The content of the latest UpdateMetadata requests about the cluster."""
 
     def __init__(self, broker_id: int, trace: Tracer | None = None) -> None:
         self.broker_id = broker_id

@@ -52,7 +52,7 @@ class NotJudgedError(Exception):
 
 
 class Usage(NamedTuple):
-    """What a process and its descendants have used up to one moment. Times are in s."""
+    """The resources a process and its descendants have used until one moment. Times are in s."""
 
     clock_s: float
     """The time of a monotonic clock when the measurement began."""
@@ -70,7 +70,7 @@ class Usage(NamedTuple):
 
 
 class Spent(NamedTuple):
-    """What a process has used since a meter began. Times are in s."""
+    """The resources a process has used since a meter began. Times are in s."""
 
     clock_s: float
     processor_s: float | None

@@ -155,7 +155,7 @@ class Gap(NamedTuple):
     """A feature that a key of Kafka's configuration needs and that this project does not have."""
 
     missing: str
-    """What is missing, as a clause without a full stop, for example "there are no quotas"."""
+    """The missing feature, as a clause without a full stop, for example "there are no quotas"."""
     honoured: tuple[ConfigValue, ...] = ()
     """Values that work, because they do not need the missing feature."""
     refuses: bool = False

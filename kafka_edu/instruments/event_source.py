@@ -65,7 +65,7 @@ class EventSource(NamedTuple):
 
     envelopes: list[Envelope]
     missing: list[str]
-    """What could not be read, one sentence for each gap."""
+    """The gaps that could not be read, one sentence for each."""
     folder: ClusterFolder | None
     """The folder of the live cluster. None if the events come from a recording."""
 

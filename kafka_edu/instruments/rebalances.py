@@ -87,7 +87,7 @@ OFFSET_EVENTS: Final[tuple[type[Event], ...]] = (
 
 
 class Trigger(StrEnum):
-    """What a member did that began a rebalance."""
+    """The act of a member that began a rebalance."""
 
     JOINED = "joined"
     LEFT = "left"

@@ -86,7 +86,7 @@ def forecast(log: Log, doomed: Sequence[DoomedSegment]) -> LogForecast:
 
 
 class _Sampled(NamedTuple):
-    """What a forecast depends on, and when it was made (monotonic ms)."""
+    """The values a forecast depends on, and the time it was made (monotonic ms)."""
 
     segments: tuple[object, ...]
     """Changes that are shown at once: segments, settings, files to be removed."""

@@ -94,8 +94,9 @@ class RunBlocking(Protocol):
 
 
 class _Scan(NamedTuple):
-    """What a log dir contains before any log in it is opened: the folders of logs, the checkpoints,
-    and the folders to be removed.
+    """The contents of a log dir before any log in it is opened.
+
+    These are the folders of logs, the checkpoints, and the folders to be removed.
     """
 
     log_dir: str

@@ -15,7 +15,7 @@ from kafka_edu.trace.events.purgatory import Requirement
 
 
 class CompletedBy(StrEnum):
-    """What completed a delayed operation."""
+    """The cause that completed a delayed operation."""
 
     AT_ONCE = "at once"
     """The operation did not wait, because its conditions held from the beginning."""

@@ -77,7 +77,7 @@ class DelayedFetch(DelayedOperation):
         self._partitions = partitions
         self._respond = respond
         self._ended_by = ENOUGH
-        """What completed the fetch, in words for the trace."""
+        """The cause that completed the fetch, in words for the trace."""
 
     @property
     def label(self) -> str:

@@ -107,7 +107,7 @@ class FetchParams(NamedTuple):
 
 @dataclass(slots=True)
 class PartitionFetch:
-    """What the reader wants from one partition. A session keeps this until the reader changes
+    """The request of the reader for one partition. A session keeps this until the reader changes
     it.
     """
 

@@ -22,7 +22,7 @@ class EpochAndOffset(NamedTuple):
 
 
 class LogReadResult(NamedTuple):
-    """What one read of one partition found: the records, and the partition's offsets.
+    """The result of one read of one partition: the records, and the partition's offsets.
 
     The offsets are those from before the leader has noted the reader's own fetch, as in Kafka 2.0.
     """

@@ -22,7 +22,7 @@ from kafka_edu.common.config_def import ConfigValue
 
 
 class ClientMetadata(NamedTuple):
-    """What a fetch tells of the consumer."""
+    """The facts a fetch contains about the consumer."""
 
     rack_id: str
     """client.rack; empty if the consumer names none."""

@@ -21,7 +21,7 @@ from kafka_edu.log.log import Log
 
 
 class TruncatesLogs(Protocol):
-    """What truncates logs and corrects their recovery checkpoints (LogManager)."""
+    """The owner of the logs that truncates them and corrects their checkpoints (LogManager)."""
 
     def truncate_to(self, offsets: dict[TopicPartition, int]) -> None: ...
 

@@ -114,7 +114,7 @@ class RunBlocking(Protocol):
 
 
 class Process(Protocol):
-    """What a broker needs to know about its own process."""
+    """The facts a broker needs about its own process."""
 
     @property
     def pid(self) -> int: ...

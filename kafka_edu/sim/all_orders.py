@@ -81,7 +81,7 @@ class Explored(NamedTuple, Generic[MoveT]):
     """Every order of up to `length` events was tried."""
     shortest: Wrong[MoveT] | None
     left_out: str
-    """What the search left out because of its limits, in words. "" if it left nothing out."""
+    """The part that the search left out because of its limits, in words. "" if there is none."""
 
 
 def explore(

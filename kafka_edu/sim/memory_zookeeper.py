@@ -209,7 +209,7 @@ class MemoryZooKeeper:
 
 
 class ConnectionOwner(Protocol):
-    """What a connection needs from its client. MemoryZkClient implements it."""
+    """The methods a connection needs from its client. MemoryZkClient implements them."""
 
     @property
     def name(self) -> str: ...

@@ -63,7 +63,7 @@ class Lag(NamedTuple):
 
 
 class QueryState:
-    """What one query has done up to now."""
+    """The progress of one query until now."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -114,7 +114,7 @@ class PipelineView:
         """The number of lines in the whole log."""
         self.batch_lines = batch_lines
         self.starting = ""
-        """What is being started, as a line of text. Empty when all queries have started."""
+        """The part that is starting, as a line of text. Empty when all queries have started."""
         self.sent = 0
         self.sent_a_second = 0.0
         self.queries = {name: QueryState(name) for name in queries}

@@ -91,7 +91,7 @@ INDEX_ROWS: Final = pa.schema(
 
 
 class _Damage:
-    """What to do with damaged data: raise an error at the first damage, or give the user a notice
+    """The reaction to damaged data: raise an error at the first damage, or give the user a notice
     for each.
     """
 

@@ -47,7 +47,7 @@ _HEADERS: Final = "array<struct<key:string,value:binary>>"
 
 
 class SinkMessage(WriterCommitMessage):
-    """What one task reports to the driver."""
+    """The report of one task to the driver."""
 
     def __init__(self, slots: tuple[str, ...], rows: int, skipped: int) -> None:
         self.slots = slots

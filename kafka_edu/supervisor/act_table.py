@@ -66,7 +66,7 @@ class Act(NamedTuple):
     """The act's title in a palette. Its parameters are written in braces."""
     parameters: tuple[Parameter, ...]
     effect: str
-    """What the act does, in one sentence."""
+    """The effect of the act, in one sentence."""
     dangerous: bool = False
     """Whether the user must confirm the act first."""
 

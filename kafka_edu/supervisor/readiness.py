@@ -28,7 +28,7 @@ _CLIENT_ID: Final = "supervisor"
 
 
 class Answers(NamedTuple):
-    """What several brokers answer to a Metadata request, combined."""
+    """The answers of several brokers to a Metadata request, combined."""
 
     controller: int | None
     """The id of the controller that most of the brokers name. None if no broker names one."""

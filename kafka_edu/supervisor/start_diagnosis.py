@@ -20,7 +20,7 @@ _TROUBLES_SHOWN: Final = 3
 
 
 class Story(NamedTuple):
-    """What one broker reports about itself. `state` is empty if the broker sends no events."""
+    """The report of one broker about itself. `state` is empty if the broker sends no events."""
 
     state: str
     registered: bool

@@ -106,7 +106,7 @@ class ConsumerOptions:
 
 
 class Reading(NamedTuple):
-    """What to read: the command line after it was checked."""
+    """The command line after it was checked."""
 
     servers: str
     topic: str | None

@@ -1,4 +1,4 @@
-"""What each byte of a log's file is: position, bytes, field, value, and one sentence.
+"""The meaning of each byte of a log's file: position, bytes, field, value, and one sentence.
 
 `dump-log --explain` prints it. The pieces of a file follow each other without a gap and cover every
 byte exactly once, whatever the file holds: what cannot be read is a piece too. Names are Kafka's:

@@ -60,7 +60,7 @@ MAX_PRODUCER_ID: Final = (1 << 63) - 1
 
 
 class UpdateLeaderAndIsrResult(NamedTuple):
-    """What happened to each partition in a batch of state updates (Kafka:
+    """The result for each partition in a batch of state updates (Kafka:
     UpdateLeaderAndIsrResult).
     """
 

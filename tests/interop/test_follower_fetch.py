@@ -49,7 +49,7 @@ WAIT_MS = 200
 
 
 class Answer(NamedTuple):
-    """What a broker answered for t-0."""
+    """The answer of a broker for t-0."""
 
     error: int
     preferred: int

@@ -1,4 +1,4 @@
-"""What `--report FILE` writes about the dashboard."""
+"""The report that `--report FILE` writes about the dashboard."""
 
 import asyncio
 import json

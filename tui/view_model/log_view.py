@@ -65,7 +65,7 @@ class LogName(NamedTuple):
 
 
 class Pass(NamedTuple):
-    """What one pass of the cleaner did to a log."""
+    """The result of one pass of the cleaner over a log."""
 
     at_us: int
     bytes_before: int
@@ -146,7 +146,7 @@ class LogsView:
         self._in_snapshot: dict[int, set[LogName]] = {}
         """broker → the logs in the snapshot that is arriving."""
         self._counts: dict[LogName, list[SegmentsCleaned]] = {}
-        """What the pass that is under way has done so far."""
+        """The result until now of the pass that is under way."""
 
     @property
     def now_ms(self) -> int:

@@ -154,7 +154,7 @@ class LineLog:
 
 
 class Traced:
-    """What is known about one fact: its lines, and the reason that its effects give."""
+    """One fact: its lines, and the reason that its effects give."""
 
     __slots__ = ("because", "loud", "quiet")
 

@@ -10,7 +10,7 @@ Wanted = tuple[str, Place, int, int]  # (partition, where the reader stands, max
 
 
 class State(TypedDict):
-    """What the broker knows about a partition at this moment."""
+    """A partition as the broker knows it at this moment."""
 
     replica: bool  # False: the replica was moved away from this broker
     online: bool  # False: its log dir has failed

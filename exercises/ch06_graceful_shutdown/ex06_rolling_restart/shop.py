@@ -25,7 +25,7 @@ OPEN_S: Final = 6 * 3600.0
 
 
 class Seen(NamedTuple):
-    """What the shop has seen so far, as it is saved in its notes."""
+    """The shop's notes: everything it has seen so far."""
 
     pid: int
     sent: int

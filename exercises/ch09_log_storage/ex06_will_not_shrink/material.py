@@ -34,7 +34,7 @@ Notes of the night shift:
 
 
 class Plan(NamedTuple):
-    """What keeps the partition large."""
+    """The cause that keeps the partition large."""
 
     kind: str
     """One of KINDS."""

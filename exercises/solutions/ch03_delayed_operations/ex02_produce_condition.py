@@ -8,7 +8,7 @@ Missing = list[tuple[str, int]]  # (partition, how many offsets the HW is below)
 
 
 class State(TypedDict):
-    """What the broker knows about a partition at this moment."""
+    """A partition as the broker knows it at this moment."""
 
     online: bool  # False: its log dir has failed
     leader: bool  # whether this broker is its leader

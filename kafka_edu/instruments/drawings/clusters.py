@@ -43,7 +43,7 @@ class Fault(NamedTuple):
     other: str
     """The other end of the link: a broker's id, ZOOKEEPER or CLIENTS."""
     words: str
-    """What is wrong with the link: `cut`, `40 ms late`."""
+    """The fault of the link: `cut`, `40 ms late`."""
 
 
 class Replicas(NamedTuple):

@@ -138,7 +138,7 @@ class OtherAct(NamedTuple):
 
     title: str
     effect: str
-    """What the act does, in one sentence."""
+    """The effect of the act, in one sentence."""
 
 
 class Presentation:
@@ -608,7 +608,7 @@ class UnknownTargetError(Exception):
 
 
 class Knows(NamedTuple):
-    """What is known of the cluster: the controller, leaders and ISRs, and the ZooKeeper servers."""
+    """The known state of the cluster: controller, leaders, ISRs and ZooKeeper servers."""
 
     controller: int
     partitions: Mapping[str, tuple[int, Sequence[int]]]

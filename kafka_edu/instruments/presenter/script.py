@@ -67,7 +67,7 @@ class Expectation(NamedTuple):
     """Something that the step waits for: an event, or a text on the screen."""
 
     look: str
-    """What the learner should look for, in words."""
+    """The things the learner should look for, in words."""
     event: str = ""
     """The type of the event. Empty: a text is expected."""
     source: str = ""

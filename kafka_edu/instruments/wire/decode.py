@@ -61,7 +61,7 @@ def decode_response(
 
 
 class _Frame:
-    """What is known of the frame while it is read."""
+    """The known facts of the frame while it is read."""
 
     is_response = False
     api = ""

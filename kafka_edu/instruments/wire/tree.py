@@ -45,7 +45,7 @@ class Node:
     folded: bool = False
     """Whether the node's value already says everything, so that its children are usually hidden."""
     wrong: str = ""
-    """What is wrong at this node. Empty: nothing."""
+    """The fault at this node. Empty if there is none."""
 
     @property
     def size(self) -> int:

@@ -69,6 +69,6 @@ class CleanResult(NamedTuple):
     groups: tuple[CleanedGroup, ...]
     map_entries: int
     corrupt: str = ""
-    """What is wrong with a batch that could not be read; empty if all could. With such a batch no
+    """The fault of a batch that could not be read; empty if all could. With such a batch no
     segment is replaced, and the log is not cleaned again until the broker restarts.
     """

@@ -20,7 +20,7 @@ class DescribeProducersRequest(Message, key=ApiKey.DESCRIBE_PRODUCERS, valid="0"
 
 
 class ProducerState(Struct):
-    """What a partition's leader knows about one producer: its epoch, its last batch and its
+    """One producer as a partition's leader knows it: its epoch, its last batch and its
     transaction.
     """
 

@@ -62,7 +62,7 @@ class ScramUpsertion(NamedTuple):
 
 
 class UserScram(NamedTuple):
-    """What DescribeUserScramCredentials returns about one user."""
+    """The answer of DescribeUserScramCredentials about one user."""
 
     error: Errors
     message: str

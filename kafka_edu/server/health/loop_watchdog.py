@@ -23,7 +23,7 @@ STALL_MS: Final = 200
 
 
 class LoopHeld(NamedTuple):
-    """What the sampler's thread found while the loop was late."""
+    """The findings of the sampler's thread while the loop was late."""
 
     held_by: str = ""
     """The call that blocked the loop, with the innermost function first. "" if the sampler saw

@@ -56,7 +56,7 @@ def hop_of(request: Request) -> Hop:
 
 
 class _Look:
-    """What the watchdog found on one connection at its last check."""
+    """The findings of the watchdog on one connection at its last check."""
 
     __slots__ = ("bytes_left", "last_active_ms", "late", "request", "since_ns", "told")
 

@@ -340,7 +340,7 @@ class StateMachineSnapshot(NamedTuple):
 
 @event(kind=Kind.SNAPSHOT)
 class ControllerSnapshot(NamedTuple):
-    """What this broker knows of the controller, and whether this broker is the controller itself
+    """The controller as this broker knows it, and whether this broker is the controller itself
     (`active`). If it is, events with the controller's brokers and partitions follow.
     """
 

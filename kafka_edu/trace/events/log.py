@@ -60,7 +60,7 @@ class LogRepaired(NamedTuple):
     file: str
     """The name of the damaged file in the log's folder."""
     reason: str
-    """What was wrong with the file."""
+    """The fault of the file."""
     bytes: int
     """The size of the batches that were cut off or dropped, in bytes."""
     from_offset: int
@@ -456,7 +456,7 @@ class LogForecast(NamedTuple):
 
 @event(kind=Kind.GAUGE, thing=("topic", "partition"))
 class CleanerForecast(NamedTuple):
-    """What the cleaner would do now with a compacted log (docs/compaction.md)."""
+    """The next step of the cleaner for a compacted log (docs/compaction.md)."""
 
     topic: str
     partition: int

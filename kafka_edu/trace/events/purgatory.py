@@ -13,7 +13,7 @@ is wrong by at most 2 %.
 
 
 class ReplicaProgress(NamedTuple):
-    """What a leader knows of one follower's progress. A value within events.
+    """A leader's knowledge of one follower's progress. A value within events.
 
     Times are monotonic ms on the leader, like the timer's clock. -1 means: not yet in this leader's
     epoch.

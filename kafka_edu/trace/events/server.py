@@ -394,7 +394,7 @@ class BrokerSnapshot(NamedTuple):
 
 @event(kind=Kind.SNAPSHOT)
 class MetadataSnapshot(NamedTuple):
-    """What this broker knows of the cluster, sent to a new subscriber. The brokers are pairs (id,
+    """This broker's view of the cluster, sent to a new subscriber. The brokers are pairs (id,
     end points).
     """
 
@@ -404,7 +404,7 @@ class MetadataSnapshot(NamedTuple):
 
 @event(kind=Kind.SNAPSHOT)
 class PartitionMetadataSnapshot(NamedTuple):
-    """What this broker would answer a client about one partition, sent to a new subscriber."""
+    """This broker's answer to clients about one partition, sent to a new subscriber."""
 
     topic: str
     partition: int

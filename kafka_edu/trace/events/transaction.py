@@ -55,7 +55,7 @@ class TransactionStateChanged(NamedTuple):
 
 @event(kind=Kind.SNAPSHOT)
 class TransactionSnapshot(NamedTuple):
-    """What the coordinator knows of a transactional id, sent to a new subscriber."""
+    """The coordinator's knowledge of a transactional id, sent to a new subscriber."""
 
     transactional_id: str
     producer_id: int

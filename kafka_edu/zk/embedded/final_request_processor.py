@@ -41,7 +41,7 @@ from kafka_edu.zk.zk_client import WatchedEvent, WatchType, ZkError, ZkErrorCode
 
 
 class ServerCnxn:
-    """What the server knows of one connection: the session's id (0 until the client's
+    """One connection as the server knows it: the session's id (0 until the client's
     ConnectRequest), and the identities that the client has proved.
     """
 

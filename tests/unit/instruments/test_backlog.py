@@ -1,4 +1,4 @@
-"""What a late feed leaves out, and what it keeps, in virtual time."""
+"""The events a late feed leaves out, and those it keeps, in virtual time."""
 
 import random
 

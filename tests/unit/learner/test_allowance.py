@@ -1,4 +1,4 @@
-"""What a learner's code may spend: time in the queue of a core is not its fault."""
+"""The time a learner's code may spend. Time in the queue of a core does not count."""
 
 import time
 from collections.abc import Callable, Iterator

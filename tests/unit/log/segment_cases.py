@@ -19,11 +19,11 @@ BATCH_BYTES: Final = 79
 class SegmentCase(NamedTuple):
     name: str
     config: dict[str, str]
-    """What the topic has from the beginning."""
+    """The configuration of the topic from the beginning."""
     batches: tuple[tuple[int, ...], ...]
     """The times of each batch's records."""
     then: Mapping[str, str] = MappingProxyType({})
-    """What it has after the batches were written: retention."""
+    """The configuration after the batches were written: retention."""
     delete_before: int = 0
     """DeleteRecords up to this offset; 0: none."""
     bases: tuple[int, ...] = ()

@@ -36,7 +36,7 @@ def test_the_call_that_holds_the_loop_is_told() -> None:
 
 
 def test_the_processor_time_of_a_late_loop_is_counted_from_when_it_was_due() -> None:
-    """What the thread computed before, and what other threads compute, does not count."""
+    """Earlier work of the thread, and the work of other threads, do not count."""
     times = [ThreadTimes(5_000_000_000, 1_000_000_000), ThreadTimes(5_340_000_000, 3_900_000_000)]
     sampler = LoopSampler()
     sampler.times = lambda: times.pop(0)  # type: ignore[method-assign]

@@ -1,4 +1,4 @@
-"""What is damaged is said in broker.log, and kept for those who ask later."""
+"""Each damage is written to broker.log, and kept for later questions."""
 
 import logging
 

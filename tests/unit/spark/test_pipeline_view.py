@@ -1,4 +1,4 @@
-"""What a view of a pipeline shows, from progress as Spark wrote it for both connectors."""
+"""The view of a pipeline, from progress as Spark wrote it for both connectors."""
 
 from typing import Any
 

@@ -57,7 +57,7 @@ class Bench:
 
     @property
     def stands_still(self) -> bool:
-        """What the system says of the process."""
+        """The system's words about the process."""
         asked = ["ps", "-o", "state=", "-p", str(self.child.pid)]
         return subprocess.run(asked, capture_output=True, text=True).stdout.startswith("T")
 

@@ -1,4 +1,4 @@
-"""What an event counts for in memory, and that the tape is bounded in bytes."""
+"""The memory that an event counts for, and the bound of the tape in bytes."""
 
 import pytest
 

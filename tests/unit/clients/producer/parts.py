@@ -54,7 +54,7 @@ class Request:
 
 @dataclass
 class Stored:
-    """What a broker has stored for one partition, and what it remembers of the producer."""
+    """The records a broker has stored for one partition, and its memory of the producer."""
 
     values: list[bytes] = field(default_factory=list)
     batches: list[tuple[int, int, int, int]] = field(default_factory=list)

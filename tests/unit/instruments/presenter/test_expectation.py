@@ -1,4 +1,4 @@
-"""What an event binds besides its fields: its time, and who emitted it."""
+"""An event binds its fields, its time, and the process that emitted it."""
 
 from kafka_edu.instruments.presenter.expectation import bound_by
 from kafka_edu.instruments.presenter.script import Expectation

@@ -38,7 +38,7 @@ _LINE: Final = re.compile(r"^(?:WARN|ERROR|FATAL) - (.*)$")
 
 
 class Peer(NamedTuple):
-    """What Apache Kafka did with one case."""
+    """The behaviour of Apache Kafka in one case."""
 
     outcome: Outcome
     said: Sequence[str]

@@ -34,7 +34,7 @@ _SETTLED: Final = (Errors.NONE, Errors.KAFKA_STORAGE_ERROR)
 
 
 class Outcome(NamedTuple):
-    """What clients get of one case's log. Each list has offsets, ascending."""
+    """The answers to clients about one case's log. Each list has offsets, ascending."""
 
     state: str
     start: int = -1

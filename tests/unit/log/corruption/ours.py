@@ -26,7 +26,7 @@ Told = LogRepaired | CheckpointUnreadable | LogDirFailed
 
 
 class Found(NamedTuple):
-    """What our broker told and what its clients got."""
+    """The notices of our broker, and the answers to its clients."""
 
     told: Sequence[Told]
     outcome: Outcome

@@ -22,7 +22,7 @@ from tests.unit.log.corruption.written import Written, written
 
 PAGE = Path(__file__).parents[4] / "docs" / "corruption.md"
 UNREADABLE = (Damage.TRUNCATED, Damage.ZEROED, Damage.WRONG_LENGTH)
-"""What a checkpoint cannot be read after. An empty one is a file that Kafka makes."""
+"""Damages after which a checkpoint cannot be read. An empty one is a file that Kafka makes."""
 FLIPS = 160
 """How many of some thousand flipped bits a run tries."""
 

@@ -54,7 +54,7 @@ _D: Final = "/d"
 
 
 class Written(NamedTuple):
-    """What the log holds. Files are named relative to the log dir; the log's folder is `t-0`."""
+    """The content of the log. File names are relative to the log dir. The log's folder is `t-0`."""
 
     files: Mapping[str, bytes]
     records: Mapping[int, Record]
