@@ -94,7 +94,13 @@ class Load(threading.Thread):
         self._keys = keys
         self._rate = rate
         self._chance = random.Random(7)
-        common = {"bootstrap.servers": servers, "acks": "all", "log_level": 0}
+        # a batch that gathers on a busy machine must still fit into one segment (segment.bytes)
+        common = {
+            "bootstrap.servers": servers,
+            "acks": "all",
+            "log_level": 0,
+            "batch.size": 64 * 1024,
+        }
         self._plain = Producer({**common, "linger.ms": 20, "enable.idempotence": True})
         self._transactional = Producer({**common, "transactional.id": NAME})
 
