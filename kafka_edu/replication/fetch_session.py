@@ -45,13 +45,11 @@ class CachedPartition:
         self.follower: Replica | None = None
 
     def take_news(self, read: LogReadResult, clock: FetchClock) -> bool:
-        """Return whether `read` must be answered, and remember it. It must if it has records, an
-        error, a diverging epoch or another replica to read from, or if the HW or the log start
-        moved.
+        """Return whether `read` must be answered, and remember it.
 
-        It must if the read has records, an error or a diverging epoch, or if the HW or the log
-        start moved. Every error is listed, and also the first read after an error, because the
-        client may have dropped what it knew about the partition.
+        It must if it has records, an error, a diverging epoch or another replica to read from, or
+        if the HW or the log start moved. Every error is listed, and also the first read after an
+        error, because the client may have dropped what it knew about the partition.
         """
         news = (
             read.size_in_bytes > 0

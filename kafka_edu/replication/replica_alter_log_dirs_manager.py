@@ -41,8 +41,9 @@ class _Running(NamedTuple):
 
 
 class ReplicaAlterLogDirsManager:
-    """num.replica.alter.log.dirs.threads tasks. A task starts with its first replica and stops when
-    it has none left. Owned by the broker's loop.
+    """num.replica.alter.log.dirs.threads tasks. A task starts with its first replica. One that has
+    none left stops at the controller's next LeaderAndIsr or StopReplica request, as in Kafka. Owned
+    by the broker's loop.
     """
 
     def __init__(

@@ -147,8 +147,10 @@ class ReplicaAlterLogDirsThread:
         dropped.
         """
         self._work.set()
-        self._in_progress = None
-        return self._moves.pop(topic_partition, None)
+        move = self._moves.pop(topic_partition, None)
+        if move is self._in_progress:
+            self._in_progress = None  # it holds the logs
+        return move
 
     def mark_for_truncation(self, topic_partition: TopicPartition, offset: int) -> None:
         """Note that the current log was cut back to `offset`. The future log follows before it

@@ -113,15 +113,13 @@ class ReplicationQuotaManager:
         if bytes_per_second == UNLIMITED:
             self._end("its rate was removed", now_ms)
 
-    def mark_throttled(self, topic: str, partitions: Set[int] | None) -> None:
-        """Throttle these partitions of the topic; None: all of them."""
-        if partitions is not ALL_PARTITIONS and not partitions:
-            self._throttled.pop(topic, None)
-        else:
+    def mark_throttled(self, topic: str, partitions: Set[int] | None, now_ms: int) -> None:
+        """Throttle just these partitions of the topic; ALL_PARTITIONS: all of them. An empty set
+        removes the throttle.
+        """
+        if partitions is ALL_PARTITIONS or partitions:
             self._throttled[topic] = partitions
-
-    def remove_throttle(self, topic: str, now_ms: int) -> None:
-        """Throttle no partition of the topic from now on."""
+            return
         self._throttled.pop(topic, None)
         if not self._throttled:
             self._end("no replica is throttled any more", now_ms)

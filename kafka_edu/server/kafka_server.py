@@ -27,8 +27,6 @@ from kafka_edu.common.time import Time
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.common.transport import Transport
 from kafka_edu.controller.kafka_controller import KafkaController
-from kafka_edu.log.cleaner.clean_job import CleanJob, CleanResult
-from kafka_edu.log.cleaner.cleaner import Cleaner, no_throttle
 from kafka_edu.log.cleaner.log_cleaner import LogCleaner, RunJob
 from kafka_edu.log.log_config import LogConfig
 from kafka_edu.log.log_dirs import LogDirInUseError, LogDirs
@@ -188,12 +186,10 @@ class KafkaServer:
         random: Random,
         tracer: Tracer | None,
         run_blocking: RunBlocking,
-        run_clean_job: RunJob | None = None,
+        run_clean_job: RunJob,
         process: Process | None = None,
     ) -> None:
-        """If `run_clean_job` is None, log compaction runs in the same workers as the calls of
-        `run_blocking`.
-        """
+        """`run_clean_job` carries out one pass of log compaction, outside the broker's loop."""
         self.config = config
         self.broker_id = config.broker_id
         self.cluster_id = ""
@@ -211,7 +207,7 @@ class KafkaServer:
         self._random = random
         self._trace = tracer
         self._run_blocking = run_blocking
-        self._run_clean_job: RunJob = run_clean_job or self._clean_here
+        self._run_clean_job = run_clean_job
         self._process: Process = process or VirtualProcess()
         self._end_points: tuple[str, ...] = ()
         self._zk = KafkaZkClient(
@@ -468,11 +464,6 @@ class KafkaServer:
             inter_broker_listener=config.inter_broker_listener_name,
             control_plane=self._control_plane,
             on_failure=self.on_failure,
-        )
-
-    async def _clean_here(self, job: CleanJob) -> CleanResult:
-        return await self._run_blocking(
-            lambda: Cleaner(job, self._file_system, no_throttle).clean()
         )
 
     async def _start_cleaner(self, log_manager: LogManager) -> None:

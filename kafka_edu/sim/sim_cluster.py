@@ -18,6 +18,8 @@ from typing import TypeVar
 
 import kafka_edu.trace.events.all  # noqa: F401 - what is registered goes over the wire: always the same
 from kafka_edu.common.ports import BROKER_PORT
+from kafka_edu.log.cleaner.clean_job import CleanJob, CleanResult
+from kafka_edu.log.cleaner.cleaner import Cleaner, no_throttle
 from kafka_edu.server.config.kafka_config import KafkaConfig, Setting, make_config
 from kafka_edu.server.config.listener_settings import listener_settings
 from kafka_edu.server.kafka_server import KafkaServer
@@ -81,6 +83,14 @@ class SimBroker:
         if self.server is None:
             raise RuntimeError(f"broker {self.id} is not up")
         return self.server
+
+    async def clean(self, job: CleanJob) -> CleanResult:
+        """Carry out one pass of log compaction on the broker's disk, without a process of its
+        own.
+        """
+        return await self.disk.run_blocking(
+            lambda: Cleaner(job, self.file_system, no_throttle).clean()
+        )
 
 
 class SimCluster:
@@ -219,6 +229,7 @@ class SimCluster:
             random=self._random(f"broker-{broker_id}-{broker.incarnation}"),
             tracer=broker.tracer,
             run_blocking=broker.disk.run_blocking,
+            run_clean_job=broker.clean,
         )
         self.run_as(broker.process, broker.server.startup(), START_LIMIT_MS)
 

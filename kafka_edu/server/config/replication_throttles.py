@@ -41,15 +41,13 @@ class ReplicationThrottles:
 
     def take_topic(self, topic: str, config: LogConfig | None) -> None:
         """Take a topic's settings; None: the topic is gone."""
-        quotas = self._quotas
+        now_ms, quotas = self._time.hi_res_clock_ms(), self._quotas
         for quota, replicas in (
             (quotas.leader, config.leader_replication_throttled_replicas if config else ()),
             (quotas.follower, config.follower_replication_throttled_replicas if config else ()),
         ):
-            if replicas:
-                quota.mark_throttled(topic, throttled_partitions(replicas, self._broker_id))
-            else:
-                quota.remove_throttle(topic, self._time.hi_res_clock_ms())
+            throttled = throttled_partitions(replicas, self._broker_id)
+            quota.mark_throttled(topic, throttled, now_ms)
 
 
 def _rate(configs: Mapping[str, str], quota: ReplicationQuotaManager) -> int:

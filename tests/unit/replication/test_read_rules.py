@@ -13,8 +13,8 @@ def throttled_cluster(wait_ms: int = 0, isr: tuple[int, ...] = (0,)) -> SteppedC
     cluster.produce("a", acks=1)
     cluster.look_up_epochs(1)
     quota = cluster.leader.quotas.leader
-    quota.mark_throttled(T.topic, ALL_PARTITIONS)
     now_ms = cluster.time.hi_res_clock_ms()
+    quota.mark_throttled(T.topic, ALL_PARTITIONS, now_ms)
     quota.update_quota(100, now_ms)
     quota.record(150, now_ms)
     return cluster

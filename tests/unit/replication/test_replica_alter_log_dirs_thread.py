@@ -9,6 +9,7 @@ import pytest
 from kafka_edu.common.errors import Errors, KafkaException
 from kafka_edu.common.transport import part_bytes
 from kafka_edu.record.control_record import ControlRecordType
+from kafka_edu.replication.replica_alter_log_dirs_thread import ReplicaMove
 from kafka_edu.sim.memory_file_system import MemoryFileSystem
 from kafka_edu.trace.events.replication import (
     FutureLogTruncated,
@@ -267,12 +268,22 @@ def test_one_replica_at_a_time_in_the_order_of_partitions() -> None:
         thread = broker.moves._of[T]
         (move,) = thread.moves
         assert thread.next_move(0) is move
-        earlier, later = T._replace(topic="a"), T._replace(topic="z")
-        thread._moves |= {later: move, earlier: move}
-        thread._in_progress = None
+        new_partition = broker.manager.controller_orders._new_partition
+        earlier, later = (
+            ReplicaMove(new_partition(T._replace(topic=topic)), move.current, move.future, 0)
+            for topic in ("a", "z")
+        )
+        thread.add(later)
+        thread.add(earlier)
+        assert thread.next_move(0) is move, "it is copied to its end first"
+        assert thread.remove(later.topic_partition) is later
+        assert thread.next_move(0) is move, "another one was stopped"
         move.delayed_until_ms = 100
+        assert thread.next_move(99) is earlier
+        thread.remove(earlier.topic_partition)
         assert thread.next_move(99) is None
-        assert thread.next_move(100) is move
+        thread.add(later)
+        assert thread.next_move(100) is move, "t comes before z"
 
     run(scenario)
 

@@ -6,6 +6,7 @@ from kafka_edu.protocol.messages.fetch import (
     FetchableTopicResponse,
     FetchResponse,
 )
+from kafka_edu.replication.replication_quota_manager import ALL_PARTITIONS
 from kafka_edu.sim.stepped_cluster import SteppedCluster, T
 from kafka_edu.trace.events.replication import UncleanTruncation
 from tests.unit.replication.logs import in_loop
@@ -40,6 +41,23 @@ def test_a_follower_takes_the_batch_whole_in_which_the_leaders_log_starts() -> N
     assert (follower.log.log_start_offset, follower.leo, follower.hw) == (1, 4, 4)
     assert follower.log.segments.first_base == 0
     assert follower.events("FetcherPartitionDelayed") == []
+
+
+def test_a_held_back_partition_that_is_not_followed_any_more_is_not_fetched_again() -> None:
+    cluster = SteppedCluster(2, protocol=(2, 8))
+    cluster.elect(0, (0,))
+    cluster.produce("a", acks=1)
+    cluster.look_up_epochs(1)
+    fetcher, quota = cluster.fetcher(1), cluster.brokers[1].quotas.follower
+    assert fetcher is not None
+    now_ms = cluster.time.hi_res_clock_ms()
+    quota.mark_throttled(T.topic, ALL_PARTITIONS, now_ms)
+    quota.update_quota(100, now_ms)
+    quota.record(150, now_ms)
+    assert fetcher.fetch_request(now_ms) is None, "it is held back"
+    fetcher.remove([T])
+    assert not quota.is_quota_exceeded(now_ms + 60_000)
+    assert fetcher.fetch_request(now_ms + 60_000) is None
 
 
 def test_after_an_unclean_election_a_follower_that_is_ahead_is_cut_to_the_leader() -> None:

@@ -73,17 +73,17 @@ def test_each_side_has_kafkas_keys() -> None:
 def test_only_the_listed_replicas_are_throttled() -> None:
     quota = ReplicationQuotaManager(Side.LEADER, 11, 1000)
     assert not quota.active
-    quota.mark_throttled("t", frozenset({1}))
+    quota.mark_throttled("t", frozenset({1}), 0)
     assert [quota.is_throttled(tp) for tp in (T0, T1, OTHER)] == [False, True, False]
-    quota.mark_throttled("t", ALL_PARTITIONS)
+    quota.mark_throttled("t", ALL_PARTITIONS, 0)
     assert [quota.is_throttled(tp) for tp in (T0, T1, OTHER)] == [True, True, False]
-    quota.mark_throttled("t", frozenset())
+    quota.mark_throttled("t", frozenset(), 0)
     assert not quota.active, "none of its replicas is on this broker"
 
 
 def test_without_a_rate_nothing_is_exceeded() -> None:
     world = World()
-    world.quota.mark_throttled("t", ALL_PARTITIONS)
+    world.quota.mark_throttled("t", ALL_PARTITIONS, world.now_ms)
     world.quota.record(1 << 40, world.now_ms)
     assert not world.quota.is_quota_exceeded(world.now_ms)
     world.quota.update_quota(0, world.now_ms)
@@ -102,7 +102,7 @@ def test_the_rate_itself_is_allowed_and_a_byte_more_is_not() -> None:
 def test_who_is_in_sync_is_never_held_back_but_counts() -> None:
     world = World()
     quota = world.quota
-    quota.mark_throttled("t", ALL_PARTITIONS)
+    quota.mark_throttled("t", ALL_PARTITIONS, world.now_ms)
     quota.update_quota(MB, world.now_ms)
     quota.record(2 * MB, world.now_ms)
     assert not quota.should_throttle(T0, True, world.now_ms)
@@ -118,7 +118,7 @@ def test_within_10_percent_of_the_rate_over_10_seconds(piece: int) -> None:
     """
     world = World()
     quota = world.quota
-    quota.mark_throttled("t", ALL_PARTITIONS)
+    quota.mark_throttled("t", ALL_PARTITIONS, world.now_ms)
     quota.update_quota(MB, world.now_ms)
     per_10_s = []
     for _ in range(6):
@@ -135,7 +135,7 @@ def test_within_10_percent_of_the_rate_over_10_seconds(piece: int) -> None:
 def test_a_rate_that_changes_counts_at_once() -> None:
     world = World()
     quota = world.quota
-    quota.mark_throttled("t", ALL_PARTITIONS)
+    quota.mark_throttled("t", ALL_PARTITIONS, world.now_ms)
     quota.update_quota(MB, world.now_ms)
     quota.record(3 * MB, world.now_ms)
     assert quota.should_throttle(T0, False, world.now_ms)
@@ -146,7 +146,7 @@ def test_a_rate_that_changes_counts_at_once() -> None:
 def test_one_event_when_it_begins_and_one_when_a_whole_window_had_no_wait() -> None:
     world = World()
     quota = world.quota
-    quota.mark_throttled("t", ALL_PARTITIONS)
+    quota.mark_throttled("t", ALL_PARTITIONS, world.now_ms)
     quota.update_quota(MB, world.now_ms)
     quota.record(2 * MB, world.now_ms)
     assert quota.should_throttle(T1, False, world.now_ms)
@@ -173,12 +173,12 @@ def test_one_event_when_it_begins_and_one_when_a_whole_window_had_no_wait() -> N
     ]
 
 
-@pytest.mark.parametrize("what", ["rate", "replicas"])
+@pytest.mark.parametrize("what", ["rate", "replicas", "replicas here"])
 def test_it_ends_when_the_throttle_is_removed(what: str) -> None:
     world = World()
     quota = world.quota
-    quota.mark_throttled("t", ALL_PARTITIONS)
-    quota.mark_throttled("other", frozenset({0}))
+    quota.mark_throttled("t", ALL_PARTITIONS, world.now_ms)
+    quota.mark_throttled("other", frozenset({0}), world.now_ms)
     quota.update_quota(MB, world.now_ms)
     quota.record(2 * MB, world.now_ms)
     assert quota.should_throttle(T0, False, world.now_ms)
@@ -186,9 +186,10 @@ def test_it_ends_when_the_throttle_is_removed(what: str) -> None:
     if what == "rate":
         quota.update_quota(UNLIMITED, world.now_ms)
     else:
-        quota.remove_throttle("t", world.now_ms)
-        assert len(world.events()) == 1, "another topic is still throttled"
-        quota.remove_throttle("other", world.now_ms)
+        replicas = () if what == "replicas" else ("0:9",)  # broker 9's only
+        for topic in ("t", "other"):
+            assert len(world.events()) == 1, "another topic is still throttled"
+            quota.mark_throttled(topic, throttled_partitions(replicas, 1), world.now_ms)
     [_, ended] = world.events()
     assert isinstance(ended, ReplicationThrottleEnded)
     assert ended.lasted_ms == 700
@@ -201,7 +202,7 @@ def test_a_side_is_sampled_while_it_has_throttled_replicas() -> None:
     time = MockTime()
     quotas = make_replication_quotas(REPLICATION_DEFAULTS, time)
     assert list(quotas.samples(0)) == []
-    quotas.leader.mark_throttled("t", ALL_PARTITIONS)
+    quotas.leader.mark_throttled("t", ALL_PARTITIONS, 0)
     quotas.leader.update_quota(5, 0)
     quotas.follower.update_quota(7, 0)
     quotas.leader.record(3, 0)

@@ -1,19 +1,30 @@
-"""The end of a broker's process when a part of it fails."""
+"""A broker's process: what it imports, and its end when a part of it fails."""
 
 import asyncio
 import logging
 import os
+import subprocess
 from pathlib import Path
 
 import pytest
 
 from kafka_edu.common.files import OsFileSystem
+from kafka_edu.common.python_process import python_command, python_environment
 from kafka_edu.common.time import MockTime
 from kafka_edu.log.log_dirs import LogDirs
 from kafka_edu.server import broker_process
 from kafka_edu.server.broker_process import BrokerProcess
 from kafka_edu.server.config.kafka_config import Setting, make_config
 from kafka_edu.server.kafka_server import KafkaServer
+
+
+def test_a_broker_does_not_import_what_only_the_cleaners_process_needs() -> None:
+    program = "import sys, kafka_edu.server.broker_process; print('numpy' in sys.modules)"
+    command = [*python_command("-")[:-2], "-c", program]
+    done = subprocess.run(
+        command, capture_output=True, text=True, env=python_environment(), timeout=60, check=True
+    )
+    assert done.stdout.strip() == "False"
 
 
 def test_the_last_word_of_a_broker_that_failed_is_why(

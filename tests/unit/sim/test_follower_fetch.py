@@ -25,6 +25,7 @@ from kafka_edu.protocol.messages.fetch import (
     FetchTopic,
 )
 from kafka_edu.replication.partition import Partition
+from kafka_edu.replication.replica_selector import ClientMetadata
 from kafka_edu.sim.sim_client import SimClient
 from kafka_edu.sim.sim_cluster import SimCluster
 from kafka_edu.trace.event import Level, Source
@@ -164,6 +165,27 @@ def test_a_follower_that_is_behind_or_dead_gets_no_consumer(worlds: list[World])
     world.cluster.kill(3)
     world.cluster.advance(30_000)
     assert world.fetch(1, 0, "c").preferred_read_replica == -1
+
+
+def test_a_follower_that_the_consumer_cannot_reach_or_whose_log_starts_later_gets_none(
+    worlds: list[World],
+) -> None:
+    worlds.append(world := World())
+    world.write(3)
+    replication = world.cluster.brokers[1].running.replication
+    assert replication is not None
+    rules, partition = replication.replicas.fetch._rules, world.partition(1)
+
+    def chosen(offset: int, listener: str = "PLAINTEXT") -> int | None:
+        client = ClientMetadata("b", "reader", listener)
+        return rules.preferred_read_replica(partition, client, offset)
+
+    assert chosen(0) == 2
+    assert chosen(0, "ANOTHER_NETWORK") is None
+    follower = partition.follower(2)
+    assert follower is not None
+    follower.log_start_offset = 1
+    assert (chosen(0), chosen(1)) == (None, 2)
 
 
 def test_a_follower_answers_by_its_own_log_and_its_own_high_watermark(
