@@ -20,10 +20,7 @@ from kafka_edu.instruments.drawings.figure import (
     RED,
     WHITE,
     YELLOW,
-    cell,
     new_figure,
-    table,
-    wrapped,
 )
 from kafka_edu.instruments.presenter.script import Picture
 from kafka_edu.log.cleaner.clean_job import CleanResult
@@ -43,7 +40,7 @@ from kafka_edu.record.record_batch import HEADER_START, build_batch, parse_heade
 from kafka_edu.sim.memory_file_system import MemoryFileSystem
 from kafka_edu.trace.events.log import LogRecovered
 
-from ..drawing import picture
+from ..drawing import GAP, grid, picture
 
 START_MS: Final = 1_600_000_000_000
 FOLDER: Final = "/d/web-0"
@@ -731,27 +728,6 @@ def _short(value: str | None) -> str:
 # The figures.
 
 
-def _grid(
-    name: str,
-    title: str,
-    legend: Sequence[tuple[str, str]],
-    lines: Sequence[tuple[str, Sequence[tuple[str, str]]]],
-) -> graphviz.Digraph:
-    """Draw a table. Each row is a heading, then cells of (text, colour).
-
-    A cell without text and colour leaves a gap.
-    """
-    figure = new_figure(name, title, legend)
-    drawn = []
-    for head, cells in lines:
-        line = f'<td border="0" align="left">{wrapped(head, 24)}</td>'
-        for text, colour in cells:
-            line += cell(text, colour) if colour else '<td border="0" width="10"></td>'
-        drawn.append(line)
-    figure.node(name, shape="plaintext", label=table(drawn))
-    return figure
-
-
 def _folder_figure() -> graphviz.Digraph:
     """Draw the topic, its partitions, and the segments of one: the book's figures 1-2, 4-1, 5-1."""
     figure = new_figure(
@@ -785,7 +761,7 @@ def _entries_figure() -> graphviz.Digraph:
             [
                 ("relative offset\n4 bytes", GREY),
                 ("position\n4 bytes", GREY),
-                ("", ""),
+                GAP,
                 ("timestamp\n8 bytes", GREY),
                 ("relative offset\n4 bytes", GREY),
             ],
@@ -799,14 +775,14 @@ def _entries_figure() -> graphviz.Digraph:
                 [
                     (str(entry.offset), BLUE),
                     (str(entry.position), BLUE),
-                    ("", ""),
+                    GAP,
                     (str(timed.timestamp), YELLOW),
                     (str(timed.offset), YELLOW),
                 ],
             )
         )
     legend = [(BLUE, ".index"), (YELLOW, ".timeindex")]
-    return _grid("entries", "Entries of the two indexes", legend, lines)
+    return grid("entries", "Entries of the two indexes", legend, lines, 24)
 
 
 def _look_up_figure() -> graphviz.Digraph:
@@ -831,7 +807,7 @@ def _look_up_figure() -> graphviz.Digraph:
         (f"3. the walk, {two.batches} batches", walk_cells),
     ]
     legend = [(GREEN, "found"), (BLUE, "read on the way"), (YELLOW, "wanted")]
-    return _grid("look-up", "Two binary searches, and a walk", legend, lines)
+    return grid("look-up", "Two binary searches, and a walk", legend, lines, 24)
 
 
 def _retention_figure() -> graphviz.Digraph:
@@ -849,7 +825,7 @@ def _retention_figure() -> graphviz.Digraph:
             cells.append((text, colour))
         lines.append((f"{name}: {limit}", cells))
     legend = [(RED, "goes"), (BLUE, "stays"), (GREEN, "active")]
-    return _grid("retention", "The same log, and three retentions", legend, lines)
+    return grid("retention", "The same log, and three retentions", legend, lines, 24)
 
 
 def _compaction_figure() -> graphviz.Digraph:
@@ -859,10 +835,10 @@ def _compaction_figure() -> graphviz.Digraph:
     lines = [
         ("offset", [(str(offset), WHITE) for offset, _, _ in before]),
         ("before", [(f"{k}\n{v}", GREEN if o in stays else RED) for o, k, v in before]),
-        ("after", [(f"{k}\n{v}", GREEN) if o in stays else ("", "") for o, k, v in before]),
+        ("after", [(f"{k}\n{v}", GREEN) if o in stays else GAP for o, k, v in before]),
     ]
     legend = [(GREEN, "the last of its key"), (RED, "superseded")]
-    return _grid("compaction", "A log before and after compaction", legend, lines)
+    return grid("compaction", "A log before and after compaction", legend, lines, 24)
 
 
 def _head_tail_figure() -> graphviz.Digraph:
@@ -879,7 +855,7 @@ def _head_tail_figure() -> graphviz.Digraph:
 
     lines = [("before the pass", line(one.before)), ("after it", line(one.after))]
     legend = [(GREEN, "tail: was clean"), (YELLOW, "head: was dirty"), (GREY, "gone")]
-    return _grid("head-tail", "Offsets before and after a pass", legend, lines)
+    return grid("head-tail", "Offsets before and after a pass", legend, lines, 24)
 
 
 DRAWINGS: Final[Mapping[str, Callable[[], Picture]]] = {
