@@ -57,11 +57,6 @@ TOPIC_LEADER: Final[Mapping[str, tuple[tuple[int, ...], tuple[int, ...]]]] = {
 DIES: Final = 1
 
 
-def draw_all() -> Mapping[str, Picture]:
-    """Draw all pictures of the chapter, and return them by name."""
-    return {name: drawing() for name, drawing in DRAWINGS.items()}
-
-
 def figures() -> Mapping[str, graphviz.Digraph]:
     """Draw the figures for the chapter's page, and return them by name."""
     return {
