@@ -32,6 +32,7 @@ from kafka_edu.cli.progress import Progress
 from kafka_edu.cli.report import Report
 from kafka_edu.clients.admin import AdminTimeoutError
 from kafka_edu.clients.admin.new_topic import make_assigned_topic
+from kafka_edu.cluster.leader_and_isr import NO_LEADER
 from kafka_edu.common.errors import KafkaException
 from kafka_edu.common.python_process import command_line
 from kafka_edu.supervisor.cluster import Cluster, ClusterError, running_cluster
@@ -98,7 +99,8 @@ class Stage:
         wait_until_in_sync(self._admin, topic, 1, replicas)
 
     def leader(self, topic: str, of: Sequence[int]) -> int:
-        """Wait until one of these brokers leads, as ZooKeeper says, and return it.
+        """Wait until one of these brokers leads, as ZooKeeper says, and return it. NO_LEADER in
+        `of` stands for a partition that waits.
 
         Raises Standstill.
         """
@@ -274,6 +276,7 @@ def clean_elections(stage: Stage, kept: bool) -> Outcome:
     stage.cluster.kill(LEADER)
     stage.start_all(ONE, OTHER)
     if kept:
+        stage.leader(topic, (NO_LEADER,))
         note = "the partition waits for broker 0"
     else:
         note = f"broker {stage.leader(topic, (ONE, OTHER))} leads, and has none of them"
