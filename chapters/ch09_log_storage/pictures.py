@@ -38,6 +38,7 @@ from kafka_edu.record.memory_records import read_all
 from kafka_edu.record.record import Record
 from kafka_edu.record.record_batch import HEADER_START, build_batch, parse_header
 from kafka_edu.sim.memory_file_system import MemoryFileSystem
+from kafka_edu.trace.event import Event
 from kafka_edu.trace.events.log import LogRecovered
 
 from ..drawing import GAP, grid, picture
@@ -77,19 +78,29 @@ class Disk(MemoryFileSystem):
         super().__init__(now_ms=lambda: self.clock_ms)
 
 
-def opened(disk: MemoryFileSystem, **config: object) -> Log:
-    """Open the log of web-0 with these settings; `segment_bytes` is segment.bytes."""
+def loaded(
+    disk: MemoryFileSystem, recovery_point: int, **config: object
+) -> tuple[Log, list[Event]]:
+    """Load the log of web-0 with these settings, and return it with the events of its repairs.
+
+    `segment_bytes` is segment.bytes.
+    """
     keys = {key.replace("_", "."): str(value) for key, value in config.items()}
-    log, _ = load_log(
+    return load_log(
         TopicPartition("web", 0),
         "/d",
         FOLDER,
         disk,
         LogConfig.parse(keys),
+        recovery_point=recovery_point,
         now_ms=START_MS,
         max_producer_id_expiration_ms=HOUR_MS,
     )
-    return log
+
+
+def opened(disk: MemoryFileSystem, **config: object) -> Log:
+    """Open the log of web-0 with these settings."""
+    return loaded(disk, 0, **config)[0]
 
 
 def batch_of(count: int, at_ms: int = START_MS, value_bytes: int = 20) -> bytes:
@@ -343,7 +354,7 @@ def roll() -> Picture:
 
 # Retention.
 
-#: Three retentions on the same log: which segments go. Each of its segments has 500 bytes or less.
+#: Three retentions on the same log. Each of its segments has 510 bytes.
 RETENTION: Final[Mapping[str, Mapping[str, object]]] = {
     "by time": {"retention_ms": 2 * HOUR_MS},
     "by size": {"retention_ms": -1, "retention_bytes": 1_100},
@@ -352,17 +363,17 @@ RETENTION: Final[Mapping[str, Mapping[str, object]]] = {
 
 
 class Kept(NamedTuple):
-    """A log of five segments, looked at by retention at one moment."""
+    """A log of six segments, looked at by retention at one moment."""
 
     segments: tuple[tuple[int, int, int], ...]
-    """(base offset, bytes, hours since its last record) of each segment."""
+    """(base offset, bytes, minutes since its last record) of each segment."""
     reasons: tuple[str, ...]
     """Why the first segments go."""
 
 
 @cache
 def kept(name: str) -> Kept:
-    """Return what retention takes. Five hours, twelve records of 100 bytes an hour."""
+    """Return what retention takes after five hours. 18 records came, one in each quarter hour."""
     log = opened(Disk(), segment_bytes=600, **RETENTION[name])
     for number in range(18):
         at_ms = START_MS + number * 15 * 60_000
@@ -428,24 +439,15 @@ class Read(NamedTuple):
 @cache
 def zero_copy() -> Read:
     """Read 1 MiB from the middle of a log, and count what the broker itself reads."""
-    log = opened(Disk())
+    disk = Disk()
+    log = opened(disk)
     batch = batch_of(100, value_bytes=100)
     while log.size < 3 << 20:
         append(log, batch)
-    segment = log.active_segment
-    copied = 0
-    pread = segment.log.pread
-
-    def counted(count: int, position: int) -> bytes:
-        nonlocal copied
-        found = pread(count, position)
-        copied += len(found)
-        return found
-
-    segment.log.pread = counted  # type: ignore[method-assign]
+    before = disk.bytes_read
     data = log.read(log.log_end_offset // 4, 1 << 20).records
     assert isinstance(data, FileRegion)
-    return Read(1 << 20, copied, data.length)
+    return Read(1 << 20, disk.bytes_read - before, data.length)
 
 
 def copies() -> Picture:
@@ -487,16 +489,7 @@ def recovery() -> Recovered:
     before, end = log.active_segment, log.log_end_offset
     torn = batch_of(4)[:70]
     before.log.append((torn,))
-    again, events = load_log(
-        TopicPartition("web", 0),
-        "/d",
-        FOLDER,
-        disk,
-        LogConfig.parse({key.replace("_", "."): str(value) for key, value in config.items()}),
-        recovery_point=point,
-        now_ms=START_MS,
-        max_producer_id_expiration_ms=HOUR_MS,
-    )
+    again, events = loaded(disk, point, **config)
     found = next(one for one in events if isinstance(one, LogRecovered))
     read = [each.base_offset for each in log.segments][2:]
     assert found.segments == len(read)

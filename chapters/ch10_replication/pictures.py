@@ -416,7 +416,7 @@ def read_where() -> Picture:
 
 
 def _replicas_figure() -> graphviz.Digraph:
-    """Draw topic, partitions and replicas: three brokers with two partitions of three replicas."""
+    """Draw three brokers and three partitions, each with three replicas."""
     rows: list[tuple[str, list[tuple[str, str]]]] = [
         ("", [(f"broker {broker}", GREY) for broker in range(3)])
     ]
