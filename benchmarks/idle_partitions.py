@@ -52,7 +52,7 @@ def measure(broker: Broker, partitions: int, settle_s: float) -> Idle:
     before, began = memory(broker), time.monotonic()
     create_topic(broker, TOPIC, partitions, {})
     seconds = time.monotonic() - began
-    time.sleep(settle_s)
+    time.sleep(settle_s)  # what the creation has left behind is freed meanwhile; it is no event
     return Idle(before, memory(broker), open_files(broker), seconds)
 
 

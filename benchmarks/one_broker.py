@@ -1,8 +1,7 @@
 """One broker of ours and one of Apache Kafka, each with a ZooKeeper of its own, in one form."""
 
 import contextlib
-import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Final, Protocol
 
@@ -11,6 +10,7 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 from kazoo.client import KazooClient  # type: ignore[import-untyped]  # kazoo has no types
 
+from kafka_edu.cli.progress import wait_while_moving
 from kafka_edu.supervisor.child_process import rss_anon
 from kafka_edu.supervisor.cluster import Cluster, running_cluster
 
@@ -110,41 +110,39 @@ def apache(jars: Path, properties: Mapping[str, str]) -> Iterator[Broker]:
 
 def create_topic(broker: Broker, topic: str, partitions: int, config: Mapping[str, str]) -> None:
     """Create a topic with RF 1, and wait until each partition has a leader. Raises
-    KafkaException and TimeoutError.
+    KafkaException and Standstill.
     """
     admin = AdminClient({"bootstrap.servers": broker.bootstrap, "log_level": 0})
     new = NewTopic(topic, partitions, 1, config=dict(config))
     for created in admin.create_topics([new], operation_timeout=PATIENCE_S).values():
         created.result(PATIENCE_S)
-    end = time.monotonic() + PATIENCE_S
-    while time.monotonic() < end:
+
+    def led() -> int:
         found = admin.list_topics(timeout=PATIENCE_S).topics.get(topic)
-        led = [p for p in found.partitions.values() if p.leader >= 0] if found else []
-        if len(led) == partitions:
-            return
-        time.sleep(_LOOK_EVERY_S)
-    raise TimeoutError(f"{topic} has no leaders after {PATIENCE_S:g} s")
+        return sum(p.leader >= 0 for p in found.partitions.values()) if found else 0
+
+    _wait(led, partitions, f"the partitions of {topic} to have leaders")
 
 
 def wait_until_unregistered(broker: Broker) -> None:
     """Wait until ZooKeeper has expired the session of a broker that was killed. Raises
-    TimeoutError.
+    Standstill.
     """
     client = KazooClient(broker.zookeeper)
     client.start()
     try:
-        end = time.monotonic() + PATIENCE_S
-        while client.exists("/brokers/ids/0") is not None:
-            if time.monotonic() > end:
-                raise TimeoutError("the session of the killed broker does not expire")
-            time.sleep(_LOOK_EVERY_S)
+        _wait(
+            lambda: client.exists("/brokers/ids/0") is None,
+            True,
+            "the session of the killed broker to expire",
+        )
     finally:
         client.stop()
         client.close()
 
 
 def wait_until_served(broker: Broker, topic: str, end_offset: int) -> None:
-    """Wait until the broker says that partition 0 ends at `end_offset`. Raises TimeoutError."""
+    """Wait until the broker says that partition 0 ends at `end_offset`. Raises Standstill."""
     consumer = Consumer(
         {
             "bootstrap.servers": broker.bootstrap,
@@ -154,17 +152,21 @@ def wait_until_served(broker: Broker, topic: str, end_offset: int) -> None:
             "log_level": 0,
         }
     )
+
+    def last_offset() -> int:
+        try:
+            return consumer.get_watermark_offsets(TopicPartition(topic, 0), timeout=0.5)[1]
+        except KafkaException:  # it does not serve yet
+            return -1
+
     try:
-        end = time.monotonic() + PATIENCE_S
-        while time.monotonic() < end:
-            with contextlib.suppress(KafkaException):
-                _, last = consumer.get_watermark_offsets(TopicPartition(topic, 0), timeout=0.5)
-                if last == end_offset:
-                    return
-            time.sleep(_LOOK_EVERY_S)
+        _wait(last_offset, end_offset, f"{topic} to end at {end_offset}")
     finally:
         consumer.close()
-    raise TimeoutError(f"{topic} does not end at {end_offset} after {PATIENCE_S:g} s")
+
+
+def _wait(look: Callable[[], int], wanted: int, what: str) -> None:
+    wait_while_moving(look, lambda seen: seen == wanted, what, _LOOK_EVERY_S)
 
 
 def bytes_read(pid: int) -> int:

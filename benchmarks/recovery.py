@@ -90,7 +90,7 @@ def write(broker: Broker, megabytes: int) -> int:
 
 
 def measured_start(broker: Broker, end_offset: int) -> Start:
-    """Start the broker, and measure until it serves. Raises OSError and TimeoutError."""
+    """Start the broker, and measure until it serves. Raises OSError and Standstill."""
     began = time.monotonic()
     broker.start()
     wait_until_served(broker, TOPIC, end_offset)

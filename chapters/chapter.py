@@ -104,8 +104,8 @@ class Chapter(NamedTuple):
         It takes less than a second.
         """
         module = self._module("pictures")
-        drawn: Mapping[str, Picture] = module.draw_all() if module is not None else {}
-        return drawn
+        drawings: Mapping[str, Callable[[], Picture]] = module.DRAWINGS if module else {}
+        return {name: drawing() for name, drawing in drawings.items()}
 
     def figures(self) -> Mapping[str, graphviz.Digraph]:
         """Return the chapter's figures by name."""

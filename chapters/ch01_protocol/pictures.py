@@ -52,11 +52,6 @@ LINES: Final = 100
 _HEX_END: Final = 32
 
 
-def draw_all() -> Mapping[str, Picture]:
-    """Draw all pictures of the chapter, and return them by name."""
-    return {name: drawing() for name, drawing in DRAWINGS.items()}
-
-
 def figures() -> Mapping[str, graphviz.Digraph]:
     """Draw the book's numbered figures from the schemas, and return them by name."""
     request_header = (("api_key", "int16"), ("api_version", "int16"), ("correlation_id", "int32"))

@@ -36,11 +36,6 @@ ANSWERED_MS: Final = 5
 BAR: Final = 40
 
 
-def draw_all() -> Mapping[str, Picture]:
-    """Draw all pictures of the chapter, and return them by name."""
-    return {name: drawing() for name, drawing in DRAWINGS.items()}
-
-
 def figures() -> Mapping[str, graphviz.Digraph]:
     """Draw the book's numbered figures for the chapter's page, and return them by name."""
     one, levels = Story(), Story()

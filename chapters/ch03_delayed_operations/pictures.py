@@ -45,11 +45,6 @@ class Moment(NamedTuple):
     """The LEO of each replica. Broker 0, the leader, comes first."""
 
 
-def draw_all() -> Mapping[str, Picture]:
-    """Draw all pictures of the chapter, and return them by name."""
-    return {name: drawing() for name, drawing in DRAWINGS.items()}
-
-
 def figures() -> Mapping[str, graphviz.Digraph]:
     """Draw the book's numbered figures for the chapter's page, and return them by name."""
     _, moments, _ = _figures_6_9_to_6_11()

@@ -64,11 +64,6 @@ CONTROLLER: Final = 0
 """The id of the broker that starts first and so becomes the controller."""
 
 
-def draw_all() -> Mapping[str, Picture]:
-    """Draw all pictures of the chapter, and return them by name."""
-    return {name: drawing() for name, drawing in DRAWINGS.items()}
-
-
 def figures() -> Mapping[str, graphviz.Digraph]:
     """Draw the figures for the chapter's page, and return them by name."""
     return {

@@ -6,7 +6,7 @@ from a seed, so each picture is the same each time.
 """
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Final, NamedTuple
 
@@ -22,10 +22,8 @@ from kafka_edu.instruments.drawings.figure import (
     RED,
     WHITE,
     YELLOW,
-    cell,
     html,
     new_figure,
-    table,
     wrapped,
 )
 from kafka_edu.instruments.presenter.script import Picture
@@ -55,7 +53,7 @@ from kafka_edu.trace.events.zk import (
 )
 from kafka_edu.zk.embedded.session_tracker import SessionTracker
 
-from ..drawing import picture
+from ..drawing import grid, picture
 
 SEED: Final = 5
 BROKERS: Final = (0, 1, 2)
@@ -67,11 +65,6 @@ SESSION_MS: Final = 6_000
 LONG_MS: Final = 40_000
 EPOCH: Final = "/controller_epoch"
 OFFICE: Final = "/controller"
-
-
-def draw_all() -> Mapping[str, Picture]:
-    """Draw all pictures of the chapter, and return them by name."""
-    return {name: drawing() for name, drawing in DRAWINGS.items()}
 
 
 def figures() -> Mapping[str, graphviz.Digraph]:
@@ -547,23 +540,6 @@ def _election_figure() -> graphviz.Digraph:
     return figure
 
 
-def _grid(
-    name: str,
-    title: str,
-    legend: Sequence[tuple[str, str]],
-    rows: Iterable[tuple[str, Sequence[tuple[str, str]]]],
-) -> graphviz.Digraph:
-    """Draw a table. Each row is a heading, then cells of (text, colour)."""
-    figure = new_figure(name, title, legend)
-    lines = [
-        f'<td border="0" align="left">{wrapped(head, 22)}</td>'
-        + "".join(cell(text, colour) for text, colour in row)
-        for head, row in rows
-    ]
-    figure.node(name, shape="plaintext", label=table(lines))
-    return figure
-
-
 def _failover_figure() -> graphviz.Digraph:
     """Draw the failover: which broker is controller in each second, for each way broker 0 goes."""
     seconds = range(10)
@@ -580,7 +556,7 @@ def _failover_figure() -> graphviz.Digraph:
                 row.append((str(gap.winner), GREEN))
         rows.append((gap.words, row))
     legend = [(YELLOW, "still 0"), (GREEN, "the next one")]
-    return _grid("failover", "Broker 0 goes; who stands in /controller?", legend, rows)
+    return grid("failover", "Broker 0 goes; who stands in /controller?", legend, rows, 22)
 
 
 def _buckets_figure() -> graphviz.Digraph:
@@ -600,7 +576,7 @@ def _buckets_figure() -> graphviz.Digraph:
             row.append((" ".join(times), colour))
         rows.append((f"session {session} heard at (s)", row))
     legend = [(BLUE, "was there"), (YELLOW, "expires with it")]
-    return _grid("buckets", "6 s of silence are allowed, a bucket is 2 s", legend, rows)
+    return grid("buckets", "6 s of silence are allowed, a bucket is 2 s", legend, rows, 22)
 
 
 DRAWINGS: Final[Mapping[str, Callable[[], Picture]]] = {

@@ -85,11 +85,6 @@ FIRST_RECORDS: Final = 9
 MORE_RECORDS: Final = 6
 
 
-def draw_all() -> Mapping[str, Picture]:
-    """Draw all pictures of the chapter, and return them by name."""
-    return {name: drawing() for name, drawing in DRAWINGS.items()}
-
-
 def figures() -> Mapping[str, graphviz.Digraph]:
     """Draw the figures for the chapter's page, and return them by name."""
     return {

@@ -25,10 +25,6 @@ from kafka_edu.instruments.drawings.figure import (
     RED,
     WHITE,
     YELLOW,
-    cell,
-    new_figure,
-    table,
-    wrapped,
 )
 from kafka_edu.instruments.presenter.script import Picture
 from kafka_edu.instruments.sentences import sentence
@@ -41,7 +37,7 @@ from kafka_edu.trace.events.controller import LeaderElected, LeaderElectionFaile
 from kafka_edu.trace.events.replication import IsrExpanded, IsrShrunk, UncleanTruncation
 from kafka_edu.trace.events.supervisor import ProcessPaused, ProcessResumed
 
-from ..drawing import picture
+from ..drawing import GAP, grid, picture
 
 SEED: Final = 7
 BROKERS: Final = (0, 1, 2)
@@ -59,11 +55,6 @@ TOPIC_LEADER: Final[Mapping[str, tuple[tuple[int, ...], tuple[int, ...]]]] = {
     "topic-leader-2": ((0, 1, 2), (0, 2, 1)),
 }
 DIES: Final = 1
-
-
-def draw_all() -> Mapping[str, Picture]:
-    """Draw all pictures of the chapter, and return them by name."""
-    return {name: drawing() for name, drawing in DRAWINGS.items()}
 
 
 def figures() -> Mapping[str, graphviz.Digraph]:
@@ -390,30 +381,6 @@ def _log(values: Sequence[str]) -> str:
 # The figures.
 
 
-def _grid(
-    name: str,
-    title: str,
-    legend: Sequence[tuple[str, str]],
-    rows: Sequence[tuple[str, Sequence[tuple[str, str]]]],
-) -> graphviz.Digraph:
-    """Draw a table. Each row is a heading, then cells of (text, colour).
-
-    A cell without text and colour leaves a gap.
-    """
-    figure = new_figure(name, title, legend)
-    lines = []
-    for head, cells in rows:
-        line = f'<td border="0" align="left">{wrapped(head, 20)}</td>'
-        for text, colour in cells:
-            line += cell(text, colour) if colour else '<td border="0" width="10"></td>'
-        lines.append(line)
-    figure.node(name, shape="plaintext", label=table(lines))
-    return figure
-
-
-GAP: Final = ("", "")
-
-
 def _topic_leader_figure() -> graphviz.Digraph:
     """Draw the book's topic: its AR, its ISR, and its leaders after broker 1 has died."""
     rows = [
@@ -427,7 +394,7 @@ def _topic_leader_figure() -> graphviz.Digraph:
         members = [(str(b), RED if b == DIES else BLUE) for b in one.isr]
         rows.append((one.name, [*replicas, GAP, *members, GAP, (str(one.after), GREEN)]))
     legend = [(RED, "broker 1, dead"), (GREEN, "leads then")]
-    return _grid("topic-leader", "The first of AR that lives and is in the ISR", legend, rows)
+    return grid("topic-leader", "The first of AR that lives and is in the ISR", legend, rows)
 
 
 def _strategies_figure() -> graphviz.Digraph:
@@ -449,7 +416,7 @@ def _strategies_figure() -> graphviz.Digraph:
         rows.append((one.name, cells))
     legend = [(GREEN, "leads"), (GREY, "dead or not in sync"), (YELLOW, "goes itself")]
     title = f"ISR {_listed(IN_SYNC)}, live {_listed(LIVE)}"
-    return _grid("strategies", title, legend, rows)
+    return grid("strategies", title, legend, rows)
 
 
 def _unclean_figure() -> graphviz.Digraph:
@@ -462,7 +429,7 @@ def _unclean_figure() -> graphviz.Digraph:
         ]
         rows.append((f"unclean: {'true' if allowed else 'false'}", cells))
     legend = [(GREEN, "there"), (RED, "lost")]
-    return _grid("unclean", "Acknowledged records, when all are back", legend, rows)
+    return grid("unclean", "Acknowledged records, when all are back", legend, rows)
 
 
 def _epochs_figure() -> graphviz.Digraph:
@@ -479,7 +446,7 @@ def _epochs_figure() -> graphviz.Digraph:
                 )
         rows.append((old.words, cells))
     legend = [(GREEN, "has m1"), (YELLOW, "has not")]
-    return _grid("epochs", "Truncation by high watermark, and by epochs", legend, rows)
+    return grid("epochs", "Truncation by high watermark, and by epochs", legend, rows)
 
 
 DRAWINGS: Final[Mapping[str, Callable[[], Picture]]] = {

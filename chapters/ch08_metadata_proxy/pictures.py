@@ -50,11 +50,6 @@ BROKERS: Final = (0, 1, 2)
 DEAD: Final = 2
 
 
-def draw_all() -> Mapping[str, Picture]:
-    """Draw all pictures of the chapter, and return them by name."""
-    return {name: drawing() for name, drawing in DRAWINGS.items()}
-
-
 def figures() -> Mapping[str, graphviz.Digraph]:
     """Draw the figures for the chapter's page, and return them by name."""
     return {

@@ -20,10 +20,7 @@ from kafka_edu.instruments.drawings.figure import (
     RED,
     WHITE,
     YELLOW,
-    cell,
     new_figure,
-    table,
-    wrapped,
 )
 from kafka_edu.instruments.presenter.script import Picture
 from kafka_edu.log.cleaner.clean_job import CleanResult
@@ -41,9 +38,10 @@ from kafka_edu.record.memory_records import read_all
 from kafka_edu.record.record import Record
 from kafka_edu.record.record_batch import HEADER_START, build_batch, parse_header
 from kafka_edu.sim.memory_file_system import MemoryFileSystem
+from kafka_edu.trace.event import Event
 from kafka_edu.trace.events.log import LogRecovered
 
-from ..drawing import picture
+from ..drawing import GAP, grid, picture
 
 START_MS: Final = 1_600_000_000_000
 FOLDER: Final = "/d/web-0"
@@ -58,11 +56,6 @@ BOOK_BATCH: Final = 100
 #: The index entries of the book's second example, and the record that it looks for.
 SPARSE: Final = (80, 120, 200)
 SPARSE_WANTED: Final = 115
-
-
-def draw_all() -> Mapping[str, Picture]:
-    """Draw all pictures of the chapter, and return them by name."""
-    return {name: drawing() for name, drawing in DRAWINGS.items()}
 
 
 def figures() -> Mapping[str, graphviz.Digraph]:
@@ -85,19 +78,29 @@ class Disk(MemoryFileSystem):
         super().__init__(now_ms=lambda: self.clock_ms)
 
 
-def opened(disk: MemoryFileSystem, **config: object) -> Log:
-    """Open the log of web-0 with these settings; `segment_bytes` is segment.bytes."""
+def loaded(
+    disk: MemoryFileSystem, recovery_point: int, **config: object
+) -> tuple[Log, list[Event]]:
+    """Load the log of web-0 with these settings, and return it with the events of its repairs.
+
+    `segment_bytes` is segment.bytes.
+    """
     keys = {key.replace("_", "."): str(value) for key, value in config.items()}
-    log, _ = load_log(
+    return load_log(
         TopicPartition("web", 0),
         "/d",
         FOLDER,
         disk,
         LogConfig.parse(keys),
+        recovery_point=recovery_point,
         now_ms=START_MS,
         max_producer_id_expiration_ms=HOUR_MS,
     )
-    return log
+
+
+def opened(disk: MemoryFileSystem, **config: object) -> Log:
+    """Open the log of web-0 with these settings."""
+    return loaded(disk, 0, **config)[0]
 
 
 def batch_of(count: int, at_ms: int = START_MS, value_bytes: int = 20) -> bytes:
@@ -351,7 +354,7 @@ def roll() -> Picture:
 
 # Retention.
 
-#: Three retentions on the same log: which segments go. Each of its segments has 500 bytes or less.
+#: Three retentions on the same log. Each of its segments has 510 bytes.
 RETENTION: Final[Mapping[str, Mapping[str, object]]] = {
     "by time": {"retention_ms": 2 * HOUR_MS},
     "by size": {"retention_ms": -1, "retention_bytes": 1_100},
@@ -360,17 +363,17 @@ RETENTION: Final[Mapping[str, Mapping[str, object]]] = {
 
 
 class Kept(NamedTuple):
-    """A log of five segments, looked at by retention at one moment."""
+    """A log of six segments, looked at by retention at one moment."""
 
     segments: tuple[tuple[int, int, int], ...]
-    """(base offset, bytes, hours since its last record) of each segment."""
+    """(base offset, bytes, minutes since its last record) of each segment."""
     reasons: tuple[str, ...]
     """Why the first segments go."""
 
 
 @cache
 def kept(name: str) -> Kept:
-    """Return what retention takes. Five hours, twelve records of 100 bytes an hour."""
+    """Return what retention takes after five hours. 18 records came, one in each quarter hour."""
     log = opened(Disk(), segment_bytes=600, **RETENTION[name])
     for number in range(18):
         at_ms = START_MS + number * 15 * 60_000
@@ -436,24 +439,15 @@ class Read(NamedTuple):
 @cache
 def zero_copy() -> Read:
     """Read 1 MiB from the middle of a log, and count what the broker itself reads."""
-    log = opened(Disk())
+    disk = Disk()
+    log = opened(disk)
     batch = batch_of(100, value_bytes=100)
     while log.size < 3 << 20:
         append(log, batch)
-    segment = log.active_segment
-    copied = 0
-    pread = segment.log.pread
-
-    def counted(count: int, position: int) -> bytes:
-        nonlocal copied
-        found = pread(count, position)
-        copied += len(found)
-        return found
-
-    segment.log.pread = counted  # type: ignore[method-assign]
+    before = disk.bytes_read
     data = log.read(log.log_end_offset // 4, 1 << 20).records
     assert isinstance(data, FileRegion)
-    return Read(1 << 20, copied, data.length)
+    return Read(1 << 20, disk.bytes_read - before, data.length)
 
 
 def copies() -> Picture:
@@ -495,16 +489,7 @@ def recovery() -> Recovered:
     before, end = log.active_segment, log.log_end_offset
     torn = batch_of(4)[:70]
     before.log.append((torn,))
-    again, events = load_log(
-        TopicPartition("web", 0),
-        "/d",
-        FOLDER,
-        disk,
-        LogConfig.parse({key.replace("_", "."): str(value) for key, value in config.items()}),
-        recovery_point=point,
-        now_ms=START_MS,
-        max_producer_id_expiration_ms=HOUR_MS,
-    )
+    again, events = loaded(disk, point, **config)
     found = next(one for one in events if isinstance(one, LogRecovered))
     read = [each.base_offset for each in log.segments][2:]
     assert found.segments == len(read)
@@ -731,27 +716,6 @@ def _short(value: str | None) -> str:
 # The figures.
 
 
-def _grid(
-    name: str,
-    title: str,
-    legend: Sequence[tuple[str, str]],
-    lines: Sequence[tuple[str, Sequence[tuple[str, str]]]],
-) -> graphviz.Digraph:
-    """Draw a table. Each row is a heading, then cells of (text, colour).
-
-    A cell without text and colour leaves a gap.
-    """
-    figure = new_figure(name, title, legend)
-    drawn = []
-    for head, cells in lines:
-        line = f'<td border="0" align="left">{wrapped(head, 24)}</td>'
-        for text, colour in cells:
-            line += cell(text, colour) if colour else '<td border="0" width="10"></td>'
-        drawn.append(line)
-    figure.node(name, shape="plaintext", label=table(drawn))
-    return figure
-
-
 def _folder_figure() -> graphviz.Digraph:
     """Draw the topic, its partitions, and the segments of one: the book's figures 1-2, 4-1, 5-1."""
     figure = new_figure(
@@ -785,7 +749,7 @@ def _entries_figure() -> graphviz.Digraph:
             [
                 ("relative offset\n4 bytes", GREY),
                 ("position\n4 bytes", GREY),
-                ("", ""),
+                GAP,
                 ("timestamp\n8 bytes", GREY),
                 ("relative offset\n4 bytes", GREY),
             ],
@@ -799,14 +763,14 @@ def _entries_figure() -> graphviz.Digraph:
                 [
                     (str(entry.offset), BLUE),
                     (str(entry.position), BLUE),
-                    ("", ""),
+                    GAP,
                     (str(timed.timestamp), YELLOW),
                     (str(timed.offset), YELLOW),
                 ],
             )
         )
     legend = [(BLUE, ".index"), (YELLOW, ".timeindex")]
-    return _grid("entries", "Entries of the two indexes", legend, lines)
+    return grid("entries", "Entries of the two indexes", legend, lines, 24)
 
 
 def _look_up_figure() -> graphviz.Digraph:
@@ -831,7 +795,7 @@ def _look_up_figure() -> graphviz.Digraph:
         (f"3. the walk, {two.batches} batches", walk_cells),
     ]
     legend = [(GREEN, "found"), (BLUE, "read on the way"), (YELLOW, "wanted")]
-    return _grid("look-up", "Two binary searches, and a walk", legend, lines)
+    return grid("look-up", "Two binary searches, and a walk", legend, lines, 24)
 
 
 def _retention_figure() -> graphviz.Digraph:
@@ -849,7 +813,7 @@ def _retention_figure() -> graphviz.Digraph:
             cells.append((text, colour))
         lines.append((f"{name}: {limit}", cells))
     legend = [(RED, "goes"), (BLUE, "stays"), (GREEN, "active")]
-    return _grid("retention", "The same log, and three retentions", legend, lines)
+    return grid("retention", "The same log, and three retentions", legend, lines, 24)
 
 
 def _compaction_figure() -> graphviz.Digraph:
@@ -859,10 +823,10 @@ def _compaction_figure() -> graphviz.Digraph:
     lines = [
         ("offset", [(str(offset), WHITE) for offset, _, _ in before]),
         ("before", [(f"{k}\n{v}", GREEN if o in stays else RED) for o, k, v in before]),
-        ("after", [(f"{k}\n{v}", GREEN) if o in stays else ("", "") for o, k, v in before]),
+        ("after", [(f"{k}\n{v}", GREEN) if o in stays else GAP for o, k, v in before]),
     ]
     legend = [(GREEN, "the last of its key"), (RED, "superseded")]
-    return _grid("compaction", "A log before and after compaction", legend, lines)
+    return grid("compaction", "A log before and after compaction", legend, lines, 24)
 
 
 def _head_tail_figure() -> graphviz.Digraph:
@@ -879,7 +843,7 @@ def _head_tail_figure() -> graphviz.Digraph:
 
     lines = [("before the pass", line(one.before)), ("after it", line(one.after))]
     legend = [(GREEN, "tail: was clean"), (YELLOW, "head: was dirty"), (GREY, "gone")]
-    return _grid("head-tail", "Offsets before and after a pass", legend, lines)
+    return grid("head-tail", "Offsets before and after a pass", legend, lines, 24)
 
 
 DRAWINGS: Final[Mapping[str, Callable[[], Picture]]] = {

@@ -11,9 +11,7 @@ is. The clients are unmodified. Each record has a number, and at the end a consu
 and counts which numbers are there.
 """
 
-import json
 import shutil
-import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
@@ -34,9 +32,12 @@ from kafka_edu.cli.progress import Progress
 from kafka_edu.cli.report import Report
 from kafka_edu.clients.admin import AdminTimeoutError
 from kafka_edu.clients.admin.new_topic import make_assigned_topic
+from kafka_edu.cluster.leader_and_isr import NO_LEADER
 from kafka_edu.common.errors import KafkaException
 from kafka_edu.common.python_process import command_line
 from kafka_edu.supervisor.cluster import Cluster, ClusterError, running_cluster
+
+from .one_partition import PATIENCE_S, read_to_the_end, wait_for_leader
 
 RECORDS: Final = 100
 TOO_LARGE_EVERY: Final = 5
@@ -49,10 +50,8 @@ RETRIES: Final = 8
 """Rule 3: the value in the book's example."""
 LEADER, ONE, OTHER = 0, 1, 2
 """The broker that leads a topic first, and its followers."""
-PATIENCE_S: Final = 120
 #: Rule 7: how long a producer tries, in ms.
 GIVE_UP_MS: Final = 5_000
-_LOOK_EVERY_S: Final = 0.1
 _NO_SETTINGS: Final[Mapping[str, str]] = MappingProxyType({})
 #: A follower that does not fetch stays in the ISR, unless it is stopped in order.
 PROPS: Final = {
@@ -100,24 +99,17 @@ class Stage:
         wait_until_in_sync(self._admin, topic, 1, replicas)
 
     def leader(self, topic: str, of: Sequence[int]) -> int:
-        """Wait until one of these brokers leads, as ZooKeeper says, and return it.
+        """Wait until one of these brokers leads, as ZooKeeper says, and return it. NO_LEADER in
+        `of` stands for a partition that waits.
 
         Raises Standstill.
         """
-        from kazoo.client import KazooClient  # type: ignore[import-untyped]  # kazoo has no types
-
-        path = f"/brokers/topics/{topic}/partitions/0/state"
-        progress = Progress(f"one of the brokers {of} to lead {topic}")
-        zookeeper = KazooClient(self.cluster.zookeeper_connect)
-        zookeeper.start()
-        try:
-            while (leader := int(json.loads(zookeeper.get(path)[0])["leader"])) not in of:
-                progress.note(leader)
-                time.sleep(_LOOK_EVERY_S)
-        finally:
-            zookeeper.stop()
-            zookeeper.close()
-        return leader
+        return wait_for_leader(
+            self.cluster.zookeeper_connect,
+            topic,
+            lambda leader: leader in of,
+            f"one of the brokers {of} to lead {topic}",
+        )
 
     def producer(self, **settings: str | int | bool) -> Producer:
         """Return a producer of librdkafka."""
@@ -147,26 +139,7 @@ class Stage:
 
     def there(self, topic: str) -> set[int]:
         """Read the topic to its end, and return the numbers of the records. Raises Standstill."""
-        found: set[int] = set()
-        consumer = Consumer(
-            {
-                "bootstrap.servers": self.cluster.bootstrap_servers,
-                "group.id": "unused",
-                "log_level": 0,
-            }
-        )
-        with closing(consumer):
-            partition = TopicPartition(topic, 0, 0)
-            _, end = consumer.get_watermark_offsets(partition, timeout=PATIENCE_S)
-            consumer.assign([partition])
-            progress, offset = Progress(f"the records of {topic} to be read"), 0
-            while offset < end:
-                progress.note(offset)
-                for message in consumer.consume(num_messages=500, timeout=0.5):
-                    if message.error() is None:
-                        found.add(_number(message.value() or b""))
-                        offset = (message.offset() or 0) + 1
-        return found
+        return {_number(value) for value in read_to_the_end(self.cluster.bootstrap_servers, topic)}
 
 
 def _number(value: bytes) -> int:
@@ -303,6 +276,7 @@ def clean_elections(stage: Stage, kept: bool) -> Outcome:
     stage.cluster.kill(LEADER)
     stage.start_all(ONE, OTHER)
     if kept:
+        stage.leader(topic, (NO_LEADER,))
         note = "the partition waits for broker 0"
     else:
         note = f"broker {stage.leader(topic, (ONE, OTHER))} leads, and has none of them"

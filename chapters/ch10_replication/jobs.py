@@ -8,7 +8,6 @@ The producer does not retry, so that each record has the first answer of the bro
 leader's address only, because the other brokers may stand still.
 """
 
-import json
 import threading
 import time
 from collections import Counter
@@ -16,10 +15,10 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from typing import Final
 
-from confluent_kafka import Consumer, TopicPartition
 from kafka import KafkaProducer
+from kafka.errors import BrokerResponseError
 
-from kafka_edu.cli.progress import Progress
+from kafka_edu.cluster.leader_and_isr import NO_LEADER
 from kafka_edu.common.errors import Errors
 from kafka_edu.supervisor.cluster import attach
 from kafka_edu.supervisor.cluster_spec import HOST
@@ -27,6 +26,7 @@ from kafka_edu.trace.events.client import ClientProduced, ClientRead
 from kafka_edu.trace.events.spark import JobStarted
 
 from ..chapter import JobPlace
+from .one_partition import PARTITION, PATIENCE_S, read_to_the_end, wait_for_leader
 
 JOBS: Final[Mapping[str, str]] = {
     "orders": "send ten records with acks=all",
@@ -39,8 +39,6 @@ NEEDS: Final[tuple[str, ...]] = ()
 CLIENT: Final = "kafka-python"
 READER: Final = "librdkafka"
 TOPIC: Final = "ch10"
-PARTITION: Final = 0
-STATE: Final = f"/brokers/topics/{TOPIC}/partitions/{PARTITION}/state"
 ORDER: Final = b"order "
 """The beginning of each value, by which the records are told from those of the load."""
 RECORDS: Final = 10
@@ -49,7 +47,6 @@ REFUSALS: Final = 5
 EVERY_S: Final = 0.1
 IN_FLIGHT: Final = 1_000
 """How many requests may wait for their answers. So each record is sent at once."""
-PATIENCE_S: Final = 120
 REFUSED: Final = Errors.NOT_ENOUGH_REPLICAS.name
 
 
@@ -92,19 +89,13 @@ class OrderJobs:
 
         Raises Standstill if it has no leader.
         """
-        from kazoo.client import KazooClient  # type: ignore[import-untyped]  # kazoo has no types
-
-        progress = Progress(f"a leader of {TOPIC}-{PARTITION}")
         with closing(attach(self._place.cluster)) as cluster:
-            zookeeper = KazooClient(cluster.zookeeper_connect)
-            zookeeper.start()
-            try:
-                while (leader := int(json.loads(zookeeper.get(STATE)[0])["leader"])) < 0:
-                    progress.note(leader)
-                    time.sleep(EVERY_S)
-            finally:
-                zookeeper.stop()
-                zookeeper.close()
+            leader = wait_for_leader(
+                cluster.zookeeper_connect,
+                TOPIC,
+                lambda broker: broker != NO_LEADER,
+                f"a leader of {TOPIC}-{PARTITION}",
+            )
             return f"{HOST}:{cluster.port(leader)}"
 
     def _producer(self) -> KafkaProducer:
@@ -146,8 +137,10 @@ class OrderJobs:
                 answers[answer] += 1
 
         def failed(error: Exception) -> None:
-            code = getattr(error, "errno", None)
-            note(Errors.of(code).name if isinstance(code, int) else type(error).__name__)
+            if isinstance(error, BrokerResponseError):
+                note(Errors.of(int(error.errno)).name)
+            else:
+                note(type(error).__name__)
 
         sent = producer.send(TOPIC, value, partition=PARTITION)
         sent.add_callback(lambda _: note(""))
@@ -167,7 +160,7 @@ class OrderJobs:
         producer = self._producer()
         while answers[REFUSED] < REFUSALS and not self._place.another_waits():
             self._send(producer, answers)
-            time.sleep(EVERY_S)
+            time.sleep(EVERY_S)  # the pace of this producer, as the presentation announces it
         producer.flush(PATIENCE_S)
         self._tell(answers)
 
@@ -179,7 +172,7 @@ class OrderJobs:
     def _read(self) -> None:
         if not self._answers:  # the presentation was left meanwhile: this process is a new one
             self._refused()
-        there = self._values()
+        there = {*read_to_the_end(self._leader(), TOPIC)}
         with self._lock:
             answers = dict(self._answers)
         sent = Counter(answers.values())
@@ -188,23 +181,3 @@ class OrderJobs:
             self._place.emit(
                 ClientRead(client=READER, answer=answer, sent=sent[answer], found=found[answer])
             )
-
-    def _values(self) -> set[bytes]:
-        """Return the values of all records that a consumer gets from the leader."""
-        values: set[bytes] = set()
-        consumer = Consumer(
-            {"bootstrap.servers": self._leader(), "group.id": "unused", "log_level": 0}
-        )
-        with closing(consumer):
-            partition = TopicPartition(TOPIC, PARTITION, 0)
-            _, end = consumer.get_watermark_offsets(partition, timeout=PATIENCE_S)
-            consumer.assign([partition])
-            progress = Progress(f"the records of {TOPIC}-{PARTITION} to be read")
-            offset = 0
-            while offset < end:
-                progress.note(offset)
-                for message in consumer.consume(num_messages=500, timeout=0.5):
-                    if message.error() is None:
-                        values.add(message.value() or b"")
-                        offset = (message.offset() or 0) + 1
-        return values

@@ -5,7 +5,7 @@ purgatories are the broker's own. The controller, ZooKeeper and the network are 
 is virtual. So each picture is the same each time.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Final, NamedTuple
 
@@ -22,10 +22,6 @@ from kafka_edu.instruments.drawings.figure import (
     RED,
     WHITE,
     YELLOW,
-    cell,
-    new_figure,
-    table,
-    wrapped,
 )
 from kafka_edu.instruments.presenter.script import Picture
 from kafka_edu.record.memory_records import read_all
@@ -33,7 +29,7 @@ from kafka_edu.replication.fetch_params import FetchIsolation
 from kafka_edu.sim.stepped_cluster import ModelBroker, Produced, SteppedCluster
 from kafka_edu.sim.stepped_cluster import T as PARTITION
 
-from ..drawing import picture
+from ..drawing import GAP, grid, picture
 
 HW: Final = 8
 LEO: Final = 15
@@ -45,12 +41,6 @@ FIRST_EPOCH_RECORDS: Final = 120
 WAIT_MS: Final = 500
 """replica.fetch.wait.max.ms: how long the leader holds a fetch that finds nothing."""
 PROTOCOL: Final = (2, 8)
-GAP: Final = ("", "")
-
-
-def draw_all() -> Mapping[str, Picture]:
-    """Draw all pictures of the chapter, and return them by name."""
-    return {name: drawing() for name, drawing in DRAWINGS.items()}
 
 
 def figures() -> Mapping[str, graphviz.Digraph]:
@@ -425,30 +415,8 @@ def read_where() -> Picture:
 # The figures.
 
 
-def _grid(
-    name: str,
-    title: str,
-    legend: Sequence[tuple[str, str]],
-    rows: Sequence[tuple[str, Sequence[tuple[str, str]]]],
-    width: int = 20,
-) -> graphviz.Digraph:
-    """Draw a table. Each row is a heading, then cells of (text, colour).
-
-    A cell without text and colour leaves a gap.
-    """
-    figure = new_figure(name, title, legend)
-    lines = []
-    for head, cells in rows:
-        line = f'<td border="0" align="left">{wrapped(head, width)}</td>'
-        for text, colour in cells:
-            line += cell(text, colour) if colour else '<td border="0" width="10"></td>'
-        lines.append(line)
-    figure.node(name, shape="plaintext", label=table(lines))
-    return figure
-
-
 def _replicas_figure() -> graphviz.Digraph:
-    """Draw topic, partitions and replicas: three brokers with two partitions of three replicas."""
+    """Draw three brokers and three partitions, each with three replicas."""
     rows: list[tuple[str, list[tuple[str, str]]]] = [
         ("", [(f"broker {broker}", GREY) for broker in range(3)])
     ]
@@ -462,7 +430,7 @@ def _replicas_figure() -> graphviz.Digraph:
                 ],
             )
         )
-    return _grid(
+    return grid(
         "replicas",
         "A topic with three partitions, each with three replicas",
         [(GREEN, "clients write and read here"), (BLUE, "fetches from the leader")],
@@ -492,7 +460,7 @@ def _offsets_figure() -> graphviz.Digraph:
         for one in state.replicas
     ]
     leader = state.replicas[0]
-    return _grid(
+    return grid(
         "offsets",
         f"High watermark {leader.hw}, log end offset {leader.leo}",
         [(GREEN, "committed, as this replica knows"), (YELLOW, "stored, not committed")],
@@ -524,7 +492,7 @@ def _steps_figure() -> graphviz.Digraph:
         more = [(str(value), GREEN if value else WHITE) for value in follower]
         answer = [("yes", BLUE)] if one.answered else [("no", YELLOW)]
         rows.append((one.words, [*cells, GAP, *more, GAP, *answer]))
-    return _grid("steps", "One record, acks=all, one follower", [], rows, 18)
+    return grid("steps", "One record, acks=all, one follower", [], rows, 18)
 
 
 def _lag_figure() -> graphviz.Digraph:
@@ -539,7 +507,7 @@ def _lag_figure() -> graphviz.Digraph:
             text = "leader" if seconds is None else f"caught up {seconds} s ago"
             cells.append((text, GREEN if broker in one.isr else RED))
         rows.append((f"ISR {', '.join(map(str, one.isr))}", cells))
-    return _grid(
+    return grid(
         "lag",
         "10, 6 and 3 records: who is in sync?",
         [(GREEN, "in the ISR"), (RED, "not")],
@@ -557,7 +525,7 @@ def _acks_figure() -> graphviz.Digraph:
         there = "it is there" if one.kept else "it is lost" if one.answered else "it is not there"
         colour = RED if one.answered and not one.kept else GREEN if one.kept else YELLOW
         rows.append((f"acks={one.acks}", [(knows, BLUE), (there, colour)]))
-    return _grid(
+    return grid(
         "acks",
         "The leader dies before a follower has the record",
         [(RED, "acknowledged and lost"), (YELLOW, "not there, and not acknowledged")],
@@ -574,7 +542,7 @@ def _readers_figure() -> graphviz.Digraph:
         )
         for one in readers()
     ]
-    return _grid(
+    return grid(
         "readers",
         "Five records are acknowledged. Who shows them?",
         [(GREEN, "a consumer gets it here"), (YELLOW, "it is here, but not shown yet")],

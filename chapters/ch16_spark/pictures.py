@@ -192,11 +192,6 @@ DRAWINGS: Final[Mapping[str, Callable[[], Picture]]] = {
 }
 
 
-def draw_all() -> Mapping[str, Picture]:
-    """Draw all pictures of the chapter, and return them by name."""
-    return {name: drawing() for name, drawing in DRAWINGS.items()}
-
-
 def figures() -> Mapping[str, graphviz.Digraph]:
     """Draw the figures for the chapter's page, and return them by name."""
     return {

@@ -126,7 +126,9 @@ class MemoryFile:
 
     def pread(self, count: int, position: int) -> bytes:
         self._check_open()
-        return self._content.read(count, position)
+        found = self._content.read(count, position)
+        self._file_system.bytes_read += len(found)
+        return found
 
     def pwrite(self, data: Buffer, position: int) -> None:
         self._check_open()
@@ -196,6 +198,8 @@ class MemoryFileSystem:
         """Called after each append to a file. A simulated slow disk uses it to delay the writer."""
         self.flushes = 0
         """The number of flushes of files to the disk so far. Tests read it."""
+        self.bytes_read = 0
+        """How many bytes `pread` has returned so far. A mapping is not counted."""
         self._files: dict[str, _Content] = {}
         self._folders: dict[str, None] = {"/": None, "": None}
         self._locks: dict[str, MemoryFileLock] = {}

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from chapters.ch02_timing_wheel import figures as drawing
-from chapters.ch02_timing_wheel.pictures import draw_all, figures
+from chapters.ch02_timing_wheel.pictures import DRAWINGS, figures
 from chapters.ch02_timing_wheel.story import Story
 from kafka_edu.trace.events.timer import WheelState
 
@@ -32,7 +32,7 @@ BOOK = {
 
 @pytest.mark.parametrize("name", BOOK)
 def test_a_picture_binds_the_numbers_of_the_book(name: str) -> None:
-    assert draw_all()[name].names == BOOK[name]
+    assert DRAWINGS[name]().names == BOOK[name]
 
 
 def test_the_arrows_of_figure_6_8_end_where_the_tasks_go_next() -> None:
@@ -51,7 +51,7 @@ def test_the_arrows_of_figure_6_8_end_where_the_tasks_go_next() -> None:
 
 
 def test_the_lazy_heap_holds_a_half_minute_and_the_wheel_what_waits() -> None:
-    assert draw_all()["lazy-heap"].names == {"heap_holds": "30000", "wheel_holds": "5"}
+    assert DRAWINGS["lazy-heap"]().names == {"heap_holds": "30000", "wheel_holds": "5"}
 
 
 def test_each_event_is_told_at_its_time() -> None:
