@@ -5,8 +5,13 @@ import json
 from typing import Final
 
 from kafka_edu.common.python_process import python_command, python_environment
-from kafka_edu.log.cleaner.clean_job import CleanJob, CleanResult
-from kafka_edu.log.cleaner.worker import EXIT_DISK, job_line, read_result
+from kafka_edu.log.cleaner.clean_job import (
+    EXIT_DISK,
+    CleanJob,
+    CleanResult,
+    job_line,
+    read_result,
+)
 
 WORKER: Final = "kafka_edu.log.cleaner.worker"
 _LONGEST_ANSWER: Final = 16 << 20

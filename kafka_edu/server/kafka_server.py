@@ -28,7 +28,6 @@ from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.common.transport import Transport
 from kafka_edu.controller.kafka_controller import KafkaController
 from kafka_edu.log.cleaner.clean_job import CleanJob, CleanResult
-from kafka_edu.log.cleaner.cleaner import Cleaner, no_throttle
 from kafka_edu.log.cleaner.log_cleaner import LogCleaner, RunJob
 from kafka_edu.log.log_config import LogConfig
 from kafka_edu.log.log_dirs import LogDirInUseError, LogDirs
@@ -471,6 +470,9 @@ class KafkaServer:
         )
 
     async def _clean_here(self, job: CleanJob) -> CleanResult:
+        # imported late, because numpy takes 7 MB, and a broker process never cleans here
+        from kafka_edu.log.cleaner.cleaner import Cleaner, no_throttle
+
         return await self._run_blocking(
             lambda: Cleaner(job, self._file_system, no_throttle).clean()
         )

@@ -1,8 +1,16 @@
 """The job and the result of one cleaning pass over one log. Both are plain values, because another
-process does the work.
+process does the work: `worker` gets the one as a line of JSON, and answers with the other.
+
+The broker imports this module, and not the cleaner, which needs numpy.
 """
 
-from typing import NamedTuple
+import json
+from typing import Final, NamedTuple
+
+EXIT_DISK: Final = 3
+"""The exit code of the worker after an OSError. Its standard output then has the errno and the
+error text.
+"""
 
 
 class CleanJob(NamedTuple):
@@ -72,3 +80,32 @@ class CleanResult(NamedTuple):
     """What is wrong with a batch that could not be read; empty if all could. With such a batch no
     segment is replaced, and the log is not cleaned again until the broker restarts.
     """
+
+
+def job_line(job: CleanJob) -> bytes:
+    return json.dumps(job).encode() + b"\n"
+
+
+def read_job(line: bytes) -> CleanJob:
+    """Return the job in a line of JSON. Raises ValueError or TypeError."""
+    row = json.loads(line)
+    job = CleanJob(*row)
+    return job._replace(
+        bases=tuple(job.bases),
+        later_bases=tuple(job.later_bases),
+        last_of_producers=tuple((one[0], one[1], one[2]) for one in job.last_of_producers),
+    )
+
+
+def read_result(line: bytes) -> CleanResult:
+    """Return the result in a line of JSON. Raises ValueError or TypeError."""
+    end, groups, entries, corrupt = json.loads(line)
+    return CleanResult(
+        end,
+        tuple(
+            CleanedGroup(tuple(bases), before, after, records, Lost(*lost))
+            for bases, before, after, records, lost in groups
+        ),
+        entries,
+        corrupt,
+    )

@@ -15,42 +15,11 @@ import time
 from typing import Final
 
 from kafka_edu.common.files import OsFileSystem
-from kafka_edu.log.cleaner.clean_job import CleanedGroup, CleanJob, CleanResult, Lost
+from kafka_edu.log.cleaner.clean_job import EXIT_DISK, read_job
 from kafka_edu.log.cleaner.cleaner import Cleaner, Throttle
 
 NICE: Final = 10
 """The nice value of this process: the broker, which serves clients, gets the CPU first."""
-EXIT_DISK: Final = 3
-"""The exit code after an OSError. Standard output then has the errno and the error text."""
-
-
-def job_line(job: CleanJob) -> bytes:
-    return json.dumps(job).encode() + b"\n"
-
-
-def read_job(line: bytes) -> CleanJob:
-    """Return the job in a line of JSON. Raises ValueError or TypeError."""
-    row = json.loads(line)
-    job = CleanJob(*row)
-    return job._replace(
-        bases=tuple(job.bases),
-        later_bases=tuple(job.later_bases),
-        last_of_producers=tuple((one[0], one[1], one[2]) for one in job.last_of_producers),
-    )
-
-
-def read_result(line: bytes) -> CleanResult:
-    """Return the result in a line of JSON. Raises ValueError or TypeError."""
-    end, groups, entries, corrupt = json.loads(line)
-    return CleanResult(
-        end,
-        tuple(
-            CleanedGroup(tuple(bases), before, after, records, Lost(*lost))
-            for bases, before, after, records, lost in groups
-        ),
-        entries,
-        corrupt,
-    )
 
 
 def main() -> int:

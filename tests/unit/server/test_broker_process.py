@@ -3,11 +3,13 @@
 import asyncio
 import logging
 import os
+import subprocess
 from pathlib import Path
 
 import pytest
 
 from kafka_edu.common.files import OsFileSystem
+from kafka_edu.common.python_process import python_command, python_environment
 from kafka_edu.common.time import MockTime
 from kafka_edu.log.log_dirs import LogDirs
 from kafka_edu.server import broker_process
@@ -92,3 +94,13 @@ def test_garbage_is_searched_once_a_minute_and_for_a_thousandth_of_the_time(
     searched = [at - began for step, at in steps if step == "search"]
     assert searched == [60_000, 120_000, 320_000]
     assert [step for step, _ in steps].count("trim") == (2 if has_heap else 0)
+
+
+def test_a_broker_has_no_numpy_in_memory() -> None:
+    """It takes 7 MB. Only the cleaner needs it, and that runs in a process of its own."""
+    program = "import sys, kafka_edu.server.broker_process; print('numpy' in sys.modules)"
+    command = [*python_command("-")[:-2], "-c", program]
+    done = subprocess.run(
+        command, capture_output=True, text=True, env=python_environment(), timeout=60, check=True
+    )
+    assert done.stdout == "False\n"

@@ -1,8 +1,7 @@
 """A job and its result are plain values: another process gets one and returns the other."""
 
-from kafka_edu.log.cleaner.clean_job import CleanedGroup, CleanResult, Lost
+from kafka_edu.log.cleaner.clean_job import CleanedGroup, CleanResult, Lost, job_line, read_job
 from kafka_edu.log.cleaner.log_cleaner_manager import LogCleanerManager
-from kafka_edu.log.cleaner.worker import job_line, read_job
 from tests.unit.log.cleaner.world import NOW, compacted, job_of, write
 
 

@@ -10,10 +10,9 @@ import pytest
 from kafka_edu.common.files import OsFileSystem
 from kafka_edu.common.python_process import python_command, python_environment
 from kafka_edu.common.topic_partition import TopicPartition
-from kafka_edu.log.cleaner.clean_job import CleanJob
+from kafka_edu.log.cleaner.clean_job import CleanJob, job_line, read_result
 from kafka_edu.log.cleaner.cleaner import Cleaner, no_throttle
 from kafka_edu.log.cleaner.log_cleaner_manager import LogCleanerManager
-from kafka_edu.log.cleaner.worker import job_line, read_result
 from kafka_edu.log.log_config import LogConfig
 from kafka_edu.log.log_loader import load_log
 from kafka_edu.server.cleaner_process import WORKER, run_in_a_process
