@@ -30,10 +30,11 @@ import contextlib
 from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from random import Random
-from typing import Final, NamedTuple, Protocol, TypeVar
+from typing import Final, NamedTuple, TypeVar
 
 from kafka_edu.common.errors import Errors, KafkaException
 from kafka_edu.common.files import FileSystem
+from kafka_edu.common.run_blocking import RunBlocking
 from kafka_edu.common.tasks import OnFailure, failure_of
 from kafka_edu.common.time import Time
 from kafka_edu.common.topic_partition import TopicPartition
@@ -83,14 +84,6 @@ LOGS_A_CALL: Final = 16
 """The number of logs that a worker creates or renames in one call. After the call the loop takes
 over the new logs, at some 50 µs each, and then calls the worker again.
 """
-
-
-class RunBlocking(Protocol):
-    """Runs a blocking call in a worker thread and waits for it. The simulator runs the call at
-    once.
-    """
-
-    def __call__(self, call: Callable[[], T], /) -> Awaitable[T]: ...
 
 
 class _Scan(NamedTuple):
