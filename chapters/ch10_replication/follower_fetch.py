@@ -80,7 +80,9 @@ class Replicas:
     def __init__(self, cluster: Cluster) -> None:
         self._ports = {broker: cluster.port(broker) for broker in cluster.broker_ids}
         transport = SocketTransport()
-        self._clients = {broker: NetworkClient(transport, "follower-fetch") for broker in self._ports}
+        self._clients = {
+            broker: NetworkClient(transport, "follower-fetch") for broker in self._ports
+        }
 
     async def connect(self) -> None:
         for broker, client in self._clients.items():

@@ -6,6 +6,9 @@ because a write to a closed socket raises the same signal. BrokenPipeError is no
 would look like a broken connection, or Python would print it when it flushes its output at the end.
 So standard output and standard error raise OutputClosed, which is a SystemExit: clean-up code runs,
 and nothing is printed.
+
+A full disk is different: `kafka-edu dump-log … > FILE` ends with one line and exit code 1
+(OutputFailed).
 """
 
 import io
@@ -29,11 +32,21 @@ class OutputClosed(SystemExit):
         super().__init__(EXIT_OUTPUT_CLOSED)
 
 
+class OutputFailed(SystemExit):
+    """The output cannot be written, for example because the disk is full. The code is a message."""
+
+    def __init__(self, error: OSError) -> None:
+        super().__init__(
+            f"Error: the output cannot be written: {error.strerror or error}. It is not complete."
+        )
+
+
 class _ClosableOutput(io.FileIO):
     """Output to a file descriptor.
 
-    If nobody reads it, the main thread's first write raises OutputClosed. Later writes, for example
-    of clean-up code, and writes of other threads do nothing.
+    If nobody reads it, the main thread's first write raises OutputClosed; if it cannot be written,
+    OutputFailed. Later writes, for example of clean-up code, then do nothing. Writes of other
+    threads do nothing either if nobody reads them.
     """
 
     def __init__(self, descriptor: int) -> None:
@@ -43,10 +56,15 @@ class _ClosableOutput(io.FileIO):
     def write(self, data: Buffer, /) -> int:
         try:
             return super().write(data)
-        except BrokenPipeError:
-            if not self._told and threading.current_thread() is threading.main_thread():
-                self._told = True
-                raise OutputClosed from None
+        except OSError as error:
+            # a socket whose reader has left bytes unread is reset
+            is_closed = isinstance(error, BrokenPipeError | ConnectionResetError)
+            if not self._told:
+                if threading.current_thread() is threading.main_thread():
+                    self._told = True
+                    raise (OutputClosed() if is_closed else OutputFailed(error)) from None
+                if not is_closed:
+                    raise
             return memoryview(data).nbytes
 
 

@@ -30,15 +30,17 @@ import contextlib
 from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from random import Random
-from typing import Final, NamedTuple, Protocol, TypeVar
+from typing import Final, NamedTuple, TypeVar
 
 from kafka_edu.common.errors import Errors, KafkaException
 from kafka_edu.common.files import FileSystem
+from kafka_edu.common.run_blocking import RunBlocking
 from kafka_edu.common.tasks import OnFailure, failure_of
 from kafka_edu.common.time import Time
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.common.turns import Steps, in_turns
 from kafka_edu.log.checkpoint_file import CorruptCheckpointError
+from kafka_edu.log.delayed_removal import DelayedRemoval
 from kafka_edu.log.log import Log
 from kafka_edu.log.log_config import LogConfig
 from kafka_edu.log.log_file_names import (
@@ -51,7 +53,6 @@ from kafka_edu.log.log_file_names import (
 )
 from kafka_edu.log.log_forecast import ForecastSampler, forecast
 from kafka_edu.log.log_loader import load_log
-from kafka_edu.log.log_segment import LogSegment
 from kafka_edu.log.log_snapshot import LogSampler, log_state
 from kafka_edu.log.new_log import MadeLog, NewLog, Place, make_log, make_logs
 from kafka_edu.log.offset_checkpoint_file import (
@@ -64,33 +65,19 @@ from kafka_edu.trace.event import Event
 from kafka_edu.trace.events.log import (
     CheckpointUnreadable,
     CheckpointWritten,
-    DoomedSegment,
     LogCreated,
     LogDeleted,
     LogDirFailed,
     ProducersExpired,
-    SegmentFilesRemoved,
 )
 from kafka_edu.trace.tracer import Tracer, because
 
 T = TypeVar("T")
-LONGEST_WAIT_MS: Final = 1000
-"""The longest pause in ms between two checks which files are due for removal. A file that is added
-meanwhile may be due earlier than the others.
-"""
 _ASIDE: Final = "move-replaced-logs-aside"
 LOGS_A_CALL: Final = 16
 """The number of logs that a worker creates or renames in one call. After the call the loop takes
 over the new logs, at some 50 µs each, and then calls the worker again.
 """
-
-
-class RunBlocking(Protocol):
-    """Runs a blocking call in a worker thread and waits for it. The simulator runs the call at
-    once.
-    """
-
-    def __call__(self, call: Callable[[], T], /) -> Awaitable[T]: ...
 
 
 class _Scan(NamedTuple):
@@ -107,19 +94,6 @@ class _Scan(NamedTuple):
     future_logs: Mapping[TopicPartition, str]
     doomed: Sequence[str]
     unreadable: Sequence[CheckpointUnreadable]
-
-
-class _Doomed(NamedTuple):
-    """Files to be removed from the disk at `due_ms` (monotonic): those of one segment, or the whole
-    folder of a log.
-    """
-
-    due_ms: int
-    topic_partition: TopicPartition
-    segment: LogSegment | None
-    log: Log | None
-    log_dir: str
-    folder: str
 
 
 class _GivenUp(NamedTuple):
@@ -205,7 +179,14 @@ class LogManager:
         self._epochs_unwritten: dict[Log, None] = {}
         self._making: dict[asyncio.Future[list[MadeLog]], None] = {}
         """The calls under way in which workers create logs."""
-        self._doomed: list[_Doomed] = []
+        self._removal = DelayedRemoval(
+            file_system,
+            time,
+            run_blocking,
+            trace,
+            is_offline=self._offline.__contains__,
+            on_disk_failure=self._fail_log_dir,
+        )
         self._deleted_folders = 0
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._sampler = LogSampler()
@@ -215,36 +196,21 @@ class LogManager:
             trace.on_gauges(self._gauges)
 
     def _snapshot(self) -> Iterator[Event]:
-        doomed = self._doomed_segments()
+        doomed = self._removal.segments()
         for log in self._logs.values():
             yield log_state(log)
-            yield forecast(log, doomed.get(log.topic_partition, ()))
+            yield forecast(log, doomed.get(log.directory, ()))
 
     def _gauges(self) -> Iterator[Event]:
         now_ms = self._time.hi_res_clock_ms()
-        doomed = self._doomed_segments()
+        doomed = self._removal.segments()
         for log in self._logs.values():
             sample = self._sampler.sample(log)
             if sample is not None:
                 yield sample
-            expected = self._forecasts.sample(log, doomed.get(log.topic_partition, ()), now_ms)
+            expected = self._forecasts.sample(log, doomed.get(log.directory, ()), now_ms)
             if expected is not None:
                 yield expected
-
-    def _doomed_segments(self) -> Mapping[TopicPartition, tuple[DoomedSegment, ...]]:
-        """Return the deleted segments of each log whose files are still on the disk."""
-        later_ms = self._time.milliseconds() - self._time.hi_res_clock_ms()
-        found: dict[TopicPartition, tuple[DoomedSegment, ...]] = {}
-        for doomed in self._doomed:
-            segment, tp = doomed.segment, doomed.topic_partition
-            if segment is not None:
-                one = DoomedSegment(
-                    base_offset=segment.base_offset,
-                    size=segment.size,
-                    at_ms=doomed.due_ms + later_ms,
-                )
-                found[tp] = (*found.get(tp, ()), one)
-        return found
 
     async def load_logs(self, topic_configs: Mapping[str, LogConfig] | None = None) -> None:
         """Open every log in every dir, and recover the logs that were not closed cleanly.
@@ -368,16 +334,8 @@ class LogManager:
             for unreadable in scan.unreadable:
                 self._trace(unreadable)
         for folder in scan.doomed:
-            self._doom(
-                _Doomed(
-                    self._time.hi_res_clock_ms(),
-                    TopicPartition(folder, 0),
-                    None,
-                    None,
-                    log_dir,
-                    f"{log_dir}/{folder}",
-                )
-            )
+            self._removal.add_found(log_dir, f"{log_dir}/{folder}")
+            self._start_removal()
         now_ms = self._time.milliseconds()
         workers = asyncio.Semaphore(self._recovery_threads)
 
@@ -699,9 +657,7 @@ class LogManager:
         assert old.log_end_offset == new.log_end_offset, (tp, old._offsets(), new._offsets())
         before = new.directory
         new.rename_dir(f"{new.log_dir}/{tp}")
-        for doomed in self._doomed:
-            if doomed.segment is not None and doomed.segment.directory == before:
-                doomed.segment.moved_to(new.directory)
+        self._removal.moved(before, new.directory)
         new.take_over(old)
         del self._future_logs[tp]
         self._logs[tp] = new
@@ -856,7 +812,9 @@ class LogManager:
             for (log, folder, is_replica), error in zip(some, errors, strict=True):
                 tp = log.topic_partition
                 if error is None:
-                    self._doom_folder(log, folder)
+                    self._doom_segments(log)
+                    self._removal.add_log(log, f"{log.log_dir}/{folder}")
+                    self._start_removal()
                     if self._trace and is_replica:
                         topic, partition = tp
                         self._trace(LogDeleted(topic=topic, partition=partition, folder=folder))
@@ -902,19 +860,6 @@ class LogManager:
         """Return a number for the name of a folder, which no other folder has."""
         self._deleted_folders += 1
         return self._time.milliseconds() << 64 | self._deleted_folders
-
-    def _doom_folder(self, log: Log, folder: str) -> None:
-        self._doom_segments(log)
-        self._doom(
-            _Doomed(
-                self._time.hi_res_clock_ms() + log.config.file_delete_delay_ms,
-                log.topic_partition,
-                None,
-                log,
-                log.log_dir,
-                f"{log.log_dir}/{folder}",
-            )
-        )
 
     def _note(self, log: Log) -> None:
         """Start the work that a log needs now: renaming, flushing or removing segments, or writing
@@ -988,10 +933,11 @@ class LogManager:
 
     def _doom_segments(self, log: Log) -> None:
         """Schedule the removal of the renamed segments' files after file.delete.delay.ms."""
-        due_ms = self._time.hi_res_clock_ms() + log.config.file_delete_delay_ms
-        while log.deleted_segments:  # a worker may append to it meanwhile
-            segment = log.deleted_segments.pop(0)
-            self._doom(_Doomed(due_ms, log.topic_partition, segment, None, log.log_dir, ""))
+        if self._removal.add_segments(log):
+            self._start_removal()
+
+    def _start_removal(self) -> None:
+        self._start("kafka-delete-logs", self._removal.run)
 
     async def _for_each(self, logs: Sequence[Log], work: Callable[[Log], None]) -> None:
         """Call `work` for each log, in a worker. If it fails for a log, that log's dir goes
@@ -1035,50 +981,6 @@ class LogManager:
     def _forget_samples(self, log: Log) -> None:
         self._sampler.forget(log)
         self._forecasts.forget(log)
-
-    def _doom(self, doomed: _Doomed) -> None:
-        self._doomed.append(doomed)
-        self._start("kafka-delete-logs", self._remove_doomed)
-
-    async def _remove_doomed(self) -> None:
-        while self._doomed:
-            doomed = min(self._doomed, key=lambda d: d.due_ms)
-            wait_ms = doomed.due_ms - self._time.hi_res_clock_ms()
-            if wait_ms > 0:
-                await self._time.sleep(min(wait_ms, LONGEST_WAIT_MS))
-            else:
-                self._doomed.remove(doomed)
-                await self._remove(doomed)
-
-    async def _remove(self, doomed: _Doomed) -> None:
-        """Remove the files from the disk. In a dir that has failed, only close the open files.
-
-        The next start finds the files that remain in such a dir.
-        """
-        segment, log, files = doomed.segment, doomed.log, self._file_system
-        if doomed.log_dir in self._offline:
-            if segment is not None:
-                segment.close_handlers()
-            elif log is not None:
-                log.close_handlers()
-            return
-        try:
-            if segment is not None:
-                await self._run_blocking(segment.delete)
-                if self._trace:
-                    self._trace(
-                        SegmentFilesRemoved(
-                            topic=doomed.topic_partition.topic,
-                            partition=doomed.topic_partition.partition,
-                            base_offset=segment.base_offset,
-                        )
-                    )
-            else:
-                if log is not None:
-                    log.close_handlers()
-                await self._run_blocking(lambda: files.remove_tree(doomed.folder))
-        except OSError as error:
-            self._fail_log_dir(doomed.log_dir, error)
 
     async def cleanup_logs(self, now_ms: int) -> None:
         """Apply retention to all logs, and forget expired producers. O(segments)."""

@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable
 from typing import Protocol
 
 from kafka_edu.cluster.metadata_cache import MetadataCache
+from kafka_edu.common.run_blocking import RunBlocking
 from kafka_edu.common.tasks import OnFailure, report_failure
 from kafka_edu.common.time import Time
 from kafka_edu.common.transport import Transport
@@ -21,7 +22,6 @@ from kafka_edu.replication.isr_writer import (
 )
 from kafka_edu.replication.partitions import Partitions
 from kafka_edu.replication.replica_alter_log_dirs_manager import ReplicaAlterLogDirsManager
-from kafka_edu.replication.replica_alter_log_dirs_thread import RunBlocking
 from kafka_edu.replication.replica_fetcher_manager import ReplicaFetcherManager
 from kafka_edu.replication.replica_log_dirs import ReplicaLogDirs
 from kafka_edu.replication.replica_logs import ReplicaLogs

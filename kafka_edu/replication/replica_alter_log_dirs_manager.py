@@ -10,6 +10,7 @@ from collections.abc import Coroutine, Iterable
 from functools import partial
 from typing import NamedTuple
 
+from kafka_edu.common.run_blocking import RunBlocking
 from kafka_edu.common.tasks import OnFailure, report_failure
 from kafka_edu.common.time import Time
 from kafka_edu.common.topic_partition import TopicPartition
@@ -20,7 +21,6 @@ from kafka_edu.replication.partitions import Partitions
 from kafka_edu.replication.replica_alter_log_dirs_thread import (
     ReplicaAlterLogDirsThread,
     ReplicaMove,
-    RunBlocking,
 )
 from kafka_edu.replication.replica_fetcher_manager import fetcher_id
 from kafka_edu.replication.replication_config import ReplicationConfig

@@ -22,12 +22,13 @@ This is shell: in Kafka a thread, here a task. The swap itself is
 
 import asyncio
 import errno
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Callable, Iterable
 from functools import partial
-from typing import Final, Protocol, TypeVar
+from typing import Final
 
 from kafka_edu.common.errors import Errors, KafkaException
 from kafka_edu.common.files import Buffer
+from kafka_edu.common.run_blocking import RunBlocking
 from kafka_edu.common.time import Time
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.common.transport import part_bytes, part_size
@@ -43,13 +44,6 @@ from kafka_edu.trace.tracer import Tracer
 MAX_PIECE_BYTES: Final = 1 << 20
 SHORT_REST_BYTES: Final = 1 << 16
 """A rest of at most so many bytes is read on the loop: some 30 µs from the page cache."""
-T = TypeVar("T")
-
-
-class RunBlocking(Protocol):
-    """Run a blocking call in a worker and wait for it. The simulator runs it at once."""
-
-    def __call__(self, call: Callable[[], T], /) -> Awaitable[T]: ...
 
 
 class ReplicaMove:

@@ -15,13 +15,14 @@ state.
 import asyncio
 import base64
 import logging
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
+from collections.abc import Coroutine, Iterable, Sequence
 from random import Random
-from typing import Final, Protocol, TypeVar
+from typing import Final, Protocol
 
 from kafka_edu.cluster.broker import Broker
 from kafka_edu.cluster.metadata_cache import MetadataCache
 from kafka_edu.common.files import FileSystem
+from kafka_edu.common.run_blocking import RunBlocking
 from kafka_edu.common.tasks import report_failure
 from kafka_edu.common.time import Time
 from kafka_edu.common.topic_partition import TopicPartition
@@ -96,19 +97,10 @@ from kafka_edu.zk.zk_data import FEATURES
 log = logging.getLogger(__name__)
 
 INITIAL_TASK_DELAY_MS: Final = 30_000
-T = TypeVar("T")
 
 
 class StartupError(Exception):
     """The broker cannot start. The text gives the reason in words for the user."""
-
-
-class RunBlocking(Protocol):
-    """A function that runs a blocking call in a worker thread and waits for its result. In the
-    simulator the call runs at once.
-    """
-
-    def __call__(self, call: Callable[[], T], /) -> Awaitable[T]: ...
 
 
 class Process(Protocol):

@@ -5,6 +5,7 @@ The files are segments, indexes and producer snapshots.
 
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 
 import click
 
@@ -26,7 +27,7 @@ from kafka_edu.tools.dump_log_segments import (
     ParseRecord,
     mapped,
 )
-from kafka_edu.tools.explain_log import ExplainError
+from kafka_edu.tools.explain_log import ExplainError, size_or_null, text_or_null
 from kafka_edu.tools.explain_log import explain as explain_file
 from kafka_edu.tools.explained_lines import text_of
 
@@ -61,7 +62,11 @@ def _explained(
         try:
             with mapped(path) as data:
                 for line in explain_file(
-                    path, data, deep=options.deep, show=_text if show else _size, offset=offset
+                    path,
+                    data,
+                    deep=options.deep,
+                    show=text_or_null if show else size_or_null,
+                    offset=offset,
                 ):
                     yield from text_of(line)
         except ExplainError as error:
@@ -69,12 +74,23 @@ def _explained(
             click.echo(str(error), err=True)
 
 
-def _text(raw: bytes | None) -> str:
-    return "null" if raw is None else raw.decode(errors="replace")
+@contextmanager
+def _errors_as_messages() -> Iterator[None]:
+    """Turn what is wrong with the files into a ClickException."""
+    try:
+        yield
+    except (DumpError, CorruptIndexError) as error:
+        raise click.ClickException(str(error)) from error
+    except KafkaException as error:
+        raise click.ClickException(error.message) from error
+    except OSError as error:
+        raise click.ClickException(f"{error.filename} ({error.strerror})") from error
 
 
-def _size(raw: bytes | None) -> str:
-    return "null" if raw is None else f"{len(raw):,} bytes"
+def _checked(lines: Iterator[str]) -> Iterator[str]:
+    """Yield the lines. An OSError of the caller, who writes them, is not raised in here."""
+    with _errors_as_messages():
+        yield from lines
 
 
 @click.command()
@@ -177,23 +193,15 @@ def dump_log(
         skip_record_metadata,
         max_message_size,
     )
-    try:
-        dump = DumpLogSegments(
-            options,
-            _parser(
-                key_decoder_class, value_decoder_class, offsets_decoder, transaction_log_decoder
-            ),
+    with _errors_as_messages():
+        parser = _parser(
+            key_decoder_class, value_decoder_class, offsets_decoder, transaction_log_decoder
         )
-        names = files.split(",")
-        lines = _explained(options, contents, names, offset) if explain else _lines(dump, names)
-        for line in lines:
-            sys.stdout.write(line + "\n")
-    except (DumpError, CorruptIndexError) as error:
-        raise click.ClickException(str(error)) from error
-    except KafkaException as error:
-        raise click.ClickException(error.message) from error
-    except OSError as error:
-        raise click.ClickException(f"{error.filename} ({error.strerror})") from error
+    dump = DumpLogSegments(options, parser)
+    names = files.split(",")
+    lines = _explained(options, contents, names, offset) if explain else _lines(dump, names)
+    for line in _checked(lines):
+        sys.stdout.write(line + "\n")
     sys.stdout.flush()
     for line in dump.errors():
         click.echo(line, err=True)

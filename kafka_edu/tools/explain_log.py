@@ -382,8 +382,8 @@ def _record(
         cursor.bytes_of("value", "valueLength", "the value", show)
     count = cursor.varint("headersCount", "How many headers follow, as a varint.", str)
     for _ in range(count):
-        cursor.bytes_of("headerKey", "headerKeyLength", "the header's name", _text)
-        cursor.bytes_of("headerValue", "headerValueLength", "the header's value", _text)
+        cursor.bytes_of("headerKey", "headerKeyLength", "the header's name", text_or_null)
+        cursor.bytes_of("headerValue", "headerValueLength", "the header's value", text_or_null)
     if cursor.at > end:
         raise InvalidRecordError(f"a record of {length} bytes has fields of more")
     if cursor.at < end:
@@ -460,7 +460,7 @@ def _message(
             cursor,
             "value",
             "the value" if not codec else f"the value: messages, compressed by {_codec(codec)}",
-            show if not codec else _size,
+            show if not codec else size_or_null,
         )
     except (InvalidRecordError, struct.error):
         value = None
@@ -623,11 +623,11 @@ def _attributes(bits: int, magic: int) -> str:
     return ", ".join(said)
 
 
-def _text(raw: bytes | None) -> str:
+def text_or_null(raw: bytes | None) -> str:
     return "null" if raw is None else raw.decode(errors="replace")
 
 
-def _size(raw: bytes | None) -> str:
+def size_or_null(raw: bytes | None) -> str:
     return "null" if raw is None else f"{len(raw):,} bytes"
 
 

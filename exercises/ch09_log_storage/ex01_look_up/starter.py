@@ -22,4 +22,6 @@ class LookUp:
 
     def steps(self) -> Generator[Operation, Any, None]:
         """Yield one operation after the other. The value of each yield is what it has brought."""
-        raise NotImplementedError("LookUp.steps is not written yet: it returns a generator of operations")
+        raise NotImplementedError(
+            "LookUp.steps is not written yet: it returns a generator of operations"
+        )

@@ -15,6 +15,7 @@ from collections.abc import Awaitable, Iterable, Iterator, Sequence
 from typing import Final, NamedTuple, Protocol
 
 from kafka_edu.common.files import FileSystem
+from kafka_edu.common.run_blocking import RunBlocking
 from kafka_edu.common.tasks import OnFailure, report_failure
 from kafka_edu.common.time import Time
 from kafka_edu.common.topic_partition import TopicPartition
@@ -24,7 +25,7 @@ from kafka_edu.log.cleaner.clean_job import CleanedGroup, CleanJob, CleanResult
 from kafka_edu.log.cleaner.log_cleaner_manager import LogCleanerManager, LogToClean
 from kafka_edu.log.log import Log
 from kafka_edu.log.log_file_names import CLEANED_SUFFIX, SEGMENT_SUFFIXES, segment_file
-from kafka_edu.log.log_manager import LogManager, RunBlocking, checkpoint_unreadable
+from kafka_edu.log.log_manager import LogManager, checkpoint_unreadable
 from kafka_edu.log.log_segment import LogSegment
 from kafka_edu.log.offset_checkpoint_file import CLEANER_OFFSET_FILE, OffsetCheckpointFile
 from kafka_edu.trace.events.log import (

@@ -17,6 +17,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from typing import Final
 
+from kafka_edu.common.run_blocking import RunBlocking
 from kafka_edu.common.time import Time
 from kafka_edu.common.transport import Listener, Transport, Wire, WireReceiver
 from kafka_edu.trace.tracer import Tracer
@@ -25,7 +26,6 @@ from kafka_edu.zk.embedded.four_letter_words import CnxnRow, ServerView, answer
 from kafka_edu.zk.embedded.nio_server_cnxn import NioServerCnxn
 from kafka_edu.zk.embedded.sync_request_processor import (
     SNAP_COUNT,
-    RunBlocking,
     SyncRequestProcessor,
 )
 from kafka_edu.zk.embedded.zookeeper_server import (

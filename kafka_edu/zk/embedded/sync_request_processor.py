@@ -12,16 +12,16 @@ If no earlier transaction waits for the disk, an effect without a transaction is
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
-from typing import Final, Protocol, TypeVar
+from collections.abc import Callable, Sequence
+from typing import Final
 
+from kafka_edu.common.run_blocking import RunBlocking
 from kafka_edu.common.time import Time
 from kafka_edu.trace.events.zk import SnapshotTaken
 from kafka_edu.trace.tracer import Tracer
 from kafka_edu.zk.embedded.file_txn_snap_log import FileTxnSnapLog, frame_txn
 from kafka_edu.zk.embedded.zookeeper_server import AppendTxn, Effect, ZooKeeperServer
 
-T = TypeVar("T")
 SNAP_COUNT: Final = 50_000
 """After this many transactions the server writes a new snapshot. ZooKeeper's default (snapCount) is
 100 000.
@@ -30,12 +30,6 @@ SNAP_SIZE_BYTES: Final = 64 * 1024 * 1024
 """If the log has grown by this many bytes, the server writes a snapshot before SNAP_COUNT is
 reached.
 """
-
-
-class RunBlocking(Protocol):
-    """A function that runs a blocking call and returns its result. It may use a worker thread."""
-
-    def __call__(self, call: Callable[[], T], /) -> Awaitable[T]: ...
 
 
 class SyncRequestProcessor:

@@ -1,7 +1,10 @@
 """The command line when nobody reads its output, in processes of their own with real pipes."""
 
 import os
+import socket
+import struct
 import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -72,6 +75,36 @@ def test_errors_that_nobody_reads() -> None:
 
 def test_it_is_not_taken_for_a_broken_connection() -> None:
     assert run("try:\n    print('x', flush=True)\nexcept OSError:\n    sys.exit(3)") == (141, "")
+
+
+def test_a_connection_that_its_reader_resets() -> None:
+    program = "sys.stdin.read(); print('x', flush=True)"
+    command = [*python_command("-")[:-2], "-c", PROGRAM + program]
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        theirs = socket.create_connection(server.getsockname())
+        ours, _ = server.accept()
+    with subprocess.Popen(
+        command, env=python_environment(), stdin=-1, stdout=theirs, stderr=-1
+    ) as process:
+        theirs.close()
+        ours.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        ours.close()
+        _, errors = process.communicate(timeout=60)
+    assert (process.returncode, errors) == (141, b"")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
+def test_a_full_disk_ends_it_with_a_message() -> None:
+    program = "try:\n    print('x', flush=True)\nfinally:\n    print('clean-up')"
+    command = [*python_command("-")[:-2], "-c", PROGRAM + program]
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run(
+            command, env=python_environment(), stdout=full, stderr=-1, timeout=60, check=False
+        )
+    assert (done.returncode, done.stderr.decode()) == (
+        1,
+        "Error: the output cannot be written: No space left on device. It is not complete.\n",
+    )
 
 
 def test_another_thread_writes_into_nothing() -> None:

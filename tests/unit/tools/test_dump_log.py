@@ -4,8 +4,10 @@ tests/interop/test_dump_log_beside_apache_kafka.py compares it with Apache Kafka
 files.
 """
 
+import io
 import os
 import shutil
+import sys
 from pathlib import Path
 
 import pytest
@@ -110,3 +112,15 @@ def test_nothing_is_written(folder: Path) -> None:
     assert {
         path.name: (path.read_bytes(), path.stat().st_mtime_ns) for path in folder.iterdir()
     } == before
+
+
+def test_a_failure_of_the_output_is_not_told_of_the_file(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class NobodyReads(io.StringIO):
+        def write(self, text: str) -> int:
+            raise BrokenPipeError
+
+    monkeypatch.setattr(sys, "stdout", NobodyReads())
+    with pytest.raises(BrokenPipeError):
+        dump_log.main(["--files", str(folder / LOG)], standalone_mode=False)

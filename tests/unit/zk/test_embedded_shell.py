@@ -9,6 +9,7 @@ from typing import TypeVar
 
 import pytest
 
+from kafka_edu.common.run_blocking import RunBlocking
 from kafka_edu.common.transport import Wire
 from kafka_edu.sim.memory_file_system import MemoryFileSystem
 from kafka_edu.sim.memory_transport import MemoryNetwork
@@ -16,7 +17,6 @@ from kafka_edu.sim.sim_loop import SimLoop, SimTime
 from kafka_edu.zk.embedded.file_txn_snap_log import DataDirError, FileTxnSnapLog
 from kafka_edu.zk.embedded.nio_server_cnxn import MAX_UNSENT_BYTES
 from kafka_edu.zk.embedded.server_cnxn_factory import ServerCnxnFactory
-from kafka_edu.zk.embedded.sync_request_processor import RunBlocking
 from kafka_edu.zk.jute.codec import (
     Decoder,
     encode_bool,

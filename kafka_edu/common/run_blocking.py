@@ -1,0 +1,14 @@
+"""The type of the function by which a loop has blocking calls done elsewhere."""
+
+from collections.abc import Awaitable, Callable
+from typing import Protocol, TypeVar
+
+T = TypeVar("T")
+
+
+class RunBlocking(Protocol):
+    """Runs a blocking call in a worker thread and waits for its result. In the simulator the call
+    runs at once.
+    """
+
+    def __call__(self, call: Callable[[], T], /) -> Awaitable[T]: ...
