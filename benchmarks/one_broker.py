@@ -2,8 +2,9 @@
 
 import contextlib
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Final, NamedTuple
 
 from confluent_kafka import Consumer, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient
@@ -12,9 +13,9 @@ from kazoo.client import KazooClient  # type: ignore[import-untyped]  # kazoo ha
 
 from kafka_edu.cli.progress import wait_while_moving
 from kafka_edu.supervisor.child_process import rss_anon
-from kafka_edu.supervisor.cluster import Cluster, running_cluster
+from kafka_edu.supervisor.cluster import running_cluster
 
-from .apache_kafka import ApacheKafka, apache_kafka
+from .apache_kafka import apache_kafka
 
 OURS: Final = "ours"
 APACHE: Final = "Apache Kafka 2.8.2"
@@ -22,82 +23,33 @@ PATIENCE_S: Final = 300.0
 _LOOK_EVERY_S: Final = 0.02
 
 
-class Broker(Protocol):
-    """The broker with id 0, and what is done to it."""
+class Broker(NamedTuple):
+    """The broker with id 0 of one make, and what is done to it."""
 
     name: str
     zookeeper: str
-
-    @property
-    def bootstrap(self) -> str: ...
-
-    @property
-    def pid(self) -> int: ...
-
-    def start(self) -> None:
-        """Start it, and return at once."""
-        ...
-
-    def kill(self) -> None: ...
-
-    def stop(self) -> None: ...
-
-
-class _Ours:
-    name = OURS
-
-    def __init__(self, cluster: Cluster) -> None:
-        self._cluster = cluster
-        self.zookeeper = cluster.zookeeper_connect
-
-    @property
-    def bootstrap(self) -> str:
-        return self._cluster.bootstrap_servers
-
-    @property
-    def pid(self) -> int:
-        return self._cluster.pid(0)
-
-    def start(self) -> None:
-        self._cluster.start(0, wait=False)
-
-    def kill(self) -> None:
-        self._cluster.kill(0)
-
-    def stop(self) -> None:
-        self._cluster.stop(0)
-
-
-class _Apache:
-    name = APACHE
-
-    def __init__(self, kafka: ApacheKafka) -> None:
-        self._kafka = kafka
-        self.zookeeper = kafka.zookeeper
-
-    @property
-    def bootstrap(self) -> str:
-        return self._kafka.bootstrap
-
-    @property
-    def pid(self) -> int:
-        return self._kafka.pid(0)
-
-    def start(self) -> None:
-        self._kafka.start(0)
-
-    def kill(self) -> None:
-        self._kafka.kill(0)
-
-    def stop(self) -> None:
-        self._kafka.stop(0)
+    bootstrap: str
+    pid: Callable[[], int]
+    """Return the id of its process while it runs."""
+    start: Callable[[], object]
+    """Start it, and return at once."""
+    kill: Callable[[], object]
+    stop: Callable[[], object]
 
 
 @contextlib.contextmanager
 def ours(properties: Mapping[str, str]) -> Iterator[Broker]:
     """Run a broker of ours. Raises ClusterError."""
     with running_cluster("bench", brokers=1, props=properties) as cluster:
-        yield _Ours(cluster)
+        yield Broker(
+            OURS,
+            cluster.zookeeper_connect,
+            cluster.bootstrap_servers,
+            pid=partial(cluster.pid, 0),
+            start=partial(cluster.start, 0, wait=False),
+            kill=partial(cluster.kill, 0),
+            stop=partial(cluster.stop, 0),
+        )
 
 
 @contextlib.contextmanager
@@ -105,7 +57,15 @@ def apache(jars: Path, properties: Mapping[str, str]) -> Iterator[Broker]:
     """Run a broker of Apache Kafka. Raises PeerMissing."""
     lines = [f"{key}={value}" for key, value in properties.items()]
     with apache_kafka(jars, 1, lines) as kafka:
-        yield _Apache(kafka)
+        yield Broker(
+            APACHE,
+            kafka.zookeeper,
+            kafka.bootstrap,
+            pid=partial(kafka.pid, 0),
+            start=partial(kafka.start, 0),
+            kill=partial(kafka.kill, 0),
+            stop=partial(kafka.stop, 0),
+        )
 
 
 def create_topic(broker: Broker, topic: str, partitions: int, config: Mapping[str, str]) -> None:
@@ -181,12 +141,13 @@ def bytes_read(pid: int) -> int:
 
 def memory(broker: Broker) -> int:
     """Return the anonymous resident memory of the broker, in bytes. Raises OSError."""
-    found = rss_anon(broker.pid)
+    pid = broker.pid()
+    found = rss_anon(pid)
     if found is None:
-        raise OSError(f"/proc/{broker.pid}/status has no RssAnon")
+        raise OSError(f"/proc/{pid}/status has no RssAnon")
     return found
 
 
 def open_files(broker: Broker) -> int:
     """Return how many file descriptors the broker has open. Raises OSError."""
-    return sum(1 for _ in Path(f"/proc/{broker.pid}/fd").iterdir())
+    return sum(1 for _ in Path(f"/proc/{broker.pid()}/fd").iterdir())

@@ -94,7 +94,7 @@ def measured_start(broker: Broker, end_offset: int) -> Start:
     began = time.monotonic()
     broker.start()
     wait_until_served(broker, TOPIC, end_offset)
-    return Start(time.monotonic() - began, bytes_read(broker.pid))
+    return Start(time.monotonic() - began, bytes_read(broker.pid()))
 
 
 def report_of(found: dict[str, list[Start]], clean: dict[str, Start], megabytes: int) -> Report:

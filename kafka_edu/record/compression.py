@@ -76,7 +76,7 @@ def compress(codec: CompressionType, data: Buffer, magic: int = 2) -> bytes:
             return _snappy_pack(memoryview(data))
         case CompressionType.LZ4:
             lz4 = cramjam.lz4.Compressor(content_checksum=False, block_linked=False)
-            lz4.compress(data)
+            lz4.compress(bytes(data))  # the library takes only bytes
             frame = bytes(lz4.finish())
             return _with_v0_checksum(frame) if magic == 0 else frame
         case CompressionType.ZSTD:

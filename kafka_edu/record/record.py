@@ -13,9 +13,16 @@ A length of -1 means null. Key "key" and value "value" without headers make 1 + 
 """
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from kafka_edu.common.errors import Errors, KafkaException
+
+_READY: Final = 8192
+_VARINTS: Final = [bytes((n << 1,)) for n in range(64)] + [
+    bytes((n << 1 & 0x7F | 0x80, n >> 6)) for n in range(64, _READY)
+]
+"""The varints of 0 to 8191, which have one or two bytes."""
+_MINUS_ONE: Final = b"\x01"
 
 
 class Record(NamedTuple):
@@ -76,35 +83,86 @@ def read_varint(data: bytes, position: int, max_bytes: int = 5) -> tuple[int, in
         raise InvalidRecordError("a record ends inside a varint") from None
 
 
-def append_record(out: bytearray, record: Record, base_offset: int, base_timestamp: int) -> None:
-    """Append `record` to `out`, with deltas to the batch's base offset and base timestamp."""
+def varint(value: int) -> bytes:
+    """Return `value` as a zigzag varint or varlong."""
+    if 0 <= value < _READY:
+        return _VARINTS[value]
+    out = bytearray()
+    append_varint(out, value)
+    return bytes(out)
+
+
+def encode_record(
+    timestamp_delta: int,
+    offset_delta: int,
+    key: bytes | None,
+    value: bytes | None,
+    headers: Sequence[tuple[str, bytes | None]],
+) -> bytes:
+    """Return one record of a v2 batch. O(bytes).
+
+    A small record without headers, which most are, is joined from ready varints in one step.
+    """
+    key_size = 0 if key is None else len(key)
+    value_size = 0 if value is None else len(value)
+    if (
+        not headers
+        and 0 <= timestamp_delta < _READY
+        and 0 <= offset_delta < _READY
+        and key_size + value_size < _READY - 16
+    ):
+        stamp = _VARINTS[timestamp_delta]
+        offset = _VARINTS[offset_delta]
+        key_length = _MINUS_ONE if key is None else _VARINTS[key_size]
+        value_length = _MINUS_ONE if value is None else _VARINTS[value_size]
+        size = (
+            2
+            + len(stamp)
+            + len(offset)
+            + len(key_length)
+            + len(value_length)
+            + key_size
+            + value_size
+        )
+        return b"".join(
+            (
+                _VARINTS[size],
+                b"\x00",
+                stamp,
+                offset,
+                key_length,
+                key or b"",
+                value_length,
+                value or b"",
+                b"\x00",
+            )
+        )
     body = bytearray(b"\x00")  # attributes: no bit is used
-    append_varint(body, record.timestamp - base_timestamp)
-    append_varint(body, record.offset - base_offset)
-    _append_bytes(body, record.key)
-    _append_bytes(body, record.value)
-    append_varint(body, len(record.headers))
-    for name, value in record.headers:
-        _append_bytes(body, name.encode())
-        _append_bytes(body, value)
-    append_varint(out, len(body))
-    out += body
-
-
-def _append_bytes(out: bytearray, data: bytes | None) -> None:
-    if data is None:
-        append_varint(out, -1)
-    else:
-        append_varint(out, len(data))
-        out += data
+    body += varint(timestamp_delta) + varint(offset_delta)
+    for part in (key, value):
+        body += _MINUS_ONE if part is None else varint(len(part)) + part
+    body += varint(len(headers))
+    for name, content in headers:
+        encoded = name.encode()
+        body += varint(len(encoded)) + encoded
+        body += _MINUS_ONE if content is None else varint(len(content)) + content
+    return varint(len(body)) + body
 
 
 def encode_records(records: Sequence[Record], base_offset: int, base_timestamp: int) -> bytes:
     """Return the records section of a batch as bytes, uncompressed. O(bytes)."""
-    out = bytearray()
-    for record in records:
-        append_record(out, record, base_offset, base_timestamp)
-    return bytes(out)
+    return b"".join(
+        [
+            encode_record(
+                each.timestamp - base_timestamp,
+                each.offset - base_offset,
+                each.key,
+                each.value,
+                each.headers,
+            )
+            for each in records
+        ]
+    )
 
 
 def decode_records(

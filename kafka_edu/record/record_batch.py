@@ -317,7 +317,7 @@ def build_batch(
     )
 
 
-def assemble_batch(body: bytes, header: BatchHeader) -> bytes:
+def assemble_batch(body: Buffer, header: BatchHeader) -> bytes:
     """Return a batch as bytes, made from header and records section.
 
     Length and CRC are computed; their values in `header` are ignored.

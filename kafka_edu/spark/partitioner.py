@@ -9,22 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from kafka_edu.common.arrays import Bools, Int64s
-
-_SEED, _M, _MASK = 0x9747B28C, 0x5BD1E995, 0xFFFF_FFFF
-
-
-def murmur2(data: bytes) -> int:
-    """Return Kafka's 32-bit murmur2 of `data`, unsigned (Kafka: Utils.murmur2). O(bytes)."""
-    h = _SEED ^ len(data)
-    whole = len(data) & ~3
-    for k in np.frombuffer(data[:whole], "<u4").tolist():
-        k = k * _M & _MASK
-        k = (k ^ k >> 24) * _M & _MASK
-        h = (h * _M & _MASK) ^ k
-    if rest := data[whole:]:
-        h = (h ^ int.from_bytes(rest, "little")) * _M & _MASK
-    h = (h ^ h >> 13) * _M & _MASK
-    return h ^ h >> 15
+from kafka_edu.common.murmur2 import partition_of_key
 
 
 def partitions_of(
@@ -48,7 +33,7 @@ def partitions_of(
         return np.asarray(chosen, np.int64)
     coded = keys.dictionary_encode()
     hashes = np.array(
-        [(murmur2(key) & 0x7FFF_FFFF) % partition_count for key in coded.dictionary.to_pylist()],
+        [partition_of_key(key, partition_count) for key in coded.dictionary.to_pylist()],
         np.int64,
     )
     has_key: Bools = np.asarray(keys.is_valid())

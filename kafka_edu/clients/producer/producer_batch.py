@@ -5,51 +5,34 @@ the batch's buffer. Header, compression and checksum are made once for all of th
 is closed. The outcome of the batch is the outcome of all its records.
 """
 
-import struct
 from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
 from kafka_edu.common.errors import KafkaException
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.record.compression import CompressionType, compress
-from kafka_edu.record.record import append_varint
+from kafka_edu.record.record import encode_record
 from kafka_edu.record.record_batch import (
-    CRC_OFFSET,
-    HEADER,
     HEADER_BYTES,
-    LOG_OVERHEAD,
     MAGIC_V2,
     NO_PARTITION_LEADER_EPOCH,
     NO_PRODUCER_EPOCH,
     NO_PRODUCER_ID,
     NO_SEQUENCE,
-    compute_crc,
+    NO_TIMESTAMP,
+    BatchHeader,
+    assemble_batch,
     increment_sequence,
+    parse_header,
     read_records,
 )
 
 Headers = Sequence[tuple[str, bytes | None]]
-NO_TIMESTAMP: Final = -1
 MAX_RECORD_OVERHEAD: Final = 36
 """The most bytes that a record adds to its key, value and headers: five bytes for each of its
 lengths and counts, ten for the timestamp, one for the attributes (Kafka:
 DefaultRecord.MAX_RECORD_OVERHEAD, which is 21 without the lengths).
 """
-
-_VARINTS: Final = [bytes((n << 1,)) for n in range(64)] + [
-    bytes((n << 1 & 0x7F | 0x80, n >> 6)) for n in range(64, 8192)
-]
-"""The varints of 0 to 8191, which have one or two bytes."""
-_MINUS_ONE: Final = b"\x01"
-
-
-def varint(value: int) -> bytes:
-    """Return `value` as a zigzag varint."""
-    if 0 <= value < 8192:
-        return _VARINTS[value]
-    out = bytearray()
-    append_varint(out, value)
-    return bytes(out)
 
 
 def largest_size(key: bytes | None, value: bytes | None, headers: Headers) -> int:
@@ -58,64 +41,6 @@ def largest_size(key: bytes | None, value: bytes | None, headers: Headers) -> in
     for name, content in headers:
         size += 10 + len(name.encode()) + len(content or b"")
     return size
-
-
-def encode_record(
-    timestamp_delta: int,
-    offset_delta: int,
-    key: bytes | None,
-    value: bytes | None,
-    headers: Headers,
-) -> bytes:
-    """Return one record in the format of a v2 batch. O(bytes).
-
-    A small record without headers, which most are, is joined from ready varints in one step.
-    """
-    key_size = 0 if key is None else len(key)
-    value_size = 0 if value is None else len(value)
-    if (
-        not headers
-        and 0 <= timestamp_delta < 8192
-        and offset_delta < 8192
-        and key_size < 4096
-        and value_size < 4000
-    ):
-        stamp = _VARINTS[timestamp_delta]
-        offset = _VARINTS[offset_delta]
-        key_length = _MINUS_ONE if key is None else _VARINTS[key_size]
-        value_length = _MINUS_ONE if value is None else _VARINTS[value_size]
-        size = (
-            2
-            + len(stamp)
-            + len(offset)
-            + len(key_length)
-            + len(value_length)
-            + key_size
-            + value_size
-        )
-        return b"".join(
-            (
-                _VARINTS[size],
-                b"\x00",
-                stamp,
-                offset,
-                key_length,
-                key or b"",
-                value_length,
-                value or b"",
-                b"\x00",
-            )
-        )
-    body = bytearray(b"\x00")
-    body += varint(timestamp_delta) + varint(offset_delta)
-    for part in (key, value):
-        body += _MINUS_ONE if part is None else varint(len(part)) + part
-    body += varint(len(headers))
-    for name, content in headers:
-        encoded = name.encode()
-        body += varint(len(encoded)) + encoded
-        body += _MINUS_ONE if content is None else varint(len(content)) + content
-    return varint(len(body)) + body
 
 
 class RecordMetadata(NamedTuple):
@@ -275,8 +200,10 @@ class ProducerBatch:
         self.producer_id, self.producer_epoch, self.base_sequence = producer_id, epoch, sequence
         self.sequence_reset = reset
         if self.data is not None:
-            attributes = self.data[22]
-            self._finish(bytearray(self.data), CompressionType(attributes & 0x07))
+            header = parse_header(self.data)._replace(
+                producer_id=producer_id, producer_epoch=epoch, base_sequence=sequence
+            )
+            self.data = assemble_batch(memoryview(self.data)[HEADER_BYTES:], header)
 
     def close(self, compression: CompressionType) -> None:
         """Make the bytes that are sent: compress the records, write the header. O(bytes).
@@ -285,34 +212,26 @@ class ProducerBatch:
         """
         if self.data is not None:
             return
-        out = self.buffer
-        if compression:
-            packed = compress(compression, bytes(memoryview(out)[HEADER_BYTES:]))
-            out = bytearray(HEADER_BYTES)
-            out += packed
-        self._finish(out, compression)
-        self.buffer = bytearray()
-
-    def _finish(self, out: bytearray, compression: CompressionType) -> None:
-        HEADER.pack_into(
-            out,
-            0,
-            0,
-            len(out) - LOG_OVERHEAD,
-            NO_PARTITION_LEADER_EPOCH,
-            MAGIC_V2,
-            0,
-            compression,
-            self.count - 1,
-            self.base_timestamp,
-            self.max_timestamp,
-            self.producer_id,
-            self.producer_epoch,
-            self.base_sequence,
-            self.count,
+        records = memoryview(self.buffer)[HEADER_BYTES:]
+        self.data = assemble_batch(
+            compress(compression, records) if compression else records,
+            BatchHeader(
+                0,
+                0,
+                NO_PARTITION_LEADER_EPOCH,
+                MAGIC_V2,
+                0,
+                compression,
+                self.count - 1,
+                self.base_timestamp,
+                self.max_timestamp,
+                self.producer_id,
+                self.producer_epoch,
+                self.base_sequence,
+                self.count,
+            ),
         )
-        struct.pack_into(">I", out, CRC_OFFSET, compute_crc(out))
-        self.data = bytes(out)
+        self.buffer = bytearray()
 
     def metadata(self, thunk: Thunk, outcome: Outcome) -> RecordMetadata:
         """Return where a record of this batch is stored."""

@@ -18,7 +18,7 @@ from kafka_edu.clients.client_errors import (
     UnsupportedVersionException,
 )
 from kafka_edu.clients.metadata import NEVER, NO_LEADER, Metadata
-from kafka_edu.clients.producer.producer_batch import NO_TIMESTAMP, Outcome, ProducerBatch
+from kafka_edu.clients.producer.producer_batch import Outcome, ProducerBatch
 from kafka_edu.clients.producer.producer_config import ProducerConfig
 from kafka_edu.clients.producer.record_accumulator import RecordAccumulator
 from kafka_edu.clients.producer.transaction_manager import TransactionManager
@@ -39,6 +39,7 @@ from kafka_edu.protocol.messages.produce import (
 from kafka_edu.protocol.messages.registry import REGISTRY
 from kafka_edu.protocol.schema import Message
 from kafka_edu.record.compression import CompressionType
+from kafka_edu.record.record_batch import NO_TIMESTAMP
 from kafka_edu.trace.events.producer import BatchAcknowledged, BatchFailed, BatchRetried
 from kafka_edu.trace.tracer import Tracer
 

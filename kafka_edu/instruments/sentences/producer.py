@@ -6,27 +6,40 @@ from kafka_edu.instruments.sentences.table import sentence
 from kafka_edu.instruments.sentences.words import api_name, quiet
 from kafka_edu.trace.events import producer
 
+_OfBatch = (
+    producer.BatchDrained
+    | producer.BatchAcknowledged
+    | producer.BatchRetried
+    | producer.BatchSplit
+    | producer.BatchFailed
+)
 
-def _batch(e: producer.BatchDrained | producer.BatchAcknowledged) -> str:
+
+def _of_partition(
+    e: producer.RecordAccumulated | _OfBatch,
+    after: str,
+    *,
+    verb: str = "",
+    reason: str = "",
+    because: str = "",
+) -> Sentence:
+    """Return a sentence whose subject is the partition of the record or batch."""
+    before = f"{e.client}: {verb}:" if verb else f"{e.client}:"
+    return quiet(before, f"{e.topic}-{e.partition}", after, reason=reason, because=because)
+
+
+def _batch(e: producer.BatchDrained | producer.BatchAcknowledged | producer.BatchFailed) -> str:
     return f"batch {e.batch} with {plural(e.records, 'record')}"
 
 
 @sentence.register
 def record_accumulated(e: producer.RecordAccumulated) -> Sentence:
-    return quiet(
-        f"{e.client}:",
-        f"{e.topic}-{e.partition}",
-        f"record {e.place} is in batch {e.batch}",
-    )
+    return _of_partition(e, f"record {e.place} is in batch {e.batch}")
 
 
 @sentence.register
 def batch_drained(e: producer.BatchDrained) -> Sentence:
-    return quiet(
-        f"{e.client}:",
-        f"{e.topic}-{e.partition}",
-        f"{_batch(e)} is ready after {duration(e.waited_ms)}",
-    )
+    return _of_partition(e, f"{_batch(e)} is ready after {duration(e.waited_ms)}")
 
 
 @sentence.register
@@ -54,78 +67,62 @@ def client_connected(e: producer.ClientConnected) -> Sentence:
 
 @sentence.register
 def client_disconnected(e: producer.ClientDisconnected) -> Sentence:
-    return Sentence(
+    return quiet(
         f"{e.client}: has no connection",
         f"to broker {e.broker_id}",
         f"({plural(e.in_flight, 'request')} without a response)",
         reason=e.reason,
         because="the client lost its connection",
-        loud=False,
     )
 
 
 @sentence.register
 def batch_acknowledged(e: producer.BatchAcknowledged) -> Sentence:
-    return quiet(
-        f"{e.client}:",
-        f"{e.topic}-{e.partition}",
-        f"{_batch(e)} is acknowledged at offset {e.base_offset:,}",
-    )
+    return _of_partition(e, f"{_batch(e)} is acknowledged at offset {e.base_offset:,}")
 
 
 @sentence.register
 def batch_retried(e: producer.BatchRetried) -> Sentence:
-    return Sentence(
-        f"{e.client}: sends again:",
-        f"{e.topic}-{e.partition}",
+    return _of_partition(
+        e,
         f"batch {e.batch}, retry {e.attempts}",
+        verb="sends again",
         reason=e.error,
         because="the batch was not acknowledged",
-        loud=False,
     )
 
 
 @sentence.register
 def batch_split(e: producer.BatchSplit) -> Sentence:
-    return Sentence(
-        f"{e.client}: splits a batch:",
-        f"{e.topic}-{e.partition}",
+    return _of_partition(
+        e,
         f"batch {e.batch} was too large and becomes {e.into}",
+        verb="splits a batch",
         because="the batch was too large",
-        loud=False,
     )
 
 
 @sentence.register
 def batch_failed(e: producer.BatchFailed) -> Sentence:
-    return Sentence(
-        f"{e.client}: gives up:",
-        f"{e.topic}-{e.partition}",
-        f"batch {e.batch} with {plural(e.records, 'record')}",
-        reason=e.error,
-        because="the batch failed",
-        loud=False,
-    )
+    return _of_partition(e, _batch(e), verb="gives up", reason=e.error, because="the batch failed")
 
 
 @sentence.register
 def producer_state_changed(e: producer.ProducerStateChanged) -> Sentence:
-    return Sentence(
+    return quiet(
         f"{e.client}: is an idempotent producer",
         f"in state {e.after}",
         f"with producer id {e.producer_id}, epoch {e.epoch}",
         reason=e.reason,
         because="the producer's state changed",
-        loud=False,
     )
 
 
 @sentence.register
 def producer_epoch_bumped(e: producer.ProducerEpochBumped) -> Sentence:
-    return Sentence(
+    return quiet(
         f"{e.client}: raises its epoch",
         f"to {e.epoch}",
         f"because of a gap in {', '.join(e.partitions) or 'no partition'}",
         because="the epoch was raised",
-        loud=False,
     )

@@ -27,13 +27,19 @@ def teller(source: Source) -> str:
 
 
 def quiet(
-    before: str, subject: str = "", after: str = "", *, because: str = "", exact: str = ""
+    before: str,
+    subject: str = "",
+    after: str = "",
+    *,
+    reason: str = "",
+    because: str = "",
+    exact: str = "",
 ) -> Sentence:
     """Return a sentence that is not shown in the ticker, because it is too frequent.
 
     It appears only in chains of causes and in the complete time line.
     """
-    return Sentence(before, subject, after, because=because, exact=exact, loud=False)
+    return Sentence(before, subject, after, reason, because, exact, loud=False)
 
 
 def ids(brokers: Collection[int]) -> str:

@@ -21,7 +21,7 @@ class RecordAccumulated(NamedTuple):
 @event(level=Level.HOPS, joins=("topic", "partition"))
 class BatchDrained(NamedTuple):
     """The producer closed a batch and took it out of the accumulator, to send it. Next:
-    ProduceRequestSent.
+    ClientRequestSent.
     """
 
     client: str

@@ -4,6 +4,7 @@ import cramjam
 import pytest
 
 from kafka_edu.common.errors import Errors
+from kafka_edu.common.files import Buffer
 from kafka_edu.common.xxh32 import xxh32_short
 from kafka_edu.record import compression
 from kafka_edu.record.compression import (
@@ -24,6 +25,12 @@ def test_compressed_data_is_decompressed_to_the_same_bytes(
     codec: CompressionType, data: bytes
 ) -> None:
     assert decompress(codec, memoryview(compress(codec, data))) == data
+
+
+@pytest.mark.parametrize("codec", CompressionType)
+@pytest.mark.parametrize("kind", [bytes, bytearray, memoryview])
+def test_any_buffer_can_be_compressed(codec: CompressionType, kind: type[Buffer]) -> None:
+    assert compress(codec, kind(TEXT)) == compress(codec, TEXT)
 
 
 @pytest.mark.parametrize("codec", CODECS)

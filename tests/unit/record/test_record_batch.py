@@ -1,7 +1,9 @@
 import struct
 from binascii import unhexlify
 
+import hypothesis.strategies as st
 import pytest
+from hypothesis import given
 
 from kafka_edu.common.errors import Errors
 from kafka_edu.record.compression import CompressionType
@@ -11,7 +13,14 @@ from kafka_edu.record.control_record import (
     build_end_transaction_marker,
     read_end_transaction_marker,
 )
-from kafka_edu.record.record import InvalidRecordError, Record, append_varint, read_varint
+from kafka_edu.record.record import (
+    InvalidRecordError,
+    Record,
+    append_varint,
+    encode_record,
+    encode_records,
+    read_varint,
+)
 from kafka_edu.record.record_batch import (
     HEADER_BYTES,
     CorruptRecordError,
@@ -31,6 +40,33 @@ RECORDS = [
     Record(1, 1001, None, b"v", (("h", b"x"), ("null", None))),
     Record(2, 999, b"", None),
 ]
+
+
+BYTES = st.none() | st.binary(max_size=70) | st.integers(3_990, 8_300).map(lambda n: b"x" * n)
+HEADERS = st.lists(st.tuples(st.text(max_size=5), st.none() | st.binary(max_size=5)), max_size=3)
+
+
+@given(st.integers(-(10**6), 10**10), st.integers(-3, 10_000), BYTES, BYTES, HEADERS)
+def test_a_record_is_encoded_part_by_part(
+    stamp: int,
+    offset: int,
+    key: bytes | None,
+    value: bytes | None,
+    headers: list[tuple[str, bytes | None]],
+) -> None:
+    body = bytearray(b"\0")
+    parts: list[int | bytes | None] = [stamp, offset, key, value, len(headers)]
+    for name, content in headers:
+        parts += [name.encode(), content]
+    for part in parts:
+        append_varint(body, part if isinstance(part, int) else -1 if part is None else len(part))
+        body += part if isinstance(part, bytes) else b""
+    expected = bytearray()
+    append_varint(expected, len(body))
+    expected += body
+    assert encode_record(stamp, offset, key, value, headers) == expected
+    record = Record(offset + 7, stamp + 9, key, value, tuple(headers))
+    assert encode_records([record, record], 7, 9) == expected * 2
 
 
 def test_the_header_holds_what_was_built() -> None:

@@ -82,26 +82,12 @@ def test_rows_are_cut_by_size_and_a_large_one_stands_alone() -> None:
     assert [len(one) for one in batches_of(given, 1)] == [1] * 500
 
 
-def test_murmur2_is_that_of_kafka() -> None:
-    """The figures of Kafka's own test (UtilsTest.testMurmur2)."""
-    from kafka_edu.spark.partitioner import murmur2
-
-    for data, expected in {
-        b"21": -973932308,
-        b"foobar": -790332482,
-        b"a-little-bit-long-string": -985981536,
-        b"a-little-bit-longer-string": -1486304829,
-        b"lkjh234lh9fiuh90y23oiuhsafujhadof229phr9h19h89h8": -58897971,
-        b"abc": 479470107,
-    }.items():
-        assert murmur2(data) == expected & 0xFFFF_FFFF
-
-
 def test_keys_decide_and_rows_without_one_fill_a_batch_first() -> None:
     import numpy as np
     import pyarrow as pa
 
-    from kafka_edu.spark.partitioner import murmur2, partitions_of
+    from kafka_edu.common.murmur2 import murmur2
+    from kafka_edu.spark.partitioner import partitions_of
 
     keys = pa.array([b"foobar", None, None, b"abc", None], pa.large_binary())
     found = partitions_of(

@@ -3,10 +3,10 @@
 from pathlib import Path
 from struct import iter_unpack
 
-from kafka_edu.clients.producer.partitioners import murmur2, partition_of_key
+from kafka_edu.common.murmur2 import murmur2, partition_of_key
 from tests.golden.murmur2.keys import keys
 
-GOLDEN = Path(__file__).parents[3] / "golden" / "murmur2" / "murmur2-2.8.2.bin"
+GOLDEN = Path(__file__).parents[2] / "golden" / "murmur2" / "murmur2-2.8.2.bin"
 
 
 def test_murmur2_is_that_of_java() -> None:
