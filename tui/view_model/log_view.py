@@ -2,7 +2,6 @@
 the cleaner take next, and what they took last.
 """
 
-from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from kafka_edu.trace.event import Envelope
@@ -27,6 +26,7 @@ from kafka_edu.trace.events.log import (
     SegmentsCleaned,
     SegmentState,
 )
+from kafka_edu.trace.events.replication import ReplicaMoveCompleted
 from kafka_edu.trace.events.trace import SnapshotBegins, SnapshotEnds
 
 from .partition_view import PartitionKey, is_internal
@@ -43,6 +43,7 @@ SEGMENT_EVENTS: Final = (
     SegmentRolled,
     SegmentDeleted,
     SegmentFilesRemoved,
+    ReplicaMoveCompleted,
 )
 CLEANER_EVENTS: Final = (
     CleanerForecast,
@@ -52,6 +53,10 @@ CLEANER_EVENTS: Final = (
     LogCleaned,
     LogNotCleanable,
 )
+_ENDS: Final = (LogDeleted, SegmentFilesRemoved, CleaningGivenUp)
+"""Facts that may come when the log is gone already. They do not make it known again."""
+_LEFT_ALONE: Final = "left alone"
+"""The state of a log that the cleaner could not clean. A restarted broker tries it again."""
 UNKNOWN: Final = -1
 """A number that no event has said."""
 NO_CLEANING: Final = -1
@@ -101,6 +106,8 @@ class LogView:
         self.forecast: LogForecast | None = None
         self.cleaner: CleanerForecast | None = None
         self.cleaning_since_us = NO_CLEANING
+        self.cleaned: list[SegmentsCleaned] = []
+        """What the pass that is under way has done so far."""
         self.last_pass: Pass | None = None
         self.trouble = ""
         """Why the cleaner leaves the log alone; empty if it does not."""
@@ -145,8 +152,6 @@ class LogsView:
         self._wall_ahead_us = 0
         self._in_snapshot: dict[int, set[LogName]] = {}
         """broker → the logs in the snapshot that is arriving."""
-        self._counts: dict[LogName, list[SegmentsCleaned]] = {}
-        """The result until now of the pass that is under way."""
 
     @property
     def now_ms(self) -> int:
@@ -188,14 +193,18 @@ class LogsView:
                 for name, log in self.by_name.items():
                     if name.broker == broker and log.log_dir == event.log_dir:
                         log.failed, log.news = event.reason, envelope
-            case _ if isinstance(event, SEGMENT_EVENTS):
+            case _ if isinstance(event, (*SEGMENT_EVENTS, *CLEANER_EVENTS)):
                 name = LogName(broker, PartitionKey(event.topic, event.partition))
-                self._segment_event(self[name], envelope)
-            case _ if isinstance(event, CLEANER_EVENTS):
-                name = LogName(broker, PartitionKey(event.topic, event.partition))
-                self._cleaner_event(self[name], envelope)
+                if name in self.by_name or not isinstance(event, _ENDS):
+                    self._log_event(self[name], envelope)
             case _:
                 pass
+
+    def _log_event(self, log: LogView, envelope: Envelope) -> None:
+        if isinstance(envelope.event, SEGMENT_EVENTS):
+            self._segment_event(log, envelope)
+        else:
+            self._cleaner_event(log, envelope)
 
     def _segment_event(self, log: LogView, envelope: Envelope) -> None:
         match envelope.event:
@@ -239,6 +248,8 @@ class LogsView:
                 log.news = envelope
             case SegmentFilesRemoved() as e:
                 log.ghosts.pop(e.base_offset, None)
+            case ReplicaMoveCompleted() as e:
+                log.log_dir, log.failed = e.to_dir, ""
             case _:
                 pass
 
@@ -261,17 +272,20 @@ class LogsView:
                 log.cleaning_since_us = (
                     max(log.cleaning_since_us, 0) if e.state == "being cleaned" else NO_CLEANING
                 )
+                if e.state != _LEFT_ALONE:
+                    log.trouble = ""
+                elif not log.trouble:
+                    log.trouble = "a pass has failed"
             case CleaningStarted():
-                self._counts[log.name] = []
+                log.cleaned.clear()
                 log.cleaning_since_us = envelope.mono_us
             case SegmentsCleaned() as e:
-                self._counts.setdefault(log.name, []).append(e)
+                log.cleaned.append(e)
                 self._joined(log, e)
                 log.news = envelope
             case LogCleaned():
                 self._ended(log, envelope)
             case CleaningGivenUp():
-                self._counts.pop(log.name, None)
                 log.cleaning_since_us = NO_CLEANING
             case LogNotCleanable() as e:
                 log.trouble, log.news = e.reason, envelope
@@ -288,7 +302,7 @@ class LogsView:
         log.put(SegmentState(e.base_offset, e.bytes_after, UNKNOWN, UNKNOWN))
 
     def _ended(self, log: LogView, envelope: Envelope) -> None:
-        groups = self._counts.pop(log.name, [])
+        groups = log.cleaned
         log.cleaning_since_us = NO_CLEANING
         log.last_pass = Pass(
             envelope.mono_us,
@@ -301,6 +315,7 @@ class LogsView:
             sum(one.markers for one in groups),
             sum(one.without_key for one in groups),
         )
+        log.cleaned = []
         log.news = envelope
 
     def _forget_others(self, broker: int) -> None:
@@ -319,44 +334,57 @@ class LogsView:
         """
         if not self.by_name:
             return "ok", "no logs yet"
-        failed = sorted({(n.broker, log.log_dir) for n, log in self.by_name.items() if log.failed})
-        if failed:
-            broker, log_dir = failed[0]
+        logs = self.by_name.values()
+        failed = min(((log.name.broker, log.log_dir) for log in logs if log.failed), default=None)
+        if failed is not None:
+            broker, log_dir = failed
             return "error", f"✕ a log dir of broker {broker} has failed: {log_dir}"
-        troubled = [log for log in self.by_name.values() if log.trouble]
-        if troubled:
-            log = troubled[0]
+        troubled = next((log for log in logs if log.trouble), None)
+        if troubled is not None:
             return "warning", (
-                f"⚠ broker {log.name.broker} cannot compact {log.name.key}: {log.trouble}"
+                f"⚠ broker {troubled.name.broker} cannot compact {troubled.name.key}:"
+                f" {troubled.trouble}"
             )
-        cleaned = next(
-            (log for log in self.by_name.values() if log.cleaning_since_us != NO_CLEANING), None
-        )
+        cleaned = next((log for log in logs if log.cleaning_since_us != NO_CLEANING), None)
         if cleaned is not None:
             return "ok", f"broker {cleaned.name.broker} compacts {cleaned.name.key} now"
         return "ok", self._next_words()
 
     def _next_words(self) -> str:
-        due = [log for log in self.by_name.values() if log.cleaner and log.cleaner.state == "due"]
-        if due:
+        logs = self.by_name.values()
+        due = next((log for log in logs if log.cleaner and log.cleaner.state == "due"), None)
+        if due is not None:
             return (
-                f"next: the cleaner of broker {due[0].name.broker} takes {due[0].name.key}, which"
-                f" is {due[0].dirty_percent()} % dirty"
+                f"next: the cleaner of broker {due.name.broker} takes {due.name.key}, which"
+                f" is {due.dirty_percent()} % dirty"
             )
-        soonest = min(self._deletions(), default=None)
+        soonest = min(
+            (
+                (log.forecast.deletes_at_ms, log.name, log.forecast)
+                for log in logs
+                if log.forecast is not None and log.forecast.reason and not log.failed
+            ),
+            default=None,
+        )
         if soonest is None:
             return "nothing will be deleted or compacted as things stand"
-        at_ms, name, reason = soonest
-        when = "at its next look" if at_ms == 0 else f"in {words_of(at_ms - self.now_ms)}"
+        _, name, forecast = soonest
         return (
-            f"next: {reason} takes the oldest segment of {name.key} on broker {name.broker} {when}"
+            f"next: {forecast.reason} takes the oldest segment of {name.key} on broker"
+            f" {name.broker} {deletion_time(forecast, self.now_ms)}"
         )
 
-    def _deletions(self) -> Iterator[tuple[int, LogName, str]]:
-        for name, log in self.by_name.items():
-            forecast = log.forecast
-            if forecast is not None and forecast.reason and not log.failed:
-                yield forecast.deletes_at_ms, name, forecast.reason
+
+def is_due(forecast: LogForecast, now_ms: int) -> bool:
+    """Return whether retention takes the oldest segment as soon as it looks again."""
+    return bool(forecast.reason) and forecast.deletes_at_ms <= now_ms
+
+
+def deletion_time(forecast: LogForecast, now_ms: int) -> str:
+    """Return when retention takes the oldest segment: `at its next look`, or `in 6 d 23 h`."""
+    if is_due(forecast, now_ms):
+        return "at its next look"
+    return f"in {words_of(forecast.deletes_at_ms - now_ms)}"
 
 
 def words_of(ms: int) -> str:

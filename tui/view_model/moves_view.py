@@ -6,7 +6,7 @@ from collections import deque
 from typing import Final, NamedTuple
 
 from kafka_edu.trace.event import Envelope
-from kafka_edu.trace.events.controller import ControlledShutdownProcessed
+from kafka_edu.trace.events.controller import ControlledShutdownProcessed, ControllerSnapshot
 from kafka_edu.trace.events.reassignment import (
     ReassignmentCaughtUp,
     ReassignmentCompleted,
@@ -29,7 +29,9 @@ from kafka_edu.trace.events.server import (
     ServerStarting,
     ServerStopped,
 )
+from kafka_edu.trace.events.trace import SnapshotBegins, SnapshotEnds
 
+from .broker_view import OLD_US
 from .figures import duration, size
 from .log_view import LogName, LogsView
 from .partition_view import PartitionKey
@@ -60,6 +62,7 @@ UNKNOWN: Final = -1
 NO_BOUND: Final = 2**63 - 1
 _RATE_US: Final = 5_000_000
 """The rate of a copy is measured over this time."""
+_KEPT_STEPS: Final = 40
 LOG_DIR, BROKERS, SHUTDOWN = "log dir", "brokers", "shutdown"
 DONE: Final = "done"
 
@@ -84,6 +87,8 @@ class Move:
         self.key: PartitionKey | None = None
         self.route = ""
         """From where to where, in words."""
+        self.replicas: tuple[int, ...] = ()
+        """Of a move between brokers: all of them, with the ones that are added or removed."""
         self.adding: tuple[int, ...] = ()
         self.steps: list[Step] = []
         self.ended_us = UNKNOWN
@@ -107,6 +112,7 @@ class Move:
         """Note that a phase began, unless it is the present one."""
         if not self.steps or self.steps[-1].words != words:
             self.steps.append(Step(envelope.mono_us, words, envelope))
+            del self.steps[:-_KEPT_STEPS]
 
     def end(self, envelope: Envelope, failed: str = "") -> None:
         """Note the end of the move."""
@@ -138,14 +144,33 @@ class Throttle:
     def __init__(self) -> None:
         self.bound = NO_BOUND
         self.rate = 0
-        self.sampled_us = UNKNOWN
+        self.seen_us = UNKNOWN
+        """When an event last gave the rate. Without a throttle the broker sends no samples."""
         self.holds_since_us = UNKNOWN
+
+    def see(self, rate: int, bound: int, at_us: int) -> None:
+        """Note the present rate and its bound."""
+        self.rate, self.bound, self.seen_us = rate, bound, at_us
+
+    def shown(self, now_us: int) -> bool:
+        """Return whether there is a throttle now."""
+        is_on = self.bound != NO_BOUND or self.holds_since_us != UNKNOWN
+        return is_on and now_us - self.seen_us <= OLD_US
 
 
 class MovesView:
     """All moves. `apply` is the only way in. The logs must have got an event before."""
 
-    READS: Final = frozenset({*MOVE_EVENTS, *THROTTLE_EVENTS, ServerStarting})
+    READS: Final = frozenset(
+        {
+            *MOVE_EVENTS,
+            *THROTTLE_EVENTS,
+            ServerStarting,
+            SnapshotBegins,
+            ControllerSnapshot,
+            SnapshotEnds,
+        }
+    )
     """The types of event that change this view."""
 
     def __init__(self, logs: LogsView) -> None:
@@ -156,6 +181,8 @@ class MovesView:
         """The newest first."""
         self.throttles: dict[tuple[int, str], Throttle] = {}
         """(broker, leader or follower) → its throttle."""
+        self._in_snapshot: dict[int, set[str]] = {}
+        """Active controller → the reassignments in its snapshot, which is arriving."""
 
     def advance(self, now_us: int) -> None:
         """Move time forward, never back."""
@@ -166,7 +193,7 @@ class MovesView:
         return [*self.running.values(), *self.finished]
 
     def apply(self, envelope: Envelope) -> None:
-        """Take one event. O(1)."""
+        """Take one event. O(1), except a snapshot's end, O(moves)."""
         broker, event = envelope.broker, envelope.event
         if broker is None:
             return
@@ -186,8 +213,14 @@ class MovesView:
                 move = self.running.get(_shutdown_name(e.broker_id))
                 if move is not None:
                     move.left = e.remaining
+            case SnapshotBegins():
+                self._in_snapshot.pop(broker, None)
+            case ControllerSnapshot(active=True):
+                self._in_snapshot[broker] = set()
+            case SnapshotEnds():
+                self._forget_others(broker)
             case _:
-                self._reassignment(envelope)
+                self._reassignment(broker, envelope)
 
     def _begin(
         self, kind: str, name: str, broker: int, envelope: Envelope, key: PartitionKey | None
@@ -228,21 +261,23 @@ class MovesView:
             case _:
                 pass
 
-    def _reassignment(self, envelope: Envelope) -> None:
+    def _reassignment(self, broker: int, envelope: Envelope) -> None:
         match envelope.event:
             case ReassignmentStarted() as e:
                 move = self._of_brokers(envelope, e.topic, e.partition)
-                move.adding = e.adding
+                move.replicas, move.adding = e.replicas, e.adding
                 move.route = f"brokers {_list(e.before)} → {_list(e.replicas, e.removing)}"
                 move.step(envelope, f"U: znode has both lists, by {e.ordered_by}")
             case ReassignmentSnapshot() as e:
-                is_new = _brokers_name(PartitionKey(e.topic, e.partition)) not in self.running
+                name = _brokers_name(PartitionKey(e.topic, e.partition))
+                is_new = name not in self.running
+                self._in_snapshot.get(broker, set()).add(name)
                 move = self._of_brokers(envelope, e.topic, e.partition)
                 if is_new:
                     before = tuple(b for b in e.replicas if b not in e.adding)
                     move.at_least = True
                     move.route = f"brokers {_list(before)} → {_list(e.replicas, e.removing)}"
-                move.adding = e.adding
+                move.replicas, move.adding = e.replicas, e.adding
             case ReassignmentWaits() as e:
                 move = self._of_brokers(envelope, e.topic, e.partition)
                 move.step(envelope, f"A: waits for {_brokers(e.missing)} to join the ISR")
@@ -256,6 +291,18 @@ class MovesView:
                 self._end(_brokers_name(PartitionKey(e.topic, e.partition)), envelope)
             case _:
                 pass
+
+    def _forget_others(self, controller: int) -> None:
+        """Forget the reassignments that the controller's whole snapshot does not name: they ended
+        while nobody looked.
+        """
+        named = self._in_snapshot.pop(controller, None)
+        if named is not None:
+            self.running = {
+                name: move
+                for name, move in self.running.items()
+                if move.kind != BROKERS or name in named
+            }
 
     def _of_brokers(self, envelope: Envelope, topic: str, partition: int) -> Move:
         key = PartitionKey(topic, partition)
@@ -279,18 +326,19 @@ class MovesView:
     def _throttle(self, broker: int, envelope: Envelope) -> None:
         match envelope.event:
             case ReplicationQuotaSampled() as e:
-                known = self.throttles.setdefault((broker, e.side), Throttle())
-                known.rate, known.bound = e.rate, e.bound
-                known.sampled_us = envelope.mono_us
+                self._throttle_of(broker, e.side).see(e.rate, e.bound, envelope.mono_us)
             case ReplicationThrottleBegan() as e:
-                known = self.throttles.setdefault((broker, e.side), Throttle())
-                known.rate, known.bound = e.rate, e.bound
+                known = self._throttle_of(broker, e.side)
+                known.see(e.rate, e.bound, envelope.mono_us)
                 known.holds_since_us = envelope.mono_us
             case ReplicationThrottleEnded() as e:
-                known = self.throttles.setdefault((broker, e.side), Throttle())
-                known.holds_since_us = UNKNOWN
+                known = self._throttle_of(broker, e.side)
+                known.bound, known.holds_since_us = e.bound, UNKNOWN
             case _:
                 pass
+
+    def _throttle_of(self, broker: int, side: str) -> Throttle:
+        return self.throttles.setdefault((broker, side), Throttle())
 
     def progress(self, move: Move) -> tuple[int, int]:
         """Return (bytes copied, bytes to copy); UNKNOWN if nobody has said. O(segments).
@@ -300,10 +348,11 @@ class MovesView:
         """
         if move.kind != BROKERS or move.key is None or not move.runs:
             return move.copied, move.total
+        logs = {broker: LogName(broker, move.key) for broker in move.replicas}
         sizes = {
-            name.broker: log.size
-            for name, log in self._logs.by_name.items()
-            if name.key == move.key
+            broker: self._logs[name].size
+            for broker, name in logs.items()
+            if name in self._logs.by_name
         }
         added = [sizes[broker] for broker in move.adding if broker in sizes]
         there = [size_ for broker, size_ in sizes.items() if broker not in move.adding]

@@ -11,7 +11,16 @@ from kafka_edu.trace.events.log import LogForecast, SegmentState
 from ..model import Model
 from ..subjects import LOGS, SEGMENTS
 from ..view_model.figures import count, duration, old, size
-from ..view_model.log_view import NO_CLEANING, UNKNOWN, LogName, LogView, Pass, words_of
+from ..view_model.log_view import (
+    NO_CLEANING,
+    UNKNOWN,
+    LogName,
+    LogView,
+    Pass,
+    deletion_time,
+    is_due,
+    words_of,
+)
 from ..view_model.partition_view import PartitionKey
 from .drawn import Drawn, Lines, Order, Value, ink, stacked
 from .event_text import coloured
@@ -212,12 +221,8 @@ def next_words(log: LogView, now_ms: int) -> tuple[str, str]:
     if forecast is None:
         return "?", "later"
     if forecast.reason:
-        left_ms = forecast.deletes_at_ms - now_ms
-        if forecast.deletes_at_ms == 0 or left_ms <= 0:
-            words.append(f"{forecast.reason} takes a segment at its next look")
-            kind = "soon"
-        else:
-            words.append(f"{forecast.reason} takes a segment in {words_of(left_ms)}")
+        words.append(f"{forecast.reason} takes a segment {deletion_time(forecast, now_ms)}")
+        kind = "soon" if is_due(forecast, now_ms) else kind
     if forecast.doomed:
         words.append(f"{plural(len(forecast.doomed), 'deleted segment')} still on the disk")
     if not words and log.cleaner is not None:
@@ -341,7 +346,7 @@ class SegmentBoard(Drawn, can_focus=True):
             notes.append(_active_note(log.forecast, segment, self.model.logs.now_ms))
         if segment.index_entries >= 0:
             notes.append(f"{segment.index_entries:,} index entries")
-        soon = oldest and log.forecast is not None and log.forecast.deletes_at_ms == 0
+        soon = oldest and log.forecast is not None and is_due(log.forecast, self.model.logs.now_ms)
         words = " · ".join(note for note in notes if note)
         return line.append(words, style=f"bold {colours.warning}" if soon else colours.dim)
 
@@ -440,12 +445,10 @@ def _cells(part: int, whole: int, cells: int) -> int:
 def _oldest_note(forecast: LogForecast, now_ms: int) -> str:
     if not forecast.reason:
         return ""
-    left_ms = forecast.deletes_at_ms - now_ms
-    when = "at its next look" if left_ms <= 0 else f"in {words_of(left_ms)}"
     age = ""
     if forecast.newest_record_ms >= 0:
         age = f"newest record {words_of(now_ms - forecast.newest_record_ms)} old · "
-    return f"{age}{forecast.reason} takes it {when}"
+    return f"{age}{forecast.reason} takes it {deletion_time(forecast, now_ms)}"
 
 
 def _active_note(forecast: LogForecast | None, segment: SegmentState, now_ms: int) -> str:

@@ -184,7 +184,7 @@ class MoveBoard(Drawn, can_focus=True):
         colours, view = self.palette, self.model.moves
         lines = []
         for (broker, side), one in sorted(view.throttles.items()):
-            if one.bound == NO_BOUND and one.holds_since_us == UNKNOWN:
+            if not one.shown(view.now_us):
                 continue
             bound = "no bound" if one.bound == NO_BOUND else f"{size(one.bound)}/s"
             line = ink(f"throttle of broker {broker} as {side}: ", colours.dim)

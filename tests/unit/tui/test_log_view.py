@@ -1,5 +1,7 @@
 """The Log screen's state: segments, limits, what goes next and what has gone."""
 
+from typing import Any
+
 import pytest
 
 from kafka_edu.trace.event import Envelope, Event, Source
@@ -25,6 +27,7 @@ from kafka_edu.trace.events.log import (
     SegmentsCleaned,
     SegmentState,
 )
+from kafka_edu.trace.events.replication import ReplicaMoveCompleted
 from kafka_edu.trace.events.trace import SnapshotBegins, SnapshotEnds
 from tui.view_model.log_view import (
     NO_CLEANING,
@@ -37,11 +40,10 @@ from tui.view_model.log_view import (
 from tui.view_model.partition_view import PartitionKey
 
 NOW_MS = 1_600_000_000_000
-T, P = "web", 0
-NAME = LogName(1, PartitionKey(T, P))
+WEB: Any = {"topic": "web", "partition": 0}
+NAME = LogName(1, PartitionKey("web", 0))
 STATE = LogState(
-    topic=T,
-    partition=P,
+    **WEB,
     log_dir="/d",
     log_start_offset=10,
     recovery_point=20,
@@ -51,11 +53,21 @@ STATE = LogState(
     producers=0,
 )
 
+PASS_BEGINS = CleaningStarted(
+    **WEB, from_offset=10, to_offset=40, segments=2, clean_bytes=0, dirty_bytes=1400
+)
+
+
+def rolled_at(offset: int) -> SegmentRolled:
+    """Return the event that the segment of offset 30 is full, with 500 bytes."""
+    return SegmentRolled(
+        **WEB, base_offset=offset, reason="size", closed_base_offset=30, closed_bytes=500
+    )
+
 
 def forecast(at_ms: int = -1, reason: str = "", *doomed: DoomedSegment) -> LogForecast:
     return LogForecast(
-        topic=T,
-        partition=P,
+        **WEB,
         high_watermark=40,
         last_stable_offset=40,
         policy="delete",
@@ -72,8 +84,7 @@ def forecast(at_ms: int = -1, reason: str = "", *doomed: DoomedSegment) -> LogFo
 
 def cleaner(state: str, clean: int = 25, dirty: int = 75) -> CleanerForecast:
     return CleanerForecast(
-        topic=T,
-        partition=P,
+        **WEB,
         first_dirty=10,
         first_uncleanable=30,
         clean_bytes=clean,
@@ -115,19 +126,12 @@ def test_a_snapshot_and_samples_give_the_segments_and_the_limits() -> None:
     assert sizes(watch.log) == {10: 900, 30: 100}
     assert (watch.log.size, watch.log.log_start, watch.log.recovery_point) == (1000, 10, 20)
     watch(
-        ActiveSegment(topic=T, partition=P, log_end_offset=50, segment=SegmentState(30, 300, 1, 1)),
-        LogFlushed(topic=T, partition=P, recovery_point=45),
+        ActiveSegment(**WEB, log_end_offset=50, segment=SegmentState(30, 300, 1, 1)),
+        LogFlushed(**WEB, recovery_point=45),
     )
     watch(
-        SegmentRolled(
-            topic=T,
-            partition=P,
-            base_offset=60,
-            reason="size",
-            closed_base_offset=30,
-            closed_bytes=500,
-        ),
-        LogStartOffsetIncremented(topic=T, partition=P, from_offset=10, to_offset=12),
+        rolled_at(60),
+        LogStartOffsetIncremented(**WEB, from_offset=10, to_offset=12),
     )
     assert sizes(watch.log) == {10: 900, 30: 500, 60: 0}
     assert (watch.log.log_end, watch.log.recovery_point, watch.log.log_start) == (50, 45, 12)
@@ -136,57 +140,61 @@ def test_a_snapshot_and_samples_give_the_segments_and_the_limits() -> None:
 def test_a_deleted_segment_is_a_ghost_until_its_files_are_gone() -> None:
     watch = Watch(
         STATE,
-        SegmentDeleted(topic=T, partition=P, base_offset=10, size=900, reason="retention by size"),
+        SegmentDeleted(**WEB, base_offset=10, size=900, reason="retention by size"),
     )
     assert (sizes(watch.log), watch.log.ghosts) == ({30: 100}, {10: 900})
     watch(forecast(-1, "", DoomedSegment(10, 900, NOW_MS + 60_000)))
     assert watch.log.ghosts == {10: 900}
-    watch(SegmentFilesRemoved(topic=T, partition=P, base_offset=10))
+    watch(SegmentFilesRemoved(**WEB, base_offset=10))
     assert watch.log.ghosts == {}
+
+
+def test_a_log_that_is_gone_stays_gone_when_its_last_files_go() -> None:
+    watch = Watch(STATE)
+    watch(
+        LogDeleted(**WEB, folder="web-0.1-delete"),
+        SegmentFilesRemoved(**WEB, base_offset=10),
+        CleaningGivenUp(**WEB, reason="the log was deleted"),
+        LogDeleted(**WEB, folder="web-0.1-delete"),
+    )
+    assert not watch.view.by_name
+
+
+def test_a_log_that_moved_is_in_its_new_dir() -> None:
+    watch = Watch(
+        STATE,
+        ReplicaMoveCompleted(
+            **WEB, from_dir="/d", to_dir="/e", log_end_offset=40, copied_bytes=1000, took_ms=5
+        ),
+    )
+    watch(LogDirFailed(log_dir="/d", reason="disk error"))
+    assert (watch.log.log_dir, watch.log.failed) == ("/e", "")
 
 
 def test_a_truncation_drops_what_is_behind_the_cut() -> None:
     watch = Watch(
         STATE,
-        LogTruncated(topic=T, partition=P, from_offset=40, to_offset=25, bytes=300, fully=False),
+        LogTruncated(**WEB, from_offset=40, to_offset=25, bytes=300, fully=False),
     )
     assert (list(watch.log.segments), watch.log.log_end) == ([10], 25)
     assert watch.log.recovery_point == 20
-    watch(LogTruncated(topic=T, partition=P, from_offset=25, to_offset=100, bytes=900, fully=True))
+    watch(LogTruncated(**WEB, from_offset=25, to_offset=100, bytes=900, fully=True))
     assert (sizes(watch.log), watch.log.log_start, watch.log.log_end) == ({100: 0}, 100, 100)
 
 
 def test_a_pass_of_the_cleaner_joins_segments_and_counts_what_is_gone() -> None:
     watch = Watch(
         STATE,
-        SegmentRolled(
-            topic=T,
-            partition=P,
-            base_offset=40,
-            reason="size",
-            closed_base_offset=30,
-            closed_bytes=500,
-        ),
+        rolled_at(40),
         cleaner("due"),
     )
     assert watch.log.dirty_percent() == 75
-    watch(
-        CleaningStarted(
-            topic=T,
-            partition=P,
-            from_offset=10,
-            to_offset=40,
-            segments=2,
-            clean_bytes=0,
-            dirty_bytes=1400,
-        )
-    )
+    watch(PASS_BEGINS)
     assert watch.log.cleaning_since_us > 0
     assert watch.view.answer() == ("ok", "broker 1 compacts web-0 now")
     watch(
         SegmentsCleaned(
-            topic=T,
-            partition=P,
+            **WEB,
             base_offset=10,
             segments=2,
             bytes_before=1400,
@@ -199,8 +207,7 @@ def test_a_pass_of_the_cleaner_joins_segments_and_counts_what_is_gone() -> None:
             without_key=0,
         ),
         LogCleaned(
-            topic=T,
-            partition=P,
+            **WEB,
             from_offset=10,
             to_offset=40,
             segments_before=2,
@@ -223,34 +230,27 @@ def test_a_pass_of_the_cleaner_joins_segments_and_counts_what_is_gone() -> None:
 def test_a_pass_that_was_given_up_counts_for_nothing() -> None:
     watch = Watch(
         STATE,
-        CleaningStarted(
-            topic=T,
-            partition=P,
-            from_offset=10,
-            to_offset=40,
-            segments=2,
-            clean_bytes=0,
-            dirty_bytes=1400,
-        ),
+        PASS_BEGINS,
     )
-    watch(CleaningGivenUp(topic=T, partition=P, reason="the log was deleted"))
+    watch(CleaningGivenUp(**WEB, reason="the log was deleted"))
     assert (watch.log.cleaning_since_us, watch.log.last_pass) == (NO_CLEANING, None)
     watch(
-        CleaningStarted(
-            topic=T,
-            partition=P,
-            from_offset=10,
-            to_offset=40,
-            segments=2,
-            clean_bytes=0,
-            dirty_bytes=1400,
-        ),
-        LogNotCleanable(topic=T, partition=P, reason="a batch is corrupt"),
+        PASS_BEGINS,
+        LogNotCleanable(**WEB, reason="a batch is corrupt"),
     )
     assert watch.view.answer() == (
         "warning",
         "⚠ broker 1 cannot compact web-0: a batch is corrupt",
     )
+    watch(cleaner("left alone"))
+    assert watch.log.trouble == "a batch is corrupt"
+    watch(cleaner("due"))
+    assert not watch.log.trouble, "the broker has started again, and tries it again"
+
+
+def test_a_log_that_was_left_alone_before_anybody_looked_is_a_warning() -> None:
+    watch = Watch(STATE, cleaner("left alone"))
+    assert watch.view.answer() == ("warning", "⚠ broker 1 cannot compact web-0: a pass has failed")
 
 
 def test_a_log_that_a_whole_snapshot_does_not_name_is_gone() -> None:
@@ -260,7 +260,7 @@ def test_a_log_that_a_whole_snapshot_does_not_name_is_gone() -> None:
     assert len(watch.view.by_name) == 3
     watch(SnapshotBegins(as_of=1), STATE, SnapshotEnds(events=1))
     assert set(watch.view.by_name) == {NAME, NAME._replace(broker=2)}
-    watch(LogDeleted(topic=T, partition=P, folder="web-0.1-delete"))
+    watch(LogDeleted(**WEB, folder="web-0.1-delete"))
     assert watch.view.brokers() == [2]
 
 
@@ -285,6 +285,11 @@ def test_a_dir_that_fails_is_the_answer_before_all_others() -> None:
         (
             (STATE, forecast(0, "retention by size")),
             "next: retention by size takes the oldest segment of web-0 on broker 1 at its next"
+            " look",
+        ),
+        (
+            (STATE, forecast(NOW_MS - 1, "retention by time")),
+            "next: retention by time takes the oldest segment of web-0 on broker 1 at its next"
             " look",
         ),
         (

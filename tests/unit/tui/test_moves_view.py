@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from kafka_edu.trace.event import Envelope, Event, Source
-from kafka_edu.trace.events.controller import ControlledShutdownProcessed
+from kafka_edu.trace.events.controller import ControlledShutdownProcessed, ControllerSnapshot
 from kafka_edu.trace.events.log import LogState, SegmentState
 from kafka_edu.trace.events.reassignment import (
     ReassignmentCaughtUp,
@@ -28,12 +28,14 @@ from kafka_edu.trace.events.server import (
     ControlledShutdownAttempted,
     ServerStopped,
 )
+from kafka_edu.trace.events.trace import SnapshotBegins, SnapshotEnds
 from tui.view_model.log_view import LogsView
 from tui.view_model.moves_view import (
     BROKERS,
     DONE,
     KEPT,
     LOG_DIR,
+    NO_BOUND,
     SHUTDOWN,
     UNKNOWN,
     Move,
@@ -63,6 +65,12 @@ def progress(copied: int, throttled: bool = False) -> ReplicaMoveProgress:
         future_log_end_offset=50,
         copied_bytes=copied,
         throttled=throttled,
+    )
+
+
+def controller(active: bool) -> ControllerSnapshot:
+    return ControllerSnapshot(
+        active=active, controller_id=1, epoch=1, epoch_zk_version=1, queue_size=0
     )
 
 
@@ -171,6 +179,16 @@ def test_a_reassignment_that_a_snapshot_names_ran_before() -> None:
     assert not known.at_least
 
 
+def test_a_reassignment_that_the_controller_does_not_name_any_more_has_ended() -> None:
+    snapshot = ReassignmentSnapshot(**WEB, replicas=(2, 1, 0), adding=(2,), removing=(0,))
+    other = BEGUN._replace(topic="other")
+    watch = Watch()(BEGUN, other, STARTED)
+    watch(SnapshotBegins(as_of=1), controller(active=False), SnapshotEnds(events=1))
+    assert len(watch.view.running) == 3, "only the controller knows of reassignments"
+    watch(SnapshotBegins(as_of=1), controller(active=True), snapshot, SnapshotEnds(events=2))
+    assert list(watch.view.running) == ["web-0", "web-0 on broker 1"]
+
+
 def test_a_shutdown_counts_the_leaderships_that_are_left() -> None:
     first = ControlledShutdownAttempted(
         attempt=1, controller_id=0, error="NONE", partitions_remaining=7
@@ -204,6 +222,26 @@ def test_a_throttle_has_its_rate_and_says_whether_it_holds_copies_back(held: boo
     throttle = watch.view.throttles[1, "leader"]
     assert throttle.bound == 1000
     assert (throttle.holds_since_us != UNKNOWN) is held
+    assert throttle.shown(watch.at_us)
+    assert not throttle.shown(watch.at_us + 10_000_000), "a broker without throttle sends nothing"
+
+
+def test_a_throttle_whose_rate_was_removed_is_shown_no_more() -> None:
+    watch = Watch()(ReplicationThrottleBegan(**WEB, side="leader", rate=1001, bound=1000))
+    watch(
+        ReplicationThrottleEnded(
+            side="leader", bound=NO_BOUND, lasted_ms=5, bytes=9, reason="its rate was removed"
+        )
+    )
+    assert not watch.view.throttles[1, "leader"].shown(watch.at_us)
+
+
+def test_a_long_move_keeps_its_last_phases_only() -> None:
+    watch = Watch()(BEGUN)
+    for number in range(100):
+        watch(ReassignmentWaits(**WEB, isr=(0, 1), target=(2, 1), missing=(number,)))
+    assert len(watch.only().steps) < 100
+    assert phases(watch.only())[-1] == "A: waits for broker 99 to join the ISR"
 
 
 def test_only_the_last_finished_moves_are_kept() -> None:
