@@ -115,6 +115,10 @@ class LogView:
         """The last fact that changed the segments."""
 
     @property
+    def key(self) -> PartitionKey:
+        return self.name.key
+
+    @property
     def size(self) -> int:
         """Return the bytes of all segments. O(segments)."""
         return sum(segment.size for segment in self.segments.values())

@@ -36,8 +36,9 @@ from ..view_model.replication_view import (
     Scale,
     scale_of,
 )
-from .drawn import Drawn, Lines, Order, Value, ink, stacked
+from .drawn import Drawn, Order, Value, ink, stacked
 from .event_text import coloured
+from .partition_lines import PartitionChoice, PartitionLines
 from .partition_matrix import offset
 
 COMMITTED, WRITTEN, CUT, TRACK = "▇", "▒", "╳", "·"
@@ -47,15 +48,13 @@ _ROOMY: Final = 32
 """From this many rows of the terminal on, the bars are high and the ISR has its own lines."""
 
 
-class ReplicationChoice:
-    """The partition that the screen shows. It stays chosen when the list is sorted again."""
+class ReplicationChoice(PartitionChoice):
+    """The partition that the screen shows, and one of its replicas."""
 
     def __init__(self) -> None:
-        self.key: PartitionKey | None = None
+        super().__init__()
         self.by_hand = False
         """Whether the reader has chosen the partition. Otherwise the worst partition is shown."""
-        self.unfolded = False
-        """Whether internal topics without trouble are listed too."""
         self._broker: int | None = None
 
     def selected(self, model: Model) -> int | None:
@@ -98,12 +97,11 @@ class TroubleHead(Drawn):
 
     def __init__(self, model: Model, lines: "TroubleLines") -> None:
         super().__init__(model, id="trouble-head")
-        self._named = lines.column
+        self._lines = lines
 
     def draw(self) -> Text:
-        colours = self.palette
-        width = name_width(self.model, self.size.width)
-        named = self._named
+        colours, width = self.palette, self._lines.name_width
+        named = self._lines.column
         head = f"{'  ' + named('partition'):<{width}}{'replicas':<16}{named('epoch'):>6}"
         head += f"{named('HW'):>11}{named('LEO'):>11}  state"
         line = ink(head, f"bold {colours.dim}")
@@ -111,13 +109,7 @@ class TroubleHead(Drawn):
         return line
 
 
-def name_width(model: Model, width: int) -> int:
-    """Return the width of the column of partition names."""
-    longest = max((len(str(key)) for key in model.cluster.partitions.by_key), default=9)
-    return min(max(longest, 9) + 4, 14 if width < 100 else 34)
-
-
-class TroubleLines(Lines):
+class TroubleLines(PartitionLines[PartitionView]):
     """One line for each partition, the worst first.
 
     Internal ones without trouble share one line.
@@ -132,64 +124,32 @@ class TroubleLines(Lines):
     )
 
     def __init__(self, model: Model, choice: ReplicationChoice) -> None:
-        super().__init__(id="troubles")
-        self.model = model
-        self.choice = choice
-        self._rows: list[PartitionView | int] = []
-        """Each row: a partition, or the number of folded internal partitions."""
+        super().__init__(model, choice, id="troubles")
+        self._by_hand = choice
 
     def tick(self) -> None:
-        """Sort the partitions by trouble. The cursor stays on the chosen one."""
-        view, choice = self.model.replication, self.choice
-        rows: list[PartitionView | int] = []
-        folded = 0
+        """Sort the partitions by trouble. The worst is chosen until the reader chooses one."""
+        view, choice = self.model.replication, self._by_hand
+        rows: list[PartitionView] = []
+        folded = longest = 0
         for p in view.by_trouble():
             calm = p.internal and view.trouble(p) == WELL and view.recent_cut(p.key) is None
+            longest = max(longest, len(str(p.key)))
             if calm and not choice.unfolded:
                 folded += 1
             else:
                 rows.append(p)
-        if folded:
-            rows.append(folded)
-        self._rows = rows
-        keys = [row.key for row in rows if not isinstance(row, int)]
-        if choice.key not in keys or not choice.by_hand:
-            choice.key = keys[0] if keys else None
-            choice.by_hand = choice.by_hand and choice.key is not None
-            self.cursor = 0
-        elif choice.key is not None and not isinstance(self._row(self.cursor), int):
-            self.cursor = keys.index(choice.key)
+        self.put(rows, folded, longest, stays=choice.by_hand)
+        choice.by_hand = choice.by_hand and choice.key is not None
         super().tick()
 
-    def values(self, index: int) -> Mapping[str, Value | None]:
-        row = self._rows[index]
-        if isinstance(row, int):
-            return dict.fromkeys(order.name for order in self.orders)
-        return {
-            "partition": f"{row.key.topic}-{row.key.partition:09}",
-            "epoch": row.leader_epoch,
-            "HW": row.hw,
-            "LEO": row.leo,
-        }
-
-    def _row(self, index: int) -> PartitionView | int | None:
-        return self._rows[index] if index < len(self._rows) else None
+    def row_values(self, row: PartitionView) -> Mapping[str, Value | None]:
+        return {"epoch": row.leader_epoch, "HW": row.hw, "LEO": row.leo}
 
     def cursor_moved(self) -> None:
-        row = self._row(self.cursor)
-        if isinstance(row, PartitionView):
-            self.choice.key, self.choice.by_hand = row.key, True
-
-    def action_choose(self) -> None:
-        """Unfold the internal topics. On a partition, show the causes."""
-        if isinstance(self._row(self.cursor), int):
-            self.choice.unfolded = True
-            self.tick()
-            return
-        super().action_choose()
-
-    def count(self) -> int:
-        return len(self._rows)
+        super().cursor_moved()
+        if isinstance(self.row(self.cursor), PartitionView):
+            self._by_hand.by_hand = True
 
     def empty(self) -> str:
         return "no topics yet: press l to make one and to produce and consume, or use any client"
@@ -202,18 +162,13 @@ class TroubleLines(Lines):
                 f"▸ {plural(row, 'internal partition')}, all in sync · ⏎ unfolds", colours.dim
             )
         level = view.trouble(row)
-        width = name_width(self.model, self.size.width)
-        chosen = row.key == self.choice.key
-        name = str(row.key)
-        name = name if len(name) <= width - 3 else name[: width - 4] + "…"
-        line = ink("▶ " if chosen else "  ", "bold")
-        line.append(name.ljust(width - 2), style="bold" if chosen else "")
+        line = self.draw_name(row.key)
         for broker in row.replicas[:5]:
             sign = self.model.cluster.partitions.sign(row, broker)
             line.append(
                 f"{broker}{sign} ", style=sign_style(sign, broker, colours, row.key, self.model)
             )
-        line.pad_right(max(width + 16 - line.cell_len, 0))
+        line.pad_right(max(self.name_width + 16 - line.cell_len, 0))
         line.append(f"{row.leader_epoch:>6,}" if row.leader_epoch >= 0 else "     ?")
         age_us = self.model.age_of_offsets_us(row)
         line.append(f"{offset(row.hw, age_us):>11}", style=colours.dim if age_us else "")
