@@ -19,6 +19,7 @@ pytestmark = pytest.mark.tui
 
 FOLDER = Path(__file__).parent / "recordings"
 KILLED, PAUSED = FOLDER / "controller-killed.jsonl.gz", FOLDER / "follower-paused.jsonl.gz"
+JOINED = FOLDER / "third-consumer.jsonl.gz"
 OF_EVENTS = [each.name for each in DECLARATIONS if each.name != "wire"]
 """All screens that show events. Frames come from files."""
 
@@ -72,6 +73,25 @@ def test_while_snapshots_arrive_no_screen_says_that_there_is_nothing() -> None:
     live(events, ask)
 
 
+def test_while_one_broker_of_three_is_known_the_others_leaders_are_not_in_trouble() -> None:
+    """A follower's snapshot does not have the ISR, and only the controller has its counts."""
+    silent = {Source.of_broker(2), Source.of_broker(0), Source(SourceKind.ZOOKEEPER, 1)}
+    events = [e for e in until(JOINED, 2_500) if e.source not in silent]
+
+    async def ask(pilot: Pilot[None], app: DashboardApp) -> None:
+        told = await screens(pilot, app)
+        for name, text in told.items():
+            for untrue in ("refused", "below min ISR", "under-replicated", "no controller is"):
+                assert untrue not in text, (name, untrue)
+        row = next(line for line in told["cluster"].splitlines() if line.startswith(" web-0"))
+        assert "?/1" in row
+        assert "? its ISR is not known" in told["replication"]
+        assert "not known: reading the state of brokers 0, 2" in told["controller"]
+        assert "? reading the state of brokers 0, 2" in told["controller"]
+
+    live(events, ask)
+
+
 def test_while_the_rings_are_read_the_past_is_not_empty() -> None:
     async def ask(pilot: Pilot[None], app: DashboardApp) -> None:
         app.model.reads_rings = True
@@ -87,9 +107,15 @@ def test_old_samples_are_dimmed_with_their_age_and_nothing_is_well() -> None:
         told = await screens(pilot, app)
         for name, text in told.items():
             assert "? brokers 0, 1, 2 have sent nothing for 52 s" in text.splitlines()[0], name
-            assert "nobody is kept waiting" not in text, name
+            for untrue in ("nobody is kept waiting", "nothing moves", "nothing will be deleted"):
+                assert untrue not in text, (name, untrue)
         for name in ("cluster", "wheels", "purgatory", "replication", "requests", "groups"):
             assert "52 s old" in told[name], name
+        for name in ("cluster", "replication"):
+            assert "all in sync then, 52 s old" in told[name], name
+        assert "then, 52 s old" in next(
+            line for line in told["replication"].splitlines() if line.startswith(" ISR")
+        )
         fetch = next(line for line in told["purgatory"].splitlines() if "b1 fetch web-0" in line)
         assert "ms" in fetch.partition("52 s old")[2], "it had not waited for a second then"
         app.action_look("wheels")
@@ -113,6 +139,10 @@ def test_of_a_time_with_facts_only_offsets_are_not_known() -> None:
         row = next(line for line in told["cluster"].splitlines() if line.startswith(" web-0"))
         assert row.count(" ? ") >= 2, "HW and LEO"
         assert "there is no sample of this time" in told["replication"]
+        log = next(line for line in told["log"].splitlines() if "web-0 " in line)
+        assert "0 B" not in log
+        group = next(line for line in told["groups"].splitlines() if "of ?" in line)
+        assert "lag ?" in group
 
     live(facts, ask)
 

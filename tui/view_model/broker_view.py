@@ -204,6 +204,8 @@ class BrokersView:
         """Whether the supervisor has named all of its processes."""
         self._told_alive: dict[int, set[int]] = {}
         """Controller → the live brokers in the snapshot that is arriving."""
+        self._alive: frozenset[int] = frozenset()
+        """The live brokers in the last complete snapshot of a controller."""
 
     def unread(self) -> list[int]:
         """Return the brokers that run but whose state has not been read yet. O(brokers)."""
@@ -253,6 +255,9 @@ class BrokersView:
             case ProcessSnapshot(child=Source(kind=SourceKind.BROKER, id=number)) as e:
                 broker = self[number]
                 broker.port, broker.pid = e.port, e.pid
+                if broker.in_cluster is None and self._alive and number not in self._alive:
+                    # The controller's snapshot came first, and this broker was not known then.
+                    self._in_cluster(number, False, now_us)
                 self._process(
                     broker,
                     e.state,
@@ -349,6 +354,7 @@ class BrokersView:
         """
         if not alive:  # the controller itself always has a session
             return
+        self._alive = frozenset(alive)
         for broker in self.by_id.values():
             if broker.id not in alive:
                 self._in_cluster(broker.id, False, now_us)

@@ -80,7 +80,7 @@ class BrokerCard(Drawn):
         view, colours = self.model.cluster, self.palette
         broker = view.brokers[self.broker_id]
         width = max(self.size.width, 10)
-        head, second = broker.status(view.glow.now_us)
+        head, second = view.status(broker)
         if broker.dead or broker.process == "paused" or broker.guest:
             return self._absent(broker, head, second, width)
         spark = max(width - _RATE_WIDTH - 4, 3)

@@ -62,8 +62,9 @@ class LogAnswer(Drawn):
     subject = LOGS
 
     def draw(self) -> Text:
-        unknown = self.model.unknown()
-        kind, words = ("warning", f"… {unknown}") if unknown else self.model.logs.answer()
+        kind, words = self.model.logs.answer(self.model.unheard())
+        if unknown := self.model.unknown():
+            kind, words = "warning", f"… {unknown}"
         line = coloured(ink(words, f"bold {self.palette.verdict(kind)}"), self.palette)
         line.truncate(self.size.width, overflow="ellipsis")
         return line
@@ -131,8 +132,10 @@ class LogLines(PartitionLines[LogView]):
             return ink(words, colours.dim)
         line = self.draw_name(row.key)
         aged = colours.dim if self.model.old_us(row.name.broker) else ""
-        line.append(f"{size(row.size):>10}{len(row.segments):>10}", style=aged)
-        line.append(f"{_offset(row.log_start):>12}{_offset(row.log_end):>12}  ", style=aged)
+        unknown = self.model.size_unknown(row)
+        bytes_, end = ("?", "?") if unknown else (size(row.size), _offset(row.log_end))
+        line.append(f"{bytes_:>10}{len(row.segments):>10}", style=aged)
+        line.append(f"{_offset(row.log_start):>12}{end:>12}  ", style=aged)
         words, kind = next_words(row, self.model.logs.now_ms)
         styles = {"error": f"bold {colours.error}", "soon": f"bold {colours.warning}"}
         return line.append(words, style=styles.get(kind, colours.dim))
@@ -211,7 +214,8 @@ class SegmentBoard(Drawn, can_focus=True):
         line = ink(str(log.name.key), "bold")
         line.append(" on ", style=colours.dim)
         line.append(f"broker {log.name.broker}", style=f"bold {colours.broker(log.name.broker)}")
-        line.append(f" · {plural(len(log.segments), 'segment')} · {size(log.size)}")
+        bytes_ = "size ?" if self.model.size_unknown(log) else size(log.size)
+        line.append(f" · {plural(len(log.segments), 'segment')} · {bytes_}")
         if forecast is not None:
             line.append(f" · cleanup.policy {forecast.policy or 'none'}", style=colours.dim)
         line.append(f" · {log.log_dir}", style=colours.dim)
@@ -222,7 +226,7 @@ class SegmentBoard(Drawn, can_focus=True):
         it, the recovery point below it.
         """
         colours, width = self.palette, max(self.size.width - 2, 20)
-        if log.log_start < 0 or log.log_end < 0:
+        if min(log.log_start, log.log_end) < 0 or self.model.size_unknown(log):
             return [ink("offsets: not known, there is no snapshot of this time", colours.dim)]
         left, right = f"{count(log.log_start)} ", f" {count(log.log_end)} LEO"
         scale = OffsetScale(
@@ -288,13 +292,14 @@ class SegmentBoard(Drawn, can_focus=True):
         colour = colours.broker(log.name.broker)
         line.append((ACTIVE if active else FULL) * filled, style=colour)
         line.append(TRACK * (cells - filled), style=colours.dim)
-        line.append(f"{size(segment.size):>9}  ", style="bold")
+        unknown = active and self.model.size_unknown(log)
+        line.append(f"{'?' if unknown else size(segment.size):>9}  ", style="bold")
         notes = []
         if oldest and log.forecast is not None:
             notes.append(_oldest_note(log.forecast, self.model.logs.now_ms))
         if active:
             notes.append(_active_note(log.forecast, segment, self.model.logs.now_ms))
-        if segment.index_entries >= 0:
+        if segment.index_entries >= 0 and not unknown:
             notes.append(f"{segment.index_entries:,} index entries")
         soon = oldest and log.forecast is not None and is_due(log.forecast, self.model.logs.now_ms)
         words = " · ".join(note for note in notes if note)

@@ -282,6 +282,22 @@ def test_the_answer_says_what_goes_next(
     assert watch.view.answer() == ("ok", words)
 
 
+def test_what_happens_next_is_not_known_before_the_broker_says_it(watch: Watch) -> None:
+    unknown = "? what happens next is not known: a broker has not said it yet"
+    assert watch.view.answer() == ("warning", unknown)
+
+
+def test_what_happens_next_to_the_logs_of_a_silent_broker_is_not_known(watch: Watch) -> None:
+    watch(forecast(0, "retention by size"))
+    silent = {1: 9_000_000, 7: 9_000_000}
+    words = "? broker 1: 9.0 s old, so what happens next is not known"
+    assert watch.view.answer(silent) == ("warning", words)
+    watch(STATE, forecast(), broker=2)
+    words = "nothing will be deleted or compacted as things stand · ? broker 1: 9.0 s old"
+    assert watch.view.answer(silent) == ("warning", words)
+    assert watch.view.answer({7: 9_000_000})[0] == "ok", "it has no log"
+
+
 @pytest.mark.parametrize(
     ("ms", "words"),
     [
