@@ -81,6 +81,18 @@ class Model:
             return "reading the rings of the processes"
         return self.cluster.unknown()
 
+    def unsampled(self) -> str:
+        """Return why what only samples report is not known; empty if it can be trusted. O(brokers).
+
+        Timers, waiting operations and the times of requests are in samples only.
+        """
+        if unknown := self.unknown():
+            return unknown
+        sampled = any(broker.sampled_us for broker in self.cluster.brokers.by_id.values())
+        if self.cluster.facts_only and not sampled:
+            return "not known: of this time there are facts only, and no sample"
+        return ""
+
     def verdict(self) -> tuple[str, str]:
         """Return the verdict on the cluster for the top line: its kind and its text.
 

@@ -9,10 +9,12 @@ from pathlib import Path
 import pytest
 from textual.pilot import Pilot
 
-from kafka_edu.trace.event import EVENT_TYPES, Envelope, Kind, Source, SourceKind
+from kafka_edu.trace.event import EVENT_TYPES, SUPERVISOR, Envelope, Kind, Source, SourceKind
+from kafka_edu.trace.events.supervisor import ProcessStarted
 from tests.tui.paused_app import recording, shown
 from tui.app import DashboardApp
 from tui.screens.registry import DECLARATIONS
+from tui.widgets.broker_cards import BrokerCard
 from tui.widgets.wheel_board import WheelBoard
 
 pytestmark = pytest.mark.tui
@@ -102,6 +104,23 @@ def test_while_the_rings_are_read_the_past_is_not_empty() -> None:
     live([], ask)
 
 
+def test_before_anything_is_known_the_cards_of_later_do_not_make_brokers_of_their_own() -> None:
+    """The view is wound back to where the watching began, and the cards go a frame later."""
+
+    async def ask(pilot: Pilot[None], app: DashboardApp) -> None:
+        await pilot.pause()
+        assert len(app.screen.query(BrokerCard)) == 3
+        app.model.reset()
+        text = shown(app)
+        await pilot.pause()
+        assert not app.model.cluster.brokers.by_id
+        assert "no controller:" not in text
+        assert "waiting for the first broker" in shown(app)
+        assert not app.screen.query(BrokerCard)
+
+    live(until(PAUSED, 6_000), ask)
+
+
 def test_old_samples_are_dimmed_with_their_age_and_nothing_is_well() -> None:
     async def ask(pilot: Pilot[None], app: DashboardApp) -> None:
         told = await screens(pilot, app)
@@ -145,6 +164,30 @@ def test_of_a_time_with_facts_only_offsets_are_not_known() -> None:
         assert "lag ?" in group
 
     live(facts, ask)
+
+
+def test_of_a_time_with_facts_only_there_are_no_samples_though_the_brokers_are_known() -> None:
+    """The rings go back to the start of the brokers, so nothing waits for a snapshot."""
+    facts = [e for e in recording(PAUSED) if EVENT_TYPES[e.name].kind is Kind.FACT]
+    starts = [
+        facts[0]._replace(
+            source=SUPERVISOR,
+            event=ProcessStarted(
+                process=f"broker-{broker}", child=Source.of_broker(broker), pid=100 + broker
+            ),
+        )
+        for broker in (0, 1, 2)
+    ]
+
+    async def ask(pilot: Pilot[None], app: DashboardApp) -> None:
+        app.model.cluster.facts_only = True
+        told = await screens(pilot, app)
+        for name in ("wheels", "purgatory", "requests"):
+            assert "of this time there are facts only, and no sample" in told[name], name
+        for text in told.values():
+            assert "silent for" not in text
+
+    live([*starts, *facts], ask, advance_us=9_000_000)
 
 
 def test_a_level_of_the_wheels_without_room_is_announced() -> None:

@@ -139,10 +139,11 @@ class BrokerView:
             return "is not in the cluster"
         return "is gone" if self.dead else ""
 
-    def status(self, now_us: int) -> tuple[str, str]:
+    def status(self, now_us: int, samples: bool = True) -> tuple[str, str]:
         """Return two lines: a sign with words, and the cluster's view of the broker.
 
-        The second line is empty if all is well.
+        The second line is empty if all is well. Without `samples` there are only facts of this
+        time. A broker may have none for long, so it does not count as silent.
         """
 
         def since(at_us: int) -> str:
@@ -181,7 +182,7 @@ class BrokerView:
             return "… reading", ""
         if self.heard_us == 0:
             return "… starting", ""
-        if now_us - self.heard_us > SILENT_AFTER_US:
+        if samples and now_us - self.heard_us > SILENT_AFTER_US:
             return f"? silent for {since(self.heard_us)}", ""
         if self.state and self.state != "RunningAsBroker":
             return f"… {self.state}", ""

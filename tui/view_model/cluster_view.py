@@ -204,7 +204,7 @@ class ClusterView:
         """Return two lines about a broker, as `BrokerView.status` does. O(1)."""
         if self.facts_only and broker.unread:
             return "? its state then is not known", ""
-        return broker.status(self.glow.now_us)
+        return broker.status(self.glow.now_us, samples=not self.facts_only or broker.sampled_us > 0)
 
     @property
     def controller_unknown(self) -> bool:

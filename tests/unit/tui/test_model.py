@@ -1,7 +1,7 @@
 """Questions to the whole model: is a thing known, and how old is it?"""
 
 from kafka_edu.instruments.rebalances import GroupStory
-from kafka_edu.trace.event import SUPERVISOR
+from kafka_edu.trace.event import SUPERVISOR, Source
 from kafka_edu.trace.events.controller import (
     ActiveControllerChanged,
     ControllerElected,
@@ -13,6 +13,8 @@ from kafka_edu.trace.events.replication import (
     PartitionOffsets,
     PartitionProgress,
 )
+from kafka_edu.trace.events.server import BrokerStateChanged
+from kafka_edu.trace.events.supervisor import ProcessStarted
 from kafka_edu.trace.events.trace import SnapshotEnds
 from tests.unit.tui.story_of_events import Story
 from tests.unit.tui.usual_events import runs
@@ -94,6 +96,27 @@ def test_of_a_time_with_facts_only_the_size_of_a_log_is_not_known() -> None:
     )
     story.tell(1, state)
     assert not followed(model, story).size_unknown(model.logs[LogName(1, WEB)])
+
+
+def test_of_a_time_with_facts_only_what_samples_report_is_not_known() -> None:
+    """The broker was seen to start, so that its state is known without a snapshot."""
+    story, model = Story(), Model("demo")
+    started = ProcessStarted(process="broker-1", child=Source.of_broker(1), pid=101)
+    story.tell(SUPERVISOR, started)
+    story.tell(1, BrokerStateChanged(broker_id=1, before="Starting", after="RunningAsBroker"))
+    followed(model, story)
+    broker = model.cluster.brokers.by_id[1]
+    model.advance(story.now_ms * 1000 + 9_000_000)
+    assert (model.unknown(), model.unsampled()) == ("", "")
+    assert model.cluster.status(broker) == ("? silent for 9.0 s", "")
+    model.cluster.facts_only = True
+    assert model.unknown() == ""
+    assert model.unsampled() == "not known: of this time there are facts only, and no sample"
+    assert model.cluster.status(broker) == ("", "")
+    progress = PartitionProgress(log_start=0, hw=5, leo=5, remote_leos=(), min_isr=1)
+    story.tell(1, PartitionOffsets(topic="web", partition=0, progress=progress), after_ms=9_000)
+    followed(model, story)
+    assert model.unsampled() == ""
 
 
 def test_how_far_a_group_is_behind_is_not_known_before_a_sample() -> None:
