@@ -11,6 +11,7 @@ from textual.pilot import Pilot
 
 from kafka_edu.trace.event import EVENT_TYPES, SUPERVISOR, Envelope, Kind, Source, SourceKind
 from kafka_edu.trace.events.supervisor import ProcessStarted
+from tests.tui import paused_app
 from tests.tui.paused_app import recording, shown
 from tui.app import DashboardApp
 from tui.screens.registry import DECLARATIONS
@@ -49,6 +50,9 @@ async def screens(pilot: Pilot[None], app: DashboardApp) -> dict[str, str]:
     found = {}
     for name in OF_EVENTS:
         app.action_look(name)
+        for _ in range(3):  # rows are shared out once their widgets know their sizes
+            await pilot.pause()
+            app.look()
         await pilot.pause()
         found[name] = shown(app)
     return found
@@ -108,15 +112,12 @@ def test_before_anything_is_known_the_cards_of_later_do_not_make_brokers_of_thei
     """The view is wound back to where the watching began, and the cards go a frame later."""
 
     async def ask(pilot: Pilot[None], app: DashboardApp) -> None:
-        await pilot.pause()
-        assert len(app.screen.query(BrokerCard)) == 3
+        await paused_app.until(pilot, app, lambda _: len(app.screen.query(BrokerCard)) == 3)
         app.model.reset()
-        text = shown(app)
-        await pilot.pause()
+        assert "no controller:" not in shown(app)
+        text = await paused_app.until(pilot, app, lambda _: not app.screen.query(BrokerCard))
+        assert "waiting for the first broker" in text
         assert not app.model.cluster.brokers.by_id
-        assert "no controller:" not in text
-        assert "waiting for the first broker" in shown(app)
-        assert not app.screen.query(BrokerCard)
 
     live(until(PAUSED, 6_000), ask)
 
