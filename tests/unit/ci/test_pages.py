@@ -99,9 +99,7 @@ def too_wide(text: str) -> list[int]:
 def pages() -> list[str]:
     found = [path.relative_to(ROOT).as_posix() for path in ROOT.rglob("*.md")]
     return sorted(
-        page
-        for page in found
-        if not page.startswith((".", "tests/")) and "/." not in page
+        page for page in found if not page.startswith((".", "tests/")) and "/." not in page
     )
 
 
