@@ -17,7 +17,6 @@ from collections.abc import Generator, Iterable, Mapping
 from types import TracebackType
 from typing import Final, Self
 
-from kafka_edu.clients.client_connections import ClientConnections, ConnectionsConfig
 from kafka_edu.clients.client_errors import (
     BrokerException,
     BufferExhaustedException,
@@ -29,7 +28,7 @@ from kafka_edu.clients.client_errors import (
     TimeoutException,
 )
 from kafka_edu.clients.connection_shell import ConnectionShell
-from kafka_edu.clients.metadata import NEVER, Metadata, TopicInfo
+from kafka_edu.clients.metadata import NEVER, TopicInfo
 from kafka_edu.clients.producer.partitioners import PARTITIONERS
 from kafka_edu.clients.producer.producer_batch import (
     Callback,
@@ -46,13 +45,8 @@ from kafka_edu.clients.producer.producer_config import (
     make_partitioner,
     parse_producer_config,
 )
-from kafka_edu.clients.producer.record_accumulator import (
-    Appended,
-    BufferPool,
-    RecordAccumulator,
-)
-from kafka_edu.clients.producer.sender import Sender
-from kafka_edu.clients.producer.transaction_manager import TransactionManager
+from kafka_edu.clients.producer.producer_core import build_core
+from kafka_edu.clients.producer.record_accumulator import Appended
 from kafka_edu.common.errors import KafkaException
 from kafka_edu.common.socket_transport import SocketTransport
 from kafka_edu.common.time import SystemTime, Time
@@ -165,44 +159,12 @@ class Producer:
         self.config = parsed = parse_producer_config(config, next(_numbers))
         chance = chance or random.Random()
         self._time = time or SystemTime()
-        self._metadata = Metadata(
-            parsed.bootstrap_servers,
-            parsed.retry_backoff_ms,
-            parsed.metadata_max_age_ms,
-            parsed.metadata_max_idle_ms,
-        )
-        self._pool = BufferPool(parsed.buffer_memory)
-        self._accumulator = RecordAccumulator(
-            parsed.client_id,
-            parsed.batch_size,
-            parsed.linger_ms,
-            parsed.retry_backoff_ms,
-            parsed.compression,
-            self._pool,
-            trace,
-        )
-        self._connections = ClientConnections(
-            ConnectionsConfig(
-                parsed.client_id,
-                parsed.request_timeout_ms,
-                parsed.reconnect_backoff_ms,
-                parsed.reconnect_backoff_max_ms,
-                parsed.connections_max_idle_ms,
-                parsed.connection_setup_timeout_ms,
-                parsed.max_in_flight,
-            ),
-            self._metadata,
-            chance,
-            trace,
-        )
-        self._sender = Sender(
-            parsed,
-            self._metadata,
-            self._accumulator,
-            self._connections,
-            TransactionManager(parsed.client_id, trace) if parsed.idempotent else None,
-            trace,
-        )
+        core = build_core(parsed, chance, trace)
+        self._metadata = core.metadata
+        self._accumulator = core.accumulator
+        self._pool = core.accumulator.pool
+        self._connections = core.connections
+        self._sender = core.sender
         self._shell = ConnectionShell(
             self._connections, transport or SocketTransport(), self._time, self._wake
         )
@@ -257,6 +219,7 @@ class Producer:
             self._closing = self._closed = True
             self._sender.abort(now)
             self._wake_all_sends()
+            self._shell.perform()  # closes the connections
             raise
         if self._waiting:
             self._wake_waiting()

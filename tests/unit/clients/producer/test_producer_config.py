@@ -47,6 +47,10 @@ def test_values_may_be_texts_or_python_values() -> None:
         ),
         ({"acks": "2"}, "Invalid value 2 for configuration acks: String must be one of: all, -1,"),
         ({"batch.size": -1}, "Invalid value -1 for configuration batch.size"),
+        (
+            {"connections.max.idle.ms": 0},
+            "Invalid value 0 for configuration connections.max.idle.ms: Value must be at least 1",
+        ),
         ({"linger.ms": 1.5}, "Invalid value 1.5 for configuration linger.ms: Not a number"),
         ({"bootstrap.servers": "a"}, "Invalid value a for configuration bootstrap.servers"),
         ({"delivery.timeout.ms": 10}, "delivery.timeout.ms should be equal to or larger than"),
