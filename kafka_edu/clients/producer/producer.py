@@ -22,6 +22,7 @@ from kafka_edu.clients.client_errors import (
     BufferExhaustedException,
     ClientException,
     InvalidPartitionException,
+    InvalidTimestampException,
     ProducerClosedException,
     RecordTooLargeException,
     SerializationException,
@@ -257,8 +258,8 @@ class Producer:
         """Put a record into a batch, and return its future.
 
         Wait at most max.block.ms for the topic's metadata and for memory. `partition` overrides the
-        partitioner. `timestamp_ms` is in ms since 1970; without it, the time of this call.
-        `on_delivery` is called once, with the metadata or the error.
+        partitioner. `timestamp_ms` is in ms since 1970, at least 0; without it, the time of this
+        call. `on_delivery` is called once, with the metadata or the error.
 
         An error of Kafka is in the future. Raises ProducerClosedException after `close`,
         SerializationException for a value of a wrong type, and what the partitioner raises.
@@ -287,6 +288,8 @@ class Producer:
         timestamp = self._time.milliseconds() if timestamp_ms is None else timestamp_ms
         now = self._time.hi_res_clock_ms()
         try:
+            if timestamp < 0:
+                raise InvalidTimestampException(timestamp)
             info = self._metadata.use(topic, now)
             if info is None or (partition is not None and partition >= len(info)):
                 info = await self._wait_for_topic(topic, partition, now + parsed.max_block_ms)

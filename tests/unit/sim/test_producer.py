@@ -183,6 +183,11 @@ def test_an_error_of_kafka_is_in_the_future(bench: Bench) -> None:
         assert calls == [missing.exception()]
         far = await producer.send("t", b"v", partition=7)
         assert "Partition 7 of topic t with partition count 2 is not" in str(far.exception())
+        early = await producer.send("t", b"v", timestamp_ms=-1)
+        assert str(early.exception()).startswith(
+            "InvalidTimestampException: Invalid timestamp: -1. Timestamp should always be"
+            " non-negative or null."
+        )
         wrong = await producer.send("t/", b"v")
         assert str(wrong.exception()).startswith("INVALID_TOPIC_EXCEPTION: ")
         large = await producer.send("t", b"v" * 2_000_000)
