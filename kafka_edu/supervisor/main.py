@@ -161,6 +161,7 @@ class Supervisor:
                 state=child.state.value,
                 pid=child.pid,
                 port=self._port(child),
+                ended=child.ended_alone,
             )
         for link, fault in self._cluster_acts.known_links().items():
             yield LinkSnapshot(**link._asdict(), **fault._asdict())
