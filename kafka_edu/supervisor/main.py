@@ -456,15 +456,18 @@ class Supervisor:
         """Yield the process ids of the running children."""
         yield from (child.pid for child in self._children() if child.pid)
 
-    def _may_be_controller(self, broker_id: int) -> bool:
-        """Return whether a broker can be the controller now. It can if it is a running child of
-        this supervisor, or a guest.
+    def _may_be_controller(self, broker_id: int, port: int) -> bool:
+        """Return whether the broker that is registered with this port can be the controller now. It
+        can if it is a running child of this supervisor, or a guest.
 
-        A guest is a broker that another program started in the same ZooKeeper. If a guest has died,
-        ZooKeeper notices it.
+        A guest is a broker that another program started in the same ZooKeeper. A guest with the id
+        of a stopped child has another port. If a guest has died, ZooKeeper notices it.
         """
         broker = self._brokers.get(broker_id)
-        return broker is None or broker.state is ProcessState.RUNNING
+        if broker is None or broker.state is ProcessState.RUNNING:
+            return True
+        own = {self._spec.broker(broker_id).direct_port, *_ports_of(self._spec, broker_id)}
+        return port not in own
 
     async def _zookeeper_answers(self, patience: Patience, limit_s: float) -> None:
         """Wait until all children were started and ZooKeeper answers. Raises ActionRefused if this

@@ -21,6 +21,10 @@ STAYS = "import time; print('last words', flush=True); time.sleep(600)"
 GUEST = 7
 
 
+def port_of(supervisor: Supervisor, broker: int) -> int:
+    return supervisor._spec.broker(broker).direct_port
+
+
 class Stage:
     """A supervisor whose brokers are programs that only stay, and that list each other when told
     to.
@@ -53,13 +57,13 @@ class Stage:
         ports: Mapping[int, tuple[str, int]],
         _listed: Collection[int],
         seen: dict[int, str],
-        may_be_controller: Callable[[int], bool],
+        may_be_controller: Callable[[int, int], bool],
     ) -> int:
         for broker in ports:
             self.looked_at.append(broker)
             seen[broker] = "it knows no controller"
             await self.lists[broker].wait()
-        assert may_be_controller(self.controller)
+        assert may_be_controller(self.controller, port_of(self.supervisor, self.controller))
         return self.controller
 
     def child(self, broker: int) -> ChildProcess:
@@ -159,6 +163,8 @@ def test_a_guest_may_be_the_controller_and_a_stopped_broker_may_not(
     async def story(stage: Stage) -> None:
         await die(stage.child(0))
         may_be = stage.supervisor._may_be_controller
-        assert [may_be(broker) for broker in (0, 1, 2, GUEST)] == [False, True, True, True]
+        port = port_of(stage.supervisor, 0)
+        assert [may_be(broker, port) for broker in (0, 1, 2, GUEST)] == [False, True, True, True]
+        assert may_be(0, port + 1), "another program has taken the id of the stopped broker"
 
     play(tmp_path, monkeypatch, story)
