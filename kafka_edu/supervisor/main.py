@@ -545,10 +545,8 @@ class Supervisor:
         if started.state is ProcessState.STOPPED:
             raise ActionRefused(_epitaph(started))
         zookeepers = list(self._zookeepers.children.values())
-        if zookeepers and all(child.state is ProcessState.STOPPED for child in zookeepers):
-            raise ActionRefused(
-                f"{started.name} waits for ZooKeeper, which is stopped: start zookeeper too"
-            )
+        if zookeepers and all(child.state is not ProcessState.RUNNING for child in zookeepers):
+            raise ActionRefused(f"{started.name} waits for ZooKeeper: {self._zookeepers.trouble()}")
         # In an ensemble the other ZooKeeper servers still serve when one server ends.
         needed = [started, *(zookeepers if len(zookeepers) == 1 else [])]
         seen: dict[int, str] = {}

@@ -15,7 +15,7 @@ from kafka_edu.supervisor.child_process import ChildProcess
 from kafka_edu.supervisor.cluster_folder import ClusterFolder
 from kafka_edu.supervisor.cluster_spec import Wish, plan
 from kafka_edu.supervisor.main import Supervisor
-from kafka_edu.trace.event import Source
+from kafka_edu.trace.event import ZOOKEEPER, Source
 
 STAYS = "import time; print('last words', flush=True); time.sleep(600)"
 GUEST = 7
@@ -166,5 +166,45 @@ def test_a_guest_may_be_the_controller_and_a_stopped_broker_may_not(
         port = port_of(stage.supervisor, 0)
         assert [may_be(broker, port) for broker in (0, 1, 2, GUEST)] == [False, True, True, True]
         assert may_be(0, port + 1), "another program has taken the id of the stopped broker"
+
+    play(tmp_path, monkeypatch, story)
+
+
+@pytest.mark.parametrize(
+    ("code", "trouble"),
+    [
+        (STAYS, "zookeeper is paused: resume it first"),
+        (
+            "print('ZooKeeper has stopped, because its data in /d cannot be written: full')",
+            "zookeeper is stopped (ended with code 0: its data in /d cannot be written: full):"
+            " start it first",
+        ),
+    ],
+)
+def test_a_start_without_zookeeper_is_refused_at_once_with_the_reason(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: str, trouble: str
+) -> None:
+    async def story(stage: Stage) -> None:
+        zookeeper = ChildProcess(
+            "zookeeper",
+            ZOOKEEPER,
+            ["--exec", sys.executable, "-c", code],
+            tmp_path / "zookeeper.log",
+            stage.supervisor._trace,
+            lambda _: None,
+        )
+        servers = stage.supervisor._zookeepers
+        servers.children[ZOOKEEPER] = zookeeper
+        await zookeeper.start()
+        try:
+            if code == STAYS:
+                zookeeper.pause()
+            else:
+                await zookeeper.wait()
+            with pytest.raises(ActionRefused) as refused:
+                await stage.wait_started(1)
+        finally:
+            await zookeeper.kill()
+        assert str(refused.value) == f"broker-1 waits for ZooKeeper: {trouble}"
 
     play(tmp_path, monkeypatch, story)
