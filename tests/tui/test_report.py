@@ -65,7 +65,7 @@ def test_a_report_on_a_full_disk_ends_and_the_dashboard_goes_on() -> None:
     async def run() -> None:
         app = DashboardApp("demo", feed=SilentFeed(), report=report)
         async with app.run_test() as pilot:
-            while not report.failure:
+            while not report.failure and app.is_running:
                 await pilot.pause()
             await pilot.press("2")
             assert app.is_running
