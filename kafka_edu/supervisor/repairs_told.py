@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
+from kafka_edu.common.words import plural
 from kafka_edu.supervisor.cluster_folder import ClusterFolder
 from kafka_edu.trace.events.log import RepairsFound
 from kafka_edu.trace.events.server import TroubleSnapshot
@@ -44,7 +45,7 @@ def _lines(found: Mapping[int, _Found]) -> list[str]:
     for broker_id, (repairs, failed) in found.items():
         parts = [repairs.summary] if repairs is not None and repairs.summary else []
         if repairs is not None and repairs.stuck:
-            parts.append(f"{len(repairs.stuck):,} of its followers cannot follow")
+            parts.append(f"{plural(len(repairs.stuck), 'replica')} of it cannot follow the leader")
         if parts:
             lines.append(f"broker {broker_id}: {'; '.join(parts)}")
         lines += [f"broker {broker_id}: {text}" for text in failed]
