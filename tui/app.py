@@ -356,7 +356,10 @@ class DashboardApp(App[None]):
             self._look_at_gauges()
             if self._report is not None:
                 late_us = HOLD_BACK_US + self.model.late_us
+                had_failed = self._report.failure
                 self._report.taken(time.monotonic(), late_us / 1e6, self._feed.left_out)
+                if self._report.failure != had_failed:
+                    self.notify(self._report.failure, severity="error", timeout=10)
 
     def _take(self, feed: Feed, now: int) -> None:
         """Give the model the events that have arrived, for as long as keys may wait.

@@ -3,12 +3,16 @@
 import asyncio
 import sys
 import time
+from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import click
 
 from kafka_edu.common.python_process import DEFAULT_CLUSTER
+
+if TYPE_CHECKING:
+    from .report import AppReport
 
 #: How many seconds to watch a live cluster before its picture is drawn. They count from the first
 #: events of its processes.
@@ -203,6 +207,8 @@ def dashboard(
         report = AppReport(report_file, time.monotonic()) if report_file is not None else None
     except OSError as error:
         raise click.ClickException(f"cannot write {report_file}: {error.strerror}") from error
+    if report is not None:
+        click.get_current_context().call_on_close(partial(_check_report, report))
     try:
         app = DashboardApp(
             cluster,
@@ -237,6 +243,12 @@ def _require_terminal() -> None:
         raise click.ClickException(
             "the dashboard needs a terminal; --screenshot OUT.svg draws a picture without one"
         )
+
+
+def _check_report(report: "AppReport") -> None:
+    """Raise click's exception if the report has ended too early. Called when the dashboard ends."""
+    if report.failure:
+        raise click.ClickException(report.failure)
 
 
 def _write(svg_file: Path, svg: str) -> None:
