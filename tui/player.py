@@ -21,13 +21,22 @@ from kafka_edu.trace.reader import History
 from .event_sizes import EventSizes
 from .model import Model, Pause
 from .view_model.breakpoints import Breakpoints, Hit
+from .view_model.keyframe import size_of
 from .view_model.ticker import KEPT_FACTS
 
 KEYFRAME_EVERY_US: Final = 10_000_000
 KEYFRAME_EVERY_EVENTS: Final = 10_000
 MAX_KEYFRAMES: Final = 24
+KEYFRAMES_BYTES: Final = 32 * 1024 * 1024
+"""Roughly how many bytes all keyframes may take. LEAST_KEYFRAMES are kept in spite of this limit.
+
+With 60 partitions a keyframe takes about 1 MB, and with 600 partitions 12 MB.
+"""
+LEAST_KEYFRAMES: Final = 2
 NEAR_EVENTS: Final = 1_000
 NEAR_FRAMES: Final = 8
+NEAR_BYTES: Final = 8 * 1024 * 1024
+"""Roughly how many bytes the additional keyframes may take. At least one is kept."""
 RING_KEYFRAMES: Final = 8
 PIECE_EVENTS: Final = 100
 """The number of events that are applied in one piece. They take some ms of processor time."""
@@ -68,12 +77,18 @@ def keyframes_of(facts: Sequence[Envelope], name: str) -> Iterator[Keyframe | No
 
 
 class Keyframes:
-    """Keyframes in the order of their index. If there are too many, every second one is dropped."""
+    """Keyframes in the order of their index. If there are too many, every second one is dropped.
+
+    There are too many if there are more than MAX_KEYFRAMES, or if they take more than
+    KEYFRAMES_BYTES. Of a cluster with many partitions there are few.
+    """
 
     def __init__(self) -> None:
         self.frames: list[Keyframe] = []
-        self.near: deque[Keyframe] = deque(maxlen=NEAR_FRAMES)
+        self.near: deque[Keyframe] = deque()
         """Additional keyframes around the position to which the reader last went back."""
+        self._frame_bytes = 0
+        """Roughly the memory of the newest keyframe, in bytes."""
         self._every_us = KEYFRAME_EVERY_US
         self._every_events = KEYFRAME_EVERY_EVENTS
 
@@ -87,11 +102,27 @@ class Keyframes:
         )
 
     def add(self, frame: Keyframe) -> None:
+        self._frame_bytes = size_of(frame.state)
         self.frames.append(frame)
-        if len(self.frames) > MAX_KEYFRAMES:
+        if len(self.frames) > self._most_frames:
             self.frames = self.frames[::2]
             self._every_us *= 2
             self._every_events *= 2
+
+    def add_near(self, frame: Keyframe) -> None:
+        """Add an additional keyframe. The oldest one is dropped if there are too many."""
+        while len(self.near) >= self._most_near:
+            self.near.popleft()
+        self.near.append(frame)
+
+    @property
+    def _most_frames(self) -> int:
+        fitting = KEYFRAMES_BYTES // max(self._frame_bytes, 1)
+        return max(min(fitting, MAX_KEYFRAMES), LEAST_KEYFRAMES)
+
+    @property
+    def _most_near(self) -> int:
+        return max(min(NEAR_BYTES // max(self._frame_bytes, 1), NEAR_FRAMES), 1)
 
     def before(self, index: int) -> Keyframe | None:
         """Return the last keyframe at or before the event with this index."""
@@ -100,7 +131,7 @@ class Keyframes:
 
     def near_due(self, index: int, target: int) -> bool:
         """Return whether an additional keyframe is due at `index`, on the way back to `target`."""
-        return target - index <= NEAR_FRAMES * NEAR_EVENTS and all(
+        return target - index <= self._most_near * NEAR_EVENTS and all(
             abs(index - frame.index) >= NEAR_EVENTS for frame in (*self.near, *self.frames)
         )
 
@@ -109,8 +140,8 @@ class Keyframes:
         for frame in (*self.frames, *self.near):
             frame.index -= events
         self.frames = [frame for frame in self.frames if frame.index >= 0]
-        self.near = deque((f for f in self.near if f.index >= 0), NEAR_FRAMES)
-        if len(self.frames) < MAX_KEYFRAMES // 2:
+        self.near = deque(f for f in self.near if f.index >= 0)
+        if len(self.frames) < self._most_frames // 2:
             self._every_us, self._every_events = KEYFRAME_EVERY_US, KEYFRAME_EVERY_EVENTS
 
     def clear(self) -> None:
@@ -346,11 +377,14 @@ class Player:
         return len(self.tape) >= TAPE_EVENTS or self._tape_bytes >= TAPE_BYTES
 
     def _trim(self) -> None:
-        """Drop the oldest events up to a keyframe, unless the reader looks at them."""
+        """Drop the oldest events up to a keyframe, unless the reader looks at them.
+
+        If all keyframes are at the oldest events, drop everything.
+        """
         if self.paused or not self._tape_is_full:
             return
         count = len(self.tape)
-        at = next((f.index for f in self._keyframes.frames if f.index >= count // 4), 0)
+        at = next((f.index for f in self._keyframes.frames if f.index >= count // 4), count)
         del self.tape[:at]
         self._tape_bytes = self._tape_bytes * len(self.tape) // count
         self._keyframes.forget(at)
@@ -385,7 +419,7 @@ class Player:
             self._keyframe(at, replay.envelopes[at])
             if self._keyframes.near_due(at, target):
                 at_us = replay.envelopes[at].mono_us
-                self._keyframes.near.append(Keyframe(at, at_us, self.model.state()))
+                self._keyframes.add_near(Keyframe(at, at_us, self.model.state()))
             self.model.apply((replay.envelopes[at],))
         replay.go_to(clock_us)
         self.model.advance(replay.clock_us)
