@@ -40,7 +40,7 @@ from .in_chinese import ChineseFilter, names_like_terms
 from .load_process import LoadProcess
 from .model import Model
 from .palette import THEMES
-from .player import Player, keyframes_of
+from .player import RINGS_BYTES, Keyframes, Player, keyframes_of
 from .report import AppReport
 from .screens.act_screen import ActScreen
 from .screens.breakpoint_screen import BreakpointScreen
@@ -682,14 +682,15 @@ class DashboardApp(App[None]):
         Each process keeps the events of its last ten minutes in a ring.
         """
         try:
-            past = await look_back(folder, facts_only=True)
-            facts, frames = self.player.older(past.envelopes), []
+            past = await look_back(folder, facts_only=True, most_bytes=RINGS_BYTES)
+            facts, keyframes = self.player.older(past.envelopes), Keyframes()
             for frame in keyframes_of(facts, self.model.name):
-                frames.append(frame)
+                if frame is not None:
+                    keyframes.add(frame)
                 await asyncio.sleep(0)  # let keys be handled first
         finally:
             self._reads_rings = self.model.reads_rings = False
-        count = self.player.add_rings(facts, list(filter(None, frames)))
+        count = self.player.add_rings(facts, keyframes.frames)
         words = f"{plural(count, 'fact')} from before, out of the processes' rings"
         said = ". ".join([words if count else "nothing older is remembered", *past.missing])
         now = asyncio.get_running_loop().time()

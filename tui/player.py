@@ -13,12 +13,12 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
+from kafka_edu.instruments.event_sizes import EventSizes
 from kafka_edu.instruments.recording import thinned
 from kafka_edu.instruments.replay import Replay
 from kafka_edu.trace.event import EVENT_TYPES, Envelope, Kind
 from kafka_edu.trace.reader import History
 
-from .event_sizes import EventSizes
 from .model import Model, Pause
 from .view_model.breakpoints import Breakpoints, Hit
 from .view_model.keyframe import size_of
@@ -38,6 +38,8 @@ NEAR_FRAMES: Final = 8
 NEAR_BYTES: Final = 8 * 1024 * 1024
 """Roughly how many bytes the additional keyframes may take. At least one is kept."""
 RING_KEYFRAMES: Final = 8
+RINGS_BYTES: Final = 16 * 1024 * 1024
+"""How many bytes of events are read from the processes' rings. The oldest ones are left out."""
 PIECE_EVENTS: Final = 100
 """The number of events that are applied in one piece. They take some ms of processor time."""
 TAPE_EVENTS: Final = 40_000
@@ -123,6 +125,12 @@ class Keyframes:
     @property
     def _most_near(self) -> int:
         return max(min(NEAR_BYTES // max(self._frame_bytes, 1), NEAR_FRAMES), 1)
+
+    def add_older(self, frames: Sequence[Keyframe]) -> None:
+        """Put keyframes of older events before the others."""
+        self.frames[:0] = frames
+        while len(self.frames) > self._most_frames:
+            self.frames = self.frames[::2]
 
     def before(self, index: int) -> Keyframe | None:
         """Return the last keyframe at or before the event with this index."""
@@ -323,8 +331,8 @@ class Player:
     ) -> int:
         """Put the facts of the processes' rings before the kept events. Return how many were added.
 
-        `frames` are the keyframes of these facts, from `keyframes_of`. They are not used if the
-        view has returned to the present meanwhile.
+        The caller reads at most RINGS_BYTES of them. `frames` are the keyframes of these facts,
+        from `keyframes_of`. They are not used if the view has returned to the present meanwhile.
         """
         older = self.older(envelopes)
         if older and self.replay is not None:
@@ -332,7 +340,7 @@ class Player:
             self._keyframes.forget(-len(older))
             if frames is None or len(older) != len(envelopes):
                 frames = list(filter(None, keyframes_of(older[:1], self.model.name)))
-            self._keyframes.frames[:0] = frames
+            self._keyframes.add_older(frames)
             self.tape[:0] = older
             self._tape_bytes += sum(map(self._sizes.of, older))
             self._from_rings = True

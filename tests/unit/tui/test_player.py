@@ -319,6 +319,19 @@ def test_winding_into_the_rings_plays_a_piece_of_them_and_not_all() -> None:
     assert views[0] == views[1], "the same moment, with keyframes and without"
 
 
+def test_keyframes_of_rings_count_among_all_keyframes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(player_module, "size_of", lambda _: KEYFRAMES_BYTES // 3)
+    story = Story()
+    older, player = failing(story, 40 * PIECE_EVENTS), Player(Model("demo"))
+    frames = list(filter(None, keyframes_of(older, "demo")))
+    player.take(failing(story, 10), story.now_ms * 1000)
+    player.wind(-60_000)
+    assert player.add_rings(older, frames) == len(older)
+    kept = player._keyframes.frames
+    assert len(kept) <= 3
+    assert kept[0].index == 0
+
+
 def test_keyframes_of_rings_are_of_no_use_to_a_view_that_has_gone_on_to_now() -> None:
     story = Story()
     older, player = failing(story, 30), Player(Model("demo"))
