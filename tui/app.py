@@ -95,6 +95,11 @@ STARVED_KEY_FIRST_S: Final = 1.2
 A new screen may need 0.1 s of processor time, which can take one second if the process gets little
 of it.
 """
+MOST_STEPS: Final = 10
+"""The most steps that are made at once, if a key repeats faster than the steps can be made.
+
+The other steps are left out. A key that is held down is thus obeyed as soon as it is released.
+"""
 LEFT_OUT_SHOWN_S: Final = 10.0
 """How many seconds the top line shows which events were left out."""
 LONGEST_TICK_US: Final = 1_000_000
@@ -263,6 +268,8 @@ class DashboardApp(App[None]):
         """This thread's processor time when events were last taken, in seconds."""
         self._left_out: deque[tuple[float, Counter[str]]] = deque()
         """(Time, counts of events left out since the start), for some times of the last seconds."""
+        self._moves: list[tuple[Callable[[int], None], int]] = []
+        """The moves in time that keys have requested: a method, and its argument."""
         self._reads_rings = False
         self._said_of_rings, self._said_until = "", 0.0
 
@@ -658,18 +665,26 @@ class DashboardApp(App[None]):
 
     def action_now(self) -> None:
         """Show the live cluster as it is now, even if events are late."""
+        self._moves.clear()
         if self._feed is not None:
             self._feed.to_now()
         self._after(self.player.to_now)
 
     def action_step(self, by: int) -> None:
-        self._after(lambda: self.player.step(by))
+        self._move(self._step, by)
+
+    def _step(self, by: int) -> None:
+        for _ in range(min(abs(by), MOST_STEPS)):
+            self.player.step(1 if by > 0 else -1)
 
     def action_speed(self, by: int) -> None:
         self._after(lambda: self.player.faster(by))
 
     def action_wind(self, by_ms: int) -> None:
-        self._after(lambda: self.player.wind(by_ms))
+        self._move(self._wind, by_ms)
+
+    def _wind(self, by_ms: int) -> None:
+        self.player.wind(by_ms)
         if self._reads_rings:  # the key repeats faster than the processes answer
             return
         if by_ms < 0 and self.player.at_the_beginning and self._folder is not None:
@@ -719,8 +734,27 @@ class DashboardApp(App[None]):
         """Open the window in which the user chooses the breakpoints."""
         self.push_screen(BreakpointScreen(self.player.breakpoints))
 
+    def _move(self, move: Callable[[int], None], by: int) -> None:
+        """Move in time once all keys that wait have been read.
+
+        A move may take a second on a busy machine, and a key that is held down repeats faster. So
+        moves of one kind become one move, and `q` or `z` never waits for many of them.
+        """
+        if not self._moves:
+            self.call_later(self._make_moves)
+        if self._moves and self._moves[-1][0] == move:
+            by += self._moves.pop()[1]
+        self._moves.append((move, by))
+
+    def _make_moves(self) -> None:
+        if self._moves:
+            self._after(lambda: None)
+
     def _after(self, act: Callable[[], None]) -> None:
-        """Call a method of the player, and then draw the screen."""
+        """Make the requested moves, call a method of the player, and then draw the screen."""
+        moves, self._moves = self._moves, []
+        for move, by in moves:
+            move(by)
         act()
         self.refresh_bindings()
         self.look()
