@@ -412,8 +412,24 @@ class DashboardApp(App[None]):
         """Return why the recording to a file has ended too early; empty if it has not."""
         return self._recorder.failure if self._recorder is not None else ""
 
+    def close_recording(self, say: Callable[[str], None]) -> None:
+        """Write the rest of the recording to a file, if there is one.
+
+        This may take long on a slow disk, so the caller first gives the terminal back. Then `say`
+        is called with a sentence.
+        """
+        if self._recorder is not None:
+            self._recorder.close(say)
+
     def _look_at_recording(self) -> None:
-        """Notify the user once if the recording to a file has ended. The dashboard continues."""
+        """Notify the user once if the recording to a file has ended. The dashboard continues.
+
+        If the file misses facts, request new snapshots, which are recorded too.
+        """
+        if self._recorder is None:
+            return
+        if self._recorder.takes_snapshot() and isinstance(self._feed, TraceFeed):
+            self._feed.ask_for_snapshots()
         if self.recording_failure and not self._said_failure:
             self._said_failure = True
             self.notify(self.recording_failure, severity="error", timeout=10)
@@ -765,8 +781,6 @@ class DashboardApp(App[None]):
     def on_unmount(self) -> None:
         if self._load is not None:
             self._load.stop()
-        if self._recorder is not None:
-            self._recorder.close()
         if self._report is not None:
             left_out = self._feed.left_out if self._feed is not None else Counter()
             self._report.close(time.monotonic(), left_out)

@@ -13,6 +13,8 @@ from textual.events import Key
 from textual.worker import Worker
 
 from kafka_edu.instruments.backlog import BEHIND_US
+from kafka_edu.instruments.recording import Recorder
+from kafka_edu.instruments.trace_feed import TraceFeed
 from kafka_edu.supervisor.cluster_folder import ClusterFolder
 from kafka_edu.trace.event import SUPERVISOR, Envelope
 from kafka_edu.trace.events.supervisor import ActionAsked
@@ -250,6 +252,27 @@ def test_a_key_that_is_held_down_moves_once_and_z_need_not_wait_for_it(
                 await pilot.pause()
                 assert log == moves
                 log.clear()
+
+    asyncio.run(run())
+
+
+def test_new_snapshots_follow_a_gap_of_facts_in_the_recording(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    requested: list[str] = []
+    wanted: list[bool] = []
+    monkeypatch.setattr(TraceFeed, "ask_for_snapshots", lambda _: requested.append("snapshot"))
+    monkeypatch.setattr(Recorder, "takes_snapshot", lambda _: bool(wanted) and wanted.pop(0))
+
+    async def run() -> None:
+        app = DashboardApp("demo", ClusterFolder(tmp_path), record=tmp_path / "r.jsonl")
+        async with app.run_test():
+            app.workers.cancel_group(app, "ticks")
+            wanted[:] = [False, True, False]
+            for requests in (0, 1, 1):
+                app.take_events()
+                assert len(requested) == requests
+        app.close_recording(pytest.fail)
 
     asyncio.run(run())
 
