@@ -40,7 +40,7 @@ from .in_chinese import ChineseFilter, names_like_terms
 from .load_process import LoadProcess
 from .model import Model
 from .palette import THEMES
-from .player import RINGS_BYTES, Keyframes, Player, keyframes_of
+from .player import RING_KEYFRAMES_BYTES, RINGS_BYTES, Keyframes, Player, keyframes_of
 from .report import AppReport
 from .screens.act_screen import ActScreen
 from .screens.breakpoint_screen import BreakpointScreen
@@ -714,7 +714,8 @@ class DashboardApp(App[None]):
         """
         try:
             past = await look_back(folder, facts_only=True, most_bytes=RINGS_BYTES)
-            facts, keyframes = self.player.older(past.envelopes), Keyframes()
+            facts = self.player.older(past.envelopes)
+            keyframes = Keyframes(RING_KEYFRAMES_BYTES)
             for frame in keyframes_of(facts, self.model.name):
                 if frame is not None:
                     keyframes.add(frame)

@@ -40,6 +40,8 @@ NEAR_BYTES: Final = 8 * 1024 * 1024
 RING_KEYFRAMES: Final = 8
 RINGS_BYTES: Final = 16 * 1024 * 1024
 """How many bytes of events are read from the processes' rings. The oldest ones are left out."""
+RING_KEYFRAMES_BYTES: Final = 8 * 1024 * 1024
+"""Roughly how many bytes the keyframes of these events may take, as in KEYFRAMES_BYTES."""
 PIECE_EVENTS: Final = 100
 """The number of events that are applied in one piece. They take some ms of processor time."""
 TAPE_EVENTS: Final = 40_000
@@ -82,10 +84,11 @@ class Keyframes:
     """Keyframes in the order of their index. If there are too many, every second one is dropped.
 
     There are too many if there are more than MAX_KEYFRAMES, or if they take more than
-    KEYFRAMES_BYTES. Of a cluster with many partitions there are few.
+    `most_bytes`. Of a cluster with many partitions there are few.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, most_bytes: int = KEYFRAMES_BYTES) -> None:
+        self._most_bytes = most_bytes
         self.frames: list[Keyframe] = []
         self.near: deque[Keyframe] = deque()
         """Additional keyframes around the position to which the reader last went back."""
@@ -119,7 +122,7 @@ class Keyframes:
 
     @property
     def _most_frames(self) -> int:
-        fitting = KEYFRAMES_BYTES // max(self._frame_bytes, 1)
+        fitting = self._most_bytes // max(self._frame_bytes, 1)
         return max(min(fitting, MAX_KEYFRAMES), LEAST_KEYFRAMES)
 
     @property

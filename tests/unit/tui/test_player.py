@@ -24,6 +24,7 @@ from tui.player import (
     NEAR_FRAMES,
     PIECE_EVENTS,
     RING_KEYFRAMES,
+    Keyframes,
     Player,
     keyframes_of,
 )
@@ -323,10 +324,13 @@ def test_keyframes_of_rings_count_among_all_keyframes(monkeypatch: pytest.Monkey
     monkeypatch.setattr(player_module, "size_of", lambda _: KEYFRAMES_BYTES // 3)
     story = Story()
     older, player = failing(story, 40 * PIECE_EVENTS), Player(Model("demo"))
-    frames = list(filter(None, keyframes_of(older, "demo")))
+    frames = Keyframes(KEYFRAMES_BYTES // 2 + KEYFRAMES_BYTES // 3)
+    for frame in filter(None, keyframes_of(older, "demo")):
+        frames.add(frame)
+        assert len(frames.frames) <= LEAST_KEYFRAMES
     player.take(failing(story, 10), story.now_ms * 1000)
     player.wind(-60_000)
-    assert player.add_rings(older, frames) == len(older)
+    assert player.add_rings(older, frames.frames) == len(older)
     kept = player._keyframes.frames
     assert len(kept) <= 3
     assert kept[0].index == 0
