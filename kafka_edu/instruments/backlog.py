@@ -65,6 +65,7 @@ SHED_FIRST: Final = HOPS | {n for n, known in EVENT_TYPES.items() if known.kind 
 _SNAPSHOT_BEGINS: Final = SnapshotBegins.__name__
 _SNAPSHOT_ENDS: Final = SnapshotEnds.__name__
 _RING_ENDS: Final = RingEnds.__name__
+_GAP: Final = Gap.__name__
 
 
 class Stream:
@@ -130,7 +131,10 @@ class Backlog:
     def __init__(self, *, sheds: bool) -> None:
         """Begin empty. If `sheds` is false, events are left out only above MAX_BYTES_UNSHED."""
         self.left_out: Counter[str] = Counter()
-        """The number of events that were left out since the start, by type."""
+        """The number of events that were left out since the start, by type.
+
+        Events count too that a process could not send, because they were not read in time.
+        """
         self.keeps: Collection[str] = frozenset()
         """The types of facts that are never left out, because somebody waits for one of them."""
         self.bytes = 0
@@ -177,6 +181,8 @@ class Backlog:
             stream.skipping, stream.settling_since_us = False, now_us
         elif name == _RING_ENDS:
             stream.past = False
+        elif name == _GAP and not stream.past:
+            self._note_gap(stream, line)
         if name not in self.keeps and (stream.skipping or (self.behind and name in HOPS)):
             self._leave_out(stream, name)
             return head
@@ -216,6 +222,15 @@ class Backlog:
         self.left_out[name] += 1
         if stream is not None and name in FACTS:
             stream.missing[name] += 1
+
+    def _note_gap(self, stream: Stream, line: bytes) -> None:
+        """Count the events that the process itself has dropped, because it could not send them."""
+        try:
+            envelope = stream.decoder.decode(line)
+        except TraceFormatError:
+            return  # the line is decoded again when it is handed on, and reported then
+        if envelope is not None and isinstance(envelope.event, Gap):
+            self.left_out.update(dict(envelope.event.by_type))
 
     def _tell_gap(self, stream: Stream, before: LineHead, now_us: int) -> None:
         """Insert a Gap event before this line.

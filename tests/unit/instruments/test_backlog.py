@@ -259,6 +259,18 @@ def test_a_process_that_stops_within_its_snapshot_is_waited_for_a_limited_time()
     assert process.backlog.late_us(process.now) == 0
 
 
+def test_events_that_the_process_could_not_send_count_as_left_out_too() -> None:
+    process = Process()
+    gap = Gap(dropped=7, by_type=(("ActionAsked", 5), ("RequestDequeued", 2)))
+    process.tell(gap)
+    process.pass_time(HOLD_BACK_US)
+    assert process.backlog.left_out == {"ActionAsked": 5, "RequestDequeued": 2}
+    assert process.take() == [gap]
+    process.stream.past = True
+    process.tell(gap)
+    assert process.backlog.left_out.total() == 7, "a gap in a ring is of the past"
+
+
 def test_a_slow_consumer_of_a_flood_is_never_more_than_some_seconds_late() -> None:
     """2,000 events a second come, and 500 a second are taken."""
     process = Process()
