@@ -27,7 +27,7 @@ from .view_model.ticker import KEPT_FACTS
 KEYFRAME_EVERY_US: Final = 10_000_000
 KEYFRAME_EVERY_EVENTS: Final = 10_000
 MAX_KEYFRAMES: Final = 24
-KEYFRAMES_BYTES: Final = 32 * 1024 * 1024
+KEYFRAMES_BYTES: Final = 24 * 1024 * 1024
 """Roughly how many bytes all keyframes may take. LEAST_KEYFRAMES are kept in spite of this limit.
 
 With 60 partitions a keyframe takes about 1 MB, and with 600 partitions 12 MB.
@@ -38,7 +38,7 @@ NEAR_FRAMES: Final = 8
 NEAR_BYTES: Final = 8 * 1024 * 1024
 """Roughly how many bytes the additional keyframes may take. At least one is kept."""
 RING_KEYFRAMES: Final = 8
-RINGS_BYTES: Final = 16 * 1024 * 1024
+RINGS_BYTES: Final = 12 * 1024 * 1024
 """How many bytes of events are read from the processes' rings. The oldest ones are left out."""
 RING_KEYFRAMES_BYTES: Final = 8 * 1024 * 1024
 """Roughly how many bytes the keyframes of these events may take, as in KEYFRAMES_BYTES."""
