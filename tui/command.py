@@ -221,20 +221,19 @@ def dashboard(
         )
     except OSError as error:
         raise click.ClickException(f"cannot record to {record_file}: {error}") from error
-    if svg_file is not None:
-        _write(
-            svg_file,
-            asyncio.run(
-                live_picture(
-                    app, LIVE_PICTURE_AFTER_S if at_s is None else at_s, screen, size, light
-                )
-            ),
-        )
-    else:
-        settle_collector()
-        app.run()
-        if app.recording_failure:
-            raise click.ClickException(app.recording_failure)
+    try:
+        if svg_file is not None:
+            drawing = live_picture(
+                app, LIVE_PICTURE_AFTER_S if at_s is None else at_s, screen, size, light
+            )
+            _write(svg_file, asyncio.run(drawing))
+        else:
+            settle_collector()
+            app.run()
+    finally:
+        app.close_recording(partial(click.echo, err=True))
+    if svg_file is None and app.recording_failure:
+        raise click.ClickException(app.recording_failure)
 
 
 def _require_terminal() -> None:

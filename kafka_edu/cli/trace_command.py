@@ -398,7 +398,9 @@ def record(
 
     since_us = None if since_s is None else now_us() - int(since_s * 1e6)
     try:
-        asyncio.run(_follow(folder, Level(level), since_us, for_s, write, begun))
+        asyncio.run(
+            _follow(folder, Level(level), since_us, for_s, write, begun, recorder.takes_snapshot)
+        )
     finally:
         recorder.close()
     if recorder.failure:
@@ -434,10 +436,12 @@ async def _follow(
     for_s: float | None,
     take: Callable[[list[Envelope]], None],
     begun: Callable[[], None] = lambda: None,
+    takes_snapshot: Callable[[], bool] = lambda: False,
 ) -> None:
     """Call `take` with all events in order, until `for_s` seconds are over or Ctrl-C is pressed.
 
-    `begun` is called once, when all processes are connected.
+    `begun` is called once, when all processes are connected. `takes_snapshot` is called often, and
+    returns whether a new snapshot of each process is needed.
     """
     told = False
     feed = TraceFeed(folder, level, since_us)
@@ -449,6 +453,8 @@ async def _follow(
         while not stopped.is_set() and (end_us is None or now_us() < end_us):
             await asyncio.sleep(DRAIN_S)
             take(feed.drain())
+            if takes_snapshot():
+                feed.ask_for_snapshots()
             if not told and feed.complete():
                 told = True
                 begun()
