@@ -16,6 +16,7 @@ from typing import Final, NamedTuple
 from kafka import KafkaAdminClient, KafkaProducer, TopicPartition
 from kafka.errors import KafkaError
 
+from kafka_edu.supervisor.cluster import ClusterError
 from kafka_edu.trace.events.replication import (
     BecameFollower,
     FetcherPartitionDelayed,
@@ -43,6 +44,7 @@ DELAYS: Final = 3
 """The number of errors for which the live part waits."""
 BACKOFF_MS: Final = 1_000
 TOLERANCE_MS: Final = 100
+OFFICE_TRIES: Final = 20
 ELECTION: Final = "/admin/preferred_replica_election"
 PROPS: Final[Mapping[str, str]] = {
     **truncation.PROPS,
@@ -144,8 +146,7 @@ class _Scene:
 
     def leader_dies(self) -> Iterator[Step]:
         """Kill the leader of two topics, and let it come back."""
-        with zookeeper_of(self._cluster) as zookeeper:
-            self._chief = int(json.loads(zookeeper.get("/controller")[0])["brokerid"])
+        self._chief = self._controller()
         self._leader = next(one for one in ALL if one not in (BROKER, self._chief))
         make_topic(self._cluster, MOVED, [self._leader, self._chief, BROKER])
         make_topic(self._cluster, STEADY, [self._leader, BROKER])
@@ -175,6 +176,22 @@ class _Scene:
         self._say("the link is healed")
         yield self.send(MOVED, f"{MOVED} goes on", RECORDS)
         yield self._judge(BACKOFF_MS - TOLERANCE_MS if learners else 1)
+
+    def _controller(self) -> int:
+        """Return the controller. It must not be broker 2, whose links stay whole. If it is, it
+        loses its office, and all three run for it. Raises ClusterError.
+        """
+        office = "/controller"
+        with zookeeper_of(self._cluster) as zookeeper:
+            for _ in range(OFFICE_TRIES):
+                chief = int(json.loads(zookeeper.get(office)[0])["brokerid"])
+                if chief != BROKER:
+                    return chief
+                zookeeper.delete(office)
+                self._broker.listener.wait_for(
+                    lambda: zookeeper.exists(office) is not None, self._broker.patience_s
+                )
+        raise ClusterError(f"broker {BROKER} became the controller {OFFICE_TRIES} times")
 
     def _in_sync(self) -> Step:
         """Wait until all replicas of both topics are in the ISR."""
