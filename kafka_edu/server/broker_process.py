@@ -21,8 +21,8 @@ from pathlib import Path
 from typing import Final, TypeVar
 
 from kafka_edu.common.config_def import ConfigException
+from kafka_edu.common.dir_quota import file_system
 from kafka_edu.common.errors import KafkaException
-from kafka_edu.common.files import OsFileSystem
 from kafka_edu.common.heap import collect_garbage, heap_trimmer
 from kafka_edu.common.link_faults import FaultyTransport, LinkFault
 from kafka_edu.common.socket_transport import SocketTransport
@@ -172,7 +172,7 @@ class BrokerProcess:
             time=self._time,
             transport=links,
             zk_client=zk_client,
-            file_system=OsFileSystem(),
+            file_system=file_system(config.log_dirs, config.log_dir_quota_bytes),
             random=random.Random(secrets.randbits(128)),
             tracer=self._tracer,
             run_blocking=self._run_blocking,

@@ -122,6 +122,7 @@ class KafkaConfig:
     events_file = OptionalStr()
     fetch_max_bytes = Int()
     learner = OptionalStr()
+    log_dir_quota_bytes = Int()
     log_flush_offset_checkpoint_interval_ms = Int()
     log_flush_scheduler_interval_ms = Int()
     log_flush_start_offset_checkpoint_interval_ms = Int()

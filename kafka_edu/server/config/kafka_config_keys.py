@@ -1132,6 +1132,15 @@ def _own() -> Iterator[ConfigKey]:
         "How much edu.capture.file and its predecessor FILE.1 may hold together.",
     )
     yield ConfigKey(
+        "edu.log.dir.quota.bytes",
+        ConfigType.LONG,
+        -1,
+        Range(-1),
+        "The most bytes that the segments in one log dir may have together. A write beyond that"
+        " fails as on a full disk, and the dir goes offline. So one can practise with a full disk"
+        " and needs none. -1: no limit.",
+    )
+    yield ConfigKey(
         "edu.max.pipelined.requests",
         ConfigType.INT,
         64,
