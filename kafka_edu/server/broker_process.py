@@ -307,6 +307,7 @@ class BrokerProcess:
                     file,
                     Level(config.record_level),
                     hops_per_second=config.record_hops_per_second,
+                    gauges=config.record_gauges,
                 )
                 sink.attach(name)
                 stack.callback(sink.close)
@@ -369,7 +370,8 @@ def remove_quietly(path: str) -> None:
 
 def fresh_recording(path: str) -> str:
     """Return `path`. If an older recording is there, first rename it to `path.1`, `path.2` and so
-    on. So each start of the broker makes a new recording.
+    on. So each start of the broker makes a new recording. `events.gz` becomes `events.1.gz`,
+    because the suffix says that a recording is compressed.
     """
     if os.path.exists(path):
         os.rename(path, next(name for name in _numbered(path) if not os.path.exists(name)))
@@ -378,8 +380,9 @@ def fresh_recording(path: str) -> str:
 
 def _numbered(path: str) -> Iterator[str]:
     number = 1
+    packed = ".gz" if path.endswith(".gz") else ""
     while True:
-        yield f"{path}.{number}"
+        yield f"{path.removesuffix(packed)}.{number}{packed}"
         number += 1
 
 

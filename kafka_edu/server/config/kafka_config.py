@@ -140,6 +140,7 @@ class KafkaConfig:
     queued_max_requests = Int()
     rack = OptionalStr("broker.rack")
     record_file = OptionalStr()
+    record_gauges = Bool()
     record_hops_per_second = Int()
     record_level = Str()
     replica_fetch_wait_max_ms = Int()

@@ -1083,6 +1083,14 @@ def _own() -> Iterator[ConfigKey]:
         "Which events are recorded.",
     )
     yield ConfigKey(
+        "edu.record.gauges",
+        ConfigType.BOOLEAN,
+        True,
+        None,
+        "Whether the recording has the gauges, which the broker samples ten times a second. An idle"
+        " broker writes 30 KB of them a second. Without them a recording can run for days.",
+    )
+    yield ConfigKey(
         "edu.record.hops.per.second",
         ConfigType.INT,
         7_000,
