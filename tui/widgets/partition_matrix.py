@@ -213,6 +213,10 @@ class MatrixRows(Lines):
             row.append(f" · {dead} without a leader", style=f"bold {colours.error}")
         elif under:
             row.append(f" · {under} under-replicated", style=f"bold {colours.warning}")
+        elif unknown := sum(not p.isr_known for p in of_it):
+            row.append(f" · the ISR of {unknown} is not known", style=colours.dim)
+        elif age_us := self.model.replication.isrs_old_us(of_it):
+            row.append(f" · all in sync then, {old(age_us)}", style=colours.dim)
         else:
             row.append(" · all in sync", style=colours.dim)
         row.append(f" · ⏎ {'folds' if topic in self.unfolded else 'unfolds'}", style=colours.dim)
@@ -226,9 +230,7 @@ class MatrixRows(Lines):
         columns = Columns(self.model, self.size.width)
         star = f" {PREFERRED}{p.preferred}" if p.preferred_is_not_leading else ""
         led = view.partitions.leader_lives(p)
-        name = str(p.key)
-        if len(name) + len(star) > columns.name - 1:
-            name = name[: columns.name - 2 - len(star)] + "…"
+        name = p.key.fitted(columns.name - 1 - len(star))
         row = ink(name, "bold" if led else f"bold {colours.error}")
         row.append(star, style=colours.warning)
         row.append(" " * (columns.name - row.cell_len))
@@ -290,7 +292,11 @@ class MatrixRows(Lines):
         told = f" {members}/{p.min_isr or '?'}"
         if not partitions.leader_lives(p):
             return ink(" no leader" if narrow else f"{told} no leader", f"bold {colours.error}")
-        if p.min_isr and members < p.min_isr:
+        if not p.isr_known:
+            return ink(f" ?/{p.min_isr or '?'}", colours.dim)
+        if self.model.replication.isrs_old_us([p]):
+            return ink(f"{told} then", colours.dim)
+        if members < p.min_isr:
             return ink(f"{told} ✗{'' if narrow else ' refused'}", f"bold {colours.error}")
         if dead:
             words = f" {dead}{DEAD}" if narrow else f" waits: {dead} dead"
