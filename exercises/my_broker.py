@@ -19,10 +19,8 @@ from .runner.workplace import Workplace
 NAME: Final = "my-broker"
 SEAMS: Final = seams_of(BROKER)
 BROKERS: Final = (0, 1, 2)
-HOT: Final = frozenset({"03-2", "03-3", "04-3", "09-1", "09-2", "10-1", "10-6"})
-"""The exercises whose parts are called often. They run only for topics of the labs."""
-
-
+OF_LABS: Final = frozenset({"03-2", "03-3", "04-3", "09-1", "09-2", "09-5", "10-1", "10-6"})
+"""The exercises whose parts run only for topics of the labs. Most of them are called often."""
 NEEDS: Final[Mapping[str, Mapping[str, str]]] = {
     "10-2": {"replica.selector.class": "org.apache.kafka.common.replica.RackAwareReplicaSelector"}
 }
@@ -48,7 +46,7 @@ class Part(NamedTuple):
         """A short remark about this part; may be empty."""
         if not self.mine:
             return self.why
-        return f"for topics that begin with {LAB_TOPICS}" if self.exercise.id in HOT else ""
+        return f"for topics that begin with {LAB_TOPICS}" if self.exercise.id in OF_LABS else ""
 
 
 def my_parts(works: Iterable[Workplace], without: Collection[str] = ()) -> list[Part]:

@@ -199,7 +199,10 @@ class OsFile:
         self._size = size
 
     def flush(self) -> None:
-        os.fsync(self._fd)
+        fd = self._fd
+        if fd < 0:  # the loop has closed it, because its dir failed while a worker waited
+            raise OSError(errno.EBADF, os.strerror(errno.EBADF), self.path)
+        os.fsync(fd)
 
     def close(self) -> None:
         if self._fd >= 0:

@@ -21,8 +21,8 @@ from pathlib import Path
 from typing import Final, TypeVar
 
 from kafka_edu.common.config_def import ConfigException
+from kafka_edu.common.dir_quota import file_system
 from kafka_edu.common.errors import KafkaException
-from kafka_edu.common.files import OsFileSystem
 from kafka_edu.common.heap import collect_garbage, heap_trimmer
 from kafka_edu.common.link_faults import FaultyTransport, LinkFault
 from kafka_edu.common.socket_transport import SocketTransport
@@ -172,7 +172,7 @@ class BrokerProcess:
             time=self._time,
             transport=links,
             zk_client=zk_client,
-            file_system=OsFileSystem(),
+            file_system=file_system(config.log_dirs, config.log_dir_quota_bytes),
             random=random.Random(secrets.randbits(128)),
             tracer=self._tracer,
             run_blocking=self._run_blocking,
@@ -307,6 +307,7 @@ class BrokerProcess:
                     file,
                     Level(config.record_level),
                     hops_per_second=config.record_hops_per_second,
+                    gauges=config.record_gauges,
                 )
                 sink.attach(name)
                 stack.callback(sink.close)
@@ -369,7 +370,8 @@ def remove_quietly(path: str) -> None:
 
 def fresh_recording(path: str) -> str:
     """Return `path`. If an older recording is there, first rename it to `path.1`, `path.2` and so
-    on. So each start of the broker makes a new recording.
+    on. So each start of the broker makes a new recording. `events.gz` becomes `events.1.gz`,
+    because the suffix says that a recording is compressed.
     """
     if os.path.exists(path):
         os.rename(path, next(name for name in _numbered(path) if not os.path.exists(name)))
@@ -378,8 +380,9 @@ def fresh_recording(path: str) -> str:
 
 def _numbered(path: str) -> Iterator[str]:
     number = 1
+    packed = ".gz" if path.endswith(".gz") else ""
     while True:
-        yield f"{path}.{number}"
+        yield f"{path.removesuffix(packed)}.{number}{packed}"
         number += 1
 
 

@@ -57,10 +57,12 @@ class FileSink:
         level: Level = Level.STATE,
         cluster: str = "",
         hops_per_second: int = 0,
+        gauges: bool = True,
     ) -> None:
         """`hops_per_second` is the file's budget of events, if its level is above `state`. 0 means
-        no limit.
+        no limit. Without `gauges` the file has no samples.
         """
+        self._gauges = gauges
         self.level = level
         self._wanted = level
         self._budget = hops_per_second // 10 if level is not Level.STATE else 0
@@ -133,7 +135,10 @@ class FileSink:
             self._tracer.sink_failed(self, error)
 
     def tick(self) -> None:
-        """Write the gauges, and a keyframe if one is due. Must be called ten times a second."""
+        """Write the gauges, if wanted, and a keyframe if one is due.
+
+        Must be called ten times a second.
+        """
         self._try(self._tick)
 
     def close(self) -> None:
@@ -151,5 +156,6 @@ class FileSink:
         if now >= self._next_keyframe_ms:
             self._next_keyframe_ms = now + KEYFRAME_EVERY_MS
             self._file.writelines(snapshot_lines(self._tracer))
-        self._file.writelines(encode(envelope) for envelope in self._tracer.gauges())
+        if self._gauges:
+            self._file.writelines(encode(envelope) for envelope in self._tracer.gauges())
         self._file.flush()

@@ -28,6 +28,8 @@ from exercises.ch08_metadata_proxy.ex06_boots import material as doors
 from exercises.ch08_metadata_proxy.ex06_boots import trouble as boots
 from exercises.ch09_log_storage.ex06_will_not_shrink import material as shrink
 from exercises.ch09_log_storage.ex06_will_not_shrink import trouble as will_not_shrink
+from exercises.ch09_log_storage.ex08_full_disk import material as disk
+from exercises.ch09_log_storage.ex08_full_disk import trouble as full_disk
 from exercises.ch10_replication.ex05_three_causes import material as causes
 from exercises.ch10_replication.ex05_three_causes import trouble as three_causes
 from exercises.lab_facts import listed
@@ -607,3 +609,37 @@ def test_a_partition_shrinks_when_its_cause_is_gone(
         assert faults() == []
     finally:
         assert will_not_shrink.end(tmp_path)
+
+
+def test_an_operator_empties_the_disk_of_09_8(tmp_path: Path) -> None:
+    """A topic is compacted in place of being cut; `lab check 09-8 --solutions --live` proves the
+    other trouble.
+    """
+    seed = next(n for n in range(50) if disk.plan(n).setting == disk.POLICY)
+    made = disk.plan(seed)
+
+    def faults() -> list[str]:
+        steps = full_disk.check_state(tmp_path, lambda _: None, tmp_path)
+        return [step.says for step in steps if not step.passed]
+
+    full_disk.begin(seed, tmp_path, lambda _: None, tmp_path)
+    try:
+        isr = [f"{topic}: the ISR is whole" for topic in ("invoices", made.topic)]
+        small = f"{made.topic} has at most 531,072 bytes on each broker"
+        settings = f"{made.topic} will stay small: the broker deletes its oldest segments"
+        assert faults() == ["every log dir is online", settings, small, *isr]
+        full_disk.perform([["restart", made.small], ["settled"]], tmp_path)
+        assert faults()[0] == "every log dir is online"  # it copies, and is full again
+        acts = [
+            ["set", made.topic, "cleanup.policy=delete"],
+            ["small", made.topic, made.other],
+            ["restart", made.small],
+            ["settled"],
+            ["restart", made.small],
+            ["in-sync"],
+            ["small", made.topic, made.small],
+        ]
+        full_disk.perform(acts, tmp_path)
+        assert faults() == []
+    finally:
+        assert full_disk.end(tmp_path)

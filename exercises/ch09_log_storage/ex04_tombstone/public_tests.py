@@ -80,31 +80,46 @@ def test_around_the_limit(learner: Learner) -> None:
     check(made, 0, 0, RETENTION_MS + 1, RETENTION_MS)
 
 
-def test_any_order(learner: Learner, seed: int) -> None:
-    """two hundred logs, each with random steps, and a reader that always comes in time"""
-    random = Random(f"any/{seed}")
-    made = learner.make()
-    for _ in range(200):
-        world = TombstoneWorld(lambda *asked: may_go(made, *asked))
-        for _ in range(50):
-            world.go_on(random)
-            if world.returned:
-                one = world.returned[0]
+class World:
+    """A log, its cleaner with the learner's rule, and a reader that always comes in time."""
+
+    def __init__(self, made: LearnerObject) -> None:
+        self._world = TombstoneWorld(lambda *asked: may_go(made, *asked))
+
+    def go_on(self, random: Random, turns: int) -> None:
+        """Do this number of random steps. Raises Mismatch if a deleted key comes back."""
+        for _ in range(turns):
+            self._world.go_on(random)
+            if self._world.returned:
+                one = self._world.returned[0]
                 raise Mismatch(
                     "the reader's table",
                     f"no {one.key}",
                     f"{one.key}",
                     f"its tombstone, offset {one.tombstone}, was removed before the reader came",
-                    drawing=tuple(world.events[-14:]),
+                    drawing=tuple(self._world.events[-14:]),
                     read="may_go",
                 )
-        world.settle()
-        if world.tombstones():
+
+    def settle(self) -> None:
+        """Clean twice, long after. Raises Mismatch if a tombstone is left."""
+        self._world.settle()
+        if self._world.tombstones():
             raise Mismatch(
                 "the log, long after",
                 "no tombstone",
-                f"the tombstones {world.tombstones()}",
+                f"the tombstones {self._world.tombstones()}",
                 "they have been seen by all: nothing speaks for them any more",
-                drawing=tuple(world.events[-8:]),
+                drawing=tuple(self._world.events[-8:]),
                 read="may_go",
             )
+
+
+def test_any_order(learner: Learner, seed: int) -> None:
+    """two hundred logs, each with random steps, and a reader that always comes in time"""
+    random = Random(f"any/{seed}")
+    made = learner.make()
+    for _ in range(200):
+        world = World(made)
+        world.go_on(random, 50)
+        world.settle()

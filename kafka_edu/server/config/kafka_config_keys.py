@@ -1083,6 +1083,14 @@ def _own() -> Iterator[ConfigKey]:
         "Which events are recorded.",
     )
     yield ConfigKey(
+        "edu.record.gauges",
+        ConfigType.BOOLEAN,
+        True,
+        None,
+        "Whether the recording has the gauges, which the broker samples ten times a second. An idle"
+        " broker writes 30 KB of them a second. Without them a recording can run for days.",
+    )
+    yield ConfigKey(
         "edu.record.hops.per.second",
         ConfigType.INT,
         7_000,
@@ -1130,6 +1138,15 @@ def _own() -> Iterator[ConfigKey]:
         16 * 1024 * 1024,
         Range(1024 * 1024),
         "How much edu.capture.file and its predecessor FILE.1 may hold together.",
+    )
+    yield ConfigKey(
+        "edu.log.dir.quota.bytes",
+        ConfigType.LONG,
+        -1,
+        Range(-1),
+        "The most bytes that the segments in one log dir may have together. A write beyond that"
+        " fails as on a full disk, and the dir goes offline. So one can practise with a full disk"
+        " and needs none. -1: no limit.",
     )
     yield ConfigKey(
         "edu.max.pipelined.requests",

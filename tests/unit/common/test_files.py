@@ -1,5 +1,6 @@
 """Files of the operating system: what an append promises, even if one system call cannot do it."""
 
+import errno
 from pathlib import Path
 
 import pytest
@@ -38,3 +39,15 @@ def test_the_first_entry_of_an_index_reads_nothing_ahead(tmp_path: Path) -> None
     mapping.close()
     file.close()
     assert "rr" in found["VmFlags"].split(), "madvise(MADV_RANDOM)"
+
+
+def test_a_closed_file_is_not_flushed_but_says_so_as_a_disk_does(tmp_path: Path) -> None:
+    """A worker flushes a segment while the loop closes it, because its log dir has just failed.
+
+    The broker expects an OSError there. Any other error would stop it.
+    """
+    file = OsFileSystem().open(str(tmp_path / "00.log"))
+    file.close()
+    with pytest.raises(OSError, match=r"00\.log") as raised:
+        file.flush()
+    assert (raised.value.errno, raised.value.filename) == (errno.EBADF, file.path)

@@ -546,6 +546,17 @@ def test_each_page_says_why_it_matters(exercise: Exercise) -> None:
 
 @pytest.mark.parametrize(
     "exercise",
+    [one for one in load_manifest().values() if one.kind in ("build", "debug")],
+    ids=lambda one: one.id,
+)
+def test_a_page_says_why_there_is_no_live_part(exercise: Exercise) -> None:
+    page = exercise.readme.read_text(encoding="utf-8")
+    why = page.partition("## Why there is no live part\n")[2].partition("\n## ")[0]
+    assert (why.count(".") >= 1) == (not exercise.live)
+
+
+@pytest.mark.parametrize(
+    "exercise",
     [one for one in load_manifest().values() if one.kind == "build"],
     ids=lambda one: one.id,
 )

@@ -1,5 +1,6 @@
 """A cluster of one's own: which parts serve, why the others do not, and what is refused."""
 
+import importlib
 import json
 from pathlib import Path
 
@@ -7,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from exercises.command import lab
-from exercises.my_broker import BROKERS, Part, my_parts, parts_of, setting, wish_of
+from exercises.my_broker import BROKERS, OF_LABS, Part, my_parts, parts_of, setting, wish_of
 from exercises.runner.manifest import find_exercise, load_manifest
 from exercises.runner.verdict import Step
 from exercises.runner.workplace import Workplace
@@ -34,6 +35,14 @@ def whose(parts: list[Part]) -> dict[str, str]:
 
 def test_each_seam_belongs_to_an_exercise() -> None:
     assert [exercise.id for exercise in EXERCISES] == list(SEAMS)
+
+
+def test_the_parts_of_lab_topics_are_those_whose_adapters_look_at_the_topic() -> None:
+    modules = {id_: seam.adapter.partition(":")[0] for id_, seam in SEAMS.items()}
+    names = {id_: vars(importlib.import_module(module)) for id_, module in modules.items()}
+    assert {id_ for id_, has in names.items() if has.keys() & {"LAB_TOPICS", "all_of_labs"}} == {
+        *OF_LABS
+    }
 
 
 def test_what_has_passed_serves(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from kafka_edu.common.python_process import python_command, python_environment
 from kafka_edu.common.time import MockTime
 from kafka_edu.log.log_dirs import LogDirs
 from kafka_edu.server import broker_process
-from kafka_edu.server.broker_process import BrokerProcess
+from kafka_edu.server.broker_process import BrokerProcess, fresh_recording
 from kafka_edu.server.config.kafka_config import Setting, make_config
 from kafka_edu.server.kafka_server import KafkaServer
 
@@ -72,6 +72,24 @@ def test_a_second_start_touches_neither_the_events_file_nor_the_recording_of_the
     assert f"held by process {os.getpid()}" in caplog.text
     assert events.read_text() == "where the first tells its events"
     assert recording.read_text() == "what the first has recorded"
+
+
+@pytest.mark.parametrize(
+    ("name", "older"),
+    [("events", ["events.1", "events.2"]), ("events.gz", ["events.1.gz", "events.2.gz"])],
+)
+def test_older_recordings_get_numbers_and_stay_readable(
+    name: str, older: list[str], tmp_path: Path
+) -> None:
+    """The suffix .gz says that a recording is compressed, so it stays the last one."""
+    for start in range(3):
+        Path(fresh_recording(str(tmp_path / name))).write_text(f"start {start}")
+    assert sorted(file.name for file in tmp_path.iterdir()) == sorted([name, *older])
+    assert [(tmp_path / one).read_text() for one in (*older, name)] == [
+        "start 0",
+        "start 1",
+        "start 2",
+    ]
 
 
 @pytest.mark.parametrize("has_heap", [True, False])

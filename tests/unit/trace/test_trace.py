@@ -255,6 +255,21 @@ def test_a_recording_begins_with_a_keyframe_and_bears_a_cut_off_end() -> None:
     ]
 
 
+@pytest.mark.parametrize("gauges", [True, False])
+def test_a_recording_has_gauges_only_if_they_are_wanted(gauges: bool) -> None:
+    tracer = Tracer(Source.of_broker(1), MockTime())
+    tracer.on_gauges(lambda: [ProbeGrown(before=1)])
+    file = io.BytesIO()
+    sink = FileSink(tracer, file, gauges=gauges)
+    sink.attach("the recording")
+    tracer(ProbeZnode(path="/a", zxid=1))
+    sink.tick()
+    file.seek(0)
+    names = [e.name for e in read_recording(file)]
+    assert "ProbeZnode" in names
+    assert ("ProbeGrown" in names) == gauges
+
+
 class TickingTime(MockTime):
     """A clock that has moved on at each look, as a real one has."""
 

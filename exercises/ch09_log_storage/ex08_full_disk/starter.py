@@ -1,0 +1,12 @@
+"""Exercise 09-8: replace each None by what you found. ticket.md describes the trouble.
+`kafka-edu lab check 09-8` examines your cluster. `kafka-edu lab hint 09-8` gives a hint.
+"""
+
+
+def report() -> dict[str, object]:
+    """Return your findings in a dict. Write your answer in place of each None."""
+    return {
+        "broker": None,  # the number of the broker with the full disk
+        "topic": None,  # the topic that grows and grows
+        "setting": None,  # the setting of the topic that lets it: "retention.bytes" or …
+    }

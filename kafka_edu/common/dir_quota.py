@@ -1,0 +1,88 @@
+"""A quota for each log dir, so that a dir can be full on a machine whose disk is not
+(`edu.log.dir.quota.bytes`).
+
+A real small disk needs a mount, which many machines do not allow. With a quota, a write that does
+not fit raises OSError as on a full disk, and the broker takes the dir offline as it does for any
+OSError. It is not quite a full disk, because only segments count. Indexes, checkpoints and
+snapshots can still be written. The cleaner's process is not limited, but its files count.
+"""
+
+import errno
+import os
+from collections.abc import Sequence
+from typing import Final
+
+from kafka_edu.common.files import Buffer, OsFile, OsFileSystem
+
+SEGMENT: Final = ".log"
+"""It is in the name of each file of batches, also if a suffix such as .deleted follows."""
+
+
+class DirQuota:
+    """Owner of the free bytes of one log dir.
+
+    An append takes its bytes from `_left`, in O(1). If they do not suffice, the files are measured
+    again, because some may have been deleted since. That costs one stat for each file of the dir.
+    """
+
+    def __init__(self, log_dir: str, limit: int) -> None:
+        self._log_dir = log_dir
+        self._limit = limit
+        self._left = 0
+
+    def take(self, count: int) -> None:
+        """Take `count` bytes. Raises OSError if the dir would then have more than its quota."""
+        if count > self._left:
+            self._left = self._limit - segment_bytes(self._log_dir)
+        if count > self._left:
+            raise OSError(
+                errno.EDQUOT,
+                f"{os.strerror(errno.EDQUOT)}: the segments of this dir may have"
+                f" {self._limit:,} bytes (edu.log.dir.quota.bytes). Let a topic become smaller",
+                self._log_dir,
+            )
+        self._left -= count
+
+
+def segment_bytes(log_dir: str) -> int:
+    """Return the bytes of all segments in a log dir, with those that will be removed soon."""
+    total = 0
+    for folder, _, names in os.walk(log_dir):
+        for name in names:
+            if SEGMENT in name:
+                try:
+                    total += os.stat(os.path.join(folder, name)).st_size
+                except FileNotFoundError:  # a worker has removed or renamed it meanwhile
+                    continue
+    return total
+
+
+class QuotaFile(OsFile):
+    """A segment in a dir with a quota."""
+
+    def __init__(self, path: str, create: bool, quota: DirQuota) -> None:
+        super().__init__(path, create)
+        self._quota = quota
+
+    def append(self, parts: Sequence[Buffer]) -> int:
+        self._quota.take(sum(map(len, parts)))
+        return super().append(parts)
+
+
+class QuotaFileSystem(OsFileSystem):
+    """The file system of the machine, with the same quota for each of these dirs."""
+
+    def __init__(self, log_dirs: Sequence[str], limit: int) -> None:
+        self._quotas = {f"{log_dir}{os.sep}": DirQuota(log_dir, limit) for log_dir in log_dirs}
+
+    def open(self, path: str, *, create: bool = True) -> OsFile:
+        if SEGMENT in os.path.basename(path):
+            for prefix, quota in self._quotas.items():
+                if path.startswith(prefix):
+                    return QuotaFile(path, create, quota)
+        return super().open(path, create=create)
+
+
+def file_system(log_dirs: Sequence[str], limit: int) -> OsFileSystem:
+    """Return the file system of a broker. A limit of -1 means no quota."""
+    return OsFileSystem() if limit < 0 else QuotaFileSystem(log_dirs, limit)
