@@ -11,11 +11,16 @@ from kafka_edu.common.config_def import ConfigException, ConfigValue
 
 
 def check_names(
-    client: str, given: Mapping[str, object], known: Sequence[str], refused: Mapping[str, str]
+    client: str,
+    page: str,
+    given: Mapping[str, object],
+    known: Sequence[str],
+    refused: Mapping[str, str],
 ) -> None:
     """Raise ConfigException for the first key that is refused or unknown.
 
-    `client` is a word such as "consumer". A name in `refused` that ends with `.` is a prefix.
+    `client` is a word such as "consumer", and `page` the page of docs with its keys. A name in
+    `refused` that ends with `.` is a prefix.
     """
     for name in given:
         if name in known:
@@ -26,7 +31,7 @@ def check_names(
                     name, f"{name} is refused, because {why}. Remove it from the settings."
                 )
         near = difflib.get_close_matches(name.replace("_", "."), known, 1, 0.6)
-        hint = f" Did you mean {near[0]}?" if near else " docs/clients.md has all keys."
+        hint = f" Did you mean {near[0]}?" if near else f" {page} has all keys."
         raise ConfigException(name, f"A {client} has no setting {name}.{hint}")
 
 

@@ -69,7 +69,7 @@ CONSUMER_CONFIG: Final = ConfigDef(
         ConfigKey(
             "partition.assignment.strategy",
             ConfigType.LIST,
-            "range",
+            ("range",),
             NonEmpty(),
             "How the group's leader divides the partitions: range, roundrobin or sticky, the"
             " favourite first. All members must share one.",
@@ -316,7 +316,7 @@ def parse_consumer_config(given: Mapping[str, object], number: int) -> ConsumerC
     Raises ConfigException with one line: the key, what is wrong, and what to do.
     """
     known = [*CONSUMER_CONFIG.keys, *OBJECT_KEYS]
-    check_names("consumer", given, known, REFUSED)
+    check_names("consumer", "docs/consumer.md", given, known, REFUSED)
     values = CONSUMER_CONFIG.parse(
         {name: config_text(value) for name, value in given.items() if name in CONSUMER_CONFIG}
     )
@@ -378,6 +378,6 @@ SettingRow = tuple[str, str, str]
 
 
 def setting_rows() -> Sequence[SettingRow]:
-    """Return (key, default, explanation) of each setting that works. docs/clients.md shows them."""
+    """Return (key, default, explanation) of each setting that works, for docs/consumer.md."""
     rows = [(key.name, CONSUMER_CONFIG.default_text(key.name), key.doc) for key in CONSUMER_CONFIG]
     return [*rows, *((name, "", doc) for name, doc in OBJECT_KEYS.items())]

@@ -98,7 +98,8 @@ class OffsetLookups:
                 continue
             leader = self._metadata.leader(*lookup.tp)
             if leader == NO_LEADER:
-                self._metadata.request_update()
+                if self._metadata.next_update_ms(now) < NEVER:  # no update is running
+                    self._metadata.request_update()
             else:
                 by_node.setdefault(leader, []).append(lookup)
         for node, lookups in by_node.items():
