@@ -175,7 +175,7 @@ def wait_until_clean(peer: Peer, topic: str, offset: int) -> None:
     while peer.clean_up_to(topic) < offset:
         if time.monotonic() > end:
             raise RuntimeError(f"{peer.name} has not compacted {topic} after {TIMEOUT_S:.0f} s")
-        time.sleep(0.005)
+        time.sleep(0.005)  # the file is the only sign, and its moment is what is measured
 
 
 def cleaning(peer: Peer, topic: str, size: int, total: int) -> Speed:

@@ -161,7 +161,7 @@ def main(argv: list[str]) -> int:
     args = parser.parse_args(argv)
     clients = dict(CLIENTS)
     if importlib.util.find_spec("aiokafka") is None:
-        print("aiokafka is left out: ./kafka-edu setup dev downloads it.", file=sys.stderr)
+        print(f"aiokafka is left out: {command_line('setup dev')} downloads it.", file=sys.stderr)
         del clients["aiokafka"]
     report = Report(NAME)
     with running_cluster(NAME, brokers=1, props={"num.partitions": str(PARTITIONS)}) as cluster:

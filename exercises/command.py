@@ -27,7 +27,7 @@ from .mutation_run import Memory, mutate
 from .mutation_table import objections, read_table, with_reasons, write_table
 from .my_broker import SEAMS
 from .my_broker_command import my_broker
-from .prove import prove_solutions, prove_wrong, show_proofs
+from .prove import Proof, prove_solutions, prove_wrong, show_proofs, write_proofs
 from .replay import explore_rule, replay
 from .runner.check import check_public
 from .runner.live import check_live
@@ -236,7 +236,15 @@ def check(
     if (exercise is None) != all_of_them:
         raise click.UsageError("name one EXERCISE, or --all of them")
     if solutions or wrong:
-        raise click.exceptions.Exit(0 if prove(exercise, seed, live, solutions, wrong) else 1)
+        if file is not None or only:
+            raise click.UsageError(
+                "--solutions and --wrong check the course's own files, by all their tests: leave"
+                " FILE and --only away"
+            )
+        proofs = prove(exercise, seed, live, solutions, wrong)
+        if json_file is not None:
+            write_proofs(proofs, json_file)
+        raise click.exceptions.Exit(0 if all(proof.as_expected for proof in proofs) else 1)
     if exercise is None:
         raise click.UsageError("--all goes with --solutions or --wrong")
     live = live and not only
@@ -286,22 +294,20 @@ def check(
 
 def prove(
     exercise: Exercise | None, seed: int | None, live: bool, solutions: bool, wrong: bool
-) -> bool:
-    """Check reference solutions, wrong answers or both. Return whether all results were as
-    expected.
-    """
+) -> list[Proof]:
+    """Check reference solutions, wrong answers or both. Show and return all results."""
     console = Console()
     exercises = list(load_manifest().values()) if exercise is None else [exercise]
-    good = True
+    proofs: list[Proof] = []
     if solutions:
-        good &= show_proofs(console, prove_solutions(exercises, seed, live), "passes")
+        proofs += show_proofs(console, prove_solutions(exercises, seed, live), "passes")
     if wrong:
         try:
             answers = [answer for one in exercises for answer in wrong_answers(one)]
-            good &= show_proofs(console, prove_wrong(answers, seed, live), "fails as stated")
+            proofs += show_proofs(console, prove_wrong(answers, seed, live), "fails as stated")
         except WrongAnswerError as error:
             raise click.ClickException(str(error)) from error
-    return good
+    return proofs
 
 
 @lab.command("mutate")

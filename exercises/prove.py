@@ -3,6 +3,7 @@
 The reference solutions have to pass, and the wrong answers have to fail.
 """
 
+import json
 import runpy
 import tempfile
 import time
@@ -140,15 +141,16 @@ def fails_as_stated(verdict: Verdict, wrong: WrongAnswer) -> tuple[bool, str]:
     return True, f"{wrong.test}: {wrong.reason}"
 
 
-def show_proofs(console: Console, proofs: Iterable[Proof], expected: str) -> bool:
-    """Show a table of the results. Return whether all of them were as expected.
+def show_proofs(console: Console, proofs: Iterable[Proof], expected: str) -> list[Proof]:
+    """Show a table of the results, and return them.
 
     Until the table is complete, a terminal shows how many files have been checked.
     """
     table = Table("exercise", "kind", "file", expected, "seen", "s")
-    all_good = True
+    all_good, shown = True, []
     with console.status("the first check is running") as status:
         for proof in proofs:
+            shown.append(proof)
             all_good &= proof.as_expected
             table.add_row(
                 proof.exercise.id,
@@ -161,4 +163,10 @@ def show_proofs(console: Console, proofs: Iterable[Proof], expected: str) -> boo
             how = "as expected" if all_good else "[red]not all as expected[/]"
             status.update(f"{table.row_count} checked, {how}; the last was of {proof.exercise.id}")
     console.print(table)
-    return all_good
+    return shown
+
+
+def write_proofs(proofs: Iterable[Proof], path: Path) -> None:
+    """Write the results as a JSON list, with an object for each checked file."""
+    document = [{**proof._asdict(), "exercise": proof.exercise.id} for proof in proofs]
+    path.write_text(json.dumps(document, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")

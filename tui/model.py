@@ -16,7 +16,7 @@ from .view_model.groups_view import GroupsView
 from .view_model.keyframe import copied
 from .view_model.learners_view import LearnersView
 from .view_model.load_view import LoadsView
-from .view_model.log_view import LogsView
+from .view_model.log_view import LogsView, LogView
 from .view_model.motion_view import MotionView
 from .view_model.moves_view import MovesView
 from .view_model.partition_view import PartitionView
@@ -81,6 +81,18 @@ class Model:
             return "reading the rings of the processes"
         return self.cluster.unknown()
 
+    def unsampled(self) -> str:
+        """Return why what only samples report is not known; empty if it can be trusted. O(brokers).
+
+        Timers, waiting operations and the times of requests are in samples only.
+        """
+        if unknown := self.unknown():
+            return unknown
+        sampled = any(broker.sampled_us for broker in self.cluster.brokers.by_id.values())
+        if self.cluster.facts_only and not sampled:
+            return "not known: of this time there are facts only, and no sample"
+        return ""
+
     def verdict(self) -> tuple[str, str]:
         """Return the verdict on the cluster for the top line: its kind and its text.
 
@@ -90,10 +102,46 @@ class Model:
             return "warning", f"… {self.unknown()}"
         return self.cluster.verdict(self.late_us)
 
+    def controller_unknown(self) -> str:
+        """Return why the controller's queue, decisions and counts are not known; empty if they are.
+
+        Other brokers name the controller, but only the controller itself has these. O(brokers).
+        """
+        if self.controller.terms:
+            return ""
+        broker = self.cluster.controller
+        if broker in self.cluster.brokers.guests:
+            return "it is a guest: it sends no events"
+        if unknown := self.unknown():
+            return unknown
+        return "its snapshot has not come" if broker >= 0 else ""
+
+    def silence(self) -> str:
+        """Return which running brokers have sent no sample for some time; empty if none.
+
+        Then the present state is not known, and an answer about it is as old as their samples.
+        """
+        return self.cluster.silence(self.late_us)
+
+    def unheard(self) -> dict[int, int]:
+        """Return the brokers whose samples are old, each with their age in µs. O(brokers).
+
+        Among them are the paused and the dead brokers.
+        """
+        ages = {broker: self.old_us(broker) for broker in self.cluster.brokers.by_id}
+        return {broker: age_us for broker, age_us in ages.items() if age_us}
+
     def old_us(self, broker: int) -> int:
         """Return the age of a broker's samples in µs; 0 if they are up to date. O(1)."""
         known = self.cluster.brokers.by_id.get(broker)
         return known.old_us(self.cluster.glow.now_us) if known is not None else 0
+
+    def size_unknown(self, log: LogView) -> bool:
+        """Return whether a log's size and end are not known: of its time there are facts only.
+
+        The creation of a log is a fact, but an append is none. O(1).
+        """
+        return self.cluster.facts_only and not log.sampled
 
     def age_of_offsets_us(self, p: PartitionView) -> int:
         """Return the age of a partition's HW and LEO in µs; 0 if they are up to date. O(1).

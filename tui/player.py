@@ -21,6 +21,7 @@ from kafka_edu.trace.reader import History
 from .event_sizes import EventSizes
 from .model import Model, Pause
 from .view_model.breakpoints import Breakpoints, Hit
+from .view_model.cluster_view import ClusterView
 from .view_model.ticker import KEPT_FACTS
 
 KEYFRAME_EVERY_US: Final = 10_000_000
@@ -112,6 +113,18 @@ class Keyframes:
         self.near = deque((f for f in self.near if f.index >= 0), NEAR_FRAMES)
         if len(self.frames) < MAX_KEYFRAMES // 2:
             self._every_us, self._every_events = KEYFRAME_EVERY_US, KEYFRAME_EVERY_EVENTS
+
+    def drop_without_brokers(self, index: int) -> None:
+        """Drop the keyframes at this index that know no broker. Events were put before them."""
+
+        def knows_brokers(frame: Keyframe) -> bool:
+            cluster = frame.state["cluster"]
+            return isinstance(cluster, ClusterView) and bool(cluster.brokers.by_id)
+
+        self.frames = [f for f in self.frames if f.index != index or knows_brokers(f)]
+        self.near = deque(
+            (f for f in self.near if f.index != index or knows_brokers(f)), NEAR_FRAMES
+        )
 
     def clear(self) -> None:
         self.frames.clear()
@@ -299,6 +312,7 @@ class Player:
         if older and self.replay is not None:
             at_us = self.replay.clock_us
             self._keyframes.forget(-len(older))
+            self._keyframes.drop_without_brokers(len(older))
             if frames is None or len(older) != len(envelopes):
                 frames = list(filter(None, keyframes_of(older[:1], self.model.name)))
             self._keyframes.frames[:0] = frames

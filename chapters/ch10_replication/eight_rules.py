@@ -37,7 +37,7 @@ from kafka_edu.common.errors import KafkaException
 from kafka_edu.common.python_process import command_line
 from kafka_edu.supervisor.cluster import Cluster, ClusterError, running_cluster
 
-from .one_partition import PATIENCE_S, read_to_the_end, wait_for_leader
+from .one_partition import PATIENCE_S, log_end_offset, read_to_the_end, wait_for_leader
 
 RECORDS: Final = 100
 TOO_LARGE_EVERY: Final = 5
@@ -372,7 +372,7 @@ def _work(
     )
     with closing(consumer):
         consumer.subscribe([topic])
-        _, end = consumer.get_watermark_offsets(TopicPartition(topic, 0), timeout=PATIENCE_S)
+        end = log_end_offset(consumer, topic)
         progress = Progress(f"the records of {topic} to be processed")
         taken: list[Message] = []
         while not consumer.assignment():

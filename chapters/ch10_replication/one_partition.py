@@ -8,13 +8,24 @@ from collections.abc import Callable
 from contextlib import closing
 from typing import Final
 
-from confluent_kafka import Consumer, TopicPartition
+from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 
 from kafka_edu.cli.progress import Progress, wait_while_moving
 
 PARTITION: Final = 0
 PATIENCE_S: Final = 120
 _LOOK_EVERY_S: Final = 0.1
+_NOT_YET: Final = {
+    KafkaError._UNKNOWN_TOPIC,
+    KafkaError._UNKNOWN_PARTITION,
+    KafkaError._TIMED_OUT,
+    KafkaError._TRANSPORT,
+    KafkaError._ALL_BROKERS_DOWN,
+    KafkaError.UNKNOWN_TOPIC_OR_PART,
+    KafkaError.LEADER_NOT_AVAILABLE,
+    KafkaError.NOT_LEADER_FOR_PARTITION,
+}
+"""The errors of a client that has asked a broker which does not know the partition's leader yet."""
 
 
 def wait_for_leader(
@@ -40,6 +51,24 @@ def wait_for_leader(
         zookeeper.close()
 
 
+def log_end_offset(consumer: Consumer, topic: str) -> int:
+    """Return where the partition ends, as soon as a broker knows it. Raises Standstill, and
+    KafkaException if the consumer can never know it.
+    """
+
+    def look() -> int:
+        try:
+            return consumer.get_watermark_offsets(TopicPartition(topic, PARTITION), timeout=5)[1]
+        except KafkaException as error:
+            if error.args[0].code() not in _NOT_YET:
+                raise
+            return -1
+
+    return wait_while_moving(
+        look, lambda end: end >= 0, f"the end of {topic}-{PARTITION}", _LOOK_EVERY_S
+    )
+
+
 def read_to_the_end(bootstrap_servers: str, topic: str) -> list[bytes]:
     """Return the values of all records that a consumer gets. Raises Standstill."""
     values: list[bytes] = []
@@ -47,9 +76,8 @@ def read_to_the_end(bootstrap_servers: str, topic: str) -> list[bytes]:
         {"bootstrap.servers": bootstrap_servers, "group.id": "unused", "log_level": 0}
     )
     with closing(consumer):
-        partition = TopicPartition(topic, PARTITION, 0)
-        _, end = consumer.get_watermark_offsets(partition, timeout=PATIENCE_S)
-        consumer.assign([partition])
+        end = log_end_offset(consumer, topic)
+        consumer.assign([TopicPartition(topic, PARTITION, 0)])
         progress, offset = Progress(f"the records of {topic}-{PARTITION} to be read"), 0
         while offset < end:
             progress.note(offset)

@@ -423,9 +423,8 @@ class ClientConnections:
         """Close what is too late or idle, and update the metadata if it is due. O(brokers)."""
         for node, connection in list(self._connections.items()):
             if connection.state is ConnectionState.DISCONNECTED:
-                if node not in self._metadata.nodes:
-                    del self._connections[node]
-            elif self.in_flight.next_deadline_ms(node) <= now:
+                continue
+            if self.in_flight.next_deadline_ms(node) <= now:
                 self._drop(node, "a request got no response within request.timeout.ms", now)
             elif (
                 self.in_flight.count(node) == 0

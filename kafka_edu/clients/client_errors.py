@@ -94,6 +94,17 @@ class InvalidPartitionException(ClientException):
         super().__init__(Errors.UNKNOWN_TOPIC_OR_PARTITION, message, "Correct the partitioner.")
 
 
+class InvalidTimestampException(ClientException):
+    """The timestamp of a record is negative."""
+
+    def __init__(self, timestamp_ms: int) -> None:
+        super().__init__(
+            Errors.INVALID_TIMESTAMP,
+            f"Invalid timestamp: {timestamp_ms}. Timestamp should always be non-negative or null.",
+            "Give the time in ms since 1970, or leave it out.",
+        )
+
+
 class ProducerClosedException(ClientException):
     """The producer was closed before the record was acknowledged."""
 

@@ -293,7 +293,7 @@ class GroupStory:
 
 
 class PartitionEnd(NamedTuple):
-    """The last known end of a partition's log on its leader."""
+    """The last known end of a partition's log on its leader. -1: no sample has reported it."""
 
     leader: int
     hw: int
@@ -321,7 +321,9 @@ class Rebalances:
     def lag(self, group: GroupStory, partition: Partition) -> int | None:
         """Return the group's lag on a partition, in records. None: not known."""
         end, committed = self.ends.get(partition), group.offsets.get(partition)
-        return max(end.hw - committed, 0) if end is not None and committed is not None else None
+        if end is None or end.hw < 0 or committed is None:
+            return None
+        return max(end.hw - committed, 0)
 
     def advance(self, now_us: int) -> None:
         """Set the present time (µs). It never goes back."""
@@ -341,7 +343,7 @@ class Rebalances:
                     end = PartitionEnd(e.leader, e.progress.hw, e.progress.leo)
                     self._end(e.topic, e.partition, end)
             case BecameLeader() as e if broker is not None:
-                before = self.ends.get((e.topic, e.partition), PartitionEnd(broker, 0, 0))
+                before = self.ends.get((e.topic, e.partition), PartitionEnd(broker, -1, -1))
                 self._end(e.topic, e.partition, before._replace(leader=broker))
             case PartitionOffsets() as e:
                 known = self.ends.get((e.topic, e.partition))

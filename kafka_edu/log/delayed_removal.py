@@ -100,17 +100,22 @@ class DelayedRemoval:
         self._waiting.append(_Folder(self._time.hi_res_clock_ms(), log_dir, path, None))
 
     def segments(self) -> Mapping[str, tuple[DoomedSegment, ...]]:
-        """Return the segments that wait, by the folder of their log."""
-        found: dict[str, list[DoomedSegment]] = {}
+        """Return the segments whose files are still on the disk, by the folder of their log.
+
+        Segments with the same base offset have the same file names. The last one's files have
+        replaced the others', and the removal that is due first takes them.
+        """
+        found: dict[str, dict[int, DoomedSegment]] = {}
         for one in self._waiting:
             if isinstance(one, _Segment):
                 segment = one.segment
-                found.setdefault(segment.directory, []).append(
-                    DoomedSegment(
-                        base_offset=segment.base_offset, size=segment.size, at_ms=one.at_ms
-                    )
+                same_folder = found.setdefault(segment.directory, {})
+                earlier = same_folder.get(segment.base_offset)
+                at_ms = one.at_ms if earlier is None else min(earlier.at_ms, one.at_ms)
+                same_folder[segment.base_offset] = DoomedSegment(
+                    base_offset=segment.base_offset, size=segment.size, at_ms=at_ms
                 )
-        return {directory: tuple(many) for directory, many in found.items()}
+        return {directory: tuple(many.values()) for directory, many in found.items()}
 
     def moved(self, before: str, directory: str) -> None:
         """Note that the folder of a log has another name now."""

@@ -286,7 +286,7 @@ class Log:
         config = self.config
         if config.record_version < MAGIC_V2:
             return self._append_in_old_format(records, now_ms, origin)
-        batch = validate(records, config, now_ms, origin)
+        batch = validate(records, self.topic_partition, config, now_ms, origin)
         if batch is None:
             return LogAppendInfo(-1, -1, -1, NO_LOG_APPEND_TIME, self.log_start_offset)
         header = batch.header
@@ -326,7 +326,9 @@ class Log:
         These formats have no producer ids and no leader epochs.
         """
         first_offset = self.log_end_offset
-        converted = validate_for_old_format(records, self.config, now_ms, origin, first_offset)
+        converted = validate_for_old_format(
+            records, self.topic_partition, self.config, now_ms, origin, first_offset
+        )
         if converted is None:
             return LogAppendInfo(-1, -1, -1, NO_LOG_APPEND_TIME, self.log_start_offset)
         stored, count = converted

@@ -39,17 +39,14 @@ from kafka_edu.common.tasks import OnFailure, failure_of
 from kafka_edu.common.time import Time
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.common.turns import Steps, in_turns
-from kafka_edu.log.checkpoint_file import CorruptCheckpointError
 from kafka_edu.log.delayed_removal import DelayedRemoval
 from kafka_edu.log.log import Log
 from kafka_edu.log.log_config import LogConfig
+from kafka_edu.log.log_dir_scan import LogDirScan, scan_log_dir
 from kafka_edu.log.log_file_names import (
     CLEAN_SHUTDOWN_FILE,
     delete_dir_name,
     future_dir_name,
-    is_delete_dir,
-    parse_future_dir,
-    parse_topic_partition,
 )
 from kafka_edu.log.log_forecast import ForecastSampler, forecast
 from kafka_edu.log.log_loader import load_log
@@ -63,7 +60,6 @@ from kafka_edu.log.offset_checkpoint_file import (
 from kafka_edu.log.replica_move import Folder, mark_move, replaced_folder, unmark_move
 from kafka_edu.trace.event import Event
 from kafka_edu.trace.events.log import (
-    CheckpointUnreadable,
     CheckpointWritten,
     LogCreated,
     LogDeleted,
@@ -78,22 +74,6 @@ LOGS_A_CALL: Final = 16
 """The number of logs that a worker creates or renames in one call. After the call the loop takes
 over the new logs, at some 50 µs each, and then calls the worker again.
 """
-
-
-class _Scan(NamedTuple):
-    """The contents of a log dir before any log in it is opened.
-
-    These are the folders of logs, the checkpoints, and the folders to be removed.
-    """
-
-    log_dir: str
-    clean: bool
-    recovery_points: Mapping[TopicPartition, int]
-    start_offsets: Mapping[TopicPartition, int]
-    logs: Mapping[TopicPartition, str]
-    future_logs: Mapping[TopicPartition, str]
-    doomed: Sequence[str]
-    unreadable: Sequence[CheckpointUnreadable]
 
 
 class _GivenUp(NamedTuple):
@@ -226,55 +206,32 @@ class LogManager:
         await asyncio.gather(*(self._load_dir(scan, topic_configs or {}) for scan in scans))
         self._check_a_dir_is_left()
 
-    async def _scan_dir(self, log_dir: str) -> "_Scan | None":
+    async def _scan_dir(self, log_dir: str) -> LogDirScan | None:
         """Return what the dir contains. If it cannot be read, it goes offline, and the result is
         None.
         """
         try:
-            return await self._run_blocking(lambda: self._scan(log_dir))
+            return await self._run_blocking(
+                partial(
+                    scan_log_dir,
+                    log_dir,
+                    self._file_system,
+                    self._recovery_points[log_dir],
+                    self._start_offsets[log_dir],
+                )
+            )
         except OSError as error:
             self._fail_log_dir(log_dir, error)
             return None
 
-    def _scan(self, log_dir: str) -> "_Scan":
-        files = self._file_system
-        files.make_dirs(log_dir)
-        clean = files.exists(f"{log_dir}/{CLEAN_SHUTDOWN_FILE}")
-        unreadable: list[CheckpointUnreadable] = []
-        recovery_points = _read(log_dir, self._recovery_points[log_dir], unreadable)
-        start_offsets = _read(log_dir, self._start_offsets[log_dir], unreadable)
-        folders = files.list(log_dir)
-        logs = {
-            tp: path
-            for name in folders
-            if (tp := parse_topic_partition(name)) is not None
-            and files.is_dir(path := f"{log_dir}/{name}")
-        }
-        future_logs = {
-            tp: path
-            for name in folders
-            if (tp := parse_future_dir(name)) is not None
-            and files.is_dir(path := f"{log_dir}/{name}")
-        }
-        return _Scan(
-            log_dir,
-            clean,
-            recovery_points,
-            start_offsets,
-            logs,
-            future_logs,
-            [name for name in folders if is_delete_dir(name)],
-            unreadable,
-        )
-
-    async def _settle_duplicates(self, scans: "list[_Scan]") -> "list[_Scan]":
+    async def _settle_duplicates(self, scans: list[LogDirScan]) -> list[LogDirScan]:
         """Return the scans with one folder for each replica, and one for each copy of one.
 
         A kill in the last moment of a move leaves two folders of a replica. The old one gets the
         name that it was about to get. Raises KAFKA_STORAGE_ERROR if it cannot be told which one is
         the old one, and for two copies.
         """
-        settled: dict[str, _Scan] = {}
+        settled: dict[str, LogDirScan] = {}
         owner: dict[TopicPartition, str] = {}
         copies: dict[TopicPartition, str] = {}
         for scan in scans:
@@ -312,7 +269,7 @@ class LogManager:
             )
         return old.log_dir
 
-    async def _without(self, scan: _Scan, tp: TopicPartition) -> _Scan:
+    async def _without(self, scan: LogDirScan, tp: TopicPartition) -> LogDirScan:
         """Rename the folder of a replaced replica, and return the scan without it."""
         path, folder = scan.logs[tp], delete_dir_name(tp, self._unique_id())
         files = self._file_system
@@ -325,7 +282,7 @@ class LogManager:
             doomed=[*scan.doomed, folder],
         )
 
-    async def _load_dir(self, scan: "_Scan", topic_configs: Mapping[str, LogConfig]) -> None:
+    async def _load_dir(self, scan: LogDirScan, topic_configs: Mapping[str, LogConfig]) -> None:
         """Open the logs of one dir. If one fails with an OSError, close the others and take the dir
         offline.
         """
@@ -1056,7 +1013,7 @@ class LogManager:
                     offsets[log.topic_partition] = offset
             file = files[log_dir]
             try:
-                await self._run_blocking(lambda file=file, offsets=offsets: file.write(offsets))  # type: ignore[misc]
+                await self._run_blocking(partial(file.write, offsets))
             except OSError as error:
                 self._fail_log_dir(log_dir, error)
                 continue
@@ -1156,30 +1113,6 @@ class LogManager:
             for tp in lost_copies:
                 for notify in self._on_future_log_lost:
                     notify(tp, reason)
-
-
-def _read(
-    log_dir: str, file: OffsetCheckpointFile, found: list[CheckpointUnreadable]
-) -> Mapping[TopicPartition, int]:
-    """Read a checkpoint. If it cannot be read, the result is empty, and the event is added to
-    `found`.
-
-    Then more is recovered, and nothing is lost.
-    """
-    try:
-        return file.read()
-    except CorruptCheckpointError as error:
-        found.append(checkpoint_unreadable(log_dir, file, error))
-        return {}
-
-
-def checkpoint_unreadable(
-    log_dir: str, file: OffsetCheckpointFile, error: Exception
-) -> CheckpointUnreadable:
-    """Return the event that reports why a checkpoint could not be read."""
-    name = file.path.rpartition("/")[2]
-    reason = f"it {str(error).removeprefix(file.path).lstrip()}"
-    return CheckpointUnreadable(log_dir=log_dir, file=name, reason=reason)
 
 
 def _os_error(failures: Iterable[BaseException]) -> OSError:

@@ -12,6 +12,7 @@ gets:
       control bit, more than one batch                        INVALID_RECORD
     timestamp type LogAppendTime                              INVALID_TIMESTAMP
     unknown codec, compressed data that cannot be unpacked    UNKNOWN_SERVER_ERROR
+    a timestamp below -1, if the records are packed again     UNKNOWN_SERVER_ERROR
 
 Kafka unpacks every compressed batch and checks every record. This broker unpacks compressed batches
 too (in C), because data that cannot be unpacked would stop the consumers. But checking the records
@@ -43,6 +44,7 @@ import google_crc32c
 from kafka_edu.common.config_def import MAX_LONG
 from kafka_edu.common.errors import Errors, KafkaException
 from kafka_edu.common.files import Buffer
+from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.log.append_origin import AppendOrigin
 from kafka_edu.log.log_append_info import RecordError
 from kafka_edu.log.log_config import LogConfig
@@ -131,6 +133,7 @@ class ValidBatch(NamedTuple):
 
 def validate(
     records: Buffer,
+    topic_partition: TopicPartition,
     config: LogConfig,
     now_ms: int,
     origin: AppendOrigin = AppendOrigin.CLIENT,
@@ -143,7 +146,7 @@ def validate(
     if len(records) <= MAGIC_OFFSET:
         return None
     if records[MAGIC_OFFSET] != MAGIC_V2:
-        return _from_old_messages(records, config, now_ms)
+        return _from_old_messages(records, topic_partition, config, now_ms)
     header = _checked_header(records, config, origin)
     if header is None:
         return None
@@ -157,7 +160,7 @@ def validate(
         or config.message_timestamp_difference_max_ms != MAX_LONG
         or config.compression is not None
     ):
-        found = _look_inside(header, rest, config, now_ms)
+        found = _look_inside(header, rest, topic_partition, config, now_ms)
         if isinstance(found, ValidBatch):
             return found
         latest = found
@@ -171,6 +174,7 @@ def validate(
 
 def validate_for_old_format(
     records: Buffer,
+    topic_partition: TopicPartition,
     config: LogConfig,
     now_ms: int,
     origin: AppendOrigin,
@@ -180,7 +184,8 @@ def validate_for_old_format(
     records).
 
     The messages have the offsets from `next_offset` on. Always O(records): each record gets its
-    offset, and compressed records are packed again, except for a v1 wrapper in a log of v1.
+    offset, and compressed records are packed again, except for a v1 wrapper in a log of v1. In
+    messages that are not packed again, a timestamp below -1 becomes -1, as in Kafka.
     """
     if len(records) <= MAGIC_OFFSET:
         return None
@@ -191,14 +196,17 @@ def validate_for_old_format(
     )
     if old is None:
         return None
-    _check_records(old.records, config, now_ms)
+    _check_records(old.records, topic_partition, config, now_ms)
     magic, codec = (
         config.record_version,
         old.compression if config.compression is None else config.compression,
     )
     time = now_ms if config.log_append_time else None
     numbered = [
-        r._replace(offset=next_offset + r.offset, timestamp=r.timestamp if time is None else time)
+        r._replace(
+            offset=next_offset + r.offset,
+            timestamp=max(r.timestamp, NO_TIMESTAMP) if time is None else time,
+        )
         for r in old.records
     ]
     wrapper = old.wrapper
@@ -209,6 +217,8 @@ def validate_for_old_format(
             numbered[-1].offset, magic, attributes, latest, wrapper.key, wrapper.value
         )
     else:
+        if codec or old.compression or magic != old.magic:
+            _refuse_negative_timestamps(old.records)
         if codec is CompressionType.ZSTD:
             raise KafkaException(
                 Errors.UNKNOWN_SERVER_ERROR, f"zstd is not supported in messages of format v{magic}"
@@ -273,7 +283,7 @@ def _checked_header(records: Buffer, config: LogConfig, origin: AppendOrigin) ->
             f"Record is corrupt (stored crc = {header.crc}, computed crc = {crc})"
         )
     if header.attributes & LOG_APPEND_TIME_BIT:
-        raise _refused_timestamps(_SET_BY_PRODUCER, range(header.records_count))
+        raise _set_by_producer(header.records_count)
     return header
 
 
@@ -319,7 +329,11 @@ def _refused_header(why: str) -> RecordValidationError:
 
 
 def _look_inside(
-    header: BatchHeader, rest: memoryview, config: LogConfig, now_ms: int
+    header: BatchHeader,
+    rest: memoryview,
+    topic_partition: TopicPartition,
+    config: LogConfig,
+    now_ms: int,
 ) -> ValidBatch | int:
     """Unpack the batch, and check its records if that is necessary.
 
@@ -336,7 +350,7 @@ def _look_inside(
         return max(header.max_timestamp, NO_TIMESTAMP)
     records = decode_records(body, header.records_count, 0, header.base_timestamp)
     if checked:
-        _check_records(records, config, now_ms)
+        _check_records(records, topic_partition, config, now_ms)
     if not other_codec or wanted is None:
         if codec and any(record.offset != i for i, record in enumerate(records)):
             raise KafkaException(
@@ -349,36 +363,57 @@ def _look_inside(
     )
 
 
-def _check_records(records: list[Record], config: LogConfig, now_ms: int) -> None:
+def _check_records(
+    records: list[Record], topic_partition: TopicPartition, config: LogConfig, now_ms: int
+) -> None:
     if config.compact:
-        errors = tuple(
-            RecordError(i, "Compacted topic cannot accept message without key in topic partition.")
-            for i, r in enumerate(records)
-            if r.key is None
-        )
-        if errors:
+        without_key = [i for i, r in enumerate(records) if r.key is None]
+        if without_key:
+            why = (
+                "Compacted topic cannot accept message without key in topic partition"
+                f" {topic_partition}."
+            )
             raise RecordValidationError(
-                Errors.INVALID_RECORD, "One or more records have been rejected", errors
+                Errors.INVALID_RECORD,
+                "One or more records have been rejected",
+                tuple(RecordError(i, why) for i in without_key),
             )
     limit = config.message_timestamp_difference_max_ms
     if not config.log_append_time and limit != MAX_LONG:
-        late = [
-            i
+        late = tuple(
+            RecordError(
+                i,
+                f"Timestamp {r.timestamp} of message with offset {r.offset} is out of range. The"
+                f" timestamp should be within [{now_ms - limit}, {now_ms + limit}]",
+            )
             for i, r in enumerate(records)
             if r.timestamp != NO_TIMESTAMP and abs(r.timestamp - now_ms) > limit
-        ]
+        )
         if late:
-            raise _refused_timestamps(
-                f"Timestamp of message is more than {limit} ms from the broker's time {now_ms}",
-                late,
+            raise _refused_timestamps(late)
+
+
+def _refuse_negative_timestamps(records: list[Record]) -> None:
+    """Refuse a timestamp below -1 in records that the broker packs again, as Kafka does.
+
+    Records that are stored as they came may have such timestamps.
+    """
+    for record in records:
+        if record.timestamp < NO_TIMESTAMP:
+            raise KafkaException(
+                Errors.UNKNOWN_SERVER_ERROR, f"Invalid negative timestamp {record.timestamp}"
             )
 
 
-def _refused_timestamps(why: str, indexes: range | list[int]) -> RecordValidationError:
+def _set_by_producer(count: int) -> RecordValidationError:
+    return _refused_timestamps(tuple(RecordError(i, _SET_BY_PRODUCER) for i in range(count)))
+
+
+def _refused_timestamps(record_errors: tuple[RecordError, ...]) -> RecordValidationError:
     return RecordValidationError(
         Errors.INVALID_TIMESTAMP,
         "One or more records have been rejected due to invalid timestamp",
-        tuple(RecordError(i, why) for i in indexes),
+        record_errors,
     )
 
 
@@ -410,7 +445,7 @@ def _old_produce(records: Buffer, config: LogConfig) -> OldProduce | None:
     if not old.records:
         return None
     if old.log_append_time:
-        raise _refused_timestamps(_SET_BY_PRODUCER, range(len(old.records)))
+        raise _set_by_producer(len(old.records))
     return old
 
 
@@ -443,12 +478,14 @@ def _from_batch(records: Buffer, config: LogConfig, origin: AppendOrigin) -> Old
     )
 
 
-def _from_old_messages(records: Buffer, config: LogConfig, now_ms: int) -> ValidBatch | None:
+def _from_old_messages(
+    records: Buffer, topic_partition: TopicPartition, config: LogConfig, now_ms: int
+) -> ValidBatch | None:
     """Return one v2 batch with the records of a Produce v0–2 in format v0 or v1."""
     old = _old_produce(records, config)
     if old is None:
         return None
-    _check_records(old.records, config, now_ms)
+    _check_records(old.records, topic_partition, config, now_ms)
     codec = old.compression if config.compression is None else config.compression
     return _rebuilt(old.records, codec, _NO_PRODUCER, config, now_ms)
 
@@ -469,8 +506,9 @@ def _rebuilt(
 
     Its size may differ from that of the producer's batch. With LogAppendTime only the header has
     the leader's time. The records keep the producer's timestamps, which no reader uses, as in
-    Kafka.
+    Kafka. Raises UNKNOWN_SERVER_ERROR for a timestamp below -1.
     """
+    _refuse_negative_timestamps(records)
     batch = build_batch(
         records,
         compression=codec,

@@ -8,6 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kafka_edu.common.errors import KafkaException
+from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.common.transport import part_bytes
 from kafka_edu.log.log_config import LogConfig
 from kafka_edu.log.log_validator import validate
@@ -31,6 +32,7 @@ data = st.none() | st.binary(max_size=40)
 headers = st.lists(st.tuples(st.text(max_size=8), data), max_size=3).map(tuple)
 bodies = st.lists(st.tuples(st.integers(-1, 2**41), data, data, headers), min_size=1, max_size=8)
 CONFIG = LogConfig.parse()
+PARTITION = TopicPartition("t", 0)
 
 
 def records_of(drawn: list[Drawn], base: int = 0) -> list[Record]:
@@ -83,7 +85,7 @@ def test_varints(number: int) -> None:
 @QUICK
 def test_noise_is_never_more_than_an_error(noise: bytes) -> None:
     with contextlib.suppress(KafkaException):
-        validate(noise, CONFIG, 0)
+        validate(noise, PARTITION, CONFIG, 0)
 
 
 @given(
@@ -102,7 +104,7 @@ def test_a_damaged_batch_is_stored_or_refused_and_nothing_else(
     if mended:  # as a client would send it that is wrong about more than a bit
         batch[17:21] = compute_crc(batch).to_bytes(4, "big")
     with contextlib.suppress(KafkaException):
-        valid = validate(batch, CONFIG, 0)
+        valid = validate(batch, PARTITION, CONFIG, 0)
         if valid is not None:
             check_crc(bytes(valid.head) + bytes(valid.rest), valid.header)
 

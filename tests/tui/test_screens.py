@@ -189,6 +189,20 @@ def test_about_and_source_of_the_widget_in_focus() -> None:
     look(moment(BrokerFailed)[0], ask, size=(120, 48))
 
 
+def test_about_reaches_its_events_with_pagedown_in_a_lower_window() -> None:
+    async def ask(pilot: Pilot[None], app: DashboardApp) -> None:
+        app.screen.query_one(MatrixRows).focus()
+        await pilot.pause()  # the focus is set a moment later
+        await pilot.press("question_mark")
+        await pilot.pause()
+        assert "LeaderElected" not in screen_text(app.screen)
+        await pilot.press("pagedown")
+        await pilot.pause()
+        assert "LeaderElected" in screen_text(app.screen)
+
+    look(moment(BrokerFailed)[0], ask, size=(120, 36))
+
+
 def test_about_shows_each_event_once_with_its_whole_meaning() -> None:
     async def ask(pilot: Pilot[None], app: DashboardApp) -> None:
         for subject in ALL_SUBJECTS:

@@ -13,7 +13,7 @@ from kafka_edu.supervisor.cluster_folder import ClusterFolder
 
 from ..model import Model
 from ..subjects import Subject
-from ..widgets.drawn import Lines
+from ..widgets.drawn import Lines, set_rows
 from ..widgets.jump_strip import JumpStrip
 from ..widgets.keys_footer import KeysFooter
 from ..widgets.load_line import LoadLine
@@ -154,8 +154,7 @@ class DashboardScreen(Screen[None]):
         height = self.size.height - panels
         strip.display = not panels or height >= _LEAST
         rows = self.strip_rows(height) + 1
-        if strip.styles.height is None or strip.styles.height.value != rows:
-            strip.styles.height = rows
+        set_rows(strip, rows)
 
     def _refresh_keys(self) -> None:
         """Make the footer show the keys that can be used now.

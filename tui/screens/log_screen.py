@@ -8,7 +8,7 @@ from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 
 from ..subjects import LOGS, SEGMENTS
-from ..widgets.drawn import Lines
+from ..widgets.drawn import Lines, set_rows
 from ..widgets.log_board import LogAnswer, LogChoice, LogHead, LogLines, SegmentBoard
 from .batch_screen import BatchScreen
 from .chain_screen import ChainScreen
@@ -64,8 +64,7 @@ class LogScreen(DashboardScreen):
         self._listed.border_title = f"logs{of_broker}:{self._lines.order_words(' by name')}"
         room = self._listed.outer_size.height + self._board.outer_size.height
         rows = max(min(self._lines.count() + 2, room // 2), 4)
-        if self._listed.styles.height is None or self._listed.styles.height.value != rows:
-            self._listed.styles.height = rows
+        set_rows(self._listed, rows)
         super().tick()
 
     def act_values(self) -> dict[str, int | str]:

@@ -7,7 +7,8 @@ from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 
 from ..subjects import MOVES, THROTTLES
-from ..widgets.drawn import Lines
+from ..widgets.broker_choice import BrokerChoice
+from ..widgets.drawn import Lines, set_rows
 from ..widgets.moves_board import MoveBoard, MoveLines, MovesAnswer, MovesChoice
 from .chain_screen import ChainScreen
 from .dashboard_screen import DashboardScreen
@@ -36,7 +37,7 @@ class MovesScreen(DashboardScreen):
     def body(self) -> ComposeResult:
         """Yield the widgets, and keep references to them."""
         self._choice = MovesChoice()
-        self._broker: int | None = None
+        self._broker = BrokerChoice()
         self._answer = MovesAnswer(self.model, id="moves-answer")
         self._lines = MoveLines(self.model, self._choice)
         self._board = MoveBoard(self.model, self._choice)
@@ -58,15 +59,11 @@ class MovesScreen(DashboardScreen):
         self._listed.border_title = f"moves: those that run first{acts}"
         room = self._listed.outer_size.height + self._board.outer_size.height
         rows = max(min(self._lines.count() + 1, room // 2), 4)
-        if self._listed.styles.height is None or self._listed.styles.height.value != rows:
-            self._listed.styles.height = rows
+        set_rows(self._listed, rows)
         super().tick()
 
     def _chosen_broker(self) -> int | None:
-        known = sorted(self.model.cluster.brokers.by_id)
-        if self._broker in known:
-            return self._broker
-        return known[0] if known else None
+        return self._broker.of(sorted(self.model.cluster.brokers.by_id))
 
     def act_values(self) -> dict[str, int | str]:
         """Return the broker that ← → has chosen."""
@@ -75,9 +72,7 @@ class MovesScreen(DashboardScreen):
 
     def action_broker(self, by: int) -> None:
         """Choose the next broker for the acts."""
-        known, now = sorted(self.model.cluster.brokers.by_id), self._chosen_broker()
-        if now is not None:
-            self._broker = known[(known.index(now) + by) % len(known)]
+        self._broker.move(sorted(self.model.cluster.brokers.by_id), by)
         self.tick()
 
     def on_lines_chosen(self, message: Lines.Chosen) -> None:

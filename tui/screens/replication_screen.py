@@ -11,7 +11,7 @@ from kafka_edu.trace.event import Envelope
 from ..subjects import REPLICAS, TROUBLE
 from ..view_model.partition_view import PartitionKey
 from ..view_model.replication_view import WELL
-from ..widgets.drawn import Lines
+from ..widgets.drawn import Lines, set_rows
 from ..widgets.replication_board import (
     ReplicaBoard,
     ReplicationAnswer,
@@ -70,8 +70,7 @@ class ReplicationScreen(DashboardScreen):
         self._listed.border_title = f"partitions:{self._lines.order_words(' the worst first')}"
         room = self._listed.outer_size.height + self._board.outer_size.height
         rows = max(min(max(self._lines.count(), 2) + 2, room - self._board.needs()), 4)
-        if self._listed.styles.height is None or self._listed.styles.height.value != rows:
-            self._listed.styles.height = rows
+        set_rows(self._listed, rows)
         super().tick()
 
     def act_values(self) -> dict[str, int | str]:

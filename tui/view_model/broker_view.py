@@ -139,10 +139,11 @@ class BrokerView:
             return "is not in the cluster"
         return "is gone" if self.dead else ""
 
-    def status(self, now_us: int) -> tuple[str, str]:
+    def status(self, now_us: int, samples: bool = True) -> tuple[str, str]:
         """Return two lines: a sign with words, and the cluster's view of the broker.
 
-        The second line is empty if all is well.
+        The second line is empty if all is well. Without `samples` there are only facts of this
+        time. A broker may have none for long, so it does not count as silent.
         """
 
         def since(at_us: int) -> str:
@@ -181,7 +182,7 @@ class BrokerView:
             return "… reading", ""
         if self.heard_us == 0:
             return "… starting", ""
-        if now_us - self.heard_us > SILENT_AFTER_US:
+        if samples and now_us - self.heard_us > SILENT_AFTER_US:
             return f"? silent for {since(self.heard_us)}", ""
         if self.state and self.state != "RunningAsBroker":
             return f"… {self.state}", ""
@@ -204,6 +205,8 @@ class BrokersView:
         """Whether the supervisor has named all of its processes."""
         self._told_alive: dict[int, set[int]] = {}
         """Controller → the live brokers in the snapshot that is arriving."""
+        self._alive: frozenset[int] = frozenset()
+        """The live brokers in the last complete snapshot of a controller."""
 
     def unread(self) -> list[int]:
         """Return the brokers that run but whose state has not been read yet. O(brokers)."""
@@ -253,6 +256,9 @@ class BrokersView:
             case ProcessSnapshot(child=Source(kind=SourceKind.BROKER, id=number)) as e:
                 broker = self[number]
                 broker.port, broker.pid = e.port, e.pid
+                if broker.in_cluster is None and self._alive and number not in self._alive:
+                    # The controller's snapshot came first, and this broker was not known then.
+                    self._in_cluster(number, False, now_us)
                 self._process(
                     broker,
                     e.state,
@@ -349,6 +355,7 @@ class BrokersView:
         """
         if not alive:  # the controller itself always has a session
             return
+        self._alive = frozenset(alive)
         for broker in self.by_id.values():
             if broker.id not in alive:
                 self._in_cluster(broker.id, False, now_us)

@@ -27,7 +27,7 @@ from kafka_edu.trace.events.supervisor import (
 )
 from kafka_edu.trace.events.trace import SnapshotBegins
 
-from .broker_view import BrokersView
+from .broker_view import BrokersView, BrokerView
 from .figures import duration
 from .glow import Glow
 from .partition_view import PartitionsView
@@ -200,6 +200,12 @@ class ClusterView:
                 self.glow.touch("controller")
             self.controller, self.controller_epoch = broker, epoch
 
+    def status(self, broker: BrokerView) -> tuple[str, str]:
+        """Return two lines about a broker, as `BrokerView.status` does. O(1)."""
+        if self.facts_only and broker.unread:
+            return "? its state then is not known", ""
+        return broker.status(self.glow.now_us, samples=not self.facts_only or broker.sampled_us > 0)
+
     @property
     def controller_unknown(self) -> bool:
         """Return whether no process has reported the controller yet, so that there may be one."""
@@ -233,6 +239,9 @@ class ClusterView:
                 f"? {unknown}" if self.facts_only else "… waiting for the first broker",
             )
         reasons = self._reasons()
+        paused = [b.id for b in self.brokers.by_id.values() if b.process == "paused" and not b.dead]
+        if paused and (reasons or unknown):
+            reasons.append(_of_brokers(paused, "is paused"))
         if unknown:
             sign = "?" if self.facts_only else "…"
             return "warning", "; ".join([f"{sign} {unknown}", *reasons])
@@ -250,11 +259,10 @@ class ClusterView:
                 "warning",
                 f"! {under:,} of {plural(partitions, 'partition')} under-replicated{why}",
             )
-        paused = [str(b.id) for b in self.brokers.by_id.values() if b.process == "paused"]
-        if paused and not any(b.dead for b in self.brokers.by_id.values()):
+        if paused and not reasons:
             return (
                 "warning",
-                f"! broker {joined(paused)} is paused; the cluster does not know it yet",
+                f"! {_of_brokers(paused, 'is paused')}; the cluster does not know it yet",
             )
         if self.links or self.relay_ended:
             # Followers may already be behind. The leaders report it only after
@@ -264,8 +272,10 @@ class ClusterView:
             return "warning", f"! {why[2:]}; every partition has all its replicas"
         if self.controller < 0:
             return "warning", "! no controller: nobody can elect leaders until there is one"
-        if silence := self._silence(late_us):
+        if silence := self.silence(late_us):
             return "warning", f"? {silence}"
+        if unknown_isr := self.partitions.without_known_isr():
+            return "warning", f"? the ISR of {plural(len(unknown_isr), 'partition')} is not known"
         guests = self.brokers.guests
         also = (
             ""
@@ -279,7 +289,7 @@ class ClusterView:
         whole = f"✓ all is well: {plural(partitions, 'partition')}, every replica in sync{also}"
         return "ok", whole
 
-    def _silence(self, late_us: int) -> str:
+    def silence(self, late_us: int = 0) -> str:
         """Return which running brokers have sent no sample for some time; empty if none."""
         ages = {
             broker.id: broker.old_us(self.glow.now_us - late_us)

@@ -236,7 +236,7 @@ class GroupsView:
                     tp,
                     owners.get(tp, ""),
                     story.offsets.get(tp),
-                    end.hw if end is not None else None,
+                    end.hw if end is not None and end.hw >= 0 else None,
                     self.told.lag(story, tp),
                 )
             )

@@ -2,8 +2,10 @@
 the cleaner take next, and what they took last.
 """
 
+from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
+from kafka_edu.common.words import joined
 from kafka_edu.trace.event import Envelope
 from kafka_edu.trace.events.log import (
     ActiveSegment,
@@ -29,6 +31,7 @@ from kafka_edu.trace.events.log import (
 from kafka_edu.trace.events.replication import ReplicaMoveCompleted
 from kafka_edu.trace.events.trace import SnapshotBegins, SnapshotEnds
 
+from .figures import old
 from .partition_view import PartitionKey, is_internal
 
 SEGMENT_EVENTS: Final = (
@@ -103,6 +106,10 @@ class LogView:
         self.log_start = UNKNOWN
         self.recovery_point = UNKNOWN
         self.log_end = UNKNOWN
+        self.sampled = False
+        """Whether a sample or a snapshot has reported its size and its end. Appends are no facts,
+        so of a time with facts only both are not known.
+        """
         self.forecast: LogForecast | None = None
         self.cleaner: CleanerForecast | None = None
         self.cleaning_since_us = NO_CLEANING
@@ -113,6 +120,10 @@ class LogView:
         """Why the cleaner leaves the log alone; empty if it does not."""
         self.news: Envelope | None = None
         """The last fact that changed the segments."""
+
+    @property
+    def key(self) -> PartitionKey:
+        return self.name.key
 
     @property
     def size(self) -> int:
@@ -210,6 +221,7 @@ class LogsView:
         match envelope.event:
             case LogState() as e:
                 self._in_snapshot.get(log.name.broker, set()).add(log.name)
+                log.sampled = True
                 log.log_dir, log.failed = e.log_dir, ""
                 log.log_start, log.recovery_point = e.log_start_offset, e.recovery_point
                 log.log_end = e.log_end_offset
@@ -220,6 +232,7 @@ class LogsView:
                 log.log_end = max(log.log_end, e.high_watermark)
                 log.ghosts = {one.base_offset: one.size for one in e.doomed}
             case ActiveSegment() as e:
+                log.sampled = True
                 log.log_end = e.log_end_offset
                 log.put(e.segment)
             case LogCreated() as e:
@@ -328,9 +341,12 @@ class LogsView:
                 if name.broker != broker or name in named or log.failed
             }
 
-    def answer(self) -> tuple[str, str]:
+    def answer(self, unheard: Mapping[int, int] | None = None) -> tuple[str, str]:
         """Return what happens to the logs next, in words, and of which kind that is: `ok`,
         `warning` or `error`.
+
+        `unheard` are the brokers whose samples are old, each with their age in µs. It is not known
+        what happens to their logs next. A broker may be dead or paused: then nothing does.
         """
         if not self.by_name:
             return "ok", "no logs yet"
@@ -345,13 +361,23 @@ class LogsView:
                 f"⚠ broker {troubled.name.broker} cannot compact {troubled.name.key}:"
                 f" {troubled.trouble}"
             )
+        unheard = {b: age for b, age in (unheard or {}).items() if b in self.brokers()}
+        heard = [log for log in logs if log.name.broker not in unheard]
+        silent = ""
+        if unheard:
+            whose = "broker" if len(unheard) == 1 else "brokers"
+            silent = f"? {whose} {joined(sorted(unheard))}: {old(min(unheard.values()))}"
+        if not heard:
+            return "warning", f"{silent}, so what happens next is not known"
+        words = self._next_words(heard)
+        if silent or words.startswith("?"):
+            return "warning", f"{words} · {silent}" if silent else words
+        return "ok", words
+
+    def _next_words(self, logs: Sequence[LogView]) -> str:
         cleaned = next((log for log in logs if log.cleaning_since_us != NO_CLEANING), None)
         if cleaned is not None:
-            return "ok", f"broker {cleaned.name.broker} compacts {cleaned.name.key} now"
-        return "ok", self._next_words()
-
-    def _next_words(self) -> str:
-        logs = self.by_name.values()
+            return f"broker {cleaned.name.broker} compacts {cleaned.name.key} now"
         due = next((log for log in logs if log.cleaner and log.cleaner.state == "due"), None)
         if due is not None:
             return (
@@ -366,6 +392,8 @@ class LogsView:
             ),
             default=None,
         )
+        if soonest is None and any(log.forecast is None and not log.failed for log in logs):
+            return "? what happens next is not known: a broker has not said it yet"
         if soonest is None:
             return "nothing will be deleted or compacted as things stand"
         _, name, forecast = soonest

@@ -360,8 +360,13 @@ class MovesView:
             return UNKNOWN, max(there, default=UNKNOWN)
         return min(added), max(max(there), min(added))
 
-    def answer(self) -> tuple[str, str]:
-        """Return what moves, in words, and of which kind that is: `ok` or `warning`."""
+    def answer(self, silence: str = "") -> tuple[str, str]:
+        """Return what moves, in words, and of which kind that is: `ok` or `warning`.
+
+        `silence` says which running brokers have sent nothing for some time; empty if none.
+        """
+        if not self.running and silence:
+            return "warning", f"? {silence}: what moves now is not known"
         if not self.running:
             return "ok", "nothing moves"
         moves = list(self.running.values())
@@ -377,7 +382,10 @@ class MovesView:
         if first.kind == SHUTDOWN and first.left > 0:
             words += f", {first.left:,} leaders left"
         more = f" · {len(moves) - 1} more" if len(moves) > 1 else ""
-        return ("warning" if held else "ok"), words + (" · throttled" if held else "") + more
+        words += (" · throttled" if held else "") + more
+        if silence:
+            return "warning", f"? {silence}; then: {words}"
+        return ("warning" if held else "ok"), words
 
 
 def _dir_name(

@@ -49,6 +49,8 @@ PARTITION_EVENTS: Final = (
 
 NO_LEADER: Final = -1
 LEADER, IN_ISR, OUT_OF_SYNC, DEAD, NONE = "●", "○", "◌", "✕", " "
+NOT_KNOWN: Final = "?"
+"""The sign of a follower while no source has reported the ISR."""
 REPLICA_SIGNS: Final = {
     LEADER: "leader",
     IN_ISR: "in ISR",
@@ -89,6 +91,14 @@ class PartitionView:
         self.min_isr = 0
         self.replica_leos: dict[int, int] = {}
         """Broker → its log end offset, as the broker reports it or as the leader knows it."""
+
+    @property
+    def isr_known(self) -> bool:
+        """Return whether a source has reported the ISR. An ISR is never empty in Kafka.
+
+        A follower's snapshot names the leader and the replicas, but not the ISR.
+        """
+        return bool(self.isr)
 
     @property
     def internal(self) -> bool:
@@ -162,6 +172,8 @@ class PartitionsView:
             return DEAD
         if broker == partition.leader:
             return LEADER
+        if not partition.isr_known:
+            return NOT_KNOWN
         return IN_ISR if broker in partition.isr else OUT_OF_SYNC
 
     def standing(self, partition: PartitionView, broker: int) -> str:
@@ -192,15 +204,20 @@ class PartitionsView:
 
         The ISR is then smaller than the assignment; replicas that a reassignment is adding do not
         count. A dead broker in the ISR counts as out of sync, because Kafka will soon remove it.
+        While the ISR is not known, the partition is not counted.
         """
-        return sum(self._brokers.alive(b) for b in partition.isr) < len(partition.replicas) - len(
-            partition.adding
-        )
+        wanted = len(partition.replicas) - len(partition.adding)
+        alive = sum(self._brokers.alive(broker) for broker in partition.isr)
+        return partition.isr_known and alive < wanted
 
     def counts(self) -> tuple[int, int, int]:
         """Return the numbers of (all, under-replicated, leaderless) partitions. O(partitions)."""
         under = sum(self.under_replicated(p) for p in self.by_key.values())
         return len(self.by_key), under, sum(not self.leader_lives(p) for p in self.by_key.values())
+
+    def without_known_isr(self) -> list[PartitionView]:
+        """Return the partitions with a live leader whose ISR is not known. O(partitions)."""
+        return [p for p in self.by_key.values() if self.leader_lives(p) and not p.isr_known]
 
     def led_by(self, broker: int) -> int:
         return sum(p.leader == broker for p in self.by_key.values())

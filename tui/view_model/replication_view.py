@@ -6,6 +6,7 @@ This reducer must therefore get each event after ClusterView.
 """
 
 from collections import Counter, OrderedDict, deque
+from collections.abc import Iterable
 from typing import Final, NamedTuple
 
 from kafka_edu.common.words import plural
@@ -73,13 +74,14 @@ LATE_MS: Final = 1_000
 An idle follower fetches every replica.fetch.wait.max.ms, 500 ms.
 """
 
-NO_LEADER_LIVES, BELOW_MIN_ISR, UNDER_REPLICATED, LAGS, WELL = 4, 3, 2, 1, 0
+NO_LEADER_LIVES, BELOW_MIN_ISR, UNDER_REPLICATED, LAGS, WELL, ISR_UNKNOWN = 4, 3, 2, 1, 0, -1
 TROUBLES: Final = {
     NO_LEADER_LIVES: "no live leader",
     BELOW_MIN_ISR: "below min ISR",
     UNDER_REPLICATED: "under-replicated",
     LAGS: "a replica lags",
     WELL: "in sync",
+    ISR_UNKNOWN: "? its ISR is not known",
 }
 
 
@@ -407,6 +409,8 @@ class ReplicationView:
         partitions = self.cluster.partitions
         if not partitions.leader_lives(p):
             return NO_LEADER_LIVES
+        if not p.isr_known:
+            return ISR_UNKNOWN
         if p.min_isr and len(p.isr) < p.min_isr:
             return BELOW_MIN_ISR
         if partitions.under_replicated(p):
@@ -438,6 +442,22 @@ class ReplicationView:
         What the followers did after this time is not known.
         """
         return known.sampled_us // 1000
+
+    def isr_known_until_us(self, p: PartitionView) -> int:
+        """Return until when the ISR is known, in µs. O(1).
+
+        That is now. But of a leader that should run and is silent, it is its last sample: the
+        leader may have changed the ISR after it.
+        """
+        leader = self.cluster.brokers.by_id.get(p.leader)
+        runs = leader is not None and not leader.dead and leader.process != "paused"
+        if leader is None or not runs:
+            return self.now_us
+        return self.now_us - leader.old_us(self.now_us)
+
+    def isrs_old_us(self, partitions: Iterable[PartitionView]) -> int:
+        """Return how old the oldest knowledge of these ISRs is, in µs; 0: all are up to date."""
+        return max((self.now_us - self.isr_known_until_us(p) for p in partitions), default=0)
 
     def _silent_leader(self) -> tuple[int, int] | None:
         """Return the live leader whose samples are old, and their age in µs.
@@ -542,6 +562,10 @@ class ReplicationView:
                 f"? broker {broker} has sent nothing for {duration(old_us / 1000)}: how far its"
                 " followers are is not known"
             )
+        unknown_isr = self.cluster.partitions.without_known_isr()
+        if unknown_isr:
+            of = plural(len(unknown_isr), "partition")
+            return "warning", f"? the ISR of {of} is not known yet"
         number = plural(len(partitions), "partition")
         return "ok", f"✓ every replica keeps up with its leader: {number}"
 

@@ -37,6 +37,15 @@ class BrokerCard(Drawn):
         self.selected = False
 
     @property
+    def _broker(self) -> BrokerView | None:
+        """Return the broker, or None if the model does not know it.
+
+        The view was then wound back to a time before the broker, and the card goes with the next
+        frame. A card must not ask `brokers[…]`: that would create the broker.
+        """
+        return self.model.cluster.brokers.by_id.get(self.broker_id)
+
+    @property
     def _glows(self) -> bool:
         return self.model.cluster.glow.glows("broker", self.broker_id)
 
@@ -46,7 +55,9 @@ class BrokerCard(Drawn):
 
     def title(self) -> Text:
         view, colours = self.model.cluster, self.palette
-        broker = view.brokers[self.broker_id]
+        broker = self._broker
+        if broker is None:
+            return Text()
         crown = " ♛" if view.controller == self.broker_id and not broker.dead else ""
         mark = "▶ " if self.selected else ""
         title = ink(f"{mark}broker {broker.id}", f"bold {colours.broker(broker.id)}")
@@ -56,8 +67,9 @@ class BrokerCard(Drawn):
         return title
 
     def tick(self) -> None:
-        broker = self.model.cluster.brokers[self.broker_id]
-        colours = self.palette
+        broker, colours = self._broker, self.palette
+        if broker is None:
+            return
         self.border_title = self.title().markup
         colour = (
             colours.error
@@ -78,9 +90,11 @@ class BrokerCard(Drawn):
 
     def draw(self) -> Text:
         view, colours = self.model.cluster, self.palette
-        broker = view.brokers[self.broker_id]
+        broker = self._broker
+        if broker is None:
+            return Text()
         width = max(self.size.width, 10)
-        head, second = broker.status(view.glow.now_us)
+        head, second = view.status(broker)
         if broker.dead or broker.process == "paused" or broker.guest:
             return self._absent(broker, head, second, width)
         spark = max(width - _RATE_WIDTH - 4, 3)

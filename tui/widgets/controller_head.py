@@ -36,19 +36,16 @@ class ControllerHead(Drawn, can_focus=True):
     def _term(self, view: ControllerView) -> Text:
         colours, term = self.palette, view.term
         glow = f" on {colours.glow}" if view.glow.glows("term") else ""
-        guest = self.model.cluster.controller
-        if term is None and guest in self.model.cluster.brokers.guests:
+        broker, unknown = self.model.cluster.controller, self.model.controller_unknown()
+        if unknown and broker >= 0:
             line = ink("♛ ", colours.warning)
-            line.append(f"broker {guest}", f"bold {colours.broker(guest)}")
-            line.append(
-                " is the controller. It is a guest: it sends no events, so its queue and its"
-            )
-            line.append(" decisions are not known here")
+            line.append(f"broker {broker}", f"bold {colours.broker(broker)}")
+            why = unknown.removeprefix("not known: ")
+            line.append(f" is the controller. Its queue and decisions are not known: {why}")
+        elif unknown:
+            return ink(f"? no controller is known yet: {unknown}", colours.warning)
         elif term is None:
             last = view.terms[-1] if view.terms else None
-            unknown = self.model.cluster.controller_unknown
-            if unknown and last is None:
-                return ink(f"? no controller is known yet: {self.model.unknown()}", colours.warning)
             words = "there is no controller" if last is not None else "no controller is known yet"
             line = ink(f"✕ {words}", f"bold {colours.error}{glow}")
             if last is not None:
@@ -83,6 +80,8 @@ class ControllerHead(Drawn, can_focus=True):
             names = joined([event.name for event in waiting], 2)
             line.append(f" {plural(len(waiting), 'event')} waiting, the oldest {oldest}", "bold")
             line.append(f": {names}", colours.dim)
+        elif self.model.controller_unknown():
+            line.append(" ?", colours.dim)
         else:
             line.append(" nothing waits", colours.dim)
         if running is not None:
@@ -102,6 +101,8 @@ class ControllerHead(Drawn, can_focus=True):
         """Return which brokers were the controller before, as a text."""
         colours = self.palette
         past = [term for term in reversed(view.terms) if term.to_us >= 0]
+        if not past and self.model.controller_unknown():
+            return Text()
         if not past:
             return ink("no other controller since you began to look", colours.dim)
         line = ink("before: ", colours.dim)

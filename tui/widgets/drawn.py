@@ -58,6 +58,13 @@ def aged(lines: Sequence[Text], age_us: int, colours: Palette) -> list[Text]:
     return dimmed
 
 
+def set_rows(widget: Widget, rows: int) -> None:
+    """Give a widget this many rows, unless it has them: Textual would lay out the screen again."""
+    height = widget.styles.height
+    if height is None or height.value != rows:
+        widget.styles.height = rows
+
+
 class Drawn(Widget):
     """A widget that draws the model as one text."""
 

@@ -426,8 +426,9 @@ class OffsetLines(Lines):
             style += f" on {colours.glow}"
         right = ink(f"{count(row.committed) if row.committed is not None else '–':>9}")
         right.append(" of ", style=colours.dim)
-        right.append(f"{count(row.hw) if row.hw is not None else '–':<9}")
-        lag = f" lag {count(row.lag)}" if row.lag is not None else " lag –"
+        right.append(f"{count(row.hw) if row.hw is not None else '?':<9}")
+        unknown = "?" if row.hw is None else "–"
+        lag = f" lag {count(row.lag) if row.lag is not None else unknown}"
         right.append(f"{lag:>12}", style=f"bold {colours.warning}" if row.lag else "")
         if width >= 72:
             top = max((each.lag or 0 for each in self._rows), default=0)

@@ -21,9 +21,10 @@ from ..view_model.log_view import (
     is_due,
     words_of,
 )
-from ..view_model.partition_view import PartitionKey
-from .drawn import Drawn, Lines, Order, Value, ink, stacked
+from .broker_choice import BrokerChoice
+from .drawn import Drawn, Order, Value, ink, stacked
 from .event_text import coloured
+from .partition_lines import PartitionChoice, PartitionLines
 
 FULL, ACTIVE, GHOST, TRACK = "█", "▓", "░", "·"
 _NAME_WIDTH: Final = 30
@@ -32,27 +33,20 @@ _ROOMY: Final = 12
 """From this number of rows on the recovery point has a row of its own."""
 
 
-class LogChoice:
+class LogChoice(PartitionChoice):
     """The broker and the partition whose log the screen shows."""
 
     def __init__(self) -> None:
-        self.key: PartitionKey | None = None
-        self.unfolded = False
-        """Internal topics are listed too."""
-        self._broker: int | None = None
+        super().__init__()
+        self._broker = BrokerChoice()
 
     def broker(self, model: Model) -> int | None:
         """Return the chosen broker, or the first one of which a log is known."""
-        known = model.logs.brokers()
-        if self._broker in known:
-            return self._broker
-        return known[0] if known else None
+        return self._broker.of(model.logs.brokers())
 
     def move(self, model: Model, by: int) -> None:
         """Choose the next broker."""
-        known, now = model.logs.brokers(), self.broker(model)
-        if now is not None:
-            self._broker = known[(known.index(now) + by) % len(known)]
+        self._broker.move(model.logs.brokers(), by)
 
     def log(self, model: Model) -> LogView | None:
         """Return the chosen log; None if the broker has no replica of the partition."""
@@ -68,8 +62,9 @@ class LogAnswer(Drawn):
     subject = LOGS
 
     def draw(self) -> Text:
-        unknown = self.model.unknown()
-        kind, words = ("warning", f"… {unknown}") if unknown else self.model.logs.answer()
+        kind, words = self.model.logs.answer(self.model.unheard())
+        if unknown := self.model.unknown():
+            kind, words = "warning", f"… {unknown}"
         line = coloured(ink(words, f"bold {self.palette.verdict(kind)}"), self.palette)
         line.truncate(self.size.width, overflow="ellipsis")
         return line
@@ -82,23 +77,18 @@ class LogHead(Drawn):
 
     def __init__(self, model: Model, lines: "LogLines") -> None:
         super().__init__(model, id="log-head")
-        self._named = lines.column
+        self._lines = lines
 
     def draw(self) -> Text:
-        named = self._named
-        head = f"  {named('partition'):<{_name_width(self.model, self.size.width)}}"
+        named = self._lines.column
+        head = f"{'  ' + named('partition'):<{self._lines.name_width}}"
         head += f"{named('size'):>10}{named('segments'):>10}{named('start'):>12}{named('LEO'):>12}"
         line = ink(head + "  what happens next", f"bold {self.palette.dim}")
         line.truncate(self.size.width, overflow="ellipsis")
         return line
 
 
-def _name_width(model: Model, width: int) -> int:
-    longest = max((len(str(name.key)) for name in model.logs.by_name), default=9)
-    return min(max(longest, 9) + 2, 14 if width < 100 else 34)
-
-
-class LogLines(Lines):
+class LogLines(PartitionLines[LogView]):
     """One line for each log of the broker; those of internal topics in one line."""
 
     subject = LOGS
@@ -111,59 +101,25 @@ class LogLines(Lines):
     )
 
     def __init__(self, model: Model, choice: LogChoice) -> None:
-        super().__init__(id="logs")
-        self.model = model
-        self.choice = choice
-        self._rows: list[LogView | int] = []
-        """A log, or the number of internal ones that are folded."""
+        super().__init__(model, choice, id="logs")
+        self._of_broker = choice.broker
 
     def tick(self) -> None:
-        """List the logs. The cursor stays on the chosen partition."""
-        choice, broker = self.choice, self.choice.broker(self.model)
+        """List the logs of the broker."""
+        broker = self._of_broker(self.model)
         logs = self.model.logs.of_broker(broker) if broker is not None else []
-        shown = [log for log in logs if choice.unfolded or not _folds(log)]
-        self._rows = [*shown]
-        if len(shown) < len(logs):
-            self._rows.append(len(logs) - len(shown))
-        keys = [log.name.key for log in shown]
-        if choice.key not in keys:
-            choice.key = keys[0] if keys else None
-            self.cursor = 0
-        elif choice.key is not None and not isinstance(self._row(self.cursor), int):
-            self.cursor = keys.index(choice.key)
+        shown = [log for log in logs if self.choice.unfolded or not _folds(log)]
+        longest = max((len(str(log.key)) for log in logs), default=0)
+        self.put(shown, len(logs) - len(shown), longest)
         super().tick()
 
-    def _row(self, index: int) -> LogView | int | None:
-        return self._rows[index] if index < len(self._rows) else None
-
-    def values(self, index: int) -> Mapping[str, Value | None]:
-        row = self._rows[index]
-        if isinstance(row, int):
-            return dict.fromkeys(order.name for order in self.orders)
-        key = row.name.key
+    def row_values(self, row: LogView) -> Mapping[str, Value | None]:
         return {
-            "partition": f"{key.topic}-{key.partition:09}",
             "size": row.size,
             "segments": len(row.segments),
             "start": row.log_start,
             "LEO": row.log_end,
         }
-
-    def cursor_moved(self) -> None:
-        row = self._row(self.cursor)
-        if isinstance(row, LogView):
-            self.choice.key = row.name.key
-
-    def action_choose(self) -> None:
-        """Unfold the internal topics; a log asks why."""
-        if isinstance(self._row(self.cursor), int):
-            self.choice.unfolded = True
-            self.tick()
-            return
-        super().action_choose()
-
-    def count(self) -> int:
-        return len(self._rows)
 
     def empty(self) -> str:
         return "no logs yet: press l to make a topic and to produce, or use any client"
@@ -174,15 +130,12 @@ class LogLines(Lines):
         if isinstance(row, int):
             words = f"▸ {plural(row, 'log')} of internal topics · ⏎ unfolds"
             return ink(words, colours.dim)
-        chosen = row.name.key == self.choice.key
-        width = _name_width(self.model, self.size.width)
-        name = str(row.name.key)
-        name = name if len(name) < width else name[: width - 2] + "…"
-        line = ink("▶ " if chosen else "  ", "bold")
-        line.append(name.ljust(width), style="bold" if chosen else "")
+        line = self.draw_name(row.key)
         aged = colours.dim if self.model.old_us(row.name.broker) else ""
-        line.append(f"{size(row.size):>10}{len(row.segments):>10}", style=aged)
-        line.append(f"{_offset(row.log_start):>12}{_offset(row.log_end):>12}  ", style=aged)
+        unknown = self.model.size_unknown(row)
+        bytes_, end = ("?", "?") if unknown else (size(row.size), _offset(row.log_end))
+        line.append(f"{bytes_:>10}{len(row.segments):>10}", style=aged)
+        line.append(f"{_offset(row.log_start):>12}{end:>12}  ", style=aged)
         words, kind = next_words(row, self.model.logs.now_ms)
         styles = {"error": f"bold {colours.error}", "soon": f"bold {colours.warning}"}
         return line.append(words, style=styles.get(kind, colours.dim))
@@ -261,7 +214,8 @@ class SegmentBoard(Drawn, can_focus=True):
         line = ink(str(log.name.key), "bold")
         line.append(" on ", style=colours.dim)
         line.append(f"broker {log.name.broker}", style=f"bold {colours.broker(log.name.broker)}")
-        line.append(f" · {plural(len(log.segments), 'segment')} · {size(log.size)}")
+        bytes_ = "size ?" if self.model.size_unknown(log) else size(log.size)
+        line.append(f" · {plural(len(log.segments), 'segment')} · {bytes_}")
         if forecast is not None:
             line.append(f" · cleanup.policy {forecast.policy or 'none'}", style=colours.dim)
         line.append(f" · {log.log_dir}", style=colours.dim)
@@ -272,7 +226,7 @@ class SegmentBoard(Drawn, can_focus=True):
         it, the recovery point below it.
         """
         colours, width = self.palette, max(self.size.width - 2, 20)
-        if log.log_start < 0 or log.log_end < 0:
+        if min(log.log_start, log.log_end) < 0 or self.model.size_unknown(log):
             return [ink("offsets: not known, there is no snapshot of this time", colours.dim)]
         left, right = f"{count(log.log_start)} ", f" {count(log.log_end)} LEO"
         scale = OffsetScale(
@@ -338,13 +292,14 @@ class SegmentBoard(Drawn, can_focus=True):
         colour = colours.broker(log.name.broker)
         line.append((ACTIVE if active else FULL) * filled, style=colour)
         line.append(TRACK * (cells - filled), style=colours.dim)
-        line.append(f"{size(segment.size):>9}  ", style="bold")
+        unknown = active and self.model.size_unknown(log)
+        line.append(f"{'?' if unknown else size(segment.size):>9}  ", style="bold")
         notes = []
         if oldest and log.forecast is not None:
             notes.append(_oldest_note(log.forecast, self.model.logs.now_ms))
         if active:
             notes.append(_active_note(log.forecast, segment, self.model.logs.now_ms))
-        if segment.index_entries >= 0:
+        if segment.index_entries >= 0 and not unknown:
             notes.append(f"{segment.index_entries:,} index entries")
         soon = oldest and log.forecast is not None and is_due(log.forecast, self.model.logs.now_ms)
         words = " · ".join(note for note in notes if note)

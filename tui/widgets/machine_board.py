@@ -34,7 +34,8 @@ class MachineBoard(Drawn, can_focus=True):
             glow = f"bold on {colours.glow}" if view.glows(state) else ""
             line.append("  ").append(f"{view.short(state)} {count(view.counts[state])}", glow)
         if not shown:
-            line.append("  none known yet", colours.dim)
+            unknown = self.model.controller_unknown()
+            line.append(f"  ? {unknown}" if unknown else "  none known yet", colours.dim)
         return line
 
     def _brief_name(self, view: StateMachineView, state: str) -> str:
@@ -44,6 +45,9 @@ class MachineBoard(Drawn, can_focus=True):
     def _table(self, view: StateMachineView) -> list[Text]:
         colours = self.palette
         title = ink(f"{self.machine}s", f"bold {colours.dim}")
+        unknown = self.model.controller_unknown()
+        if unknown and not any(view.counts.values()):
+            return [title.append(f"  ? {unknown}", colours.dim)]
         known = "what may follow" if view.known else "what followed: this recording has no table"
         title.append(f"  how many, and {known}", colours.dim)
         lines = [title]

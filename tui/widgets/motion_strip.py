@@ -10,7 +10,7 @@ from ..subjects import MOTION
 from ..view_model.figures import duration
 from ..view_model.motion_lanes import Lane, Lanes, axis, column
 from ..view_model.motion_view import Journey
-from .drawn import Drawn, ink, stacked
+from .drawn import Drawn, ink, set_rows, stacked
 
 _PASSED, _AHEAD, _MARK, _STOP, _NEXT = "━", "─", "◆", "●", "○"
 _BOX: Final = "■"
@@ -34,8 +34,7 @@ class MotionStrip(Drawn):
     def tick(self) -> None:
         """Set the widget's height: one row for each lane, and one for the border."""
         rows = self.draw().plain.count("\n") + 2
-        if self.styles.height is None or self.styles.height.value != rows:
-            self.styles.height = rows
+        set_rows(self, rows)
         super().tick()
 
     def draw(self) -> Text:

@@ -40,8 +40,9 @@ class MovesAnswer(Drawn):
     subject = MOVES
 
     def draw(self) -> Text:
-        unknown = self.model.unknown()
-        kind, words = ("warning", f"… {unknown}") if unknown else self.model.moves.answer()
+        kind, words = self.model.moves.answer(self.model.silence())
+        if unknown := self.model.unknown():
+            kind, words = "warning", f"… {unknown}"
         line = coloured(ink(words, f"bold {self.palette.verdict(kind)}"), self.palette)
         line.truncate(self.size.width, overflow="ellipsis")
         return line

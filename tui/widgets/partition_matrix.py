@@ -213,6 +213,10 @@ class MatrixRows(Lines):
             row.append(f" · {dead} without a leader", style=f"bold {colours.error}")
         elif under:
             row.append(f" · {under} under-replicated", style=f"bold {colours.warning}")
+        elif unknown := sum(not p.isr_known for p in of_it):
+            row.append(f" · the ISR of {unknown} is not known", style=colours.dim)
+        elif age_us := self.model.replication.isrs_old_us(of_it):
+            row.append(f" · all in sync then, {old(age_us)}", style=colours.dim)
         else:
             row.append(" · all in sync", style=colours.dim)
         row.append(f" · ⏎ {'folds' if topic in self.unfolded else 'unfolds'}", style=colours.dim)
@@ -290,7 +294,9 @@ class MatrixRows(Lines):
         told = f" {members}/{p.min_isr or '?'}"
         if not partitions.leader_lives(p):
             return ink(" no leader" if narrow else f"{told} no leader", f"bold {colours.error}")
-        if p.min_isr and members < p.min_isr:
+        if not p.isr_known:
+            return ink(f" ?/{p.min_isr or '?'}", colours.dim)
+        if members < p.min_isr:
             return ink(f"{told} ✗{'' if narrow else ' refused'}", f"bold {colours.error}")
         if dead:
             words = f" {dead}{DEAD}" if narrow else f" waits: {dead} dead"

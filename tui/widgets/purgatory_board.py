@@ -146,7 +146,7 @@ class PurgatoryAnswer(Drawn):
     def draw(self) -> Text:
         view, colours = self.model.purgatory, self.palette
         kind, words = view.answer(self.choice.broker, self.choice.name)
-        if unknown := self.model.unknown():
+        if unknown := self.model.unsampled():
             kind, words = "warning", f"? {unknown}"
         line = coloured(ink(words, f"bold {colours.verdict(kind)}"), colours)
         for broker in view.brokers():
@@ -214,7 +214,7 @@ class OperationLines(Lines):
 
     def empty(self) -> str:
         if not self.model.purgatory.purgatories:
-            return "no broker has reported its purgatories yet"
+            return self.model.unsampled() or "no broker has reported its purgatories yet"
         return "nothing waits here now"
 
     def line(self, index: int) -> Text:
@@ -369,7 +369,7 @@ class EndedCounts(Drawn):
             counted = view.counts_causes(self.choice.broker, self.choice.name)
             words = "nothing" if counted else "causes are counted since you look; none so far"
             silence = view.silence(self.choice.broker)
-            words = "?" if self.model.unknown() else f"? {old(silence)}" if silence else words
+            words = "?" if self.model.unsampled() else f"? {old(silence)}" if silence else words
             lines.append(ink(words, colours.dim))
         for end in ends[: max(self.size.height - len(lines), 1)]:
             line = ink(*_cause_sign(end.cause, colours))

@@ -25,6 +25,7 @@ from ..view_model.partition_view import (
 )
 from ..view_model.replication_view import (
     BELOW_MIN_ISR,
+    ISR_UNKNOWN,
     LAGS,
     NO_LEADER_LIVES,
     TROUBLES,
@@ -36,8 +37,9 @@ from ..view_model.replication_view import (
     Scale,
     scale_of,
 )
-from .drawn import Drawn, Lines, Order, Value, ink, stacked
+from .drawn import Drawn, Order, Value, ink, stacked
 from .event_text import coloured
+from .partition_lines import PartitionChoice, PartitionLines
 from .partition_matrix import offset
 
 COMMITTED, WRITTEN, CUT, TRACK = "▇", "▒", "╳", "·"
@@ -47,15 +49,13 @@ _ROOMY: Final = 32
 """From this many rows of the terminal on, the bars are high and the ISR has its own lines."""
 
 
-class ReplicationChoice:
-    """The partition that the screen shows. It stays chosen when the list is sorted again."""
+class ReplicationChoice(PartitionChoice):
+    """The partition that the screen shows, and one of its replicas."""
 
     def __init__(self) -> None:
-        self.key: PartitionKey | None = None
+        super().__init__()
         self.by_hand = False
         """Whether the reader has chosen the partition. Otherwise the worst partition is shown."""
-        self.unfolded = False
-        """Whether internal topics without trouble are listed too."""
         self._broker: int | None = None
 
     def selected(self, model: Model) -> int | None:
@@ -98,12 +98,11 @@ class TroubleHead(Drawn):
 
     def __init__(self, model: Model, lines: "TroubleLines") -> None:
         super().__init__(model, id="trouble-head")
-        self._named = lines.column
+        self._lines = lines
 
     def draw(self) -> Text:
-        colours = self.palette
-        width = name_width(self.model, self.size.width)
-        named = self._named
+        colours, width = self.palette, self._lines.name_width
+        named = self._lines.column
         head = f"{'  ' + named('partition'):<{width}}{'replicas':<16}{named('epoch'):>6}"
         head += f"{named('HW'):>11}{named('LEO'):>11}  state"
         line = ink(head, f"bold {colours.dim}")
@@ -111,13 +110,7 @@ class TroubleHead(Drawn):
         return line
 
 
-def name_width(model: Model, width: int) -> int:
-    """Return the width of the column of partition names."""
-    longest = max((len(str(key)) for key in model.cluster.partitions.by_key), default=9)
-    return min(max(longest, 9) + 4, 14 if width < 100 else 34)
-
-
-class TroubleLines(Lines):
+class TroubleLines(PartitionLines[PartitionView]):
     """One line for each partition, the worst first.
 
     Internal ones without trouble share one line.
@@ -132,64 +125,36 @@ class TroubleLines(Lines):
     )
 
     def __init__(self, model: Model, choice: ReplicationChoice) -> None:
-        super().__init__(id="troubles")
-        self.model = model
-        self.choice = choice
-        self._rows: list[PartitionView | int] = []
-        """Each row: a partition, or the number of folded internal partitions."""
+        super().__init__(model, choice, id="troubles")
+        self._by_hand = choice
+        self._folded_old_us = 0
+        """The age of what is known of the folded partitions, in µs; 0 if it is up to date."""
 
     def tick(self) -> None:
-        """Sort the partitions by trouble. The cursor stays on the chosen one."""
-        view, choice = self.model.replication, self.choice
-        rows: list[PartitionView | int] = []
-        folded = 0
+        """Sort the partitions by trouble. The worst is chosen until the reader chooses one."""
+        view, choice = self.model.replication, self._by_hand
+        rows: list[PartitionView] = []
+        folded: list[PartitionView] = []
+        longest = 0
         for p in view.by_trouble():
             calm = p.internal and view.trouble(p) == WELL and view.recent_cut(p.key) is None
+            longest = max(longest, len(str(p.key)))
             if calm and not choice.unfolded:
-                folded += 1
+                folded.append(p)
             else:
                 rows.append(p)
-        if folded:
-            rows.append(folded)
-        self._rows = rows
-        keys = [row.key for row in rows if not isinstance(row, int)]
-        if choice.key not in keys or not choice.by_hand:
-            choice.key = keys[0] if keys else None
-            choice.by_hand = choice.by_hand and choice.key is not None
-            self.cursor = 0
-        elif choice.key is not None and not isinstance(self._row(self.cursor), int):
-            self.cursor = keys.index(choice.key)
+        self._folded_old_us = view.isrs_old_us(folded)
+        self.put(rows, len(folded), longest, stays=choice.by_hand)
+        choice.by_hand = choice.by_hand and choice.key is not None
         super().tick()
 
-    def values(self, index: int) -> Mapping[str, Value | None]:
-        row = self._rows[index]
-        if isinstance(row, int):
-            return dict.fromkeys(order.name for order in self.orders)
-        return {
-            "partition": f"{row.key.topic}-{row.key.partition:09}",
-            "epoch": row.leader_epoch,
-            "HW": row.hw,
-            "LEO": row.leo,
-        }
-
-    def _row(self, index: int) -> PartitionView | int | None:
-        return self._rows[index] if index < len(self._rows) else None
+    def row_values(self, row: PartitionView) -> Mapping[str, Value | None]:
+        return {"epoch": row.leader_epoch, "HW": row.hw, "LEO": row.leo}
 
     def cursor_moved(self) -> None:
-        row = self._row(self.cursor)
-        if isinstance(row, PartitionView):
-            self.choice.key, self.choice.by_hand = row.key, True
-
-    def action_choose(self) -> None:
-        """Unfold the internal topics. On a partition, show the causes."""
-        if isinstance(self._row(self.cursor), int):
-            self.choice.unfolded = True
-            self.tick()
-            return
-        super().action_choose()
-
-    def count(self) -> int:
-        return len(self._rows)
+        super().cursor_moved()
+        if isinstance(self.row(self.cursor), PartitionView):
+            self._by_hand.by_hand = True
 
     def empty(self) -> str:
         return "no topics yet: press l to make one and to produce and consume, or use any client"
@@ -198,22 +163,17 @@ class TroubleLines(Lines):
         view, colours = self.model.replication, self.palette
         row = self._rows[index]
         if isinstance(row, int):
-            return ink(
-                f"▸ {plural(row, 'internal partition')}, all in sync · ⏎ unfolds", colours.dim
-            )
+            then = f" then, {old(self._folded_old_us)}" if self._folded_old_us else ""
+            words = f"▸ {plural(row, 'internal partition')}, all in sync{then} · ⏎ unfolds"
+            return ink(words, colours.dim)
         level = view.trouble(row)
-        width = name_width(self.model, self.size.width)
-        chosen = row.key == self.choice.key
-        name = str(row.key)
-        name = name if len(name) <= width - 3 else name[: width - 4] + "…"
-        line = ink("▶ " if chosen else "  ", "bold")
-        line.append(name.ljust(width - 2), style="bold" if chosen else "")
+        line = self.draw_name(row.key)
         for broker in row.replicas[:5]:
             sign = self.model.cluster.partitions.sign(row, broker)
             line.append(
                 f"{broker}{sign} ", style=sign_style(sign, broker, colours, row.key, self.model)
             )
-        line.pad_right(max(width + 16 - line.cell_len, 0))
+        line.pad_right(max(self.name_width + 16 - line.cell_len, 0))
         line.append(f"{row.leader_epoch:>6,}" if row.leader_epoch >= 0 else "     ?")
         age_us = self.model.age_of_offsets_us(row)
         line.append(f"{offset(row.hw, age_us):>11}", style=colours.dim if age_us else "")
@@ -226,6 +186,7 @@ class TroubleLines(Lines):
     def _state(self, p: PartitionView, level: int) -> Text:
         view, colours = self.model.replication, self.palette
         style = {
+            ISR_UNKNOWN: colours.dim,
             NO_LEADER_LIVES: f"bold {colours.error}",
             BELOW_MIN_ISR: f"bold {colours.error}",
             UNDER_REPLICATED: f"bold {colours.warning}",
@@ -285,7 +246,7 @@ class ReplicaBoard(Drawn, can_focus=True):
         spare = self.size.height - needed
         high = spare >= 2 * len(p.replicas) + 4
         bars = self._bars(p, known, rows=2 if high else 1, cut_row=spare > 2)
-        steps = [self._isr(p, known)] if spare < 4 else self._isr_steps(known, 6 if high else 4)
+        steps = [self._isr(p, known)] if spare < 4 else self._isr_steps(p, known, 6 if high else 4)
         lines = [self._title(p), *bars, *steps, self._epochs(p, known), *cuts]
         return stacked(lines[: max(self.size.height, 1)], self.size.width)
 
@@ -297,14 +258,15 @@ class ReplicaBoard(Drawn, can_focus=True):
             line.append(f"broker {p.leader}", style=f"bold {colours.broker(p.leader)}")
         else:
             line.append("  no live leader", style=f"bold {colours.error}")
-        line.append(f" · epoch {p.leader_epoch} · ISR {_set(p.isr)} of {_set(p.replicas)}")
+        isr = _set(p.isr) if p.isr_known else "?"
+        line.append(f" · epoch {p.leader_epoch} · ISR {isr} of {_set(p.replicas)}")
         age_us = self.model.age_of_offsets_us(p)
         if p.hw >= 0:
             words = f"  HW {offset(p.hw, age_us)}  LEO {offset(p.leo, age_us)}"
             line.append(words, style=colours.dim if age_us else "bold")
         if age_us > 0:
             line.append(f"  {old(age_us)}", style=f"bold {colours.warning}")
-        short = p.min_isr and len(p.isr) < p.min_isr
+        short = p.isr_known and len(p.isr) < p.min_isr
         style = f"bold {colours.error}" if short else colours.dim
         line.append(f"  min ISR {p.min_isr or '?'}", style=style)
         if p.log_start >= 0:
@@ -421,7 +383,7 @@ class ReplicaBoard(Drawn, can_focus=True):
             return line.append("not known yet", style=colours.dim)
         parts: list[Text] = []
         for at, step in enumerate(steps):
-            ends_us = steps[at + 1].at_us if at + 1 < len(steps) else view.now_us
+            ends_us = steps[at + 1].at_us if at + 1 < len(steps) else view.isr_known_until_us(p)
             parts.append(self._step(step, ends_us, last=at + 1 == len(steps)))
         while len(parts) > 1 and sum(part.cell_len for part in parts) > width - _LABEL:
             parts.pop(0)
@@ -431,7 +393,7 @@ class ReplicaBoard(Drawn, can_focus=True):
             line.append_text(part)
         return coloured(line, colours)
 
-    def _isr_steps(self, known: PartitionReplication, most: int) -> list[Text]:
+    def _isr_steps(self, p: PartitionView, known: PartitionReplication, most: int) -> list[Text]:
         """Draw the ISR over time, the newest first, one line for each set."""
         view, colours = self.model.replication, self.palette
         steps = list(known.steps)
@@ -440,11 +402,11 @@ class ReplicaBoard(Drawn, can_focus=True):
         lines: list[Text] = []
         for at in range(len(steps) - 1, max(len(steps) - 1 - most, -1), -1):
             last = at + 1 == len(steps)
-            ends_us = view.now_us if last else steps[at + 1].at_us
+            ends_us = view.isr_known_until_us(p) if last else steps[at + 1].at_us
             held = self._held(steps[at], ends_us)
             line = ink(("ISR" if last else "").ljust(_LABEL), colours.dim)
             line.append(_set(steps[at].isr), style="bold" if last else "")
-            words = self._now(steps[at], held) if last else f" for {held}"
+            words = self._now(steps[at], held, ends_us) if last else f" for {held}"
             line.append(words, style="" if last else colours.dim)
             if steps[at].because:
                 line.append(f", because {steps[at].because}", style="" if last else colours.dim)
@@ -455,7 +417,7 @@ class ReplicaBoard(Drawn, can_focus=True):
         colours, held = self.palette, self._held(step, ends_us)
         part = ink(_set(step.isr), "bold")
         if last:
-            part.append(self._now(step, held))
+            part.append(self._now(step, held, ends_us))
         if step.because:
             part.append(f", because {step.because}" if last else f" because {step.because}")
         if not last:
@@ -467,7 +429,10 @@ class ReplicaBoard(Drawn, can_focus=True):
         held = duration(max(ends_us - step.at_us, 0) / 1000)
         return f"at least {held}" if step.at_least else held
 
-    def _now(self, step: IsrStep, held: str) -> str:
+    def _now(self, step: IsrStep, held: str, until_us: int) -> str:
+        """Return how long the last known ISR has lasted. `until_us` is until when it is known."""
+        if age_us := self.model.replication.now_us - until_us:
+            return f" for {held} then, {old(age_us)}"
         return f" now, {held}: since you look" if step.at_least else f" for {held} now"
 
     def _epochs(self, p: PartitionView, known: PartitionReplication) -> Text:

@@ -78,7 +78,7 @@ class RequestAnswer(Drawn):
 
     def draw(self) -> Text:
         view, colours, width = self.model.requests, self.palette, self.size.width
-        words = f"? {unknown}" if (unknown := self.model.unknown()) else self._answer()
+        words = f"? {unknown}" if (unknown := self.model.unsampled()) else self._answer()
         lines = [coloured(ink(text, "bold"), colours) for text in cut(folded(words, width, 0), 2)]
         roomy = width >= _ALL_COLUMNS
         line = ink("brokers " if roomy else "", colours.dim)
@@ -146,7 +146,7 @@ class RequestRows(Lines):
         return len(self._rows) + 1 if self._rows else 0
 
     def empty(self) -> str:
-        return "no broker has counted a request yet"
+        return self.model.unsampled() or "no broker has counted a request yet"
 
     def values(self, index: int) -> Mapping[str, Value | None]:
         """Return the figures of an API by column. All are None if it had no requests lately."""

@@ -130,7 +130,8 @@ class StatusLine(Drawn, can_focus=True):
             parts.append(Text(so_far))
         else:
             counts = f"{under:,} under-replicated, {offline:,} offline"
-            parts.append(Text(f"{plural(partitions, 'partition')}, {counts}"))
+            style = colours.dim if self.model.silence() else ""
+            parts.append(ink(f"{plural(partitions, 'partition')}, {counts}", style))
         while len(parts) > 2 and sum(part.cell_len + 3 for part in parts) - 3 > width:
             parts.pop()  # the least important parts are last; the verdict has the counts too
         second = ink(" · ", colours.dim).join(parts)

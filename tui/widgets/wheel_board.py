@@ -55,7 +55,7 @@ class WheelBoard(Drawn, can_focus=True):
         timer, colours = self.timer, self.palette
         if timer is None:
             nothing = "no timers yet: a running broker has one for each of its purgatories"
-            return ink(self.model.unknown() or nothing, colours.dim)
+            return ink(self.model.unsampled() or nothing, colours.dim)
         wheels = [timer.wheels[level] for level in sorted(timer.wheels)]
         width, height = self.size.width, self.size.height
         old_us = self.model.old_us(timer.key.broker)

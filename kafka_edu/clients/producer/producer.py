@@ -17,19 +17,19 @@ from collections.abc import Generator, Iterable, Mapping
 from types import TracebackType
 from typing import Final, Self
 
-from kafka_edu.clients.client_connections import ClientConnections, ConnectionsConfig
 from kafka_edu.clients.client_errors import (
     BrokerException,
     BufferExhaustedException,
     ClientException,
     InvalidPartitionException,
+    InvalidTimestampException,
     ProducerClosedException,
     RecordTooLargeException,
     SerializationException,
     TimeoutException,
 )
 from kafka_edu.clients.connection_shell import ConnectionShell
-from kafka_edu.clients.metadata import NEVER, Metadata, TopicInfo
+from kafka_edu.clients.metadata import NEVER, TopicInfo
 from kafka_edu.clients.producer.partitioners import PARTITIONERS
 from kafka_edu.clients.producer.producer_batch import (
     Callback,
@@ -46,13 +46,8 @@ from kafka_edu.clients.producer.producer_config import (
     make_partitioner,
     parse_producer_config,
 )
-from kafka_edu.clients.producer.record_accumulator import (
-    Appended,
-    BufferPool,
-    RecordAccumulator,
-)
-from kafka_edu.clients.producer.sender import Sender
-from kafka_edu.clients.producer.transaction_manager import TransactionManager
+from kafka_edu.clients.producer.producer_core import build_core
+from kafka_edu.clients.producer.record_accumulator import Appended
 from kafka_edu.common.errors import KafkaException
 from kafka_edu.common.socket_transport import SocketTransport
 from kafka_edu.common.time import SystemTime, Time
@@ -165,44 +160,12 @@ class Producer:
         self.config = parsed = parse_producer_config(config, next(_numbers))
         chance = chance or random.Random()
         self._time = time or SystemTime()
-        self._metadata = Metadata(
-            parsed.bootstrap_servers,
-            parsed.retry_backoff_ms,
-            parsed.metadata_max_age_ms,
-            parsed.metadata_max_idle_ms,
-        )
-        self._pool = BufferPool(parsed.buffer_memory)
-        self._accumulator = RecordAccumulator(
-            parsed.client_id,
-            parsed.batch_size,
-            parsed.linger_ms,
-            parsed.retry_backoff_ms,
-            parsed.compression,
-            self._pool,
-            trace,
-        )
-        self._connections = ClientConnections(
-            ConnectionsConfig(
-                parsed.client_id,
-                parsed.request_timeout_ms,
-                parsed.reconnect_backoff_ms,
-                parsed.reconnect_backoff_max_ms,
-                parsed.connections_max_idle_ms,
-                parsed.connection_setup_timeout_ms,
-                parsed.max_in_flight,
-            ),
-            self._metadata,
-            chance,
-            trace,
-        )
-        self._sender = Sender(
-            parsed,
-            self._metadata,
-            self._accumulator,
-            self._connections,
-            TransactionManager(parsed.client_id, trace) if parsed.idempotent else None,
-            trace,
-        )
+        core = build_core(parsed, chance, trace)
+        self._metadata = core.metadata
+        self._accumulator = core.accumulator
+        self._pool = core.accumulator.pool
+        self._connections = core.connections
+        self._sender = core.sender
         self._shell = ConnectionShell(
             self._connections, transport or SocketTransport(), self._time, self._wake
         )
@@ -257,6 +220,7 @@ class Producer:
             self._closing = self._closed = True
             self._sender.abort(now)
             self._wake_all_sends()
+            self._shell.perform()  # closes the connections
             raise
         if self._waiting:
             self._wake_waiting()
@@ -294,8 +258,8 @@ class Producer:
         """Put a record into a batch, and return its future.
 
         Wait at most max.block.ms for the topic's metadata and for memory. `partition` overrides the
-        partitioner. `timestamp_ms` is in ms since 1970; without it, the time of this call.
-        `on_delivery` is called once, with the metadata or the error.
+        partitioner. `timestamp_ms` is in ms since 1970, at least 0; without it, the time of this
+        call. `on_delivery` is called once, with the metadata or the error.
 
         An error of Kafka is in the future. Raises ProducerClosedException after `close`,
         SerializationException for a value of a wrong type, and what the partitioner raises.
@@ -324,6 +288,8 @@ class Producer:
         timestamp = self._time.milliseconds() if timestamp_ms is None else timestamp_ms
         now = self._time.hi_res_clock_ms()
         try:
+            if timestamp < 0:
+                raise InvalidTimestampException(timestamp)
             info = self._metadata.use(topic, now)
             if info is None or (partition is not None and partition >= len(info)):
                 info = await self._wait_for_topic(topic, partition, now + parsed.max_block_ms)

@@ -180,7 +180,7 @@ PRODUCER_CONFIG: Final = ConfigDef(
             "connections.max.idle.ms",
             _LONG,
             540_000,
-            Range(0, MAX_LONG),
+            Range(1, MAX_LONG),
             "After this time without use, in ms, a connection is closed.",
         ),
         ConfigKey(

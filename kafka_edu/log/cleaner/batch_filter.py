@@ -20,6 +20,7 @@ from kafka_edu.record.memory_records import build_records
 from kafka_edu.record.record import Record
 from kafka_edu.record.record_batch import (
     COMPRESSION_MASK,
+    NO_TIMESTAMP,
     BatchHeader,
     assemble_batch,
 )
@@ -78,7 +79,7 @@ def with_rows(header: BatchHeader, rows: RecordRows, kept: Int64s) -> bytes:
     codec = header.compression
     latest = header.max_timestamp
     if not header.timestamp_type:
-        latest = int(rows.timestamp[kept].max())
+        latest = max(NO_TIMESTAMP, int(rows.timestamp[kept].max()))
     return assemble_batch(
         compress(codec, body) if codec else body,
         header._replace(max_timestamp=latest, records_count=len(begins)),

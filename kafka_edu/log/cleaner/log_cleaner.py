@@ -24,8 +24,9 @@ from kafka_edu.log.checkpoint_file import CorruptCheckpointError
 from kafka_edu.log.cleaner.clean_job import CleanedGroup, CleanJob, CleanResult
 from kafka_edu.log.cleaner.log_cleaner_manager import LogCleanerManager, LogToClean
 from kafka_edu.log.log import Log
+from kafka_edu.log.log_dir_scan import checkpoint_unreadable
 from kafka_edu.log.log_file_names import CLEANED_SUFFIX, SEGMENT_SUFFIXES, segment_file
-from kafka_edu.log.log_manager import LogManager, checkpoint_unreadable
+from kafka_edu.log.log_manager import LogManager
 from kafka_edu.log.log_segment import LogSegment
 from kafka_edu.log.offset_checkpoint_file import CLEANER_OFFSET_FILE, OffsetCheckpointFile
 from kafka_edu.trace.events.log import (

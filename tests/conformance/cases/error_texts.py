@@ -20,7 +20,10 @@ from kafka_edu.protocol.messages.incremental_alter_configs import (
     AlterConfigsResource,
     IncrementalAlterConfigsRequest,
 )
+from kafka_edu.record.record import Record
+from kafka_edu.record.record_batch import build_batch
 from tests.conformance.cases.admin_refused import create_acl, delete_acls, describe_acls
+from tests.conformance.cases.basics import NOW, produce
 from tests.conformance.replay import Asker
 
 SETTINGS: Final[dict[str, str]] = {}
@@ -117,6 +120,15 @@ def ask_all(asker: Asker) -> None:
     asker.ask("describe ACLs", describe_acls(), 1)
     asker.ask("create an ACL", create_acl(), 1)
     asker.ask("delete ACLs", delete_acls(), 1)
+    ask_records(asker)
+
+
+def ask_records(asker: Asker) -> None:
+    compacted = create("keyed", configs=[("cleanup.policy", "compact")])
+    asker.ask("a compacted topic", compacted, 4)
+    records = [Record(i, NOW, b"k" if i == 1 else None, b"v") for i in range(3)]
+    without_keys = produce(build_batch(records), topic="keyed")
+    asker.ask("records without keys", without_keys, 8)
 
 
 def ask_topics(asker: Asker) -> None:

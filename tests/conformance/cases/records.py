@@ -4,7 +4,7 @@ and old and new clients fetch them (P6).
 
 import struct
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import product
 from typing import Final, NamedTuple
 
@@ -197,6 +197,43 @@ def what_topics_want() -> Iterator[Case]:
             )
 
 
+def negative_timestamps() -> Iterator[Case]:
+    """Yield records from before 1970. The leader stores them as they are, or with another time, or
+    refuses them.
+    """
+    for stored, (name, configs) in product(
+        RELEASES,
+        {
+            "as-sent": {},
+            "by-broker": {"message.timestamp.type": "LogAppendTime"},
+            "in-gzip": {"compression.type": "gzip"},
+            "in-plain": {"compression.type": "uncompressed"},
+        }.items(),
+    ):
+        topic = topic_of(stored, name)
+        yield Case(
+            f"create {topic}",
+            create(topic, configs={"message.format.version": RELEASES[stored], **configs}),
+            (4,),
+        )
+        for sent, codec, times in product(
+            RELEASES,
+            (CompressionType.NONE, CompressionType.GZIP),
+            ((-5,), (-5, -7), (-1, -5), (7, -5)),
+        ):
+            early = [Record(i, time, b"k", b"v") for i, time in enumerate(times)]
+            yield Case(
+                f"v{sent} {codec.name} of {times} into {topic}",
+                produce(build_records(early, sent, codec), topic=topic),
+                (2 if sent < 2 else 8,),
+            )
+        yield Case(f"fetch {topic}", fetch(0, topic=topic), (10,))
+        for timestamp in (-5, 0, 7) if name != "by-broker" else ():
+            yield Case(
+                f"offsets of {topic} at {timestamp}", offsets(timestamp, topic=topic), (1, 4)
+            )
+
+
 def what_is_wrong() -> Iterator[Case]:
     for stored in RELEASES:
         topic = topic_of(stored)
@@ -336,7 +373,12 @@ def ask_while_the_format_changes(asker: Asker) -> None:
 
 
 def ask_all(asker: Asker) -> None:
-    for case in (*topics(), *every_way(), *what_topics_want(), *what_is_wrong()):
+    _ask(asker, (*topics(), *every_way(), *what_topics_want(), *what_is_wrong()))
+    ask_while_the_format_changes(asker)
+    _ask(asker, negative_timestamps())
+
+
+def _ask(asker: Asker, cases: Iterable[Case]) -> None:
+    for case in cases:
         for version in case.versions:
             asker.ask(case.name, case.request, version, decoded=True)
-    ask_while_the_format_changes(asker)

@@ -18,7 +18,9 @@ from kafka_edu.protocol.api_keys import ApiKey
 from kafka_edu.protocol.headers import encode_response
 from kafka_edu.protocol.messages.api_versions import ApiVersion, ApiVersionsResponse
 from kafka_edu.protocol.messages.find_coordinator import FindCoordinatorRequest
+from kafka_edu.protocol.messages.metadata import MetadataRequest
 from kafka_edu.protocol.schema import Message
+from tests.unit.clients.producer.parts import Core
 
 CONFIG = ConnectionsConfig("c", 1_000, 100, 400, 5_000, 2_000, 2)
 ASK = FindCoordinatorRequest(key="g", key_type=0)
@@ -122,6 +124,72 @@ def test_the_pause_before_the_next_attempt_doubles_up_to_the_limit() -> None:
         assert client.take_effects() == []
         now += usual * 1.21
     assert client.last_failure == "refused"
+
+
+def test_after_a_success_the_pause_is_short_again() -> None:
+    client = connections()
+    for now in (0, 1_000, 2_000):
+        client.ready(-1, now)
+        client.disconnected(-1, "refused", now)
+    client.ready(-1, 3_000)
+    client.connected(-1, "here:5", 3_000)
+    client.take_effects()
+    client.received(-1, frame(ApiKey.API_VERSIONS, 3, 0, versions()), 3_000)
+    client.disconnected(-1, "lost", 3_000)
+    client.ready(-1, 3_121)
+    assert client.take_effects() == [Connect(-1, "a", 1, 2_000)]
+
+
+def test_without_a_broker_it_starts_at_the_bootstrap_servers_and_keeps_the_pauses() -> None:
+    metadata = Metadata([("a", 1)], 100, 1_000, 5_000)
+    client = ClientConnections(CONFIG, metadata, random.Random(0))
+    metadata.use("t", 0)
+    metadata.request(0)
+    metadata.update(Core().metadata_answer(), 0)
+    assert set(metadata.nodes) == {1}
+    client.ready(1, 0)
+    client.take_effects()
+    client.disconnected(1, "refused", 0)
+    client.poll(100)
+    assert set(metadata.nodes) == {-1}
+    client.poll(100)
+    assert client.take_effects() == [Connect(-1, "a", 1, 2_000)]
+    metadata.request(101)
+    metadata.update(Core().metadata_answer(), 101)
+    client.poll(101)
+    client.ready(1, 101)
+    assert client.take_effects() == []
+    client.ready(1, 121)
+    assert [type(effect) for effect in client.take_effects()] == [Connect]
+
+
+def test_a_throttled_client_pauses() -> None:
+    client = opened()
+    answers: list[Message | None] = []
+    request = MetadataRequest(topics=[], allow_auto_topic_creation=False)
+    client.send(-1, request, 8, 10, lambda answer, now: answers.append(answer))
+    answer = Core().metadata_answer()
+    answer.throttle_time_ms = 500
+    client.received(-1, frame(ApiKey.METADATA, 8, 1, answer), 20)
+    assert answers == [answer]
+    assert not client.ready(-1, 519)
+    assert client.next_poll_ms(20) == 500
+    assert client.ready(-1, 520)
+
+
+def test_the_least_loaded_broker_has_the_fewest_requests_in_flight() -> None:
+    metadata = Metadata([("a", 1), ("b", 2)], 100, 1_000, 5_000)
+    client = ClientConnections(CONFIG, metadata, random.Random(0))
+    for number, node in enumerate((-1, -2)):
+        client.ready(node, 0)
+        client.connected(node, "here:5", 0)
+        client.received(node, frame(ApiKey.API_VERSIONS, 3, number, versions()), 0)
+    for busy, free in ((-1, -2), (-2, -1)):
+        client.send(busy, ASK, 2, 0, lambda answer, now: None)
+        assert client.least_loaded(0) == free
+        client.send(free, ASK, 2, 0, lambda answer, now: None)
+        client.in_flight.clear(busy)
+        client.in_flight.clear(free)
 
 
 def test_an_idle_connection_is_closed() -> None:

@@ -66,6 +66,17 @@ def test_a_topic_with_an_error_is_known_by_its_error() -> None:
     assert known.next_update_ms(0) == 1_000  # asking again cannot help
 
 
+def test_an_answer_without_brokers_is_ignored() -> None:
+    known, core = metadata(), Core()
+    known.use("t", 0)
+    known.request(0)
+    core.brokers = ()
+    known.update(core.metadata_answer(), 0)
+    assert sorted(known.nodes) == [-2, -1]
+    assert known.version == 0
+    assert known.next_update_ms(0) == 100
+
+
 def test_an_idle_topic_is_left_out() -> None:
     known, core = metadata(), Core()
     known.use("t", 0)

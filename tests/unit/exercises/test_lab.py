@@ -158,11 +158,19 @@ def test_a_wrong_answer_that_fails_otherwise_is_found() -> None:
     assert "test_2_ms did not fail" in test.seen
 
 
-def test_the_checks_are_proved_in_a_table() -> None:
-    run = CliRunner(env={"COLUMNS": "250"})
-    good = run.invoke(lab, ["check", "02-1", "--solutions", "--no-live"])
+def test_the_checks_are_proved_in_a_table(tmp_path: Path) -> None:
+    run, report = CliRunner(env={"COLUMNS": "250"}), tmp_path / "report.json"
+    words = ["check", "02-1", "--solutions", "--no-live"]
+    good = run.invoke(lab, [*words, "--json", str(report)])
     assert good.exit_code == 0
     assert "12 of 12 public tests" in good.output
+    (proof,) = json.loads(report.read_text())
+    assert (proof["exercise"], proof["as_expected"]) == ("02-1", True)
+    assert proof["seen"] == "12 of 12 public tests"
+    for ignored in (["--only", "test_2_ms"], [str(tmp_path / "timing_wheel.py")]):
+        refused = run.invoke(lab, [*words, *ignored])
+        assert refused.exit_code == 2
+        assert "leave FILE and --only away" in refused.output
     for arguments in (["check"], ["check", "--all"], ["check", "02-1", "--all"]):
         assert run.invoke(lab, arguments).exit_code == 2
 

@@ -3,6 +3,7 @@
 import pytest
 
 from kafka_edu.common.errors import Errors
+from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.log.append_origin import AppendOrigin
 from kafka_edu.log.log_config import LogConfig
 from kafka_edu.log.log_validator import RecordValidationError, validate
@@ -10,6 +11,8 @@ from kafka_edu.record.record import Record
 from kafka_edu.record.record_batch import build_batch
 
 NOW = 1_600_000_000_000
+PARTITION = TopicPartition("t", 0)
+CONFIG = LogConfig.parse({})
 CONTROL = build_batch([Record(0, NOW, b"k", b"v")], is_control=True)
 #: A producer's batch without a sequence number, as a transaction's marker has it.
 UNNUMBERED = build_batch([Record(0, NOW, b"k", b"v")], producer_id=9, producer_epoch=0)
@@ -21,6 +24,6 @@ UNNUMBERED = build_batch([Record(0, NOW, b"k", b"v")], producer_id=9, producer_e
 )
 def test_what_a_coordinator_may_write_is_refused_from_a_client(batch: bytes, why: str) -> None:
     with pytest.raises(RecordValidationError, match=why) as refused:
-        validate(batch, LogConfig.parse({}), NOW, AppendOrigin.CLIENT)
+        validate(batch, PARTITION, CONFIG, NOW, AppendOrigin.CLIENT)
     assert refused.value.error is Errors.INVALID_RECORD
-    assert validate(batch, LogConfig.parse({}), NOW, AppendOrigin.COORDINATOR) is not None
+    assert validate(batch, PARTITION, CONFIG, NOW, AppendOrigin.COORDINATOR) is not None

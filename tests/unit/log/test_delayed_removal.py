@@ -68,3 +68,16 @@ def test_segments_are_found_by_the_folder_of_their_log_also_after_it_was_renamed
     waiting.moved(log.directory, "/other/t-0")
     assert waiting.segments() == {"/other/t-0": segments}
     assert not waiting.add_segments(log), "each is taken once"
+
+
+def test_a_file_that_replaced_another_of_its_name_counts_once_and_goes_with_the_first() -> None:
+    """The cleaner may replace the segment at an offset twice within file.delete.delay.ms."""
+    time, log = TwoClocks(), with_deleted_segments()
+    waiting = removal(time)
+    twice = log.deleted_segments[0]
+    waiting.add_segments(log)
+    before = waiting.segments()
+    time.advance(1)
+    log.deleted_segments.append(twice)
+    waiting.add_segments(log)
+    assert waiting.segments() == before

@@ -5,6 +5,7 @@ larger one (LogValidator of 2.8.2).
 import pytest
 
 from kafka_edu.common.errors import Errors, KafkaException
+from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.common.transport import part_bytes
 from kafka_edu.log.log_config import LogConfig
 from kafka_edu.log.log_validator import WALK_LIMIT, validate
@@ -29,7 +30,7 @@ def latest(*timestamps: int, compression: CompressionType = CompressionType.NONE
         [Record(i, timestamp, None, b"v") for i, timestamp in enumerate(timestamps)],
         compression=compression,
     )
-    valid = validate(batch, CONFIG, 1_600_000_000_000)
+    valid = validate(batch, TopicPartition("t", 0), CONFIG, 1_600_000_000_000)
     assert valid is not None
     stored = bytes(valid.head) + bytes(valid.rest)
     ((_, header),) = list(iter_headers(stored))
@@ -130,9 +131,18 @@ def test_a_compacted_topic_wants_keys() -> None:
 def test_times_too_far_from_the_broker_s_are_refused() -> None:
     log = open_log(message_timestamp_difference_max_ms="1000")
     log.append_as_leader(batch(1, NOW - 1000), 0, NOW)
+    early = Record(0, NOW - 1001, b"k", b"v")
     with pytest.raises(KafkaException) as refused:
-        log.append_as_leader(batch(1, NOW - 1001), 0, NOW)
+        log.append_as_leader(build_batch([early, early._replace(offset=1, timestamp=-5)]), 0, NOW)
     assert refused.value.error is Errors.INVALID_TIMESTAMP
+    assert refused.value.record_errors == tuple(  # type: ignore[attr-defined]
+        (
+            index,
+            f"Timestamp {time} of message with offset {index} is out of range. The timestamp should"
+            f" be within [{NOW - 1000}, {NOW + 1000}]",
+        )
+        for index, time in ((0, NOW - 1001), (1, -5))
+    )
 
 
 def test_a_topic_s_own_codec_is_what_lies_on_disk() -> None:

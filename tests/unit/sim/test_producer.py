@@ -17,13 +17,14 @@ from kafka_edu.clients.client_errors import (
 from kafka_edu.clients.producer.producer import Producer
 from kafka_edu.clients.producer.producer_batch import RecordMetadata
 from kafka_edu.clients.producer.producer_config import ProducerRecord
+from kafka_edu.clients.producer.sender import Sender
 from kafka_edu.common.errors import Errors, KafkaException
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.sim.sim_client import SimClient
 from kafka_edu.sim.sim_cluster import FIRST_PORT, SimCluster
 from kafka_edu.sim.sim_loop import SimProcess
 from kafka_edu.trace.event import CLIENT, Level
-from kafka_edu.trace.events.network import RequestReceived, ResponseSent
+from kafka_edu.trace.events.network import ConnectionClosed, RequestReceived, ResponseSent
 from kafka_edu.trace.events.producer import (
     BatchAcknowledged,
     BatchDrained,
@@ -170,7 +171,9 @@ def test_an_error_of_kafka_is_in_the_future(bench: Bench) -> None:
     calls: list[KafkaException | None] = []
 
     async def body(producer: Producer) -> None:
+        began = bench.cluster.time.milliseconds()
         missing = await producer.send("nothing", b"v", on_delivery=lambda _, e: calls.append(e))
+        assert 500 <= bench.cluster.time.milliseconds() - began <= 600
         assert isinstance(missing.exception(), TimeoutException)
         assert str(missing.exception()).startswith(
             "TimeoutException: Topic nothing not present in metadata after 500 ms."
@@ -180,6 +183,11 @@ def test_an_error_of_kafka_is_in_the_future(bench: Bench) -> None:
         assert calls == [missing.exception()]
         far = await producer.send("t", b"v", partition=7)
         assert "Partition 7 of topic t with partition count 2 is not" in str(far.exception())
+        early = await producer.send("t", b"v", timestamp_ms=-1)
+        assert str(early.exception()).startswith(
+            "InvalidTimestampException: Invalid timestamp: -1. Timestamp should always be"
+            " non-negative or null."
+        )
         wrong = await producer.send("t/", b"v")
         assert str(wrong.exception()).startswith("INVALID_TOPIC_EXCEPTION: ")
         large = await producer.send("t", b"v" * 2_000_000)
@@ -236,9 +244,36 @@ def test_send_waits_for_memory_at_most_max_block_ms(bench: Bench) -> None:
             await future
         for each in waiting:
             await (await each)
+        await (await producer.send("t", b"z" * 890, partition=1))  # takes the whole memory
 
     bench.run(body, settings)
-    assert [value[0] for value in bench.stored(T1)] == ["0", "1", "y", "y", "y"]
+    assert [value[0] for value in bench.stored(T1)] == ["0", "1", "y", "y", "y", "z"]
+
+
+def test_a_record_may_not_be_larger_than_a_request_or_the_memory(bench: Bench) -> None:
+    async def body(producer: Producer) -> None:
+        await producer.send("t", b"small", partition=0)
+        large = await producer.send("t", b"x" * 400, partition=0)  # though its batch has room
+        assert "400, which is the value of max.request.size" in str(large.exception())
+        fits = await producer.send("t", b"x" * 250, partition=0)
+        assert (await fits).offset == 1
+
+    settings = {"max.request.size": 400, "batch.size": 1_000, "linger.ms": 5}
+    bench.run(body, settings)
+
+    async def little(producer: Producer) -> None:
+        failed = await producer.send("t", b"x" * 90, partition=0)
+        assert "buffer.memory is 150" in str(failed.exception())
+
+    bench.run(little, {"buffer.memory": 150, "batch.size": 100})
+
+
+def test_without_keys_the_batches_go_to_all_partitions(bench: Bench) -> None:
+    async def body(producer: Producer) -> None:
+        futures = [await producer.send("t", b"x" * 40) for _ in range(12)]
+        assert {(await future).partition for future in futures} == {0, 1}
+
+    bench.run(body, {"batch.size": 200, "linger.ms": 5})
 
 
 def test_close_refuses_more_and_fails_what_has_no_answer(bench: Bench) -> None:
@@ -254,6 +289,31 @@ def test_close_refuses_more_and_fails_what_has_no_answer(bench: Bench) -> None:
             await producer.send("t", b"c")
         for broker in bench.cluster.brokers:
             bench.cluster.resume(broker)
+
+    bench.run(body)
+
+
+def test_a_bug_fails_every_record_and_closes_the_connections(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def bug(sender: Sender, now: float) -> bool:
+        raise RuntimeError("a bug of the producer")
+
+    def closed() -> int:
+        return len(bench.cluster.facts(ConnectionClosed))
+
+    async def body(producer: Producer) -> None:
+        await (await producer.send("t", b"a", partition=0))
+        before = closed()
+        waiting = asyncio.ensure_future(producer.send("nothing", b"v"))
+        await asyncio.sleep(0.01)
+        monkeypatch.setattr(Sender, "run", bug)
+        failed = await producer.send("t", b"b", partition=0)
+        assert isinstance(failed.exception(), ProducerClosedException)
+        await asyncio.sleep(1)
+        assert closed() > before
+        assert waiting.done()
+        assert isinstance((await waiting).exception(), ProducerClosedException)
 
     bench.run(body)
 

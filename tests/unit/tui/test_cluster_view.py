@@ -42,7 +42,15 @@ from kafka_edu.trace.events.trace import SnapshotBegins, SnapshotEnds
 from tests.unit.tui.story_of_events import Story
 from tests.unit.tui.usual_events import ELECTED, killed, runs
 from tui.view_model.cluster_view import ClusterView
-from tui.view_model.partition_view import DEAD, IN_ISR, LEADER, NONE, OUT_OF_SYNC, PartitionKey
+from tui.view_model.partition_view import (
+    DEAD,
+    IN_ISR,
+    LEADER,
+    NONE,
+    NOT_KNOWN,
+    OUT_OF_SYNC,
+    PartitionKey,
+)
 
 WEB = PartitionKey("web", 0)
 PROGRESS = PartitionSnapshot(
@@ -856,3 +864,69 @@ def test_all_is_not_well_while_a_broker_sends_nothing() -> None:
     view.advance(view.glow.now_us + 12_000_000)
     assert view.verdict() == ("warning", "? brokers 0, 1 have sent nothing for 12 s")
     assert view.verdict(late_us=11_500_000)[0] == "ok", "it is we who are late"
+
+
+def test_an_isr_that_nobody_has_reported_is_not_known() -> None:
+    """A follower's snapshot names the leader and the replicas, but not the ISR."""
+    story = Story()
+    told_by_a_follower = PROGRESS._replace(
+        progress=PROGRESS.progress._replace(remote_leos=()), isr=(1,), zk_version=-1
+    )
+    for broker in (0, 1, 2):
+        story.tell(SUPERVISOR, runs(broker))
+    story.tell(2, told_by_a_follower)
+    view = reduced(story)
+    web = view.partitions.by_key[WEB]
+    assert not web.isr_known
+    assert view.partitions.counts() == (1, 0, 0)
+    assert signs(view) == NOT_KNOWN + LEADER + NOT_KNOWN
+    for broker in (0, 1, 2):
+        story.tell(broker, SnapshotEnds(events=0))
+    story.tell(0, ControllerElected(epoch=1, epoch_zk_version=1))
+    assert reduced(story, view).verdict() == ("warning", "? the ISR of 1 partition is not known")
+    story.tell(1, PROGRESS)
+    assert reduced(story, view).verdict()[0] == "ok"
+    assert signs(view) == IN_ISR + LEADER + IN_ISR
+
+
+def test_the_headline_names_a_paused_broker_next_to_other_troubles() -> None:
+    story = Story()
+    view = running(story)
+    story.tell(SUPERVISOR, ProcessPaused(process="broker-0", child=Source.of_broker(0), pid=100))
+    cut = LinkChanged(broker=1, other=2, side="both", delay_ms=0, cut=True)
+    story.tell(SUPERVISOR, cut)
+    words = reduced(story, view).verdict()[1]
+    assert words.startswith("! the link ")
+    assert "; broker 0 is paused; every ISR is whole so far" in words
+    story.tell(SUPERVISOR, cut._replace(cut=False))
+    assert reduced(story, view).verdict()[1] == (
+        "! broker 0 is paused; the cluster does not know it yet"
+    )
+    story.tell(SUPERVISOR, killed(2))
+    words = reduced(story, view).verdict()[1]
+    assert words == (
+        "! 1 of 1 partition under-replicated: broker 2 is gone, still in 1 ISR; broker 0 is paused"
+    )
+
+
+def test_the_controllers_snapshot_may_come_before_the_supervisors() -> None:
+    """The controller does not name a paused broker whose session has ended."""
+    story = Story()
+    snapshot_of_the_controller(story)
+    for broker in (0, 1, 2):
+        story.tell(SUPERVISOR, runs(broker))
+    story.tell(SUPERVISOR, runs(3)._replace(state="paused"))
+    view = reduced(story)
+    assert view.brokers[1].in_cluster is True
+    assert view.brokers[3].status(view.glow.now_us) == ("‖ paused", "its session has ended")
+    assert view.verdict()[1].endswith("broker 3 is paused, and its session has ended")
+
+
+def test_of_a_time_with_facts_only_a_broker_is_not_being_read() -> None:
+    story = Story()
+    story.tell(0, BrokerJoined(broker_id=2, broker_epoch=3, bounced=False))
+    story.envelopes[-1] = story.envelopes[-1]._replace(seq=77)
+    view = reduced(story)
+    assert view.status(view.brokers[0]) == ("… reading", "")
+    view.facts_only = True
+    assert view.status(view.brokers[0]) == ("? its state then is not known", "")

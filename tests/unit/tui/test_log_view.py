@@ -56,6 +56,8 @@ STATE = LogState(
 PASS_BEGINS = CleaningStarted(
     **WEB, from_offset=10, to_offset=40, segments=2, clean_bytes=0, dirty_bytes=1400
 )
+BY_TIME = "next: retention by time takes the oldest segment of web-0 on broker 1"
+BY_SIZE = "next: retention by size takes the oldest segment of web-0 on broker 1"
 
 
 def rolled_at(offset: int) -> SegmentRolled:
@@ -117,6 +119,12 @@ class Watch:
         return self.view.by_name[NAME]
 
 
+@pytest.fixture
+def watch() -> Watch:
+    """Return a view that knows one log: `web-0` of broker 1, with two segments."""
+    return Watch(STATE)
+
+
 def sizes(log: LogView) -> dict[int, int]:
     return {base: segment.size for base, segment in log.segments.items()}
 
@@ -137,11 +145,8 @@ def test_a_snapshot_and_samples_give_the_segments_and_the_limits() -> None:
     assert (watch.log.log_end, watch.log.recovery_point, watch.log.log_start) == (50, 45, 12)
 
 
-def test_a_deleted_segment_is_a_ghost_until_its_files_are_gone() -> None:
-    watch = Watch(
-        STATE,
-        SegmentDeleted(**WEB, base_offset=10, size=900, reason="retention by size"),
-    )
+def test_a_deleted_segment_is_a_ghost_until_its_files_are_gone(watch: Watch) -> None:
+    watch(SegmentDeleted(**WEB, base_offset=10, size=900, reason="retention by size"))
     assert (sizes(watch.log), watch.log.ghosts) == ({30: 100}, {10: 900})
     watch(forecast(-1, "", DoomedSegment(10, 900, NOW_MS + 60_000)))
     assert watch.log.ghosts == {10: 900}
@@ -149,20 +154,17 @@ def test_a_deleted_segment_is_a_ghost_until_its_files_are_gone() -> None:
     assert watch.log.ghosts == {}
 
 
-def test_a_log_that_is_gone_stays_gone_when_its_last_files_go() -> None:
-    watch = Watch(STATE)
+def test_a_log_that_is_gone_stays_gone_when_its_last_files_go(watch: Watch) -> None:
     watch(
         LogDeleted(**WEB, folder="web-0.1-delete"),
         SegmentFilesRemoved(**WEB, base_offset=10),
         CleaningGivenUp(**WEB, reason="the log was deleted"),
-        LogDeleted(**WEB, folder="web-0.1-delete"),
     )
     assert not watch.view.by_name
 
 
-def test_a_log_that_moved_is_in_its_new_dir() -> None:
-    watch = Watch(
-        STATE,
+def test_a_log_that_moved_is_in_its_new_dir(watch: Watch) -> None:
+    watch(
         ReplicaMoveCompleted(
             **WEB, from_dir="/d", to_dir="/e", log_end_offset=40, copied_bytes=1000, took_ms=5
         ),
@@ -171,23 +173,16 @@ def test_a_log_that_moved_is_in_its_new_dir() -> None:
     assert (watch.log.log_dir, watch.log.failed) == ("/e", "")
 
 
-def test_a_truncation_drops_what_is_behind_the_cut() -> None:
-    watch = Watch(
-        STATE,
-        LogTruncated(**WEB, from_offset=40, to_offset=25, bytes=300, fully=False),
-    )
+def test_a_truncation_drops_what_is_behind_the_cut(watch: Watch) -> None:
+    watch(LogTruncated(**WEB, from_offset=40, to_offset=25, bytes=300, fully=False))
     assert (list(watch.log.segments), watch.log.log_end) == ([10], 25)
     assert watch.log.recovery_point == 20
     watch(LogTruncated(**WEB, from_offset=25, to_offset=100, bytes=900, fully=True))
     assert (sizes(watch.log), watch.log.log_start, watch.log.log_end) == ({100: 0}, 100, 100)
 
 
-def test_a_pass_of_the_cleaner_joins_segments_and_counts_what_is_gone() -> None:
-    watch = Watch(
-        STATE,
-        rolled_at(40),
-        cleaner("due"),
-    )
+def test_a_pass_of_the_cleaner_joins_segments_and_counts_what_is_gone(watch: Watch) -> None:
+    watch(rolled_at(40), cleaner("due"))
     assert watch.log.dirty_percent() == 75
     watch(PASS_BEGINS)
     assert watch.log.cleaning_since_us > 0
@@ -227,17 +222,10 @@ def test_a_pass_of_the_cleaner_joins_segments_and_counts_what_is_gone() -> None:
     assert watch.log.cleaning_since_us == NO_CLEANING
 
 
-def test_a_pass_that_was_given_up_counts_for_nothing() -> None:
-    watch = Watch(
-        STATE,
-        PASS_BEGINS,
-    )
-    watch(CleaningGivenUp(**WEB, reason="the log was deleted"))
+def test_a_pass_that_was_given_up_counts_for_nothing(watch: Watch) -> None:
+    watch(PASS_BEGINS, CleaningGivenUp(**WEB, reason="the log was deleted"))
     assert (watch.log.cleaning_since_us, watch.log.last_pass) == (NO_CLEANING, None)
-    watch(
-        PASS_BEGINS,
-        LogNotCleanable(**WEB, reason="a batch is corrupt"),
-    )
+    watch(PASS_BEGINS, LogNotCleanable(**WEB, reason="a batch is corrupt"))
     assert watch.view.answer() == (
         "warning",
         "⚠ broker 1 cannot compact web-0: a batch is corrupt",
@@ -248,13 +236,12 @@ def test_a_pass_that_was_given_up_counts_for_nothing() -> None:
     assert not watch.log.trouble, "the broker has started again, and tries it again"
 
 
-def test_a_log_that_was_left_alone_before_anybody_looked_is_a_warning() -> None:
-    watch = Watch(STATE, cleaner("left alone"))
+def test_a_log_that_was_left_alone_before_anybody_looked_is_a_warning(watch: Watch) -> None:
+    watch(cleaner("left alone"))
     assert watch.view.answer() == ("warning", "⚠ broker 1 cannot compact web-0: a pass has failed")
 
 
-def test_a_log_that_a_whole_snapshot_does_not_name_is_gone() -> None:
-    watch = Watch(STATE)
+def test_a_log_that_a_whole_snapshot_does_not_name_is_gone(watch: Watch) -> None:
     watch(STATE, broker=2)
     watch(LogCreated(topic="new", partition=3, log_dir="/d"))
     assert len(watch.view.by_name) == 3
@@ -264,8 +251,8 @@ def test_a_log_that_a_whole_snapshot_does_not_name_is_gone() -> None:
     assert watch.view.brokers() == [2]
 
 
-def test_a_dir_that_fails_is_the_answer_before_all_others() -> None:
-    watch = Watch(STATE, cleaner("due"), LogDirFailed(log_dir="/other", reason="disk error"))
+def test_a_dir_that_fails_is_the_answer_before_all_others(watch: Watch) -> None:
+    watch(cleaner("due"), LogDirFailed(log_dir="/other", reason="disk error"))
     assert watch.log.failed == ""
     watch(LogDirFailed(log_dir="/d", reason="No space left on device"))
     assert watch.log.failed == "No space left on device"
@@ -277,31 +264,38 @@ def test_a_dir_that_fails_is_the_answer_before_all_others() -> None:
 @pytest.mark.parametrize(
     ("events", "words"),
     [
-        ((STATE, forecast()), "nothing will be deleted or compacted as things stand"),
+        ((forecast(),), "nothing will be deleted or compacted as things stand"),
+        ((forecast(NOW_MS + 60_000 + 41 * 60_000, "retention by time"),), f"{BY_TIME} in 41 min"),
+        ((forecast(0, "retention by size"),), f"{BY_SIZE} at its next look"),
+        ((forecast(NOW_MS - 1, "retention by time"),), f"{BY_TIME} at its next look"),
         (
-            (STATE, forecast(NOW_MS + 60_000 + 41 * 60_000, "retention by time")),
-            "next: retention by time takes the oldest segment of web-0 on broker 1 in 41 min",
-        ),
-        (
-            (STATE, forecast(0, "retention by size")),
-            "next: retention by size takes the oldest segment of web-0 on broker 1 at its next"
-            " look",
-        ),
-        (
-            (STATE, forecast(NOW_MS - 1, "retention by time")),
-            "next: retention by time takes the oldest segment of web-0 on broker 1 at its next"
-            " look",
-        ),
-        (
-            (STATE, forecast(0, "retention by size"), cleaner("due")),
+            (forecast(0, "retention by size"), cleaner("due")),
             "next: the cleaner of broker 1 takes web-0, which is 75 % dirty",
         ),
     ],
 )
-def test_the_answer_says_what_goes_next(events: tuple[Event, ...], words: str) -> None:
-    watch = Watch(*events)
+def test_the_answer_says_what_goes_next(
+    watch: Watch, events: tuple[Event, ...], words: str
+) -> None:
+    watch(*events)
     watch.view.advance(60_000_000)
     assert watch.view.answer() == ("ok", words)
+
+
+def test_what_happens_next_is_not_known_before_the_broker_says_it(watch: Watch) -> None:
+    unknown = "? what happens next is not known: a broker has not said it yet"
+    assert watch.view.answer() == ("warning", unknown)
+
+
+def test_what_happens_next_to_the_logs_of_a_silent_broker_is_not_known(watch: Watch) -> None:
+    watch(forecast(0, "retention by size"))
+    silent = {1: 9_000_000, 7: 9_000_000}
+    words = "? broker 1: 9.0 s old, so what happens next is not known"
+    assert watch.view.answer(silent) == ("warning", words)
+    watch(STATE, forecast(), broker=2)
+    words = "nothing will be deleted or compacted as things stand · ? broker 1: 9.0 s old"
+    assert watch.view.answer(silent) == ("warning", words)
+    assert watch.view.answer({7: 9_000_000})[0] == "ok", "it has no log"
 
 
 @pytest.mark.parametrize(

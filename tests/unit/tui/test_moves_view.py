@@ -249,3 +249,14 @@ def test_only_the_last_finished_moves_are_kept() -> None:
     for _ in range(KEPT + 5):
         watch(STARTED, ReplicaMoveEnded(**WEB, from_dir="/a", to_dir="/b", reason="x"))
     assert len(watch.view.moves()) == KEPT
+
+
+def test_while_brokers_are_silent_it_is_not_known_what_moves() -> None:
+    silence = "broker 1 has sent nothing for 9 s"
+    watch = Watch()(log_of(4_000_000))
+    assert watch.view.answer() == ("ok", "nothing moves")
+    assert watch.view.answer(silence) == ("warning", f"? {silence}: what moves now is not known")
+    watch(STARTED, progress(1_000_000))
+    kind, words = watch.view.answer(silence)
+    assert kind == "warning"
+    assert words == f"? {silence}; then: {watch.view.answer()[1]}"

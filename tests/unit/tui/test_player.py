@@ -237,6 +237,23 @@ def test_the_rings_facts_stand_before_what_was_watched() -> None:
     assert told(model) == 10
 
 
+def test_where_the_watching_began_the_rings_facts_are_known() -> None:
+    """The dashboard began with an empty model. Now facts stand before this moment."""
+    story, model = Story(), Model("demo")
+    older = [shrunk(story), *failing(story, 30)]
+    frames = list(filter(None, keyframes_of(older, "demo")))
+    player = Player(model)
+    player.take(failing(story, 10), story.now_ms * 1000)
+    player.wind(-60_000)
+    assert player.add_rings(older, frames) == 31
+    assert player.replay is not None
+    player.wind_to((older[-1].mono_us - player.replay.begin_us) // 1000)
+    player.step(1)
+    assert isinstance(model.ticker.all.lines[0].envelope.event, IsrShrunk)
+    assert model.cluster.facts_only
+    assert model.cluster.partitions.by_key
+
+
 def test_winding_into_the_rings_plays_a_piece_of_them_and_not_all() -> None:
     story = Story()
     older = [shrunk(story), *failing(story, 40 * PIECE_EVENTS)]

@@ -20,12 +20,14 @@ from kafka_edu.trace.events.replication import (
     UncleanTruncation,
 )
 from kafka_edu.trace.events.server import ProduceAnswered
+from kafka_edu.trace.events.supervisor import ProcessPaused
 from tests.unit.tui.story_of_events import Story
-from tests.unit.tui.test_cluster_view import WEB, running
+from tests.unit.tui.test_cluster_view import PROGRESS, WEB, running
 from tests.unit.tui.usual_events import ELECTED, killed
 from tui.model import NEVER, Model
 from tui.view_model.partition_view import PartitionKey
 from tui.view_model.replication_view import (
+    ISR_UNKNOWN,
     KEPT_EPOCHS,
     KEPT_STEPS,
     LAGS,
@@ -526,3 +528,31 @@ def test_records_that_acks_1_had_acknowledged_are_counted() -> None:
     [one] = view.truncations
     assert one.acknowledged == 10
     assert one.words().endswith("none committed, yet 10 or more acknowledged with acks=1")
+
+
+def test_how_long_an_isr_lasts_is_not_known_after_its_leaders_last_word() -> None:
+    told = Told()
+    view = told.offsets(100, 100, (2, 100, 4), (0, 100, 4))
+    p = told.model.cluster.partitions.by_key[WEB]
+    heard_us = view.now_us
+    assert view.isr_known_until_us(p) == heard_us
+    told.model.advance(heard_us + 52_000_000)
+    assert view.isr_known_until_us(p) == heard_us
+    assert view.isrs_old_us([p]) == 52_000_000
+    told.story.tell(
+        SUPERVISOR, ProcessPaused(process="broker-1", child=Source.of_broker(1), pid=101)
+    )
+    told.follow()
+    assert view.isrs_old_us([p]) == 0, "a leader that stands still changes no ISR"
+
+
+def test_an_isr_that_nobody_has_reported_is_no_trouble_and_not_in_sync() -> None:
+    told = Told()
+    view = told.follow()
+    assert view.answer()[0] == "ok"
+    by_a_follower = PROGRESS._replace(topic="new", isr=(1,))
+    told.story.tell(2, by_a_follower)
+    view = told.follow()
+    p = told.model.cluster.partitions.by_key[PartitionKey("new", 0)]
+    assert view.trouble(p) == ISR_UNKNOWN
+    assert view.answer() == ("warning", "? the ISR of 1 partition is not known yet")

@@ -4,19 +4,10 @@ import random
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from kafka_edu.clients.client_connections import (
-    ClientConnections,
-    Close,
-    Connect,
-    ConnectionsConfig,
-    Send,
-)
-from kafka_edu.clients.metadata import Metadata
+from kafka_edu.clients.client_connections import Close, Connect, Send
 from kafka_edu.clients.producer.producer_batch import ProducerBatch
 from kafka_edu.clients.producer.producer_config import parse_producer_config
-from kafka_edu.clients.producer.record_accumulator import BufferPool, RecordAccumulator
-from kafka_edu.clients.producer.sender import Sender
-from kafka_edu.clients.producer.transaction_manager import TransactionManager
+from kafka_edu.clients.producer.producer_core import build_core
 from kafka_edu.common.errors import Errors
 from kafka_edu.common.transport import part_bytes
 from kafka_edu.protocol.api_keys import ApiKey
@@ -72,44 +63,30 @@ class Core:
         brokers: tuple[int, ...] = (1,),
         seed: int = 0,
     ) -> None:
-        given = {"bootstrap.servers": "boot:9092", "linger.ms": 0} | dict(settings or {})
+        given = {"bootstrap.servers": "boot:9092", "client.id": "p"} | dict(settings or {})
         self.config = config = parse_producer_config(given, 1)
-        chance = random.Random(seed)
+        core = build_core(config, random.Random(seed))
+        self.metadata = core.metadata
+        self.accumulator = core.accumulator
+        self.pool = core.accumulator.pool
+        self.connections = core.connections
+        self.txn = core.transaction_manager
+        self.sender = core.sender
         self.now = 1_000.0
-        self.metadata = Metadata([("boot", 9092)], config.retry_backoff_ms, 300_000, 300_000)
-        self.pool = BufferPool(config.buffer_memory)
-        self.accumulator = RecordAccumulator(
-            "p",
-            config.batch_size,
-            config.linger_ms,
-            config.retry_backoff_ms,
-            config.compression,
-            self.pool,
-        )
-        self.connections = ClientConnections(
-            ConnectionsConfig(
-                "p",
-                config.request_timeout_ms,
-                config.reconnect_backoff_ms,
-                config.reconnect_backoff_max_ms,
-                config.connections_max_idle_ms,
-                config.connection_setup_timeout_ms,
-                config.max_in_flight,
-            ),
-            self.metadata,
-            chance,
-        )
-        self.txn = TransactionManager("p") if config.idempotent else None
-        self.sender = Sender(config, self.metadata, self.accumulator, self.connections, self.txn)
         self.brokers = brokers
         self.leaders = {p: (brokers[p % len(brokers)], 0) for p in range(partitions)}
         self.topic_error = Errors.NONE
         self.stored = {p: Stored() for p in range(partitions)}
         self.requests: list[Request] = []
         self.connected: set[int] = set()
+        self.connects: list[Connect] = []
         self.refused: list[int] = []
         """The nodes whose connections the core has closed."""
         self.producer_ids = 0
+        self.newest_produce = REGISTRY[ApiKey.PRODUCE].max_version
+        """The newest version of Produce that the brokers know."""
+        self.id_error = Errors.NONE
+        """The error that InitProducerId is answered with."""
         self.auto = True
         """Whether everything but Produce is answered at once."""
 
@@ -138,6 +115,7 @@ class Core:
         for effect in effects:
             match effect:
                 case Connect(node=node):
+                    self.connects.append(effect)
                     self.connected.add(node)
                     self.connections.connected(node, f"here:{node}", self.now)
                 case Close(node=node):
@@ -165,7 +143,13 @@ class Core:
                 return ApiVersionsResponse(
                     error_code=0,
                     api_keys=[
-                        ApiVersion(api_key=k, min_version=p.min_version, max_version=p.max_version)
+                        ApiVersion(
+                            api_key=k,
+                            min_version=p.min_version,
+                            max_version=self.newest_produce
+                            if k is ApiKey.PRODUCE
+                            else p.max_version,
+                        )
                         for k, p in REGISTRY.items()
                     ],
                     throttle_time_ms=0,
@@ -179,7 +163,7 @@ class Core:
                 self.producer_ids += 1
                 return InitProducerIdResponse(
                     throttle_time_ms=0,
-                    error_code=0,
+                    error_code=int(self.id_error),
                     producer_id=100 + self.producer_ids,
                     producer_epoch=0,
                 )

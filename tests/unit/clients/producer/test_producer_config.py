@@ -5,15 +5,20 @@ from pathlib import Path
 import pytest
 
 from kafka_edu.clients.producer.producer_config import (
+    OBJECT_KEYS,
+    PRODUCER_CONFIG,
     REFUSED,
     parse_producer_config,
     setting_rows,
 )
 from kafka_edu.common.config_def import ConfigException
 from kafka_edu.record.compression_type import CompressionType
+from tests.golden.producer.record import KafkaKey, recorded
 
 PAGE = Path(__file__).parents[4] / "docs" / "clients.md"
 BOOT = {"bootstrap.servers": "a:1,b:2"}
+#: Settings that are required, or that take an object of the program instead of a class name.
+OTHERWISE = {"bootstrap.servers", *OBJECT_KEYS}
 
 
 def test_defaults_are_those_of_kafka() -> None:
@@ -47,6 +52,10 @@ def test_values_may_be_texts_or_python_values() -> None:
         ),
         ({"acks": "2"}, "Invalid value 2 for configuration acks: String must be one of: all, -1,"),
         ({"batch.size": -1}, "Invalid value -1 for configuration batch.size"),
+        (
+            {"connections.max.idle.ms": 0},
+            "Invalid value 0 for configuration connections.max.idle.ms: Value must be at least 1",
+        ),
         ({"linger.ms": 1.5}, "Invalid value 1.5 for configuration linger.ms: Not a number"),
         ({"bootstrap.servers": "a"}, "Invalid value a for configuration bootstrap.servers"),
         ({"delivery.timeout.ms": 10}, "delivery.timeout.ms should be equal to or larger than"),
@@ -72,6 +81,22 @@ def test_a_wrong_setting_is_one_clear_line(given: dict[str, object], line: str) 
 def test_bootstrap_servers_are_required() -> None:
     with pytest.raises(ConfigException, match=r"bootstrap\.servers"):
         parse_producer_config({}, 1)
+
+
+@pytest.mark.parametrize(
+    "kafka_key", [key for key in recorded() if key.name not in OTHERWISE], ids=lambda key: key.name
+)
+def test_each_setting_of_kafka_has_its_type_and_default_here_or_is_refused(
+    kafka_key: KafkaKey,
+) -> None:
+    name = kafka_key.name
+    if name in PRODUCER_CONFIG:
+        key = PRODUCER_CONFIG.keys[name]
+        default = str(key.default).lower() if isinstance(key.default, bool) else str(key.default)
+        assert (key.type.name, default) == (kafka_key.type, kafka_key.default)
+        return
+    with pytest.raises(ConfigException, match=f"^{name} is refused, because"):
+        parse_producer_config(BOOT | {name: "x"}, 1)
 
 
 @pytest.mark.parametrize("name", REFUSED)

@@ -8,6 +8,8 @@ import pytest
 from kafka_edu.clients.client_errors import BrokerException, TimeoutException
 from kafka_edu.clients.producer.producer_batch import ProducerBatch
 from kafka_edu.common.errors import Errors
+from kafka_edu.common.topic_partition import TopicPartition
+from kafka_edu.protocol.messages.produce import ProduceRequest
 from kafka_edu.record.record_batch import read_records
 from tests.unit.clients.producer.parts import Core, produced
 
@@ -193,6 +195,23 @@ def test_a_batch_that_is_too_large_is_split_and_each_record_keeps_its_future() -
         assert part.outcome.base_offset + place == index
 
 
+@pytest.mark.parametrize(
+    ("newest", "codec", "sent"),
+    [(7, "zstd", True), (6, "zstd", False), (3, "gzip", True), (2, "none", False)],
+)
+def test_a_broker_that_is_too_old_for_the_batches_is_named(
+    newest: int, codec: str, sent: bool
+) -> None:
+    core = Core({"compression.type": codec})
+    core.newest_produce = newest
+    batch = core.append(b"a")
+    core.run()
+    assert [request.version for request in core.requests] == ([newest] if sent else [])
+    assert batch.done is not sent
+    if not sent:
+        assert "Broker 1 does not know version" in error_of(batch)
+
+
 def test_an_unknown_topic_is_asked_for_again_after_the_backoff() -> None:
     core = Core()
     core.topic_error = Errors.UNKNOWN_TOPIC_OR_PARTITION
@@ -216,6 +235,112 @@ def test_abort_fails_what_has_no_answer() -> None:
     for batch in (first, second):
         assert error_of(batch).startswith("ProducerClosedException: The producer was closed")
     assert core.pool.available == core.pool.total
+
+
+def settled(settings: Mapping[str, object]) -> Core:
+    """Return a core that has stored a record, and that has nothing more to do."""
+    core = Core(settings)
+    core.append(b"first")
+    core.run()
+    core.answer(core.requests[0], core.store(core.requests[0]))
+    core.advance(core.config.retry_backoff_ms)
+    assert not core.requests
+    return core
+
+
+class TestEachSettingCounts:
+    """The other tests show acks, linger.ms, batch.size, retries and the like."""
+
+    @pytest.mark.parametrize("codec", ["none", "gzip", "snappy", "lz4", "zstd"])
+    def test_compression_type(self, codec: str) -> None:
+        core = Core({"compression.type": codec})
+        core.append(b"a" * 500)
+        core.run()
+        [(_, raw, header)] = core.batches(core.requests[0])
+        assert header.compression.name.lower() == codec
+        assert read_records(raw)[0].value == b"a" * 500
+
+    def test_metadata_max_age_ms(self) -> None:
+        core = settled({"metadata.max.age.ms": 7_000})
+        version = core.metadata.version
+        core.advance(6_999)
+        assert core.metadata.version == version
+        core.advance(1)
+        assert core.metadata.version == version + 1
+
+    def test_metadata_max_idle_ms(self) -> None:
+        core = settled({"metadata.max.idle.ms": 5_000, "metadata.max.age.ms": 100})
+        core.metadata.use("t", core.now)
+        core.advance(4_999)
+        assert "t" in core.metadata.topics
+        core.advance(100)
+        assert "t" not in core.metadata.topics
+
+    def test_connections_max_idle_ms(self) -> None:
+        core = settled({"connections.max.idle.ms": 3_000})
+        core.advance(2_899)
+        assert core.refused == []
+        core.advance(1)
+        assert core.refused == [-1]  # the bootstrap connection; now 1 is asked for the metadata
+        core.advance(2_999)
+        assert core.refused == [-1]
+        core.advance(1)
+        assert core.refused == [-1, 1]
+
+    def test_socket_connection_setup_timeout_ms(self) -> None:
+        core = settled({"socket.connection.setup.timeout.ms": 1_234})
+        assert {connect.timeout_ms for connect in core.connects} == {1_234}
+
+    @pytest.mark.parametrize(("longest", "pause"), [(4_000, 1_000), (300, 300)])
+    def test_reconnect_backoff_ms_and_its_limit(self, longest: int, pause: int) -> None:
+        core = settled({"reconnect.backoff.ms": 1_000, "reconnect.backoff.max.ms": longest})
+        core.append(b"a")
+        core.lose(1)
+        core.advance(pause * 0.79)
+        assert 1 not in core.connected
+        core.advance(pause * 0.42)
+        assert 1 in core.connected
+
+    def test_retry_backoff_ms_of_a_batch(self) -> None:
+        core = settled({"retry.backoff.ms": 700})
+        core.append(b"a")
+        core.run()
+        core.answer(core.requests[0], produced({0: (Errors.NOT_ENOUGH_REPLICAS, -1)}))
+        core.advance(699)
+        assert not core.requests
+        core.advance(1)
+        assert len(core.requests) == 1
+
+    def test_retry_backoff_ms_of_the_metadata(self) -> None:
+        core = Core({"retry.backoff.ms": 700})
+        core.topic_error = Errors.LEADER_NOT_AVAILABLE
+        core.append(b"a")
+        core.run()
+        version = core.metadata.version
+        core.advance(699)
+        assert core.metadata.version == version
+        core.advance(1)
+        assert core.metadata.version == version + 1
+
+    @pytest.mark.parametrize("limit", [1, 2, 7])
+    def test_max_in_flight_requests_per_connection(self, limit: int) -> None:
+        core = settled({"batch.size": 0, "max.in.flight.requests.per.connection": limit})
+        for _ in range(9):
+            core.append(b"a")
+            core.run()
+        assert len(core.requests) == limit
+
+    def test_acks_and_request_timeout_ms(self) -> None:
+        core = settled({"acks": "all", "request.timeout.ms": 4_321})
+        core.append(b"a")
+        core.run()
+        message = core.requests[0].message
+        assert isinstance(message, ProduceRequest)
+        assert (message.acks, message.timeout_ms) == (-1, 4_321)
+        core.advance(4_320)
+        assert not core.refused
+        core.advance(1)
+        assert core.refused == [1]
 
 
 class TestIdempotence:
@@ -294,6 +419,39 @@ class TestIdempotence:
         assert (header.producer_epoch, header.base_sequence) == (1, 0)
         core.answer(request, core.store(request))
         assert core.stored[0].values == [b"0", b"1"]
+
+    def test_a_split_batch_keeps_its_sequence_numbers_and_its_codec(self) -> None:
+        core = Core({"enable.idempotence": True, "compression.type": "gzip", "linger.ms": 1})
+        for number in range(4):
+            core.append(b"%d" % number)
+        core.advance(1)
+        core.answer(core.requests[0], produced({0: (Errors.MESSAGE_TOO_LARGE, -1)}))
+        found = []
+        for _ in range(2):
+            core.advance(1)
+            [request] = core.requests
+            [(_, _, header)] = core.batches(request)
+            found.append((header.base_sequence, header.records_count, header.compression.name))
+            core.answer(request, core.store(request))
+        assert found == [(0, 2, "GZIP"), (2, 2, "GZIP")]
+        assert core.stored[0].values == [b"0", b"1", b"2", b"3"]
+        assert core.txn is not None
+        assert core.txn.in_flight(TopicPartition("t", 0)) == []
+
+    def test_a_producer_id_is_asked_for_again_after_the_backoff(self) -> None:
+        core = Core(self.SETTINGS)
+        core.id_error = Errors.COORDINATOR_LOAD_IN_PROGRESS
+        core.append(b"a")
+        core.run()
+        core.advance(100)
+        count = core.producer_ids
+        assert core.sender.next_run_ms(core.now) == 100
+        core.id_error = Errors.NONE
+        core.advance(99)
+        assert core.producer_ids == count
+        core.advance(1)
+        assert core.producer_ids == count + 1
+        assert len(core.requests) == 1
 
     def test_a_refusal_that_stays_ends_the_producer(self) -> None:
         core = Core(self.SETTINGS)

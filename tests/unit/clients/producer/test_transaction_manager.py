@@ -102,30 +102,35 @@ def test_a_gap_numbers_the_batches_in_flight_from_0_in_the_next_epoch() -> None:
 
 def test_another_partition_takes_the_new_epoch_when_nothing_of_the_old_is_in_flight() -> None:
     txn = manager()
-    here, there = batch(1), batch(2, 1, T1)
+    first, here, there = batch(0, 1, T1), batch(1), batch(2, 1, T1)
+    assigned(txn, first)
+    txn.completed(first, 0, LEADER)  # so T1 may have more than one batch in flight
     assigned(txn, here, there)
     txn.failed(here, KafkaException(Errors.MESSAGE_TOO_LARGE), exhausted=False)
     txn.bump_epoch_if_needed()
-    assert (there.producer_epoch, there.base_sequence) == (0, 0)
+    assert (there.producer_epoch, there.base_sequence) == (0, 1)
     later = batch(3, 1, T1)
     assert not txn.may_drain(later, LEADER)
-    txn.completed(there, 0, LEADER)
+    txn.completed(there, 1, LEADER)
     assert txn.may_drain(later, LEADER)
     assert assigned(txn, later) == [(1, 0)]
 
 
 def test_an_expired_batch_that_was_stored_leaves_no_gap() -> None:
     txn = manager()
-    lost, following = batch(1), batch(2)
+    first, lost, following = batch(0), batch(1), batch(2)
+    assigned(txn, first)
+    txn.completed(first, 0, LEADER)  # so more than one batch may be in flight
     assigned(txn, lost, following)
+    assert txn.may_drain(batch(3), LEADER)
     txn.mark_unresolved(lost)
     txn.failed(lost, KafkaException(Errors.REQUEST_TIMED_OUT), exhausted=True)
     txn.resolve()
     assert not txn.may_drain(batch(3), LEADER)  # nobody knows yet
-    txn.completed(following, 1, LEADER)  # the broker takes it, so the lost one is stored
+    txn.completed(following, 2, LEADER)  # the broker takes it, so the lost one is stored
     txn.resolve()
     txn.bump_epoch_if_needed()
-    assert assigned(txn, batch(3)) == [(0, 2)]
+    assert assigned(txn, batch(3)) == [(0, 3)]
 
 
 def test_an_expired_batch_alone_raises_the_epoch() -> None:

@@ -69,6 +69,14 @@ def test_a_batch_that_loses_records_keeps_offsets_producer_and_sequence(
     assert (after.is_transactional, after.compression, after.last_sequence) == (True, codec, 34)
 
 
+def test_the_latest_time_of_records_from_before_1970_is_none() -> None:
+    batch = build_batch([Record(i, time, b"k", b"v") for i, time in enumerate((-5, -7, 3))])
+    header = parse_header(batch)
+    rows = rows_of_batches([(header, batch)])
+    assert parse_header(with_rows(header, rows, np.array([0, 1]))).max_timestamp == -1
+    assert parse_header(with_rows(header, rows, np.array([0, 2]))).max_timestamp == 3
+
+
 def test_a_batch_without_records_is_a_header_that_still_has_its_sequence_numbers() -> None:
     batch = build_batch(
         [Record(10 + i, NOW, b"k", b"v") for i in range(3)],

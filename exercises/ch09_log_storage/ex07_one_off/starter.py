@@ -1,0 +1,48 @@
+"""Exercise 09-7: an index that leads some readers too far. README.md describes the task.
+`kafka-edu lab check 09-7` tests your code. `kafka-edu lab hint 09-7` gives a hint.
+"""
+
+
+class SparseIndex:
+    """The sparse index of one segment, with the rule by which a batch gets an entry."""
+
+    def __init__(self, base: int, interval: int) -> None:
+        self.base = base
+        self.interval = interval
+        self.size = 0
+        """How many bytes the segment has."""
+        self.since = 0
+        """How many of them came since the last entry, its own batch included."""
+        self.entries: list[tuple[int, int]] = []
+
+    def append(self, last: int, size: int) -> tuple[int, int] | None:
+        """Note a batch of `size` bytes that is written at the end of the segment. Its last offset
+        is `last`. Return the entry that it gets, or None.
+        """
+        self.size += size
+        entry = None
+        if self.since > self.interval:
+            entry = (last - self.base, self.size)
+            self.entries.append(entry)
+            self.since = 0
+        self.since += size
+        return entry
+
+    def look_up(self, offset: int) -> int:
+        """Return the position from which a reader walks to `offset`, batch by batch."""
+        low, high = 0, len(self.entries)
+        while low < high:
+            middle = (low + high) // 2
+            if self.entries[middle][0] <= offset - self.base:
+                low = middle + 1
+            else:
+                high = middle
+        return self.entries[low - 1][1] if low > 0 else 0
+
+    def diagnosis(self) -> tuple[int, int]:
+        """Return the offset in events.txt that a reader wanted and did not get, and the number of
+        the event that added the entry which led it too far.
+        """
+        raise NotImplementedError(
+            "SparseIndex.diagnosis is not written yet: it returns (offset, number of the event)"
+        )
