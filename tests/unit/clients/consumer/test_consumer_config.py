@@ -10,6 +10,7 @@ import kafka_edu.clients.consumer
 from kafka_edu.clients.consumer.consumer_config import (
     ASSIGNOR_NAMES,
     CONSUMER_CONFIG,
+    OBJECT_KEYS,
     REFUSED,
     ConsumerConfig,
     parse_consumer_config,
@@ -18,8 +19,11 @@ from kafka_edu.clients.consumer.consumer_config import (
 from kafka_edu.clients.consumer.consumer_coordinator import ASSIGNORS
 from kafka_edu.clients.consumer.subscription_state import OffsetResetStrategy
 from kafka_edu.common.config_def import ConfigException
+from tests.golden.consumer.record import KafkaKey, recorded
 
 SERVERS = {"bootstrap.servers": "a:1,b:2"}
+#: Settings that are required, that name a Java class, or that take an object of the program.
+OTHERWISE = {"bootstrap.servers", "partition.assignment.strategy", *OBJECT_KEYS}
 ROOT = Path(__file__).parents[4]
 
 
@@ -85,6 +89,23 @@ def test_a_key_of_kafka_is_refused_with_the_reason() -> None:
         with pytest.raises(ConfigException, match="is refused, because"):
             parse_consumer_config({**SERVERS, key: "1"}, 1)
         assert key not in CONSUMER_CONFIG
+
+
+@pytest.mark.parametrize(
+    "kafka_key", [key for key in recorded() if key.name not in OTHERWISE], ids=lambda key: key.name
+)
+def test_each_setting_of_kafka_has_its_type_and_default_here_or_is_refused(
+    kafka_key: KafkaKey,
+) -> None:
+    name = kafka_key.name
+    if name in CONSUMER_CONFIG:
+        key = CONSUMER_CONFIG.keys[name]
+        default = str(key.default).lower() if isinstance(key.default, bool) else str(key.default)
+        assert key.type.name == kafka_key.type
+        assert default == kafka_key.default.replace("null", "")  # no group is an empty text here
+        return
+    with pytest.raises(ConfigException, match=f"^{name} is refused, because"):
+        parse_consumer_config({**SERVERS, name: "x"}, 1)
 
 
 def test_each_setting_is_read_by_the_consumer() -> None:
