@@ -152,6 +152,7 @@ class ConsumerCoordinator:
         self._next_heartbeat_ms = NEVER
         self._session_ends_ms = NEVER
         self._auto_commit_ms = NEVER
+        self._auto_committing = False
 
     @property
     def rebalancing(self) -> bool:
@@ -182,8 +183,9 @@ class ConsumerCoordinator:
         if self._config.auto_commit and self._may_auto_commit(now):
             self._auto_commit_ms = now + self._config.auto_commit_interval_ms
             consumed = self._subscriptions.all_consumed()
-            if consumed:
-                self._offsets.commit(consumed, None, retry=False)
+            if consumed and not self._auto_committing:
+                self._auto_committing = True
+                self._offsets.commit(consumed, self._auto_committed, retry=False)
 
     def _may_auto_commit(self, now: float) -> bool:
         if self._auto_commit_ms == NEVER:  # the interval begins with the first poll
@@ -193,6 +195,10 @@ class ConsumerCoordinator:
         if self._subscriptions.type is SubscriptionType.TOPICS:
             return self._membership.state is MembershipState.STABLE
         return self._subscriptions.type is SubscriptionType.PARTITIONS
+
+    def _auto_committed(self, error: ClientException | None) -> None:
+        """The next one may be sent. Without a coordinator, one commit waits and not many."""
+        self._auto_committing = False
 
     def _begin_rebalance(self, now: float) -> None:
         membership = self._membership
@@ -450,10 +456,6 @@ class ConsumerCoordinator:
             version,
             now,
             lambda answer, at: self._on_synced(attempt, answer, at),
-            max(
-                self._config.request_timeout_ms,
-                self._config.max_poll_interval_ms + _JOIN_LAPSE_MS,
-            ),
         )
 
     def _on_synced(self, attempt: int, answer: Message | None, now: float) -> None:
@@ -602,4 +604,5 @@ class ConsumerCoordinator:
         if self._membership.state is not MembershipState.UNJOINED:
             self._leave(now, reason)
         self.callback = None
+        self.error = None
         self._rejoin_reason = "the first poll() after the consumer left"

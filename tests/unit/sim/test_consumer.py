@@ -249,6 +249,28 @@ def test_two_members_share_the_partitions_and_the_listener_hears_of_it(bench: Be
     bench.run(body())
 
 
+def test_a_listener_may_commit_and_seek(bench: Bench) -> None:
+    async def body(consumer: Consumer) -> None:
+        await bench.send(range(40))
+
+        async def assigned(partitions: tuple[TopicPartition, ...]) -> None:
+            assert await consumer.position(T1) == 0
+            consumer.seek(T0, 8)
+
+        async def revoked(partitions: tuple[TopicPartition, ...]) -> None:
+            assert partitions == tuple(TPS)
+            await consumer.commit()
+
+        consumer.subscribe(["t"], on_assigned=assigned, on_revoked=revoked)
+        records = await read(consumer, 32)
+        assert [each.offset for each in records if each.partition == 0] == [8, 9]
+        await consumer.unsubscribe()
+        found = await consumer.committed(TPS)
+        assert {tp: each.offset for tp, each in found.items()} == dict.fromkeys(TPS, 10)
+
+    bench.with_consumer(body, {"enable.auto.commit": False})
+
+
 @pytest.mark.parametrize("assignor", ["roundrobin", "sticky", "range,sticky"])
 def test_members_agree_on_an_assignor(bench: Bench, assignor: str) -> None:
     settings = {"partition.assignment.strategy": assignor}

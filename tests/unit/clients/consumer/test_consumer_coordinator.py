@@ -277,6 +277,42 @@ def test_an_error_that_needs_the_program_comes_out_of_poll() -> None:
         core.poll()
 
 
+def test_after_unsubscribe_the_error_of_the_group_is_gone() -> None:
+    core = subscribed()
+    request, _ = core.only(ApiKey.JOIN_GROUP, JoinGroupRequest)
+    core.answer(request, join_answer(Errors.INCONSISTENT_GROUP_PROTOCOL))
+    core.core.coordinator.leave(core.now, "unsubscribe")
+    core.core.subscriptions.unsubscribe()
+    core.core.subscriptions.assign([T0])
+    core.poll()
+    assert core.core.subscriptions.assigned() == [T0]
+
+
+def test_without_a_coordinator_one_auto_commit_waits() -> None:
+    core = stable()
+    for _ in range(3):
+        core.advance(5_100)
+        core.poll()
+    assert waiting(core, ApiKey.OFFSET_COMMIT) == 1
+    request, _ = core.only(ApiKey.OFFSET_COMMIT, OffsetCommitRequest)
+    core.requests = [each for each in core.requests if each.key is not ApiKey.HEARTBEAT]
+    core.core.coordinator_connections.disconnected(request.node, "cut by the test", core.now)
+    core.requests.remove(request)
+    core.advance(5_100)
+    core.poll()
+    assert waiting(core, ApiKey.OFFSET_COMMIT) == 1
+
+
+def test_a_sync_group_without_an_answer_ends_after_the_request_timeout() -> None:
+    core = subscribed(request_timeout_ms=4_000)
+    core.answer(core.only(ApiKey.JOIN_GROUP, JoinGroupRequest)[0], join_answer())
+    core.run()
+    assert waiting(core, ApiKey.SYNC_GROUP) == 1
+    core.advance(4_100)
+    core.advance(200)
+    assert state(core) is STATE.PREPARING_REBALANCE
+
+
 def committed(error: Errors) -> OffsetCommitResponse:
     return OffsetCommitResponse(
         topics=[
