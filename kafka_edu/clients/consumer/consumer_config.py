@@ -133,6 +133,14 @@ CONSUMER_CONFIG: Final = ConfigDef(
             "read_committed: skip aborted transactions, and wait for open ones.",
         ),
         ConfigKey(
+            "client.rack",
+            ConfigType.STRING,
+            "",
+            None,
+            "Where the consumer is. A leader with replica.selector.class may name a follower there."
+            " Then the consumer reads from that one.",
+        ),
+        ConfigKey(
             "fetch.min.bytes",
             _INT,
             1,
@@ -237,7 +245,6 @@ _NO_METRICS: Final = "there are no metrics; use events (docs/events.md)"
 #: Keys of Kafka's consumer that ours refuses, and why. A name that ends with `.` is a prefix.
 REFUSED: Final[Mapping[str, str]] = {
     "allow.auto.create.topics": "the broker's auto.create.topics.enable alone decides",
-    "client.rack": "this consumer reads from leaders only",
     "exclude.internal.topics": "there is no subscription by pattern",
     "interceptor.classes": "this consumer has no interceptors yet",
     "internal.leave.group.on.close": "a dynamic member always leaves, a static one never",
@@ -273,6 +280,7 @@ class ConsumerConfig(NamedTuple):
     auto_commit_interval_ms: int
     offset_reset: OffsetResetStrategy
     read_committed: bool
+    client_rack: str
     fetch_min_bytes: int
     fetch_max_wait_ms: int
     fetch_max_bytes: int
@@ -356,6 +364,7 @@ def parse_consumer_config(given: Mapping[str, object], number: int) -> ConsumerC
         values.get_int("auto.commit.interval.ms"),
         OffsetResetStrategy(values.get_string("auto.offset.reset")),
         values.get_string("isolation.level") == "read_committed",
+        values.get_string("client.rack"),
         values.get_int("fetch.min.bytes"),
         values.get_int("fetch.max.wait.ms"),
         values.get_int("fetch.max.bytes"),

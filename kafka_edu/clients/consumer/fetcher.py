@@ -4,6 +4,9 @@ A partition is fetched if it has a position, is not paused, and has no records h
 slow program fetches no more than one response for each broker ahead. A broker has one fetch in
 flight. It is answered when fetch.min.bytes are there, or after fetch.max.wait.ms.
 
+With client.rack, a leader may name a follower near the consumer. Then the consumer reads from the
+follower, for metadata.max.age.ms or until an error (KIP-392).
+
 Fetches to a broker form a session (KIP-227). Only partitions whose position changed are named in
 the next fetch. The handler of the session is the same class that followers use.
 """
@@ -49,6 +52,7 @@ from kafka_edu.replication.fetch_params import (
     PartitionFetch,
 )
 from kafka_edu.replication.fetch_session_handler import FetchSessionHandler
+from kafka_edu.replication.log_read_result import NO_PREFERRED_REPLICA
 from kafka_edu.trace.events.consumer import RecordsFetched
 from kafka_edu.trace.tracer import Tracer
 
@@ -95,6 +99,8 @@ class Fetcher:
         self._resets: dict[tuple[TopicPartition, int], Callable[[], None]] = {}
         """(partition, timestamp) of each reset in progress → a function that gives it up."""
         self._not_before_ms: dict[TopicPartition, float] = {}
+        self._preferred: dict[TopicPartition, tuple[int, float]] = {}
+        """Partition → the follower to read from, and until when (KIP-392)."""
         self._stale: dict[TopicPartition, int] = {}
         """Partition → the version of the metadata that named a wrong leader for it."""
         self._errors: deque[ClientException] = deque()
@@ -145,7 +151,7 @@ class Fetcher:
                 continue
             if self._stale.get(tp) == self._metadata.version:
                 continue  # a newer version is requested already
-            leader = self._metadata.leader(*tp)
+            leader = self._read_from(tp, now)
             if leader == NO_LEADER:
                 if self._metadata.next_update_ms(now) < NEVER:  # no update is running
                     self._metadata.request_update()
@@ -154,6 +160,16 @@ class Fetcher:
         for node, partitions in by_node.items():
             if node not in self._in_flight and self._connections.ready(node, now):
                 self._send(node, partitions, now)
+
+    def _read_from(self, tp: TopicPartition, now: float) -> int:
+        """Return the broker to read from: the follower that the leader named, or the leader."""
+        preferred = self._preferred.get(tp)
+        if preferred is not None:
+            node, until_ms = preferred
+            if now < until_ms and node in self._metadata.nodes:
+                return node
+            del self._preferred[tp]
+        return self._metadata.leader(*tp)
 
     def _send(self, node: int, partitions: list[TopicPartition], now: float) -> None:
         version = self._connections.version(node, ApiKey.FETCH, _NEWEST)
@@ -209,6 +225,7 @@ class Fetcher:
                 ]
                 if version >= 7
                 else [],
+                rack_id=config.client_rack,
             ),
             version,
             now,
@@ -247,6 +264,9 @@ class Fetcher:
             return
         self._not_before_ms.pop(tp, None)
         self._stale.pop(tp, None)
+        if data.preferred_read_replica != NO_PREFERRED_REPLICA:
+            until_ms = now + self._config.metadata_max_age_ms
+            self._preferred[tp] = data.preferred_read_replica, until_ms
         self._subscriptions.note_high_watermark(tp, data.high_watermark)
         records = memoryview(part_bytes(data.record_set or b""))
         if not records:
@@ -276,6 +296,8 @@ class Fetcher:
 
     def _refused(self, tp: TopicPartition, offset: int, error: Errors, now: float) -> None:
         self._not_before_ms[tp] = now + self._config.retry_backoff_ms
+        if self._preferred.pop(tp, None) is not None and error is Errors.OFFSET_OUT_OF_RANGE:
+            return  # the follower may be behind or ahead: the leader knows better
         if error is Errors.OFFSET_OUT_OF_RANGE:
             try:
                 self._subscriptions.reset_by_default(tp, f"Offset {offset} is out of range")

@@ -23,27 +23,31 @@ from kafka_edu.sim.sim_client import SimClient
 from kafka_edu.sim.sim_cluster import FIRST_PORT, SimCluster
 from kafka_edu.sim.sim_loop import SimProcess
 from kafka_edu.trace.event import CLIENT, Level
-from kafka_edu.trace.events.consumer import ConsumerCommitted, MembershipChanged
+from kafka_edu.trace.events.consumer import ConsumerCommitted, MembershipChanged, RecordsFetched
 from kafka_edu.trace.events.group import RebalanceCompleted
 from kafka_edu.trace.tracer import Tracer
 
 PARTITIONS = 4
 TPS = [TopicPartition("t", number) for number in range(PARTITIONS)]
 T0, T1 = TPS[:2]
+RACK_AWARE = "org.apache.kafka.common.replica.RackAwareReplicaSelector"
 
 
 class Bench:
     """A simulated cluster with topic t, and processes for clients."""
 
-    def __init__(self, seed: int = 7) -> None:
+    def __init__(self, seed: int = 7, *, with_racks: bool = False) -> None:
+        selector = {"replica.selector.class": RACK_AWARE} if with_racks else {}
         self.cluster = SimCluster(
             seed,
             properties={
                 "auto.create.topics.enable": "false",
                 "offsets.topic.num.partitions": "3",
                 "group.initial.rebalance.delay.ms": "0",
+                **selector,
             },
-            level=Level.STATE,
+            level=Level.HOPS if with_racks else Level.STATE,
+            broker_properties={b: {"broker.rack": f"rack-{b}"} for b in (1, 2, 3)},
         )
         self.cluster.start_all()
         self.client = SimClient(self.cluster)
@@ -560,6 +564,34 @@ def test_an_offset_out_of_range_is_reset(bench: Bench) -> None:
         assert numbers(await read(consumer, 2)) == [0, 4]
 
     bench.with_consumer(body)
+
+
+def test_a_consumer_reads_from_the_follower_in_its_rack() -> None:
+    bench = Bench(with_racks=True)
+    numbers_read: list[int] = []
+
+    async def body() -> None:
+        await bench.send(range(40))
+        settings = {"client.rack": "rack-2", "request.timeout.ms": 3_000}
+        async with bench.consumer(settings) as consumer:
+            consumer.subscribe(["t"])
+            numbers_read.extend(numbers(await read(consumer, 40)))
+            followers = {each.event for each in bench.cluster.facts(RecordsFetched)}
+            assert {e.broker_id for e in followers if isinstance(e, RecordsFetched)} == {2}
+            killed.append(2)
+            await asyncio.sleep(15)
+            await bench.send(range(40, 80))
+            numbers_read.extend(numbers(await read(consumer, 40)))
+
+    killed: list[int] = []
+    task = bench.cluster.loop.spawn(bench.process, body())
+    while not task.done():
+        bench.cluster.advance(100)
+        if killed:
+            bench.cluster.kill(killed.pop())
+    task.result()
+    assert sorted(numbers_read) == list(range(80))
+    bench.cluster.close()
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -230,6 +230,7 @@ def fetch_answer(
     *,
     session_id: int = 5,
     error: Errors = Errors.NONE,
+    read_from: int = -1,
 ) -> FetchResponse:
     """Return an answer to Fetch: partition → its batches or its error."""
     wrong = dict(errors or {})
@@ -246,6 +247,7 @@ def fetch_answer(
                         error_code=int(wrong.get(tp, Errors.NONE)),
                         high_watermark=100,
                         aborted_transactions=None,
+                        preferred_read_replica=read_from,
                         record_set=records.get(tp, b""),
                     )
                 ],

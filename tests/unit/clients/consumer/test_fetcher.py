@@ -138,6 +138,37 @@ def test_a_new_leader_is_found_and_the_fetch_sent_there() -> None:
     assert core.seen.count(ApiKey.METADATA) == 2
 
 
+def test_a_follower_that_the_leader_names_is_read_until_an_error() -> None:
+    core = fetching(brokers=(1, 2), partitions=1, client_rack="b", auto_offset_reset="none")
+    request, fetch, _ = asked(core)
+    assert (request.node, fetch.rack_id) == (1, "b")
+    core.answer(request, fetch_answer({T0: b""}, read_from=2))
+    core.run()
+    request, _, _ = asked(core)
+    assert request.node == 2
+    core.answer(request, fetch_answer({T0: batch(0, 2)}))
+    assert collected(core) == [(0, 0), (0, 1)]
+    core.run()
+    request, _, offsets = asked(core)
+    assert (request.node, offsets) == (2, {0: 2})
+    core.answer(request, fetch_answer({}, {T0: Errors.OFFSET_OUT_OF_RANGE}))
+    core.advance(200)
+    request, _, offsets = asked(core)  # the leader decides whether it is out of range
+    assert (request.node, offsets) == (1, {0: 2})
+
+
+def test_a_follower_is_read_for_metadata_max_age() -> None:
+    core = fetching(brokers=(1, 2), partitions=1, client_rack="b", metadata_max_age_ms=9_000)
+    core.answer(asked(core)[0], fetch_answer({T0: b""}, read_from=2))
+    core.run()
+    core.answer(asked(core)[0], fetch_answer({}))
+    core.advance(8_900)
+    assert asked(core)[0].node == 2
+    core.answer(asked(core)[0], fetch_answer({}))
+    core.advance(200)
+    assert asked(core)[0].node == 1
+
+
 def looked_up(core: Core) -> tuple[Request, int]:
     request, lookup = core.only(ApiKey.LIST_OFFSETS, ListOffsetsRequest)
     return request, lookup.topics[0].partitions[0].timestamp
