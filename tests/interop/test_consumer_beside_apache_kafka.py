@@ -13,7 +13,7 @@ from confluent_kafka.cimpl import NewTopic
 
 from benchmarks.apache_kafka import SMALL, apache_kafka
 from kafka_edu.clients.consumer.consumer import Consumer
-from kafka_edu.clients.consumer.fetched_records import ConsumerRecord
+from kafka_edu.clients.consumer.consumer_record import ConsumerRecord
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.supervisor.cluster import running_cluster
 from tests.conformance.broker_processes import OF_A_SMALL_HEAP

@@ -14,6 +14,7 @@ go on while the program works on records. Partitions are given up and taken only
 import asyncio
 import inspect
 import itertools
+import logging
 import random
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from functools import partial
@@ -26,7 +27,7 @@ from kafka_edu.clients.connection_shell import ConnectionShell
 from kafka_edu.clients.consumer.consumer_config import parse_consumer_config
 from kafka_edu.clients.consumer.consumer_coordinator import RebalanceCallback, RebalanceStep
 from kafka_edu.clients.consumer.consumer_core import ConsumerCore
-from kafka_edu.clients.consumer.fetched_records import ConsumerRecord
+from kafka_edu.clients.consumer.consumer_record import ConsumerRecord
 from kafka_edu.clients.consumer.group_offsets import GiveUp, OnCommitted
 from kafka_edu.clients.consumer.offset_lookups import FoundOffset
 from kafka_edu.clients.consumer.subscription_state import (
@@ -42,6 +43,8 @@ from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.common.transport import Transport
 from kafka_edu.protocol.messages.list_offsets import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP
 from kafka_edu.trace.tracer import Tracer
+
+log = logging.getLogger(__name__)
 
 _numbers: Final = itertools.count(1)
 _CLOSE_TIMEOUT_S: Final = 30.0
@@ -280,13 +283,26 @@ class Consumer:
                 if core.fetcher.buffered != before:
                     self._wake()
                 if records:
-                    return records
+                    return self._intercepted(records) if self.config.interceptors else records
             if now >= deadline_ms or self._closing:
                 return []
             await self._changed(deadline_ms)
             self._suspended_ms = self._now()
             if self._bug is not None:
                 self._check_usable()
+
+    def _intercepted(self, records: list[ConsumerRecord]) -> list[ConsumerRecord]:
+        """Return the records after each interceptor. One that raises changes nothing."""
+        for interceptor in self.config.interceptors:
+            try:
+                records = interceptor.on_consume(records)
+            except Exception as bug:
+                log.warning(
+                    "on_consume of interceptor %s failed. The records go on unchanged.",
+                    type(interceptor).__name__,
+                    exc_info=bug,
+                )
+        return records
 
     async def _call_listener(self, callback: RebalanceCallback) -> None:
         try:

@@ -5,10 +5,11 @@ nothing. An unknown key is an error that names the nearest right one.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, Protocol
 
 from kafka_edu.clients.client_config import address, check_names, config_text
-from kafka_edu.clients.consumer.subscription_state import OffsetResetStrategy
+from kafka_edu.clients.consumer.consumer_record import ConsumerRecord
+from kafka_edu.clients.consumer.subscription_state import OffsetAndMetadata, OffsetResetStrategy
 from kafka_edu.common.config_def import (
     MAX_INT,
     MAX_LONG,
@@ -21,6 +22,7 @@ from kafka_edu.common.config_def import (
     OneOf,
     Range,
 )
+from kafka_edu.common.topic_partition import TopicPartition
 
 _INT: Final = ConfigType.INT
 _LONG: Final = ConfigType.LONG
@@ -238,6 +240,7 @@ CONSUMER_CONFIG: Final = ConfigDef(
 OBJECT_KEYS: Final[Mapping[str, str]] = {
     "key.deserializer": "A function from bytes or None to the key. Without it: the bytes.",
     "value.deserializer": "The same for the value.",
+    "interceptor.classes": "A list of objects with on_consume and on_commit.",
 }
 
 _NO_SOCKET_OPTION: Final = "the sizes of socket buffers are the operating system's"
@@ -246,7 +249,6 @@ _NO_METRICS: Final = "there are no metrics; use events (docs/events.md)"
 REFUSED: Final[Mapping[str, str]] = {
     "allow.auto.create.topics": "the broker's auto.create.topics.enable alone decides",
     "exclude.internal.topics": "there is no subscription by pattern",
-    "interceptor.classes": "this consumer has no interceptors yet",
     "internal.leave.group.on.close": "a dynamic member always leaves, a static one never",
     "internal.throw.on.fetch.stable.offset.unsupported": "no broker is too old for it",
     "security.protocol": "connections are never encrypted; leave the key out",
@@ -262,6 +264,18 @@ REFUSED: Final[Mapping[str, str]] = {
 }
 
 Deserializer = Callable[[bytes | None], object]
+
+
+class ConsumerInterceptor(Protocol):
+    """Sees records and commits on their way (Kafka: ConsumerInterceptor.java; KIP-42)."""
+
+    def on_consume(self, records: list[ConsumerRecord]) -> list[ConsumerRecord]:
+        """Return the records that `poll()` returns. If this raises, they go on unchanged."""
+        ...
+
+    def on_commit(self, offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> None:
+        """Note that these offsets are stored."""
+        ...
 
 
 class ConsumerConfig(NamedTuple):
@@ -296,6 +310,7 @@ class ConsumerConfig(NamedTuple):
     connection_setup_timeout_ms: int
     key_deserializer: Deserializer | None
     value_deserializer: Deserializer | None
+    interceptors: tuple[ConsumerInterceptor, ...]
 
 
 def _deserializer(given: Mapping[str, object], name: str) -> Deserializer | None:
@@ -303,6 +318,18 @@ def _deserializer(given: Mapping[str, object], name: str) -> Deserializer | None
     if value is None or callable(value):
         return value
     raise ConfigException(name, f"{name} is {value!r}, but it must be a function of bytes.")
+
+
+def _interceptors(value: object) -> tuple[ConsumerInterceptor, ...]:
+    if not isinstance(value, list | tuple) or not all(
+        hasattr(each, "on_consume") and hasattr(each, "on_commit") and not isinstance(each, type)
+        for each in value
+    ):
+        raise ConfigException(
+            "interceptor.classes",
+            "interceptor.classes must be a list of objects with on_consume and on_commit.",
+        )
+    return tuple(value)
 
 
 def _assignors(names: Sequence[str]) -> tuple[str, ...]:
@@ -380,6 +407,7 @@ def parse_consumer_config(given: Mapping[str, object], number: int) -> ConsumerC
         values.get_int("socket.connection.setup.timeout.ms"),
         _deserializer(given, "key.deserializer"),
         _deserializer(given, "value.deserializer"),
+        _interceptors(given.get("interceptor.classes", ())),
     )
 
 

@@ -11,10 +11,10 @@ until its abort marker:
 """
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from kafka_edu.clients.client_errors import ClientException, SerializationException
 from kafka_edu.clients.consumer.consumer_config import Deserializer
+from kafka_edu.clients.consumer.consumer_record import ConsumerRecord
 from kafka_edu.common.errors import Errors, KafkaException
 from kafka_edu.common.files import Buffer
 from kafka_edu.common.topic_partition import TopicPartition
@@ -22,25 +22,7 @@ from kafka_edu.protocol.messages.fetch import AbortedTransaction
 from kafka_edu.record.control_record import ControlRecordType, read_end_transaction_marker
 from kafka_edu.record.memory_records import read_entry
 from kafka_edu.record.record import Record
-from kafka_edu.record.record_batch import BatchHeader, TimestampType, check_crc, iter_headers
-
-Headers = tuple[tuple[str, bytes | None], ...]
-
-
-class ConsumerRecord(NamedTuple):
-    """One record as a program gets it (Kafka: ConsumerRecord.java)."""
-
-    topic: str
-    partition: int
-    offset: int
-    timestamp: int
-    """In ms since 1970; -1 if there is none."""
-    timestamp_type: TimestampType
-    key: object
-    value: object
-    headers: Headers
-    leader_epoch: int
-    """The epoch of the leader that stored the record; -1 if unknown."""
+from kafka_edu.record.record_batch import BatchHeader, check_crc, iter_headers
 
 
 class RecordUnreadableException(ClientException):

@@ -22,7 +22,8 @@ from kafka_edu.clients.client_errors import (
     UnsupportedVersionException,
 )
 from kafka_edu.clients.consumer.consumer_config import ConsumerConfig
-from kafka_edu.clients.consumer.fetched_records import ConsumerRecord, FetchedRecords
+from kafka_edu.clients.consumer.consumer_record import ConsumerRecord
+from kafka_edu.clients.consumer.fetched_records import FetchedRecords
 from kafka_edu.clients.consumer.offset_lookups import FoundOffset, OffsetLookups
 from kafka_edu.clients.consumer.subscription_state import (
     NO_OFFSET,

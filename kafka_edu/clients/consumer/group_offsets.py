@@ -5,6 +5,7 @@ generation. If the group has gone on without the member, the coordinator refuses
 another member has the partitions now.
 """
 
+import logging
 from collections.abc import Callable, Mapping, Sequence
 
 from kafka_edu.clients.client_errors import BrokerException, ClientException
@@ -35,6 +36,8 @@ from kafka_edu.protocol.messages.offset_fetch import (
 from kafka_edu.protocol.schema import Message
 from kafka_edu.trace.events.consumer import ConsumerCommitted
 from kafka_edu.trace.tracer import Tracer
+
+log = logging.getLogger(__name__)
 
 Offsets = Mapping[TopicPartition, OffsetAndMetadata]
 OnCommitted = Callable[[ClientException | None], None]
@@ -276,8 +279,21 @@ class GroupOffsets:
                     error="" if error is None else error.error.name,
                 )
             )
+        if error is None:
+            self._tell_interceptors(commit.offsets)
         if commit.on_done is not None:
             commit.on_done(error)
+
+    def _tell_interceptors(self, offsets: Offsets) -> None:
+        for interceptor in self._config.interceptors:
+            try:
+                interceptor.on_commit(offsets)
+            except Exception as bug:
+                log.warning(
+                    "on_commit of interceptor %s failed. The consumer goes on.",
+                    type(interceptor).__name__,
+                    exc_info=bug,
+                )
 
     def _send_fetch(self, fetch: _Fetch, now: float) -> None:
         version = self._link.version(ApiKey.OFFSET_FETCH)

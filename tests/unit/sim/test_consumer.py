@@ -8,7 +8,7 @@ import pytest
 
 from kafka_edu.clients.client_errors import ClientException, TimeoutException
 from kafka_edu.clients.consumer.consumer import Consumer, ConsumerStateException
-from kafka_edu.clients.consumer.fetched_records import ConsumerRecord
+from kafka_edu.clients.consumer.consumer_record import ConsumerRecord
 from kafka_edu.clients.consumer.group_offsets import CommitFailedException
 from kafka_edu.clients.consumer.subscription_state import (
     NoOffsetForPartitionException,
@@ -442,6 +442,43 @@ def test_commits_by_hand(bench: Bench) -> None:
     bench.with_consumer(body, {"enable.auto.commit": False})
     commits = [each.event for each in bench.cluster.facts(ConsumerCommitted)]
     assert [isinstance(each, ConsumerCommitted) and each.error for each in commits] == ["", ""]
+
+
+class Recorder:
+    def __init__(self) -> None:
+        self.commits: list[Mapping[TopicPartition, OffsetAndMetadata]] = []
+
+    def on_consume(self, records: list[ConsumerRecord]) -> list[ConsumerRecord]:
+        return [each._replace(key="seen") for each in records if each.offset > 0]
+
+    def on_commit(self, offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> None:
+        self.commits.append(offsets)
+
+
+class Broken:
+    def on_consume(self, records: list[ConsumerRecord]) -> list[ConsumerRecord]:
+        raise RuntimeError("on_consume has a bug")
+
+    def on_commit(self, offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> None:
+        raise RuntimeError("on_commit has a bug")
+
+
+def test_interceptors_see_records_and_commits_and_a_bug_in_one_stops_nothing(
+    bench: Bench,
+) -> None:
+    recorder = Recorder()
+
+    async def body(consumer: Consumer) -> None:
+        await bench.send(range(0, 12, 4))
+        consumer.subscribe(["t"])
+        records = await read(consumer, 2)
+        assert [(each.offset, each.key) for each in records] == [(1, "seen"), (2, "seen")]
+        await consumer.commit({T0: OffsetAndMetadata(3)})
+        assert recorder.commits == [{T0: OffsetAndMetadata(3)}]
+
+    bench.with_consumer(
+        body, {"interceptor.classes": [Broken(), recorder], "enable.auto.commit": False}
+    )
 
 
 def test_a_static_member_keeps_its_partitions_when_it_restarts(bench: Bench) -> None:

@@ -73,6 +73,7 @@ def test_assignors_have_the_names_of_kafka_and_of_java() -> None:
         ({"session_timeout_ms": 3_000}, "must be below session.timeout.ms, which is 3000"),
         ({"fetch_max_wait_ms": 30_000}, "must be below request.timeout.ms, which is 30000"),
         ({"value_deserializer": "json"}, "value.deserializer is 'json', but it must be a function"),
+        ({"interceptor_classes": [object()]}, "a list of objects with on_consume and on_commit"),
         ({"auto_offset_reset": "now"}, "auto.offset.reset"),
         ({"max_poll_records": 0}, "max.poll.records"),
     ],

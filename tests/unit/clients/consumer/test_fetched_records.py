@@ -4,8 +4,8 @@ import pytest
 
 from kafka_edu.clients.client_errors import ClientException, SerializationException
 from kafka_edu.clients.consumer.consumer_config import Deserializer
+from kafka_edu.clients.consumer.consumer_record import ConsumerRecord
 from kafka_edu.clients.consumer.fetched_records import (
-    ConsumerRecord,
     FetchedRecords,
     RecordUnreadableException,
 )
