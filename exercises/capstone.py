@@ -88,7 +88,7 @@ MOMENTS: Final = (
     Moment("the shutdown loop", ("06-1",), shutdown.moment),
     Moment("the strategies", ("07-1",), strategies.moment),
     Moment("the ISR", ("07-2",), isr.moment),
-    Moment("where a log is cut", ("07-3",), truncation.moment),
+    Moment("where a log is cut", ("07-3", "10-6"), truncation.moment),
 )
 
 

@@ -103,10 +103,7 @@ def _end(report: Report, console: Console, json_file: Path | None) -> None:
     """Show the report, write it to `json_file` if there is one, and exit with 0 or 1."""
     report.show(console)
     if json_file is not None:
-        try:
-            report.write(json_file)
-        except OSError as error:
-            raise click.ClickException(f"cannot write {json_file}: {error.strerror}") from error
+        report.write(json_file)
     raise click.exceptions.Exit(0 if report.holds else 1)
 
 

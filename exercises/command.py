@@ -278,8 +278,6 @@ def check(
                 " ones.",
                 highlight=False,
             )
-    if json_file is not None:
-        verdict.write(json_file)
     show_verdict(console, verdict, live)
     if verdict.passed and file is None and exercise.id in SEAMS:
         console.print(
@@ -289,6 +287,8 @@ def check(
     if exercise.trouble and verdict.passed:
         ends = command_line(f"lab reset {exercise.id}")
         console.print(f"Its cluster is still up; {ends} ends it.", highlight=False)
+    if json_file is not None:
+        verdict.write(json_file)
     raise click.exceptions.Exit(0 if verdict.passed or (verdict.public_passed and not live) else 1)
 
 

@@ -3,7 +3,6 @@
 It starts a cluster in which all parts run that the learner has passed.
 """
 
-import json
 import signal
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,6 +12,7 @@ from rich.console import Console
 from rich.table import Table
 
 from kafka_edu.common.python_process import command_line
+from kafka_edu.instruments.json_file import write_json
 from kafka_edu.learner.lab_partitions import LAB_TOPICS
 
 from .exercise_id import DIRECTORY
@@ -112,10 +112,7 @@ def _prove(parts: Sequence[Part], json_file: Path | None) -> bool:
         raise click.ClickException(f"{error}; try again when nothing else runs") from error
     report.show(console)
     if json_file is not None:
-        try:
-            report.write(json_file)
-        except OSError as error:
-            raise click.ClickException(f"cannot write {json_file}: {error.strerror}") from error
+        report.write(json_file)
     return report.holds
 
 
@@ -172,7 +169,4 @@ def _write(file: Path, parts: Sequence[Part]) -> None:
         }
         for part in parts
     ]
-    try:
-        file.write_text(json.dumps(rows, indent=2) + "\n", encoding="utf-8")
-    except OSError as error:
-        raise click.ClickException(f"cannot write {file}: {error.strerror}") from error
+    write_json(file, rows)

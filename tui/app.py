@@ -40,7 +40,7 @@ from .in_chinese import ChineseFilter, names_like_terms
 from .load_process import LoadProcess
 from .model import Model
 from .palette import THEMES
-from .player import Player, keyframes_of
+from .player import RING_KEYFRAMES_BYTES, RINGS_BYTES, Keyframes, Player, keyframes_of
 from .report import AppReport
 from .screens.act_screen import ActScreen
 from .screens.breakpoint_screen import BreakpointScreen
@@ -94,6 +94,11 @@ STARVED_KEY_FIRST_S: Final = 1.2
 
 A new screen may need 0.1 s of processor time, which can take one second if the process gets little
 of it.
+"""
+MOST_STEPS: Final = 10
+"""The most steps that are made at once, if a key repeats faster than the steps can be made.
+
+The other steps are left out. A key that is held down is thus obeyed as soon as it is released.
 """
 LEFT_OUT_SHOWN_S: Final = 10.0
 """How many seconds the top line shows which events were left out."""
@@ -263,6 +268,8 @@ class DashboardApp(App[None]):
         """This thread's processor time when events were last taken, in seconds."""
         self._left_out: deque[tuple[float, Counter[str]]] = deque()
         """(Time, counts of events left out since the start), for some times of the last seconds."""
+        self._moves: list[tuple[Callable[[int], None], int]] = []
+        """The moves in time that keys have requested: a method, and its argument."""
         self._reads_rings = False
         self._said_of_rings, self._said_until = "", 0.0
 
@@ -356,7 +363,10 @@ class DashboardApp(App[None]):
             self._look_at_gauges()
             if self._report is not None:
                 late_us = HOLD_BACK_US + self.model.late_us
+                had_failed = self._report.failure
                 self._report.taken(time.monotonic(), late_us / 1e6, self._feed.left_out)
+                if self._report.failure != had_failed:
+                    self.notify(self._report.failure, severity="error", timeout=10)
 
     def _take(self, feed: Feed, now: int) -> None:
         """Give the model the events that have arrived, for as long as keys may wait.
@@ -405,8 +415,24 @@ class DashboardApp(App[None]):
         """Return why the recording to a file has ended too early; empty if it has not."""
         return self._recorder.failure if self._recorder is not None else ""
 
+    def close_recording(self, say: Callable[[str], None]) -> None:
+        """Write the rest of the recording to a file, if there is one.
+
+        This may take long on a slow disk, so the caller first gives the terminal back. Then `say`
+        is called with a sentence.
+        """
+        if self._recorder is not None:
+            self._recorder.close(say)
+
     def _look_at_recording(self) -> None:
-        """Notify the user once if the recording to a file has ended. The dashboard continues."""
+        """Notify the user once if the recording to a file has ended. The dashboard continues.
+
+        If the file misses facts, request new snapshots, which are recorded too.
+        """
+        if self._recorder is None:
+            return
+        if self._recorder.takes_snapshot() and isinstance(self._feed, TraceFeed):
+            self._feed.ask_for_snapshots()
         if self.recording_failure and not self._said_failure:
             self._said_failure = True
             self.notify(self.recording_failure, severity="error", timeout=10)
@@ -658,18 +684,26 @@ class DashboardApp(App[None]):
 
     def action_now(self) -> None:
         """Show the live cluster as it is now, even if events are late."""
+        self._moves.clear()
         if self._feed is not None:
             self._feed.to_now()
         self._after(self.player.to_now)
 
     def action_step(self, by: int) -> None:
-        self._after(lambda: self.player.step(by))
+        self._move(self._step, by)
+
+    def _step(self, by: int) -> None:
+        for _ in range(min(abs(by), MOST_STEPS)):
+            self.player.step(1 if by > 0 else -1)
 
     def action_speed(self, by: int) -> None:
         self._after(lambda: self.player.faster(by))
 
     def action_wind(self, by_ms: int) -> None:
-        self._after(lambda: self.player.wind(by_ms))
+        self._move(self._wind, by_ms)
+
+    def _wind(self, by_ms: int) -> None:
+        self.player.wind(by_ms)
         if self._reads_rings:  # the key repeats faster than the processes answer
             return
         if by_ms < 0 and self.player.at_the_beginning and self._folder is not None:
@@ -682,14 +716,16 @@ class DashboardApp(App[None]):
         Each process keeps the events of its last ten minutes in a ring.
         """
         try:
-            past = await look_back(folder, facts_only=True)
-            facts, frames = self.player.older(past.envelopes), []
+            past = await look_back(folder, facts_only=True, most_bytes=RINGS_BYTES)
+            facts = self.player.older(past.envelopes)
+            keyframes = Keyframes(RING_KEYFRAMES_BYTES)
             for frame in keyframes_of(facts, self.model.name):
-                frames.append(frame)
+                if frame is not None:
+                    keyframes.add(frame)
                 await asyncio.sleep(0)  # let keys be handled first
         finally:
             self._reads_rings = self.model.reads_rings = False
-        count = self.player.add_rings(facts, list(filter(None, frames)))
+        count = self.player.add_rings(facts, keyframes.frames)
         words = f"{plural(count, 'fact')} from before, out of the processes' rings"
         said = ". ".join([words if count else "nothing older is remembered", *past.missing])
         now = asyncio.get_running_loop().time()
@@ -718,8 +754,27 @@ class DashboardApp(App[None]):
         """Open the window in which the user chooses the breakpoints."""
         self.push_screen(BreakpointScreen(self.player.breakpoints))
 
+    def _move(self, move: Callable[[int], None], by: int) -> None:
+        """Move in time once all keys that wait have been read.
+
+        A move may take a second on a busy machine, and a key that is held down repeats faster. So
+        moves of one kind become one move, and `q` or `z` never waits for many of them.
+        """
+        if not self._moves:
+            self.call_later(self._make_moves)
+        if self._moves and self._moves[-1][0] == move:
+            by += self._moves.pop()[1]
+        self._moves.append((move, by))
+
+    def _make_moves(self) -> None:
+        if self._moves:
+            self._after(lambda: None)
+
     def _after(self, act: Callable[[], None]) -> None:
-        """Call a method of the player, and then draw the screen."""
+        """Make the requested moves, call a method of the player, and then draw the screen."""
+        moves, self._moves = self._moves, []
+        for move, by in moves:
+            move(by)
         act()
         self.refresh_bindings()
         self.look()
@@ -730,8 +785,6 @@ class DashboardApp(App[None]):
     def on_unmount(self) -> None:
         if self._load is not None:
             self._load.stop()
-        if self._recorder is not None:
-            self._recorder.close()
         if self._report is not None:
             left_out = self._feed.left_out if self._feed is not None else Counter()
             self._report.close(time.monotonic(), left_out)

@@ -3,12 +3,16 @@
 import asyncio
 import sys
 import time
+from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import click
 
 from kafka_edu.common.python_process import DEFAULT_CLUSTER
+
+if TYPE_CHECKING:
+    from .report import AppReport
 
 #: How many seconds to watch a live cluster before its picture is drawn. They count from the first
 #: events of its processes.
@@ -203,6 +207,8 @@ def dashboard(
         report = AppReport(report_file, time.monotonic()) if report_file is not None else None
     except OSError as error:
         raise click.ClickException(f"cannot write {report_file}: {error.strerror}") from error
+    if report is not None:
+        click.get_current_context().call_on_close(partial(_check_report, report))
     try:
         app = DashboardApp(
             cluster,
@@ -215,20 +221,19 @@ def dashboard(
         )
     except OSError as error:
         raise click.ClickException(f"cannot record to {record_file}: {error}") from error
-    if svg_file is not None:
-        _write(
-            svg_file,
-            asyncio.run(
-                live_picture(
-                    app, LIVE_PICTURE_AFTER_S if at_s is None else at_s, screen, size, light
-                )
-            ),
-        )
-    else:
-        settle_collector()
-        app.run()
-        if app.recording_failure:
-            raise click.ClickException(app.recording_failure)
+    try:
+        if svg_file is not None:
+            drawing = live_picture(
+                app, LIVE_PICTURE_AFTER_S if at_s is None else at_s, screen, size, light
+            )
+            _write(svg_file, asyncio.run(drawing))
+        else:
+            settle_collector()
+            app.run()
+    finally:
+        app.close_recording(partial(click.echo, err=True))
+    if svg_file is None and app.recording_failure:
+        raise click.ClickException(app.recording_failure)
 
 
 def _require_terminal() -> None:
@@ -237,6 +242,12 @@ def _require_terminal() -> None:
         raise click.ClickException(
             "the dashboard needs a terminal; --screenshot OUT.svg draws a picture without one"
         )
+
+
+def _check_report(report: "AppReport") -> None:
+    """Raise click's exception if the report has ended too early. Called when the dashboard ends."""
+    if report.failure:
+        raise click.ClickException(report.failure)
 
 
 def _write(svg_file: Path, svg: str) -> None:

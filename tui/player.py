@@ -13,23 +13,36 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
+from kafka_edu.instruments.event_sizes import EventSizes
 from kafka_edu.instruments.recording import thinned
 from kafka_edu.instruments.replay import Replay
 from kafka_edu.trace.event import EVENT_TYPES, Envelope, Kind
 from kafka_edu.trace.reader import History
 
-from .event_sizes import EventSizes
 from .model import Model, Pause
 from .view_model.breakpoints import Breakpoints, Hit
 from .view_model.cluster_view import ClusterView
+from .view_model.keyframe import size_of
 from .view_model.ticker import KEPT_FACTS
 
 KEYFRAME_EVERY_US: Final = 10_000_000
 KEYFRAME_EVERY_EVENTS: Final = 10_000
 MAX_KEYFRAMES: Final = 24
+KEYFRAMES_BYTES: Final = 24 * 1024 * 1024
+"""Roughly how many bytes all keyframes may take. LEAST_KEYFRAMES are kept in spite of this limit.
+
+With 60 partitions a keyframe takes about 1 MB, and with 600 partitions 12 MB.
+"""
+LEAST_KEYFRAMES: Final = 2
 NEAR_EVENTS: Final = 1_000
 NEAR_FRAMES: Final = 8
+NEAR_BYTES: Final = 8 * 1024 * 1024
+"""Roughly how many bytes the additional keyframes may take. At least one is kept."""
 RING_KEYFRAMES: Final = 8
+RINGS_BYTES: Final = 12 * 1024 * 1024
+"""How many bytes of events are read from the processes' rings. The oldest ones are left out."""
+RING_KEYFRAMES_BYTES: Final = 8 * 1024 * 1024
+"""Roughly how many bytes the keyframes of these events may take, as in KEYFRAMES_BYTES."""
 PIECE_EVENTS: Final = 100
 """The number of events that are applied in one piece. They take some ms of processor time."""
 TAPE_EVENTS: Final = 40_000
@@ -69,12 +82,19 @@ def keyframes_of(facts: Sequence[Envelope], name: str) -> Iterator[Keyframe | No
 
 
 class Keyframes:
-    """Keyframes in the order of their index. If there are too many, every second one is dropped."""
+    """Keyframes in the order of their index. If there are too many, every second one is dropped.
 
-    def __init__(self) -> None:
+    There are too many if there are more than MAX_KEYFRAMES, or if they take more than
+    `most_bytes`. Of a cluster with many partitions there are few.
+    """
+
+    def __init__(self, most_bytes: int = KEYFRAMES_BYTES) -> None:
+        self._most_bytes = most_bytes
         self.frames: list[Keyframe] = []
-        self.near: deque[Keyframe] = deque(maxlen=NEAR_FRAMES)
+        self.near: deque[Keyframe] = deque()
         """Additional keyframes around the position to which the reader last went back."""
+        self._frame_bytes = 0
+        """Roughly the memory of the newest keyframe, in bytes."""
         self._every_us = KEYFRAME_EVERY_US
         self._every_events = KEYFRAME_EVERY_EVENTS
 
@@ -88,11 +108,33 @@ class Keyframes:
         )
 
     def add(self, frame: Keyframe) -> None:
+        self._frame_bytes = size_of(frame.state)
         self.frames.append(frame)
-        if len(self.frames) > MAX_KEYFRAMES:
+        if len(self.frames) > self._most_frames:
             self.frames = self.frames[::2]
             self._every_us *= 2
             self._every_events *= 2
+
+    def add_near(self, frame: Keyframe) -> None:
+        """Add an additional keyframe. The oldest one is dropped if there are too many."""
+        while len(self.near) >= self._most_near:
+            self.near.popleft()
+        self.near.append(frame)
+
+    @property
+    def _most_frames(self) -> int:
+        fitting = self._most_bytes // max(self._frame_bytes, 1)
+        return max(min(fitting, MAX_KEYFRAMES), LEAST_KEYFRAMES)
+
+    @property
+    def _most_near(self) -> int:
+        return max(min(NEAR_BYTES // max(self._frame_bytes, 1), NEAR_FRAMES), 1)
+
+    def add_older(self, frames: Sequence[Keyframe]) -> None:
+        """Put keyframes of older events before the others."""
+        self.frames[:0] = frames
+        while len(self.frames) > self._most_frames:
+            self.frames = self.frames[::2]
 
     def before(self, index: int) -> Keyframe | None:
         """Return the last keyframe at or before the event with this index."""
@@ -101,7 +143,7 @@ class Keyframes:
 
     def near_due(self, index: int, target: int) -> bool:
         """Return whether an additional keyframe is due at `index`, on the way back to `target`."""
-        return target - index <= NEAR_FRAMES * NEAR_EVENTS and all(
+        return target - index <= self._most_near * NEAR_EVENTS and all(
             abs(index - frame.index) >= NEAR_EVENTS for frame in (*self.near, *self.frames)
         )
 
@@ -110,8 +152,8 @@ class Keyframes:
         for frame in (*self.frames, *self.near):
             frame.index -= events
         self.frames = [frame for frame in self.frames if frame.index >= 0]
-        self.near = deque((f for f in self.near if f.index >= 0), NEAR_FRAMES)
-        if len(self.frames) < MAX_KEYFRAMES // 2:
+        self.near = deque(f for f in self.near if f.index >= 0)
+        if len(self.frames) < self._most_frames // 2:
             self._every_us, self._every_events = KEYFRAME_EVERY_US, KEYFRAME_EVERY_EVENTS
 
     def drop_without_brokers(self, index: int) -> None:
@@ -122,9 +164,7 @@ class Keyframes:
             return isinstance(cluster, ClusterView) and bool(cluster.brokers.by_id)
 
         self.frames = [f for f in self.frames if f.index != index or knows_brokers(f)]
-        self.near = deque(
-            (f for f in self.near if f.index != index or knows_brokers(f)), NEAR_FRAMES
-        )
+        self.near = deque(f for f in self.near if f.index != index or knows_brokers(f))
 
     def clear(self) -> None:
         self.frames.clear()
@@ -305,8 +345,8 @@ class Player:
     ) -> int:
         """Put the facts of the processes' rings before the kept events. Return how many were added.
 
-        `frames` are the keyframes of these facts, from `keyframes_of`. They are not used if the
-        view has returned to the present meanwhile.
+        The caller reads at most RINGS_BYTES of them. `frames` are the keyframes of these facts,
+        from `keyframes_of`. They are not used if the view has returned to the present meanwhile.
         """
         older = self.older(envelopes)
         if older and self.replay is not None:
@@ -315,7 +355,7 @@ class Player:
             self._keyframes.drop_without_brokers(len(older))
             if frames is None or len(older) != len(envelopes):
                 frames = list(filter(None, keyframes_of(older[:1], self.model.name)))
-            self._keyframes.frames[:0] = frames
+            self._keyframes.add_older(frames)
             self.tape[:0] = older
             self._tape_bytes += sum(map(self._sizes.of, older))
             self._from_rings = True
@@ -360,11 +400,14 @@ class Player:
         return len(self.tape) >= TAPE_EVENTS or self._tape_bytes >= TAPE_BYTES
 
     def _trim(self) -> None:
-        """Drop the oldest events up to a keyframe, unless the reader looks at them."""
+        """Drop the oldest events up to a keyframe, unless the reader looks at them.
+
+        If all keyframes are at the oldest events, drop everything.
+        """
         if self.paused or not self._tape_is_full:
             return
         count = len(self.tape)
-        at = next((f.index for f in self._keyframes.frames if f.index >= count // 4), 0)
+        at = next((f.index for f in self._keyframes.frames if f.index >= count // 4), count)
         del self.tape[:at]
         self._tape_bytes = self._tape_bytes * len(self.tape) // count
         self._keyframes.forget(at)
@@ -399,7 +442,7 @@ class Player:
             self._keyframe(at, replay.envelopes[at])
             if self._keyframes.near_due(at, target):
                 at_us = replay.envelopes[at].mono_us
-                self._keyframes.near.append(Keyframe(at, at_us, self.model.state()))
+                self._keyframes.add_near(Keyframe(at, at_us, self.model.state()))
             self.model.apply((replay.envelopes[at],))
         replay.go_to(clock_us)
         self.model.advance(replay.clock_us)

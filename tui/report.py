@@ -23,8 +23,9 @@ import json
 import mmap
 import time
 from collections import Counter
+from contextlib import suppress
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TextIO
 
 LINE_EVERY_S: Final = 1.0
 
@@ -51,12 +52,17 @@ class PressedKey(NamedTuple):
 class AppReport:
     """Collects what the application does, and writes one line about each second.
 
+    If the file cannot be written, it is closed, and `failure` says why. The application continues.
+
     Times are seconds of the monotonic clock, as in `time.monotonic` and in Textual's messages.
     """
 
     def __init__(self, path: Path, now_s: float) -> None:
         """Open the file. Raises OSError if it cannot be written."""
-        self._file = path.open("w", encoding="utf-8")
+        self.failure = ""
+        """Why the report has ended too early. Empty if it has not."""
+        self._path = path
+        self._file: TextIO | None = path.open("w", encoding="utf-8")
         self._last_s = now_s
         self._shown_until_s: float | None = None
         self._late_s = 0.0
@@ -107,6 +113,8 @@ class AppReport:
         self._acted.clear()
 
     def _write(self, left_out: Counter[str]) -> None:
+        if self._file is None:
+            return
         line = {
             "at": round(time.time(), 3),
             "late_ms": round(self._late_s * 1000),
@@ -116,8 +124,17 @@ class AppReport:
             "keys": self._keys,
             "left_out": dict(left_out - self._left_out),
         }
-        self._file.write(json.dumps(line) + "\n")
-        self._file.flush()
+        try:
+            self._file.write(json.dumps(line) + "\n")
+            self._file.flush()
+        except OSError as error:
+            with suppress(OSError):  # it tries to write the rest again
+                self._file.close()
+            self._file = None
+            self.failure = (
+                f"the report {self._path} has ended, because it cannot be written"
+                f" ({error.strerror}); what it has up to then can be read"
+            )
         self._left_out = left_out.copy()
         self._late_s, self._frames, self._keys = 0.0, 0, []
 
@@ -127,4 +144,5 @@ class AppReport:
         self._answer(now_s)
         self._look(now_s)
         self._write(left_out)
-        self._file.close()
+        if self._file is not None:
+            self._file.close()

@@ -41,10 +41,19 @@ def check_live(
             yield broker.judge_calls("a log was cut")
 
 
-def moment(broker: LearnerBroker, say: Callable[[str], None]) -> Iterator[Step]:
+def _nothing() -> Iterator[Step]:
+    return iter(())
+
+
+def moment(
+    broker: LearnerBroker,
+    say: Callable[[str], None],
+    meanwhile: Callable[[], Iterator[Step]] = _nothing,
+) -> Iterator[Step]:
     """Run the scenario of this live part, and yield the result of each check.
 
-    Broker 2 alone has some records, dies, and then follows another leader.
+    Broker 2 alone has some records, dies, and then follows another leader. `meanwhile` adds steps
+    to the time when broker 2 is dead.
     """
     cluster = broker.cluster
     with closing(_producer(broker, f"127.0.0.1:{cluster.port(BROKER)}", 1)) as alone:
@@ -60,6 +69,7 @@ def moment(broker: LearnerBroker, say: Callable[[str], None]) -> Iterator[Step]:
         cluster.resume(follower)
     with closing(_producer(broker, cluster.bootstrap_servers, "all")) as all_of_them:
         yield _send(broker, "another leader acks records", all_of_them, "later", LATER)
+    yield from meanwhile()
     say("broker 2 comes back, and follows")
     cluster.start(BROKER)
     broker.listen_again()

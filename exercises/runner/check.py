@@ -4,12 +4,12 @@ First look for reasons not to run it, then run the public tests, then the live c
 """
 
 import importlib
-import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
 from kafka_edu.common.python_process import command_line
+from kafka_edu.instruments.json_file import write_json
 from kafka_edu.learner.learner import Jail, LearnerFailure
 
 from .manifest import Exercise
@@ -84,6 +84,7 @@ class Verdict(NamedTuple):
         return any(outcome.expected for outcome in self.public)
 
     def write(self, path: Path) -> None:
+        """Write everything as JSON. Raises ClickException if the file cannot be written."""
         document = {
             "exercise": self.exercise,
             "file": self.file,
@@ -93,7 +94,7 @@ class Verdict(NamedTuple):
             "public": [outcome._asdict() for outcome in self.public],
             "live": None if self.live is None else [step._asdict() for step in self.live],
         }
-        path.write_text(json.dumps(document, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+        write_json(path, document)
 
 
 def cannot_load(

@@ -3,7 +3,6 @@
 import asyncio
 import contextlib
 import difflib
-import json
 import shutil
 import signal
 import time
@@ -15,6 +14,7 @@ from typing import NamedTuple, TypeVar
 import click
 
 from kafka_edu.common.python_process import DEFAULT_CLUSTER, command_line
+from kafka_edu.instruments.json_file import write_json
 from kafka_edu.supervisor.act_table import ACTS, parse_values
 from kafka_edu.supervisor.cluster import (
     Cluster,
@@ -249,10 +249,7 @@ def status(name: str, json_file: Path | None) -> None:
             remembered = _remembered(folder)
             click.echo(f"cluster {name} is down" if remembered else f"there is no cluster {name}")
             if json_file is not None:
-                json_file.write_text(
-                    json.dumps({"name": name, "up": False, "known": remembered is not None}) + "\n",
-                    encoding="utf-8",
-                )
+                write_json(json_file, {"name": name, "up": False, "known": remembered is not None})
     for other in others:
         click.echo(f"also here: {other} ({'up' if is_up(_folder(other)) else 'down'})")
 
@@ -434,7 +431,8 @@ class Known(NamedTuple):
 def _known(status: ClusterStatus) -> Known:
     """Ask the running brokers for the controller and for guests.
 
-    A guest is a broker that the supervisor did not start.
+    A guest is a broker that the supervisor did not start. It may have the id of a stopped broker,
+    but it has another port.
     """
     from kafka_edu.common.socket_transport import SocketTransport
     from kafka_edu.supervisor.readiness import answers_of
@@ -442,8 +440,12 @@ def _known(status: ClusterStatus) -> Known:
     brokers = [process for process in status.processes if process.broker is not None]
     ports = [(HOST, process.port) for process in brokers if process.state == "running"]
     answers = asyncio.run(answers_of(SocketTransport(), ports))
-    ours = {process.broker for process in brokers}
-    guests = {i: port for i, port in sorted(answers.ports.items()) if i not in ours}
+    ours = {process.broker: process for process in brokers}
+    guests = {
+        i: port
+        for i, port in sorted(answers.ports.items())
+        if i not in ours or (ours[i].state == "stopped" and ours[i].port != port)
+    }
     alive = {process.broker for process in brokers if process.state != "stopped"}
     known = answers.controller in alive | guests.keys()
     return Known(answers.controller if known else None, guests)
@@ -481,7 +483,8 @@ def _show(
             state += f" ({process.ended})"
         elif process.mode:
             state += f", {process.mode}"
-        mark = crown if controller is not None and process.broker == controller else ""
+        leads = controller is not None and process.broker == controller
+        mark = crown if leads and controller not in guests else ""
         table.add_row(
             process.process + mark, state, str(process.port or "-"), str(process.pid or "-"), memory
         )
@@ -502,4 +505,4 @@ def _write_json(path: Path | None, status: ClusterStatus, **more: float | list[i
         "up": True,
         **more,
     }
-    path.write_text(json.dumps(fields, indent=2) + "\n", encoding="utf-8")
+    write_json(path, fields)

@@ -1,6 +1,5 @@
 """Check this machine: Python, Java, ports, memory, disk and more. Each line says what to do."""
 
-import json
 import locale
 import os
 import platform
@@ -25,6 +24,7 @@ from kafka_edu.common.package_group import how_to_install
 from kafka_edu.common.ports import BROKER_PORT, ZOOKEEPER_PORT
 from kafka_edu.common.python_process import command_line
 from kafka_edu.common.user_files import state_folder
+from kafka_edu.instruments.json_file import write_json
 
 #: Memory in MB that three brokers, their ZooKeeper and two clients need, with some reserve.
 NEEDED_MEMORY_MB: Final = 600
@@ -326,10 +326,6 @@ def doctor(json_file: Path | None) -> None:
         else f"All that `{command_line('demo')}` needs is here."
     )
     if json_file is not None:
-        json_file.write_text(
-            json.dumps([finding._asdict() for finding in findings], indent=2, ensure_ascii=False)
-            + "\n",
-            encoding="utf-8",
-        )
+        write_json(json_file, [finding._asdict() for finding in findings])
     if bad:
         raise SystemExit(1)

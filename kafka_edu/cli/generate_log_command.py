@@ -221,8 +221,6 @@ def _report(
         "lines/s": round(truth.lines / max(seconds, 1e-9)),
     }.items():
         report.figure(name, value)
-    if json_file is not None:
-        report.write(json_file)
     if not quiet:
         end = datetime.fromtimestamp(truth.latest_s, UTC)
         click.echo(
@@ -235,3 +233,5 @@ def _report(
             f" {truth.sessions:,} sessions",
             file=sys.stdout,
         )
+    if json_file is not None:
+        report.write(json_file)

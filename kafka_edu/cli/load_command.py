@@ -290,8 +290,6 @@ def _report(
     report.figure("acked and not read", unread)
     if not compacted:
         report.target("records acked and lost", state.lost, "==", 0)
-    if json_file is not None:
-        report.write(json_file)
     if state.acks == "0":
         happened = (
             f"{state.sent:,} records were sent. With acks=0 no broker confirms that it stored them."
@@ -328,5 +326,7 @@ def _report(
         )
     look = command_line("trace tail", folder.name)
     click.echo(f"Look next at the cluster's events: {look}")
+    if json_file is not None:
+        report.write(json_file)
     if not report.holds:
         raise SystemExit(1)

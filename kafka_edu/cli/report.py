@@ -3,7 +3,6 @@
 It is shown as a table. `--json FILE` writes it as JSON.
 """
 
-import json
 import operator
 from collections.abc import Callable
 from pathlib import Path
@@ -12,6 +11,8 @@ from typing import Final, NamedTuple
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
+
+from kafka_edu.instruments.json_file import write_json
 
 RELATIONS: Final[dict[str, Callable[[float, float], bool]]] = {
     ">=": operator.ge,
@@ -126,16 +127,14 @@ class Report:
         """Write the report as JSON, with the keys "name", "figures" and "targets".
 
         "figures" is {name: value}. "targets" is a list. Each target has the keys "name", "value",
-        "relation", "target" and "holds".
+        "relation", "target" and "holds". Raises ClickException if the file cannot be written.
         """
         document = {
             "name": self.name,
             "figures": self.figures,
             "targets": [{**target._asdict(), "holds": target.holds} for target in self.targets],
         }
-        Path(path).write_text(
-            json.dumps(document, indent=2, ensure_ascii=False) + "\n", encoding="utf-8"
-        )
+        write_json(path, document)
 
 
 def number(value: object) -> str:

@@ -9,7 +9,8 @@ import re
 import signal
 import textwrap
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Final, NamedTuple
 
@@ -190,6 +191,7 @@ class Printer:
         Raises click's exception if the file cannot be written.
         """
         self._columns = columns
+        self._file = json_file
         self._with_text = json_file is None or str(json_file) != "-"
         self._json: IO[str] | None = None
         if json_file is not None:
@@ -198,6 +200,23 @@ class Printer:
             except OSError as error:
                 raise click.ClickException(f"cannot write {json_file}: {error.strerror}") from error
         self.say(columns.heading())
+
+    @contextmanager
+    def _json_whole(self, file: IO[str]) -> Iterator[None]:
+        """Write to the file in the block. If it cannot be written, close it and raise click's
+        exception.
+        """
+        try:
+            yield
+        except OSError as error:
+            if not self._with_text:  # standard output
+                raise
+            self._json = None
+            with suppress(OSError):  # it tries to write the rest again
+                file.close()
+            raise click.ClickException(
+                f"cannot write {self._file}: {error.strerror}. Its last line may be incomplete"
+            ) from error
 
     def say(self, line: str) -> None:
         """Print a line of text, except if standard output is used for JSON."""
@@ -210,12 +229,15 @@ class Printer:
             for line in self._columns.lines(envelope):
                 click.echo(line)
         if self._json is not None:
-            self._json.write(json.dumps(_as_json(envelope), ensure_ascii=False) + "\n")
+            line = json.dumps(_as_json(envelope), ensure_ascii=False) + "\n"
+            with self._json_whole(self._json):
+                self._json.write(line)
 
     def flush(self) -> None:
         """Write the buffered JSON to the file now, so that other programs can read it at once."""
         if self._json is not None:
-            self._json.flush()
+            with self._json_whole(self._json):
+                self._json.flush()
 
     def close(self) -> None:
         self.flush()
@@ -376,7 +398,9 @@ def record(
 
     since_us = None if since_s is None else now_us() - int(since_s * 1e6)
     try:
-        asyncio.run(_follow(folder, Level(level), since_us, for_s, write, begun))
+        asyncio.run(
+            _follow(folder, Level(level), since_us, for_s, write, begun, recorder.takes_snapshot)
+        )
     finally:
         recorder.close()
     if recorder.failure:
@@ -412,10 +436,12 @@ async def _follow(
     for_s: float | None,
     take: Callable[[list[Envelope]], None],
     begun: Callable[[], None] = lambda: None,
+    takes_snapshot: Callable[[], bool] = lambda: False,
 ) -> None:
     """Call `take` with all events in order, until `for_s` seconds are over or Ctrl-C is pressed.
 
-    `begun` is called once, when all processes are connected.
+    `begun` is called once, when all processes are connected. `takes_snapshot` is called often, and
+    returns whether a new snapshot of each process is needed.
     """
     told = False
     feed = TraceFeed(folder, level, since_us)
@@ -427,6 +453,8 @@ async def _follow(
         while not stopped.is_set() and (end_us is None or now_us() < end_us):
             await asyncio.sleep(DRAIN_S)
             take(feed.drain())
+            if takes_snapshot():
+                feed.ask_for_snapshots()
             if not told and feed.complete():
                 told = True
                 begun()

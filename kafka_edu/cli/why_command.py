@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from kafka_edu.common.python_process import command_line
 from kafka_edu.common.words import duration, plural
 from kafka_edu.instruments.event_source import (
     EventSource,
@@ -18,10 +19,12 @@ from kafka_edu.instruments.event_source import (
     write_answer,
 )
 from kafka_edu.instruments.waiting import left_ms, missing, needed, since, title, what_would_finish
-from kafka_edu.instruments.why import HasEnded, Waits, Wanted, Why
+from kafka_edu.instruments.why import Gone, HasEnded, Waits, Wanted, Why
+from kafka_edu.trace.event import SourceKind
 from kafka_edu.trace.events.log import RepairsFound
 from kafka_edu.trace.events.purgatory import Requirement
 from kafka_edu.trace.events.replication import ReplicaMoveProgress
+from kafka_edu.trace.events.server import TroubleSnapshot
 
 SHOWN_ENDED = 8
 
@@ -43,8 +46,8 @@ def why(
 ) -> None:
     """Say for each waiting operation why it still waits, and what ended the operations before.
 
-    Also which replicas move between log dirs, what brokers found damaged in their logs, and
-    followers that cannot follow.
+    Also which replicas move between log dirs, what brokers found damaged in their logs, followers
+    that cannot follow, parts of brokers that failed, and processes that ended unexpectedly.
 
     With a recording, the command shows what waits at the end of the recording. In a live cluster,
     the ended operations are those that had waited longer than 100 ms. A recording of level hops
@@ -59,11 +62,19 @@ def why(
     waiting, ended = view.waiting(wanted), view.ended(wanted)
     told = waiting if everything else [waits for waits in waiting if not waits.is_routine]
     done = ended if everything else [one for one in ended if not one.is_routine]
-    lines = [*_waiting_lines(told, len(waiting) - len(told)), "", *_ended_lines(done), ""]
+    gone = [
+        one for source, one in sorted(view.ended_alone.items()) if broker in (None, source.broker)
+    ]
+    lines = [*_gone_lines(gone, cluster if source.folder is not None else None)]
+    lines += [*_waiting_lines(told, len(waiting) - len(told)), "", *_ended_lines(done), ""]
     moves = view.moving(wanted)
     lines += _move_lines(moves)
     damage = {id_: found for id_, found in sorted(view.repairs.items()) if broker in (None, id_)}
     lines += _damage_lines(damage)
+    failed = {
+        id_: parts for id_, parts in sorted(view.failed_parts.items()) if broker in (None, id_)
+    }
+    lines += _failed_lines(failed)
     lines += textwrap.wrap(f"Seen: {source.reach}.", text_width())
     lines += missing_lines(source)
     answer = {
@@ -75,6 +86,10 @@ def why(
             for id_, found in damage.items()
             if found.repairs or found.stuck
         },
+        "failed": {
+            str(id_): [part.text for part in reversed(parts)] for id_, parts in failed.items()
+        },
+        "ended_unexpectedly": [{"process": one.process, "how": one.how} for one in gone],
         "missing": source.missing,
     }
     write_answer(answer, json_file, lines)
@@ -184,6 +199,20 @@ def _move_lines(moves: list[tuple[int, ReplicaMoveProgress]]) -> Iterator[str]:
     yield ""
 
 
+def _fault(text: str) -> list[str]:
+    """Return the lines of one fault. Paths and commands in it stay whole, so that they can be
+    copied.
+    """
+    return textwrap.wrap(
+        text,
+        text_width(),
+        initial_indent="  ✕ ",
+        subsequent_indent="    ",
+        break_on_hyphens=False,
+        break_long_words=False,
+    )
+
+
 def _damage_lines(damage: Mapping[int, RepairsFound]) -> Iterator[str]:
     """Yield lines about damage that brokers found in their logs, repaired or not."""
     for broker, found in damage.items():
@@ -195,12 +224,35 @@ def _damage_lines(damage: Mapping[int, RepairsFound]) -> Iterator[str]:
         for line in textwrap.wrap(title, text_width()):
             yield styled(line, bold=True)
         for line in lines:
-            yield from textwrap.wrap(
-                line, text_width(), initial_indent="  ✕ ", subsequent_indent="    "
-            )
+            yield from _fault(line)
         if found.repairs > len(found.last):
             yield f"  … and {found.repairs - len(found.last):,} before (broker.log has them)"
         yield ""
+
+
+def _failed_lines(failed: Mapping[int, list[TroubleSnapshot]]) -> Iterator[str]:
+    """Yield lines about log dirs that failed, and about instruments that do not work any more."""
+    for broker, parts in failed.items():
+        yield styled(f"Failed on broker {broker} since its start", bold=True)
+        for part in parts:
+            yield from _fault(part.text)
+        yield ""
+
+
+def _gone_lines(gone: list[Gone], cluster: str | None) -> Iterator[str]:
+    """Yield lines about processes that ended and are not started again. `cluster` is the name of
+    the live cluster, or None for a recording.
+    """
+    if not gone:
+        return
+    yield styled("Ended unexpectedly", bold=True)
+    for one in gone:
+        todo = ""
+        if cluster is not None and one.child.kind is not SourceKind.PROXY:  # it is restarted
+            start = command_line(f"cluster start {one.process.removeprefix('broker-')}", cluster)
+            todo = f". Start it again with: {start}"
+        yield from _fault(f"{one.process} {one.how}{todo}")
+    yield ""
 
 
 def _waits_json(waits: Waits) -> dict[str, object]:

@@ -22,7 +22,7 @@ from typing import Final
 
 LARGE_BLOCK_BYTES: Final = 4 << 20
 """A block of at least this many bytes gets separate pages, which are given back with the block."""
-FREE_TOP_BYTES: Final = 8 << 20
+FREE_TOP_BYTES: Final = 4 << 20
 """Free bytes that the C library may keep at the end of its heap."""
 #: The numbers of these two settings in glibc's malloc.h.
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3

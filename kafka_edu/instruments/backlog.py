@@ -15,7 +15,9 @@ A gauge is a sample of one measured object, such as a partition. The backlog lea
   a type that somebody looks at may come LOOKED_AT_PAUSES times as often, so that no broker seems to
   be silent.
 - Everything, once events are SKIP_US late or take more than MAX_BYTES (see `leave_out_all`). A
-  snapshot must follow.
+  snapshot must follow. Events are not left out again while a snapshot is being read, because it
+  would never be whole then. A process that stops in the middle of its snapshot, because it was
+  paused, is waited for SNAPSHOT_PATIENCE_US only.
 
 An event counts as late if it could have been handed on before. An event that its process sent late,
 because the process was paused, does not count as late.
@@ -42,6 +44,8 @@ The dashboard must never be more than 3 s late, and a busy machine takes a secon
 """
 CAUGHT_UP_US: Final = 750_000
 SKIP_US: Final = 10_000_000
+SNAPSHOT_PATIENCE_US: Final = 20_000_000
+"""How long (µs) one snapshot may come in before events that are SKIP_US late are left out again."""
 FIRST_PAUSE_US: Final = 1_000_000
 LONGEST_PAUSE_US: Final = 4_000_000
 CALM_US: Final = 15_000_000
@@ -61,6 +65,7 @@ SHED_FIRST: Final = HOPS | {n for n, known in EVENT_TYPES.items() if known.kind 
 _SNAPSHOT_BEGINS: Final = SnapshotBegins.__name__
 _SNAPSHOT_ENDS: Final = SnapshotEnds.__name__
 _RING_ENDS: Final = RingEnds.__name__
+_GAP: Final = Gap.__name__
 
 
 class Stream:
@@ -82,8 +87,11 @@ class Stream:
         """Whether the events read now are still old ones from the process's ring."""
         self.skipping = False
         """Whether all events up to the next snapshot are left out."""
-        self.settling = False
-        """Whether a requested snapshot has not been handed on yet."""
+        self.settling_since_us: int | None = None
+        """When the first line of a requested snapshot was read (µs).
+
+        None: no such snapshot is being read, or it was handed on completely.
+        """
         self.missing: Counter[str] = Counter()
         """The facts that were left out and not yet counted by a Gap event, by type."""
         self.broken = ""
@@ -123,7 +131,10 @@ class Backlog:
     def __init__(self, *, sheds: bool) -> None:
         """Begin empty. If `sheds` is false, events are left out only above MAX_BYTES_UNSHED."""
         self.left_out: Counter[str] = Counter()
-        """The number of events that were left out since the start, by type."""
+        """The number of events that were left out since the start, by type.
+
+        Events count too that a process could not send, because they were not read in time.
+        """
         self.keeps: Collection[str] = frozenset()
         """The types of facts that are never left out, because somebody waits for one of them."""
         self.bytes = 0
@@ -166,10 +177,12 @@ class Backlog:
             return None
         if name not in EVENT_TYPES:
             return head
-        if name == _SNAPSHOT_BEGINS:
-            stream.skipping = False
+        if name == _SNAPSHOT_BEGINS and stream.skipping:
+            stream.skipping, stream.settling_since_us = False, now_us
         elif name == _RING_ENDS:
             stream.past = False
+        elif name == _GAP and not stream.past:
+            self._note_gap(stream, line)
         if name not in self.keeps and (stream.skipping or (self.behind and name in HOPS)):
             self._leave_out(stream, name)
             return head
@@ -210,6 +223,15 @@ class Backlog:
         if stream is not None and name in FACTS:
             stream.missing[name] += 1
 
+    def _note_gap(self, stream: Stream, line: bytes) -> None:
+        """Count the events that the process itself has dropped, because it could not send them."""
+        try:
+            envelope = stream.decoder.decode(line)
+        except TraceFormatError:
+            return  # the line is decoded again when it is handed on, and reported then
+        if envelope is not None and isinstance(envelope.event, Gap):
+            self.left_out.update(dict(envelope.event.by_type))
+
     def _tell_gap(self, stream: Stream, before: LineHead, now_us: int) -> None:
         """Insert a Gap event before this line.
 
@@ -249,7 +271,7 @@ class Backlog:
         stream = held.stream
         assert stream is not None
         if held.name == _SNAPSHOT_ENDS and not stream.skipping:
-            stream.settling = False
+            stream.settling_since_us = None
         if stream.broken:
             return None
         try:
@@ -300,7 +322,11 @@ class Backlog:
         if not self._sheds:
             return []
         late_us = self.late_us(now_us)
-        settling = any(stream.settling for stream in streams)
+        settling = any(
+            stream.settling_since_us is not None
+            and now_us - stream.settling_since_us <= SNAPSHOT_PATIENCE_US
+            for stream in streams
+        )
         if self.bytes > MAX_BYTES or (late_us > SKIP_US and not settling):
             return self.leave_out_all(streams)
         if late_us > BEHIND_US:
@@ -323,11 +349,12 @@ class Backlog:
         O(n).
 
         Types in `keeps` are not left out. A stream that still sends its past is not touched. Return
-        the streams that now wait for a snapshot.
+        the streams from which a snapshot must now be requested. A stream that has not answered an
+        earlier request is not among them.
         """
-        skipped = [stream for stream in streams if not stream.past]
+        skipped = [stream for stream in streams if not stream.past and not stream.skipping]
         for stream in skipped:
-            stream.skipping = stream.settling = True
+            stream.skipping, stream.settling_since_us = True, None
         self._keep_only(
             lambda held: held.stream is None or held.stream.past or held.name in self.keeps
         )

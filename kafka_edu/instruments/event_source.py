@@ -19,6 +19,7 @@ import click
 from kafka_edu.common.python_process import DEFAULT_CLUSTER, command_line
 from kafka_edu.common.words import duration, plural
 from kafka_edu.instruments.event_name import event_name
+from kafka_edu.instruments.json_file import write_json
 from kafka_edu.instruments.look_back import look_back
 from kafka_edu.instruments.recording import read_recordings
 from kafka_edu.supervisor.cluster_folder import ClusterFolder, cluster_names
@@ -202,11 +203,5 @@ def write_answer(answer: object, json_file: Path | None, lines: Sequence[str]) -
         return
     for line in lines:
         click.echo(line)
-    if json_file is None:
-        return
-    try:
-        json_file.write_text(
-            json.dumps(answer, indent=2, ensure_ascii=False) + "\n", encoding="utf-8"
-        )
-    except OSError as error:
-        raise click.ClickException(f"cannot write {json_file}: {error.strerror}") from error
+    if json_file is not None:
+        write_json(json_file, answer)

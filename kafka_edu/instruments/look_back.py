@@ -5,11 +5,15 @@ paused process does not answer. `LookBack.missing` names these processes in word
 """
 
 import asyncio
-from collections.abc import Iterator
+import heapq
+import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from kafka_edu.common.words import plural
 from kafka_edu.instruments.backlog import FACTS
+from kafka_edu.instruments.event_sizes import EventSizes
 from kafka_edu.instruments.trace_feed import event_files, now_us
 from kafka_edu.supervisor.cluster_folder import ClusterFolder
 from kafka_edu.trace.event import Envelope, Level, Source
@@ -29,10 +33,9 @@ _FACTS_AND_ENDS: Final = FACTS | {one.__name__ for one in (RingBegins, RingEnds,
 
 
 class ProcessPast(NamedTuple):
-    """The events that were read from one process."""
+    """The result of reading one process."""
 
     source: Source
-    envelopes: list[Envelope]
     begins: RingBegins | None
     trouble: str
     """The reason why the process did not send everything. Empty: it did."""
@@ -46,29 +49,85 @@ class LookBack(NamedTuple):
     """A sentence for each process whose events could not be read completely."""
 
 
+class Newest:
+    """The newest events out of many, which together take at most a number of bytes.
+
+    The events come from several processes, each in its own order.
+    """
+
+    def __init__(self, most_bytes: int) -> None:
+        self._most_bytes = most_bytes
+        self._bytes = 0
+        self._sizes = EventSizes()
+        self._heap: list[tuple[tuple[int, Source, int], int, int, Envelope]] = []
+        self._added = 0
+        self._cut_us = -1
+        """The time (µs) of the newest event that was left out."""
+
+    def add(self, envelope: Envelope) -> None:
+        """Add an event. Leave out the oldest events if there are too many bytes. O(log events)."""
+        size = self._sizes.of(envelope)
+        self._added += 1
+        heapq.heappush(self._heap, (order(envelope), self._added, size, envelope))
+        self._bytes += size
+        while self._bytes > self._most_bytes:
+            _, _, oldest_size, oldest = heapq.heappop(self._heap)
+            self._bytes -= oldest_size
+            self._cut_us = max(self._cut_us, oldest.mono_us)
+
+    def in_order(self) -> list[Envelope]:
+        """Return the events from which on none is missing, in one order of time.
+
+        O(events log events).
+        """
+        return [one[-1] for one in sorted(self._heap) if one[-1].mono_us > self._cut_us]
+
+    def left_out(self) -> int:
+        """Return how many of the added events `in_order` does not return. O(events)."""
+        return self._added - sum(one[-1].mono_us > self._cut_us for one in self._heap)
+
+
 async def look_back(
-    folder: ClusterFolder, *, since_us: int = 0, gauges: bool = False, facts_only: bool = False
+    folder: ClusterFolder,
+    *,
+    since_us: int = 0,
+    gauges: bool = False,
+    facts_only: bool = False,
+    most_bytes: int = sys.maxsize,
 ) -> LookBack:
     """Read every process at the same time. With `gauges`, also read a sample or more of each gauge.
 
     With `facts_only`, only facts are decoded. A ring has a whole snapshot for each minute, so most
-    of its lines are no facts.
+    of its lines are no facts. If all events together take more than `most_bytes` of memory, the
+    oldest ones are left out.
     """
+    newest = Newest(most_bytes)
     pasts = await asyncio.gather(
         *(
-            _read(source, path, since_us, gauges, facts_only)
+            _read(source, path, since_us, gauges, facts_only, newest.add)
             for source, path in event_files(folder).items()
             if path.exists()
         )
     )
-    envelopes = sorted((e for past in pasts for e in past.envelopes), key=order)
-    return LookBack(envelopes, [words for past in pasts for words in _missing(past)])
+    missing = [words for past in pasts for words in _missing(past)]
+    if left_out := newest.left_out():
+        be = "is" if left_out == 1 else "are"
+        missing.append(
+            f"the oldest {plural(left_out, 'fact')} {be} left out, because all together take more"
+            f" than {most_bytes / 2**20:.0f} MB of memory"
+        )
+    return LookBack(newest.in_order(), missing)
 
 
 async def _read(
-    source: Source, path: Path, since_us: int, gauges: bool, facts_only: bool
+    source: Source,
+    path: Path,
+    since_us: int,
+    gauges: bool,
+    facts_only: bool,
+    take: Callable[[Envelope], None],
 ) -> ProcessPast:
-    envelopes: list[Envelope] = []
+    """Read one process, and call `take` with each of its events."""
     begins: RingBegins | None = None
     trouble = ""
     loop = asyncio.get_running_loop()
@@ -91,9 +150,9 @@ async def _read(
                         past_is_read = True
                     case SnapshotEnds() if past_is_read:
                         until_us = now_us() + (int(GAUGES_S * 1e6) if gauges else 0)
-                        envelopes.append(envelope)
+                        take(envelope)
                     case _:
-                        envelopes.append(envelope)
+                        take(envelope)
                 if until_us and now_us() >= until_us:
                     break
             else:
@@ -104,7 +163,7 @@ async def _read(
         trouble = "has ended; its ring ended with it"
     except (TraceFormatError, ValueError) as error:
         trouble = f"sent something else than events: {error}"
-    return ProcessPast(source, envelopes, begins, trouble)
+    return ProcessPast(source, begins, trouble)
 
 
 def _missing(past: ProcessPast) -> Iterator[str]:

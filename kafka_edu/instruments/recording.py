@@ -29,6 +29,8 @@ LINES_AT_ONCE: Final = 256
 """The number of events that are written and flushed together. A full disk loses the last ones."""
 WAKE_BYTES: Final = 256 * 1024
 """With this number of waiting bytes, the writer writes at once and waits for no more events."""
+SILENT_S: Final = 0.5
+"""After this time (seconds), whoever waits for the end of a recording is told why."""
 QUEUE_BYTES: Final = 4 * 1024 * 1024
 MOST_BYTES: Final = 16 * 1024 * 1024
 
@@ -105,7 +107,8 @@ class Recorder:
 
     A separate thread packs and writes the events, so the dashboard does not wait for the file. The
     memory of waiting events is bounded: above QUEUE_BYTES, samples are left out. Above MOST_BYTES,
-    facts are left out too, and a Gap in the recording counts them.
+    facts are left out too, and a Gap in the recording counts them. A new snapshot must follow such
+    a Gap (`takes_snapshot`).
 
     If the file cannot be written any more, the recording ends with its last whole event, and
     `failure` says why. The dashboard goes on.
@@ -129,6 +132,7 @@ class Recorder:
         self._bytes = len(self._lines[0])
         """The number of bytes in `_lines` and of the lines that are being written now."""
         self._missing: Counter[str] = Counter()
+        self._wants_snapshot = False
         self._closing = False
         self._writer = threading.Thread(target=self._write_on, name="recorder", daemon=True)
         self._writer.start()
@@ -153,15 +157,31 @@ class Recorder:
             if self._bytes > WAKE_BYTES:
                 self._changed.notify()
 
-    def close(self) -> None:
+    def takes_snapshot(self) -> bool:
+        """Return whether a snapshot of each process is needed now, and forget that.
+
+        It is needed after a Gap that counts facts. Only a snapshot says how things are after them.
+        """
+        with self._changed:
+            wanted, self._wants_snapshot = self._wants_snapshot, False
+            return wanted
+
+    def close(self, say: Callable[[str], None] = lambda _: None) -> None:
         """Write the waiting events and the end of the recording.
 
-        After a failure nothing is written.
+        After a failure nothing is written. If it takes more than SILENT_S, `say` is called with a
+        sentence. KeyboardInterrupt ends the waiting, and then the recording has no proper end.
         """
         with self._changed:
             self._closing = True
             self._changed.notify()
-        self._writer.join()
+        self._writer.join(SILENT_S)
+        if self._writer.is_alive():
+            say(
+                f"writing the last {self._bytes / 2**20:.1f} MB of events to {self._path}, because"
+                " the disk is slow; Ctrl-C leaves them out"
+            )
+            self._writer.join()
 
     def _write_on(self) -> None:
         """Write waiting events until the recording is closed, or the file cannot be written."""
@@ -185,6 +205,9 @@ class Recorder:
             self._file.flush()
         with self._changed:
             self._bytes -= sum(map(len, lines)) - (len(lines[-1]) if missing else 0)
+            self._wants_snapshot |= any(
+                EVENT_TYPES[name].kind is not Kind.GAUGE for name in missing
+            )
         return not closing
 
     @contextlib.contextmanager

@@ -153,6 +153,10 @@ class TraceFeed:
         if self._backlog.late_us(now_us()) > BEHIND_US:
             self._ask_for_snapshots(self._backlog.leave_out_all(self._streams))
 
+    def ask_for_snapshots(self) -> None:
+        """Request a new snapshot from each process. Nothing is left out for it."""
+        self._ask_for_snapshots(self._streams)
+
     def _ask_for_snapshots(self, streams: Collection[Stream]) -> None:
         for stream in streams:
             self._streams[stream].ask_for_snapshot()

@@ -1,7 +1,8 @@
-"""Which operations wait, which ended last, which replicas move between log dirs, and what brokers
-found damaged in their logs: the reducer behind `kafka-edu why` (spec D3).
+"""The reducer behind `kafka-edu why`: which operations wait, which ended last, which replicas move
+between log dirs, what brokers found damaged in their logs, which of their parts failed, and which
+processes ended unexpectedly (spec D3).
 
-This is the reducer behind `kafka-edu why`. `waiting.py` makes the sentences. The reducer learns of
+`waiting.py` makes the sentences. The reducer learns of
 an operation from a snapshot, from gauges, or from the hop with which the operation began to wait.
 It drops the operation when it completes, when its broker sends newer gauges without it, or when its
 broker ends.
@@ -28,8 +29,15 @@ from kafka_edu.trace.events.replication import (
     ReplicaMoveEnded,
     ReplicaMoveProgress,
 )
-from kafka_edu.trace.events.supervisor import ProcessEnded
+from kafka_edu.trace.events.server import TroubleSnapshot
+from kafka_edu.trace.events.supervisor import (
+    ProcessEnded,
+    ProcessSnapshot,
+    ProcessStarted,
+    how_ended,
+)
 from kafka_edu.trace.events.trace import SnapshotBegins
+from kafka_edu.trace.lasting_troubles import LASTING
 
 KEPT_ENDED: Final = 2000
 _FOLLOWER: Final = re.compile(r"broker-\d+-fetcher-\d+")
@@ -96,6 +104,15 @@ class HasEnded(NamedTuple):
         return bool(_FOLLOWER.fullmatch(event.client)) or event.purgatory == "Heartbeat"
 
 
+class Gone(NamedTuple):
+    """A process that ended, although the supervisor did not end it."""
+
+    child: Source
+    process: str
+    how: str
+    """How it ended and why, in one line."""
+
+
 class Wanted(NamedTuple):
     """The operations that a reader wants to see."""
 
@@ -129,15 +146,25 @@ class Why:
         self.brokers: set[int] = set()
         self.repairs: dict[int, RepairsFound] = {}
         """For each broker: the repairs in its logs, and the followers that cannot copy from it."""
+        self.failed_parts: dict[int, list[TroubleSnapshot]] = {}
+        """For each broker: its parts that failed since its start, the last one first."""
+        self.ended_alone: dict[Source, Gone] = {}
+        """The stopped processes that the supervisor did not end."""
         self._moves: dict[tuple[int, str, int], ReplicaMoveProgress] = {}
 
     def apply(self, envelope: Envelope) -> None:
         """Take one event. O(1). O(waiting operations) for a sample."""
         broker = envelope.broker
         match envelope.event:
-            case ProcessEnded(child=child) if child.broker is not None:
-                self._forget(child)
-                return
+            case ProcessEnded() as ended:
+                if ended.child.broker is not None:
+                    self._forget(ended.child)
+                how = how_ended(ended.code, ended.signal, ended.reason)
+                self._note_end(ended.child, ended.process, "" if ended.asked else how)
+            case ProcessStarted(process=process, child=child):
+                self._note_end(child, process, "")
+            case ProcessSnapshot(process=process, child=child, ended=how):
+                self._note_end(child, process, how)
         if broker is None:
             return
         self.brokers.add(broker)
@@ -146,6 +173,8 @@ class Why:
                 self._forget(envelope.source)
             case RepairsFound() as found:
                 self.repairs[broker] = found
+            case TroubleSnapshot(event=kind) as trouble if kind in LASTING:
+                self.failed_parts.setdefault(broker, []).append(trouble)
             case ReplicaMoveProgress() as progress:
                 self._moves[broker, progress.topic, progress.partition] = progress
             case ReplicaMoveCompleted() | ReplicaMoveEnded() as end:
@@ -179,7 +208,15 @@ class Why:
                 self._waits.pop((broker, completed.purgatory, completed.operation), None)
                 self._ended.append(HasEnded(broker, envelope, completed))
 
+    def _note_end(self, child: Source, process: str, how: str) -> None:
+        if how:
+            self.ended_alone[child] = Gone(child, process, how)
+        else:
+            self.ended_alone.pop(child, None)
+
     def _forget(self, source: Source) -> None:
+        if source.broker is not None:
+            self.failed_parts.pop(source.broker, None)
         for key in [key for key in self._waits if key[0] == source.broker]:
             del self._waits[key]
         for move in [move for move in self._moves if move[0] == source.broker]:

@@ -65,6 +65,10 @@ class Seam(NamedTuple):
     """Other modules that import the same name. They get the same replacement."""
     process: str = BROKER
     """The kind of process that has this seam: BROKER, ZOOKEEPER or PROXY."""
+    includes: tuple[str, ...] = ()
+    """The exercises whose parts are never called for topics of the labs if this part runs, because
+    it does their work too.
+    """
 
 
 SEAMS: Final[Mapping[str, Seam]] = {
@@ -303,6 +307,18 @@ SEAMS: Final[Mapping[str, Seam]] = {
             "ReplicaSelector",
             "ReplicaSelector(): select(client_rack, leader, leader_rack, [(broker, rack, leo,"
             " lag_ms)]) -> broker",
+        ),
+        Seam(
+            "10-6",
+            "kafka_edu.replication.replica_fetcher_manager",
+            "ReplicaFetcher",
+            "kafka_edu.learner.learner_fetcher:adapt",
+            "Fetcher",
+            "Fetcher(backoff_ms): follow(partition, epochs), leave(partition); plan(now_ms) ->"
+            " {partition: operation}; answer(partition, epochs, leo, hw, leader_epoch, leader_end)"
+            " -> leo; error(partition, error, now_ms), offsets(partition, leo, leader_start,"
+            " leader_end) -> operation",
+            includes=("07-3",),
         ),
     )
 }

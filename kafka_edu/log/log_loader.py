@@ -38,7 +38,7 @@ from kafka_edu.common.files import File, FileSystem
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.log.abstract_index import CorruptIndexError
 from kafka_edu.log.checkpoint_file import CorruptCheckpointError
-from kafka_edu.log.leader_epoch_file_cache import LeaderEpochFileCache
+from kafka_edu.log.leader_epoch_file_cache import UNDEFINED_EPOCH, LeaderEpochFileCache
 from kafka_edu.log.log import Log
 from kafka_edu.log.log_config import LogConfig
 from kafka_edu.log.log_file_names import (
@@ -354,17 +354,18 @@ class _LogLoader:
                 f"it names no epoch{began}, and the batch at offset {first.base_offset} has epoch"
                 f" {first.partition_leader_epoch}"
             )
+        previous = UNDEFINED_EPOCH
         for epoch, start_offset in entries:
             before = self._header_at(start_offset - 1) if start_offset > start else None
-            if (
-                before is not None
-                and before.base_offset < start_offset
-                and before.partition_leader_epoch >= epoch
-            ):
-                return (
-                    f"it says that epoch {epoch} begins at offset {start_offset}, and the batch"
-                    f" before has epoch {before.partition_leader_epoch}"
-                )
+            if before is not None and before.base_offset < start_offset:
+                written = before.partition_leader_epoch
+                if written >= epoch or (before.magic >= MAGIC_V2 and written != previous):
+                    return (
+                        f"it says that epoch {epoch} begins at offset {start_offset}"
+                        + (f", behind epoch {previous}" if written < epoch else "")
+                        + f", and the batch before has epoch {written}"
+                    )
+            previous = epoch
             header = self._header_at(start_offset)
             written = header.partition_leader_epoch if header is not None else epoch
             # in a compacted topic, all records of an epoch may have been removed

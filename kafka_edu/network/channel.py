@@ -294,11 +294,10 @@ class KafkaChannel:
             self.release(len(frame))
 
     def connection_lost(self, reason: str) -> None:
-        self._receiver.held = None
         self._release(self._frames)
-        if self.pool is not None and self._receiver.begun:
-            begun, self._receiver.begun = self._receiver.begun, 0
-            self.pool.release(begun)
+        begun = self._receiver.drop()
+        if begun:
+            self.release(begun)
         self._frames.clear()
         self.in_progress.clear()
         self.processor.on_closed(self, self.close_reason or reason)

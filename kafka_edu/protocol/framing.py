@@ -62,6 +62,20 @@ class FrameReceiver:
         """The number of bytes that are kept for a frame that is not complete yet. O(1)."""
         return len(self._size) + self._partial.tell()
 
+    def drop(self) -> int:
+        """Drop all bytes that are kept, because the connection is closed. Return the size of the
+        frame that was begun, or 0.
+
+        The two halves of a connection refer to each other, so that the garbage collector frees them
+        only later. The bytes of a large frame must not wait for it.
+        """
+        begun, self.begun = self.begun, 0
+        self.held = None
+        self._missing = 0
+        self._size.clear()
+        self._partial = BytesIO()
+        return begun
+
     def feed(self, data: memoryview) -> list[bytes]:
         """Take the received bytes, and return the frames that are now complete, without their
         sizes.

@@ -51,7 +51,11 @@ from kafka_edu.replication.partition import Partition
 from kafka_edu.replication.partitions import Partitions
 from kafka_edu.replication.replication_config import ReplicationConfig
 from kafka_edu.replication.replication_quota_manager import ReplicationQuotaManager
-from kafka_edu.replication.truncation import TruncatesLogs, offset_truncation_state
+from kafka_edu.replication.truncation import (
+    OffsetTruncationState,
+    TruncatesLogs,
+    offset_truncation_state,
+)
 from kafka_edu.trace.event import Level
 from kafka_edu.trace.events.replication import (
     FetcherPartitionDelayed,
@@ -159,7 +163,7 @@ class ReplicaFetcher:
         tp = partition.topic_partition
         self.remove([tp])
         self._states[tp] = state = PartitionFetchState(partition, partition.leader_epoch)
-        if self._truncates_on_fetch and partition.local_log().latest_epoch != UNDEFINED_EPOCH:
+        if self._last_epoch(tp, state) != UNDEFINED_EPOCH:
             self._start_fetching(tp, state)
         else:
             self._truncating[tp] = state
@@ -170,10 +174,7 @@ class ReplicaFetcher:
         """
         for tp in topic_partitions:
             if self._states.pop(tp, None) is not None:
-                self._truncating.pop(tp, None)
-                self._delayed.pop(tp, None)
-                self._held_back.pop(tp, None)
-                self._session.remove(tp)
+                self._leave_out(tp)
 
     def _start_fetching(self, tp: TopicPartition, state: PartitionFetchState) -> None:
         state.truncating = False
@@ -182,15 +183,22 @@ class ReplicaFetcher:
 
     def _fetch_from_log_end(self, tp: TopicPartition, state: PartitionFetchState) -> None:
         log = state.partition.local_log()
-        last_epoch = log.latest_epoch if self._truncates_on_fetch else UNDEFINED_EPOCH
         wanted = PartitionFetch(
             log.log_end_offset,
             log.log_start_offset,
             self._config.replica_fetch_max_bytes,
             state.leader_epoch,
-            last_epoch,
+            self._last_epoch(tp, state),
         )
         self._session.put(tp, wanted)
+
+    def _last_epoch(self, tp: TopicPartition, state: PartitionFetchState) -> int:
+        """Return the epoch of the log's last record for the fetch. -1: the fetch does not carry it,
+        or there is none.
+        """
+        if not self._truncates_on_fetch:
+            return UNDEFINED_EPOCH
+        return state.partition.local_log().latest_epoch
 
     def _delay(
         self, tp: TopicPartition, state: PartitionFetchState, error: Errors, now_ms: int
@@ -202,18 +210,27 @@ class ReplicaFetcher:
         if error in TOO_EARLY:
             backoff_ms = min(backoff_ms, FIRST_BACKOFF_MS << min(state.too_early, MOST_DOUBLINGS))
             state.too_early += 1
+        self._leave_out(tp)
         state.delayed_until_ms = now_ms + backoff_ms
         self._delayed[tp] = state
+        self._tell_delayed(tp, error.name, backoff_ms)
+
+    def _leave_out(self, tp: TopicPartition) -> None:
+        """Name the partition in no request. It is still followed."""
         self._truncating.pop(tp, None)
+        self._delayed.pop(tp, None)
+        self._held_back.pop(tp, None)
         self._session.remove(tp)
+
+    def _tell_delayed(self, tp: TopicPartition, error: str, delay_ms: int) -> None:
         if self._trace:
             self._trace(
                 FetcherPartitionDelayed(
                     topic=tp.topic,
                     partition=tp.partition,
                     leader=self.leader,
-                    error=error.name,
-                    delay_ms=backoff_ms,
+                    error=error,
+                    delay_ms=delay_ms,
                 )
             )
 
@@ -265,12 +282,15 @@ class ReplicaFetcher:
                 OffsetForLeaderPartition(
                     partition=tp.partition,
                     current_leader_epoch=state.leader_epoch,
-                    leader_epoch=state.partition.local_log().latest_epoch,
+                    leader_epoch=self._epoch_to_ask(tp, state),
                 )
             )
         return OffsetForLeaderEpochRequest(
             replica_id=self._config.broker_id, topics=list(topics.values())
         )
+
+    def _epoch_to_ask(self, tp: TopicPartition, state: PartitionFetchState) -> int:
+        return state.partition.local_log().latest_epoch
 
     def on_epochs(
         self,
@@ -309,9 +329,7 @@ class ReplicaFetcher:
         log = partition.local_log()
         before = log.log_end_offset
         hw = partition.high_watermark.offset
-        offset, complete = offset_truncation_state(
-            leader_epoch, leader_end_offset, hw, before, log.leader_epoch_cache.entries
-        )
+        offset, complete = self._truncation_state(partition, leader_epoch, leader_end_offset)
         partition.truncate_to(offset, self._logs)
         if self._trace:
             after = log.log_end_offset
@@ -333,6 +351,19 @@ class ReplicaFetcher:
             -1
         )  # it was valid only for the high watermark before this truncation
         return complete
+
+    def _truncation_state(
+        self, partition: Partition, leader_epoch: int, leader_end_offset: int
+    ) -> OffsetTruncationState:
+        """Return the offset at which to truncate, and whether the truncation is then complete."""
+        log = partition.local_log()
+        return offset_truncation_state(
+            leader_epoch,
+            leader_end_offset,
+            partition.high_watermark.offset,
+            log.log_end_offset,
+            log.leader_epoch_cache.entries,
+        )
 
     def _tell_if_unclean(
         self, partition: Partition, before: int, after: int, high_watermark: int
@@ -444,16 +475,26 @@ class ReplicaFetcher:
                 if state is None or asked is None:
                     continue
                 error = Errors.of(data.error_code)
-                if error is Errors.OFFSET_OUT_OF_RANGE:
-                    out_of_range.append((tp, state))
-                elif error is not Errors.NONE:
-                    self._delay(tp, state, error, now_ms)
+                if error is not Errors.NONE:
+                    if self._must_look_up(tp, state, error, now_ms):
+                        out_of_range.append((tp, state))
                 else:
                     try:
                         self._process(tp, state, asked, data, now_ms, wall_ms)
                     except KafkaException as failure:
                         self._failed(tp, state, failure, now_ms)
         return out_of_range
+
+    def _must_look_up(
+        self, tp: TopicPartition, state: PartitionFetchState, error: Errors, now_ms: int
+    ) -> bool:
+        """Handle an error of a fetch. Return whether the leader's offsets must be looked up. If
+        not, the partition waits.
+        """
+        if error is Errors.OFFSET_OUT_OF_RANGE:
+            return True
+        self._delay(tp, state, error, now_ms)
+        return False
 
     def _process(
         self,
@@ -561,16 +602,29 @@ class ReplicaFetcher:
         This happens after an unclean election. If the result is False, the leader's log start must
         be looked up next.
         """
+        if leader_end_offset >= state.partition.local_log().log_end_offset:
+            return False
+        self._cut_to_leader_end(tp, state, leader_end_offset)
+        return True
+
+    def _cut_to_leader_end(
+        self, tp: TopicPartition, state: PartitionFetchState, leader_end_offset: int
+    ) -> None:
         log = state.partition.local_log()
         before, hw = log.log_end_offset, state.partition.high_watermark.offset
-        if leader_end_offset >= before:
-            return False
         state.partition.truncate_to(leader_end_offset, self._logs)
         self._range_truncated(tp, before, log.log_end_offset, "the leader ends before us")
         self._tell_if_unclean(state.partition, before, log.log_end_offset, hw)
         state.partition.committed_alone = -1
         self._fetch_from_log_end(tp, state)
-        return True
+
+    def _start_over(
+        self, tp: TopicPartition, state: PartitionFetchState, leader_start_offset: int
+    ) -> None:
+        before = state.partition.local_log().log_end_offset
+        state.partition.truncate_fully_and_start_at(leader_start_offset, self._logs)
+        self._range_truncated(tp, before, leader_start_offset, "the leader starts behind our end")
+        self._fetch_from_log_end(tp, state)
 
     def on_leader_start_offset(
         self, tp: TopicPartition, state: PartitionFetchState, leader_start_offset: int, now_ms: int
@@ -582,18 +636,14 @@ class ReplicaFetcher:
         again at once, thousands of times a second, with a warning each time. Here the partition
         waits for replica.fetch.backoff.ms each time, and the reason is reported once.
         """
-        log = state.partition.local_log()
-        before = log.log_end_offset
-        if leader_start_offset > before:
-            state.partition.truncate_fully_and_start_at(leader_start_offset, self._logs)
-            self._range_truncated(
-                tp, before, leader_start_offset, "the leader starts behind our end"
-            )
-        elif self._refused_in_vain(state, before) > REFUSALS_BY_CHANCE:
+        log_end_offset = state.partition.local_log().log_end_offset
+        if leader_start_offset > log_end_offset:
+            self._start_over(tp, state, leader_start_offset)
+        elif self._refused_in_vain(state, log_end_offset) > REFUSALS_BY_CHANCE:
             self._tell_stuck(tp, state)
             self._delay(tp, state, Errors.OFFSET_OUT_OF_RANGE, now_ms)
-            return
-        self._fetch_from_log_end(tp, state)
+        else:
+            self._fetch_from_log_end(tp, state)
 
     def _refused_in_vain(self, state: PartitionFetchState, log_end_offset: int) -> int:
         """Count one more refusal of a valid log end. Return how often this log end was refused."""

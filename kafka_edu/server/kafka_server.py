@@ -21,6 +21,7 @@ from typing import Final, Protocol
 
 from kafka_edu.cluster.broker import Broker
 from kafka_edu.cluster.metadata_cache import MetadataCache
+from kafka_edu.common.errors import KafkaException
 from kafka_edu.common.files import FileSystem
 from kafka_edu.common.run_blocking import RunBlocking
 from kafka_edu.common.tasks import report_failure
@@ -309,6 +310,10 @@ class KafkaServer:
         )
         await topic_configs.load(await self._zk.get_all_topics_in_cluster())
         log_manager = self._make_log_manager(defaults)
+        checkpoints = HighWatermarkCheckpoints(
+            list(config.log_dirs), self._file_system, self._run_blocking, self._trace
+        )
+        self._check_high_watermarks(log_manager, checkpoints)
         await log_manager.load_logs(topic_configs.loaded)
         # Set this only now. If the start fails before this point, the shutdown must not mark logs
         # as clean that are only half read.
@@ -328,9 +333,7 @@ class KafkaServer:
             log_manager,
             cache,
             self._zk,
-            HighWatermarkCheckpoints(
-                list(config.log_dirs), self._file_system, self._run_blocking, self._trace
-            ),
+            checkpoints,
             topic_configs.of,
             quotas,
             self.on_failure,
@@ -457,6 +460,22 @@ class KafkaServer:
             control_plane=self._control_plane,
             on_failure=self.on_failure,
         )
+
+    def _check_high_watermarks(
+        self, log_manager: LogManager, checkpoints: HighWatermarkCheckpoints
+    ) -> None:
+        """Take each log dir offline whose high watermarks cannot be read.
+
+        Kafka notices it only when the first replica in the dir becomes leader or follower. By then
+        the broker has reported that it is ready. Raises StartupError if no dir is left.
+        """
+        for log_dir in self._log_dirs.live:
+            try:
+                checkpoints.read(log_dir)
+            except KafkaException as failure:
+                reason = f"{failure.message}. Remove this file: the broker learns its values again"
+                log_manager.handle_log_dir_failure(log_dir, OSError(reason))
+        self._check_a_log_dir_is_left()
 
     async def _start_cleaner(self, log_manager: LogManager) -> None:
         cleaner = self._cleaner = LogCleaner(

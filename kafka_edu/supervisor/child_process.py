@@ -25,6 +25,7 @@ from kafka_edu.trace.events.supervisor import (
     ProcessPaused,
     ProcessResumed,
     ProcessStarted,
+    how_ended,
 )
 from kafka_edu.trace.tracer import Tracer
 
@@ -72,11 +73,11 @@ class Exit(NamedTuple):
 
     @property
     def how(self) -> str:
-        return f"killed by {self.signal}" if self.signal else f"ended with code {self.code}"
+        return how_ended(self.code, self.signal, "")
 
     def __str__(self) -> str:
         """Return in one line how the child ended, and why."""
-        return f"{self.how}: {self.reason.splitlines()[0]}" if self.reason else self.how
+        return how_ended(self.code, self.signal, self.reason)
 
 
 _WHAT_TO_DO: Final = {ProcessState.STOPPED: "start", ProcessState.PAUSED: "resume"}
@@ -134,6 +135,14 @@ class ChildProcess:
     def pid(self) -> int:
         """The process id of the child, or 0 while it is stopped."""
         return self._process.pid if self._process is not None else 0
+
+    @property
+    def ended_alone(self) -> str:
+        """How and why the child ended, in one line. Empty if it runs, or if its end was
+        requested.
+        """
+        ended = self.last_exit
+        return "" if ended is None or ended.asked else str(ended)
 
     def _enter(self, state: ProcessState) -> None:
         """Change the state and emit an event. No other code changes the state."""

@@ -161,6 +161,7 @@ class Supervisor:
                 state=child.state.value,
                 pid=child.pid,
                 port=self._port(child),
+                ended=child.ended_alone,
             )
         for link, fault in self._cluster_acts.known_links().items():
             yield LinkSnapshot(**link._asdict(), **fault._asdict())
@@ -455,15 +456,18 @@ class Supervisor:
         """Yield the process ids of the running children."""
         yield from (child.pid for child in self._children() if child.pid)
 
-    def _may_be_controller(self, broker_id: int) -> bool:
-        """Return whether a broker can be the controller now. It can if it is a running child of
-        this supervisor, or a guest.
+    def _may_be_controller(self, broker_id: int, port: int) -> bool:
+        """Return whether the broker that is registered with this port can be the controller now. It
+        can if it is a running child of this supervisor, or a guest.
 
-        A guest is a broker that another program started in the same ZooKeeper. If a guest has died,
-        ZooKeeper notices it.
+        A guest is a broker that another program started in the same ZooKeeper. A guest with the id
+        of a stopped child has another port. If a guest has died, ZooKeeper notices it.
         """
         broker = self._brokers.get(broker_id)
-        return broker is None or broker.state is ProcessState.RUNNING
+        if broker is None or broker.state is ProcessState.RUNNING:
+            return True
+        own = {self._spec.broker(broker_id).direct_port, *_ports_of(self._spec, broker_id)}
+        return port not in own
 
     async def _zookeeper_answers(self, patience: Patience, limit_s: float) -> None:
         """Wait until all children were started and ZooKeeper answers. Raises ActionRefused if this
@@ -541,10 +545,8 @@ class Supervisor:
         if started.state is ProcessState.STOPPED:
             raise ActionRefused(_epitaph(started))
         zookeepers = list(self._zookeepers.children.values())
-        if zookeepers and all(child.state is ProcessState.STOPPED for child in zookeepers):
-            raise ActionRefused(
-                f"{started.name} waits for ZooKeeper, which is stopped: start zookeeper too"
-            )
+        if zookeepers and all(child.state is not ProcessState.RUNNING for child in zookeepers):
+            raise ActionRefused(f"{started.name} waits for ZooKeeper: {self._zookeepers.trouble()}")
         # In an ensemble the other ZooKeeper servers still serve when one server ends.
         needed = [started, *(zookeepers if len(zookeepers) == 1 else [])]
         seen: dict[int, str] = {}

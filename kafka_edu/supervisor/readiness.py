@@ -4,7 +4,8 @@ A cluster is ready when the Metadata of every running broker lists all running b
 controller. A broker that was started is ready when its own Metadata lists itself and a controller.
 
 The controller is one of the running brokers, or a guest. A guest is a broker that another program
-started, for example Apache Kafka, and that is registered in the same ZooKeeper.
+started, for example Apache Kafka, and that is registered in the same ZooKeeper. It may have the id
+of a broker that the supervisor has stopped, but it has another port.
 """
 
 import asyncio
@@ -41,17 +42,18 @@ async def wait_until_listed(
     ports: Mapping[int, tuple[str, int]],
     listed: Collection[int],
     seen: MutableMapping[int, str] | None = None,
-    may_be_controller: Callable[[int], bool] | None = None,
+    may_be_controller: Callable[[int, int], bool] | None = None,
 ) -> int:
     """Wait until each broker of `ports` (id → host, port) lists all of `listed` and a controller.
     Return the controller's id from the last answer.
 
-    `may_be_controller` returns whether a broker can be the controller now. Without it only the
-    brokers in `listed` can. There is no time limit, so the caller must set one. `seen` is updated
-    with what each broker's Metadata still lacks, in words.
+    `may_be_controller` returns whether a broker, given by its id and the port that Metadata lists,
+    can be the controller now. Without it only the brokers in `listed` can. There is no time limit,
+    so the caller must set one. `seen` is updated with what each broker's Metadata still lacks, in
+    words.
     """
     lacks = {} if seen is None else seen
-    may_be = frozenset(listed).__contains__ if may_be_controller is None else may_be_controller
+    may_be = may_be_controller or (lambda broker_id, _: broker_id in listed)
     controllers = await asyncio.gather(
         *(
             _broker_lists(transport, host, port, listed, may_be, partial(lacks.__setitem__, id_))
@@ -96,7 +98,7 @@ async def _broker_lists(
     host: str,
     port: int,
     listed: Collection[int],
-    may_be_controller: Callable[[int], bool],
+    may_be_controller: Callable[[int, int], bool],
     lacks: Callable[[str], None],
 ) -> int:
     wanted = set(listed)
@@ -119,11 +121,16 @@ async def _broker_lists(
                 lacks(f"it does not answer Metadata on its port {port} ({type(error).__name__})")
                 client.close()
             else:
-                known, controller = {b.node_id for b in answer.brokers}, answer.controller_id
-                if wanted <= known and controller in known and may_be_controller(controller):
+                known = {broker.node_id: broker.port for broker in answer.brokers}
+                controller = answer.controller_id
+                if (
+                    wanted <= known.keys()
+                    and controller in known
+                    and may_be_controller(controller, known[controller])
+                ):
                     lacks("")
                     return controller
-                lacks(_missing(wanted - known, controller))
+                lacks(_missing(wanted - known.keys(), controller))
             await asyncio.sleep(_LOOK_EVERY_S)
     finally:
         client.close()

@@ -1,49 +1,71 @@
-"""Find out which log files brokers have repaired when they started."""
+"""Find out which log files brokers have repaired when they started, and which of their parts have
+failed since.
+"""
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
+from kafka_edu.common.words import plural
 from kafka_edu.supervisor.cluster_folder import ClusterFolder
 from kafka_edu.trace.events.log import RepairsFound
+from kafka_edu.trace.events.server import TroubleSnapshot
+from kafka_edu.trace.events.trace import SnapshotEnds
+from kafka_edu.trace.lasting_troubles import LASTING
 from kafka_edu.trace.trace_client import EventsAddress, subscribe
 from kafka_edu.trace.wire_format import TraceFormatError
 
 _TIMEOUT_S: Final = 5.0
+_WANTED: Final = frozenset(kind.__name__ for kind in (RepairsFound, TroubleSnapshot, SnapshotEnds))
+
+
+class _Found(NamedTuple):
+    """The findings that one broker reports."""
+
+    repairs: RepairsFound | None
+    failed: tuple[str, ...]
+    """Its log dirs and instruments that failed, each in words."""
 
 
 def repair_lines(folder: ClusterFolder, brokers: Sequence[int]) -> list[str]:
     """Return a line for each broker that has repaired log files, or that has a follower which
-    cannot follow its leader. A broker that does not answer within 5 s has no line.
+    cannot follow its leader, and a line for each log dir or instrument that has failed. A broker
+    that does not answer within 5 s has no line.
     """
     return asyncio.run(_repair_lines(folder, brokers))
 
 
 async def _repair_lines(folder: ClusterFolder, brokers: Sequence[int]) -> list[str]:
     found = await asyncio.gather(*(_ask(folder, broker_id) for broker_id in brokers))
-    return _lines({id_: one for id_, one in zip(brokers, found, strict=True) if one is not None})
+    return _lines(dict(zip(brokers, found, strict=True)))
 
 
-def _lines(found: Mapping[int, RepairsFound]) -> list[str]:
+def _lines(found: Mapping[int, _Found]) -> list[str]:
     lines = []
-    for broker_id, one in found.items():
-        parts = [one.summary] if one.summary else []
-        if one.stuck:
-            parts.append(f"{len(one.stuck):,} of its followers cannot follow")
+    for broker_id, (repairs, failed) in found.items():
+        parts = [repairs.summary] if repairs is not None and repairs.summary else []
+        if repairs is not None and repairs.stuck:
+            parts.append(f"{plural(len(repairs.stuck), 'replica')} of it cannot follow the leader")
         if parts:
             lines.append(f"broker {broker_id}: {'; '.join(parts)}")
+        lines += [f"broker {broker_id}: {text}" for text in failed]
     return lines
 
 
-async def _ask(folder: ClusterFolder, broker_id: int) -> RepairsFound | None:
+async def _ask(folder: ClusterFolder, broker_id: int) -> _Found:
+    repairs: RepairsFound | None = None
+    failed: list[str] = []
     try:
         async with asyncio.timeout(_TIMEOUT_S):
             address = EventsAddress.read(str(folder.broker_events(broker_id)))
-            async for envelope in subscribe(
-                address, gauges=False, wanted=lambda name: name == RepairsFound.__name__
-            ):
-                if isinstance(envelope.event, RepairsFound):
-                    return envelope.event
+            async for envelope in subscribe(address, gauges=False, wanted=_WANTED.__contains__):
+                match envelope.event:
+                    case RepairsFound() as repairs:
+                        pass
+                    case TroubleSnapshot(event=kind, text=text) if kind in LASTING:
+                        failed.append(text)
+                    case SnapshotEnds():
+                        break
     except (OSError, TraceFormatError):  # TimeoutError is an OSError
         pass
-    return None
+    return _Found(repairs, tuple(reversed(failed)))

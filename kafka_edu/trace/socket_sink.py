@@ -6,7 +6,7 @@ of its own level, whatever other subscribers want. Ten times a second it gets th
 changed, and twice a second the unchanged ones. With `"often": ["WheelSampled", …]` it names the
 gauges at which it looks, and gets all other gauges only once a second (`gauge_choice`). A
 subscriber that reads too slowly loses events, but never blocks the broker. When it has caught up,
-it gets a Gap event and a new snapshot.
+it gets a Gap event, which counts the lost events by type, and a new snapshot.
 
 A subscriber may also request the past: with `"ring": true`, or with `"since_us": 123` for
 everything since a time of the monotonic clock. Then, before the snapshot, it gets the facts in the
@@ -35,6 +35,7 @@ import hmac
 import json
 import logging
 import os
+from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import cached_property
@@ -75,7 +76,8 @@ class Subscriber:
         self._server = server
         self._wire = wire
         self._hello = b""
-        self._dropped = 0
+        self._missing: Counter[str] = Counter()
+        """The events that were dropped since the last Gap, by type. Empty: none."""
         self._lines: list[bytes] = []
         self.level = Level.STATE
         self.wants_gauges = False
@@ -190,8 +192,8 @@ class Subscriber:
         self.flush()
 
     def accept(self, envelope: Envelope) -> None:
-        if self._dropped or self._wire.unsent > MAX_UNSENT_BYTES:
-            self._dropped += 1
+        if self._missing or self._wire.unsent > MAX_UNSENT_BYTES:
+            self._missing[envelope.name] += 1
             return
         self._lines.append(self._server.line(envelope))
         if len(self._lines) >= 256:
@@ -211,18 +213,19 @@ class Subscriber:
         if self._past is not None:
             self._send_past()
             return
-        if self._dropped and self._wire.unsent == 0:
-            dropped, self._dropped = self._dropped, 0
-            self._lines.append(_line_now(tracer, Gap(dropped=dropped)))
+        if self._missing and self._wire.unsent == 0:
+            missing, self._missing = self._missing, Counter()
+            gap = Gap(dropped=missing.total(), by_type=tuple(missing.most_common()))
+            self._lines.append(_line_now(tracer, gap))
             self._wants_snapshot = True
-        if self._wants_snapshot and not self._dropped:
+        if self._wants_snapshot and not self._missing:
             self._wants_snapshot = False
             self._lines.extend(snapshot_lines(tracer))
-        if self.wants_gauges and not self._dropped:
+        if self.wants_gauges and not self._missing:
             if self._wire.unsent < MAX_UNSENT_BYTES:
                 self._lines.extend(map(gauges.line, self._choice.choose(gauges.samples)))
-            else:
-                self._dropped = 1  # some gauges were not sent, so a Gap must follow
+            else:  # nothing is chosen, because chosen samples count as sent
+                self._missing.update(sample.name for sample in gauges.samples)
         self.flush()
 
     def all_sent(self) -> None: ...

@@ -103,3 +103,34 @@ def test_every_damage_is_in_the_log_in_the_answer_of_start_and_in_why(cluster: C
     wait_for(
         lambda: all(isr == [0, 1] for isr in in_sync(cluster).values()), "broker 1 in each ISR"
     )
+
+
+def ke(command: object, *words: str) -> str:
+    """Run a command on the cluster and return its output in one line."""
+    answer = CliRunner().invoke(command, [*words, "--cluster", NAME], catch_exceptions=False)
+    return " ".join(answer.output.split())
+
+
+def test_a_start_and_why_say_which_parts_failed_and_which_process_is_gone(
+    cluster: Cluster,
+) -> None:
+    """First the high watermarks cannot be read, and then the recording cannot be written."""
+    cluster.stop(1)
+    marks = cluster.log_dirs(1)[0] / "replication-offset-checkpoint"
+    marks.write_text("nonsense\n")
+    refused = ke(cluster_command, "start", "1")
+    assert "Error: broker-1 ended with code 1: Shutdown broker because none of the " in refused
+    assert f"{marks} has a line that cannot be read" in refused
+    gone = ke(why)
+    assert "Ended unexpectedly ✕ broker-1 ended with code 1: Shutdown broker because" in gone
+    assert f"cluster start 1 --cluster {NAME}" in gone
+    marks.unlink()
+    settings = cluster.folder.broker_properties(1)
+    recording = cluster.folder.path / "gone" / "events"
+    settings.write_text(settings.read_text() + f"edu.record.file={recording}\n")
+    started = ke(cluster_command, "start", "1")
+    failed = f"the recording {recording} failed: No such file or directory"
+    assert f"⚠ broker 1: {failed}" in started
+    told = ke(why)
+    assert f"Failed on broker 1 since its start ✕ {failed}" in told
+    assert "Ended unexpectedly" not in told

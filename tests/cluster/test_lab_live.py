@@ -212,6 +212,12 @@ SERVING = [
         "min(near)",
         "in rack east a consumer reads from the follower that has all",
     ),
+    (
+        "10-6",
+        "if now_ms < until_ms:",
+        "if False:",
+        "lab-106-moved alone waited, and each time for the back-off",
+    ),
 ]
 SOME = drawn(SERVING, 6)
 """Those that are tried: each takes a cluster twice."""

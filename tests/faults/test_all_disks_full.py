@@ -1,4 +1,5 @@
-"""Every disk of a cluster is full: ZooKeeper stops and says why, and the brokers do not linger.
+"""Every disk of a cluster is full: ZooKeeper stops and says why, the brokers do not linger, and
+`why` names all of them.
 
 The disks are real and small. The test is skipped where the system does not let us mount.
 """
@@ -9,6 +10,8 @@ import sys
 from pathlib import Path
 
 import pytest
+
+from kafka_edu.common.python_process import command_line
 
 pytestmark = pytest.mark.faults
 
@@ -24,6 +27,8 @@ mounts = enter()
 if mounts.refused:
     sys.exit("skip: " + mounts.refused)
 
+from click.testing import CliRunner
+from kafka_edu.cli.why_command import why
 from kafka_edu.clients.admin.new_topic import make_assigned_topic
 from kafka_edu.supervisor.cluster import ClusterError, running_cluster
 from kafka_edu.supervisor.cluster_folder import ClusterFolder
@@ -73,6 +78,11 @@ with running_cluster("full", brokers=2, home=home, props={"log.index.size.max.by
         ]
         print("stopping took", round(at[1] - at[0]), "s", file=sys.stderr)
         print("ZooKeeper does not answer, so the broker" in said)
+    told = CliRunner().invoke(why, ["--cluster", "full"], env={"KAFKA_EDU_HOME": str(home)})
+    words = " ".join(told.output.split()).replace(str(home), "")
+    gone, _, _ = words.removeprefix("Ended unexpectedly ✕ ").partition(" Nothing waits.")
+    for one in gone.split(" ✕ "):
+        print(one[:30] if one.startswith("broker") else one)
 """
 
 
@@ -101,4 +111,7 @@ def test_zookeeper_names_its_disk_and_the_brokers_do_not_wait_for_it(tmp_path: P
         "ended with code 1: Shutdown br",
         "True",
         "True",
+        "broker-0 ended with code 1: Sh",
+        "broker-1 ended with code 1: Sh",
+        f"zookeeper {why}. Start it again with: {command_line('cluster start zookeeper', 'full')}",
     ]

@@ -7,10 +7,12 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 
 from tests.tui.test_act_line import SilentFeed
 from tui.app import DashboardApp
+from tui.command import _check_report
 from tui.report import AppReport
 
 pytestmark = pytest.mark.tui
@@ -50,3 +52,27 @@ def test_each_key_is_listed_with_the_frame_that_answers_it(tmp_path: Path) -> No
     keys = [key for line in lines_of(path) for key in line["keys"]]
     assert [key["key"] for key in keys] == ["2", "q"]
     assert all(key["drawn_ms"] >= 0 for key in keys)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="/dev/full is Linux's")
+def test_a_report_on_a_full_disk_ends_and_the_dashboard_goes_on() -> None:
+    report = AppReport(Path("/dev/full"), time.monotonic() - 10)  # a line is due at once
+    told = (
+        "the report /dev/full has ended, because it cannot be written (No space left on device);"
+        " what it has up to then can be read"
+    )
+
+    async def run() -> None:
+        app = DashboardApp("demo", feed=SilentFeed(), report=report)
+        async with app.run_test() as pilot:
+            while not report.failure and app.is_running:
+                await pilot.pause()
+            await pilot.press("2")
+            assert app.is_running
+            assert [each.message for each in app._notifications] == [told]
+            await pilot.press("q")
+
+    asyncio.run(run())
+    assert report.failure == told
+    with pytest.raises(click.ClickException, match="the report /dev/full has ended"):
+        _check_report(report)

@@ -13,6 +13,7 @@ from tests.tui.paused_app import until
 from tests.tui.test_act_line import SilentFeed
 from tests.tui.test_cluster_room import cluster_with
 from tui.app import DashboardApp
+from tui.player import RINGS_BYTES
 
 pytestmark = pytest.mark.tui
 
@@ -34,8 +35,11 @@ def test_that_nothing_older_is_remembered_is_said_once_while_the_key_is_held(
     read: list[ClusterFolder] = []
     said: list[str] = []
 
-    async def nothing_older(folder: ClusterFolder, *, facts_only: bool) -> LookBack:
+    async def nothing_older(
+        folder: ClusterFolder, *, facts_only: bool, most_bytes: int
+    ) -> LookBack:
         assert facts_only
+        assert most_bytes == RINGS_BYTES
         read.append(folder)
         return LookBack([], [])
 

@@ -3,6 +3,7 @@
 import asyncio
 import gc
 from collections.abc import Iterable
+from pathlib import Path
 
 import pytest
 from textual.css.stylesheet import Stylesheet
@@ -12,6 +13,9 @@ from textual.events import Key
 from textual.worker import Worker
 
 from kafka_edu.instruments.backlog import BEHIND_US
+from kafka_edu.instruments.recording import Recorder
+from kafka_edu.instruments.trace_feed import TraceFeed
+from kafka_edu.supervisor.cluster_folder import ClusterFolder
 from kafka_edu.trace.event import SUPERVISOR, Envelope
 from kafka_edu.trace.events.supervisor import ActionAsked
 from tests.tui.paused_app import shown
@@ -21,6 +25,7 @@ from tui import app as app_module
 from tui.app import (
     FRAME_S,
     FRAME_SHARE,
+    MOST_STEPS,
     TAKING_US,
     TICK_S,
     DashboardApp,
@@ -31,12 +36,15 @@ from tui.app import (
     LATE_US as LATE_EVENTS_US,
 )
 from tui.collector import THRESHOLDS, settle_collector
+from tui.player import Player
 from tui.screens import dashboard_screen
 from tui.screens.dashboard_screen import DashboardScreen
 from tui.view_model.cluster_view import ClusterView
 from tui.widgets.status_line import LATE_US, StatusLine
 
 pytestmark = pytest.mark.tui
+
+KEY_NAMES = {"<": "less_than_sign", ">": "greater_than_sign", ".": "full_stop", ",": "comma"}
 
 
 def test_ticks_keep_their_beat_and_a_late_one_is_made_up_for() -> None:
@@ -216,6 +224,55 @@ def test_z_leads_to_now_when_events_are_late_too() -> None:
             app.take_events()
             await pilot.press("z")
             assert feed.late == 0
+
+    asyncio.run(run())
+
+
+def test_a_key_that_is_held_down_moves_once_and_z_need_not_wait_for_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    log: list[tuple[str, int]] = []
+    monkeypatch.setattr(Player, "wind", lambda _, by_ms: log.append(("wind", by_ms)))
+    monkeypatch.setattr(Player, "step", lambda _, by: log.append(("step", by)))
+    monkeypatch.setattr(Player, "to_now", lambda _: log.append(("now", 0)))
+
+    async def run() -> None:
+        app = DashboardApp("demo", ClusterFolder(tmp_path), feed=LateFeed())
+        async with app.run_test() as pilot:
+            app.take_events()
+            for keys, moves in (
+                ([*"<<<<<<>"], [("wind", -25_000)]),
+                ([*"<<.<"], [("wind", -10_000), ("step", 1), ("wind", -5_000)]),
+                ([","] * 40, [("step", -1)] * MOST_STEPS),
+                ([*"<<<<z"], [("now", 0)]),
+            ):
+                names = [KEY_NAMES.get(key, key) for key in keys]
+                for name, key in zip(names, keys, strict=True):
+                    app.post_message(Key(name, key))
+                await pilot.pause()
+                assert log == moves
+                log.clear()
+
+    asyncio.run(run())
+
+
+def test_new_snapshots_follow_a_gap_of_facts_in_the_recording(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    requested: list[str] = []
+    wanted: list[bool] = []
+    monkeypatch.setattr(TraceFeed, "ask_for_snapshots", lambda _: requested.append("snapshot"))
+    monkeypatch.setattr(Recorder, "takes_snapshot", lambda _: bool(wanted) and wanted.pop(0))
+
+    async def run() -> None:
+        app = DashboardApp("demo", ClusterFolder(tmp_path), record=tmp_path / "r.jsonl")
+        async with app.run_test():
+            app.workers.cancel_group(app, "ticks")
+            wanted[:] = [False, True, False]
+            for requests in (0, 1, 1):
+                app.take_events()
+                assert len(requested) == requests
+        app.close_recording(pytest.fail)
 
     asyncio.run(run())
 

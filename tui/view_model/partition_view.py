@@ -72,6 +72,16 @@ class PartitionKey(NamedTuple):
     def __str__(self) -> str:
         return f"{self.topic}-{self.partition}"
 
+    def fitted(self, width: int) -> str:
+        """Return the name in at most `width` characters. A long topic is cut, never the number.
+
+        In 12 characters, `__consumer_offsets-17` is `__consum…-17`.
+        """
+        name, number = str(self), f"…-{self.partition}"
+        if len(name) <= width:
+            return name
+        return self.topic[: max(width - len(number), 1)] + number
+
 
 class PartitionView:
     """One partition. Offsets are -1 until a source reports them. For each source, hw ≤ leo."""

@@ -146,6 +146,19 @@ class Truncation(NamedTuple):
             f" {self.before:,} → {self.after:,}, {kind}"
         )
 
+    def brief(self) -> str:
+        """Return the truncation as a short text, for the answer line.
+
+        A narrow window cuts the end. So the danger comes first: acknowledged records that are gone.
+        """
+        if self.committed:
+            kind = f"{'' if self.exact else 'at least '}{self.committed:,} of them committed"
+        else:
+            some = f"{self.acknowledged:,} or more" if self.acknowledged else "maybe"
+            none = "none known to be committed" if self.unclean else "none committed"
+            kind = f"{some} acknowledged with acks=1, {none}"
+        return f"broker {self.broker} cut off {plural(self.records, 'record')}, {kind}"
+
 
 class ReplicaView:
     """One replica: what its broker reports, and what its leader knows. -1: not known."""
@@ -529,7 +542,7 @@ class ReplicationView:
         cut_words = ""
         if cut is not None:
             topic, partition = cut.envelope.event[:2]
-            cut_words = f"{topic}-{partition}: {cut.words()}"
+            cut_words = f"{topic}-{partition}: {cut.brief()}"
         if level == NO_LEADER_LIVES:
             return "error", f"✕ {worst.key} has no live leader: nobody can write or fetch"
         if cut is not None and cut.committed:

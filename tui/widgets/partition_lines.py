@@ -65,10 +65,9 @@ class PartitionLines(Lines, Generic[Row]):
 
     def draw_name(self, key: PartitionKey) -> Text:
         """Draw the column of names."""
-        chosen, width, name = key == self.choice.key, self.name_width, str(key)
-        name = name if len(name) <= width - 3 else name[: width - 4] + "…"
+        chosen, width = key == self.choice.key, self.name_width
         line = ink("▶ " if chosen else "  ", "bold")
-        return line.append(name.ljust(width - 2), style="bold" if chosen else "")
+        return line.append(key.fitted(width - 3).ljust(width - 2), style="bold" if chosen else "")
 
     def row(self, index: int) -> Row | int | None:
         return self._rows[index] if index < len(self._rows) else None

@@ -230,9 +230,7 @@ class MatrixRows(Lines):
         columns = Columns(self.model, self.size.width)
         star = f" {PREFERRED}{p.preferred}" if p.preferred_is_not_leading else ""
         led = view.partitions.leader_lives(p)
-        name = str(p.key)
-        if len(name) + len(star) > columns.name - 1:
-            name = name[: columns.name - 2 - len(star)] + "…"
+        name = p.key.fitted(columns.name - 1 - len(star))
         row = ink(name, "bold" if led else f"bold {colours.error}")
         row.append(star, style=colours.warning)
         row.append(" " * (columns.name - row.cell_len))
@@ -296,6 +294,8 @@ class MatrixRows(Lines):
             return ink(" no leader" if narrow else f"{told} no leader", f"bold {colours.error}")
         if not p.isr_known:
             return ink(f" ?/{p.min_isr or '?'}", colours.dim)
+        if self.model.replication.isrs_old_us([p]):
+            return ink(f"{told} then", colours.dim)
         if members < p.min_isr:
             return ink(f"{told} ✗{'' if narrow else ' refused'}", f"bold {colours.error}")
         if dead:

@@ -407,7 +407,8 @@ class ReplicaBoard(Drawn, can_focus=True):
             line = ink(("ISR" if last else "").ljust(_LABEL), colours.dim)
             line.append(_set(steps[at].isr), style="bold" if last else "")
             words = self._now(steps[at], held, ends_us) if last else f" for {held}"
-            line.append(words, style="" if last else colours.dim)
+            unsure = last and ends_us < view.now_us
+            line.append(words, style=colours.dim if unsure or not last else "")
             if steps[at].because:
                 line.append(f", because {steps[at].because}", style="" if last else colours.dim)
             lines.append(coloured(line, colours))

@@ -177,10 +177,14 @@ def leader_imbalance_measured(e: controller.LeaderImbalanceMeasured) -> Sentence
 
 @sentence.register
 def replica_removed_from_isr(e: controller.ReplicaRemovedFromIsr) -> Sentence:
+    # The last member of an ISR stays in it, so that a clean election can find it again.
+    change = f"{ids(e.isr_before)} → {ids(e.isr)}"
+    if e.isr == e.isr_before:
+        change = f"stays {ids(e.isr)}, and nobody leads"
     return Sentence(
         "ISR of",
         f"{e.topic}-{e.partition}",
-        f"{ids(e.isr_before)} → {ids(e.isr)}",
+        change,
         f"broker {e.replica}'s replica is offline",
     )
 

@@ -11,6 +11,12 @@ from typing import NamedTuple
 from kafka_edu.trace.event import Kind, Source, event
 
 
+def how_ended(code: int, signal: str, reason: str) -> str:
+    """Return in one line how a process ended, and the first line of the reason if there is one."""
+    how = f"killed by {signal}" if signal else f"ended with code {code}"
+    return f"{how}: {reason.splitlines()[0]}" if reason else how
+
+
 @event()
 class SupervisorStarted(NamedTuple):
     """The supervisor is about to start a cluster. `zookeeper` says which ZooKeeper the cluster
@@ -177,6 +183,8 @@ class ProcessSnapshot(NamedTuple):
     state: str
     pid: int
     port: int
+    ended: str = ""
+    """How and why the stopped process ended, if the supervisor did not end it."""
 
 
 @event(kind=Kind.SNAPSHOT)

@@ -131,3 +131,20 @@ def test_a_guest_has_a_row_and_may_be_the_controller(
     ]
     assert written["controller"] == 7
     assert written["guests"] == [7]
+
+
+def test_a_guest_with_the_id_of_a_stopped_broker_is_known_by_its_port(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    stopped = process(0)._replace(state="stopped", pid=0, rss_anon=None)
+    cluster = FakeCluster([process(-2), stopped, process(1)], controller=0)
+    lines, written = status(cluster, monkeypatch, tmp_path)
+    assert not any("♛" in line for line in lines), "ZooKeeper still lists the stopped broker"
+    assert written["guests"] == []
+    cluster.listed[0] += 1000
+    lines, written = status(cluster, monkeypatch, tmp_path)
+    assert [line.split("│")[1:4] for line in lines if "♛" in line] == [
+        [" broker-0 ♛ ", " guest   ", " 10092 "]
+    ]
+    assert written["controller"] == 0
+    assert written["guests"] == [0]

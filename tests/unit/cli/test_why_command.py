@@ -8,7 +8,11 @@ import pytest
 from click.testing import CliRunner, Result
 
 from kafka_edu.cli.why_command import why
-from kafka_edu.trace.event import Level
+from kafka_edu.server.health.troubles import Troubles
+from kafka_edu.trace.event import ZOOKEEPER, Level, Source
+from kafka_edu.trace.events.server import SessionLost
+from kafka_edu.trace.events.supervisor import ProcessEnded, ProcessStarted
+from kafka_edu.trace.events.trace import SinkFailed
 from tests.unit.instruments.simulated import WEB, Simulated
 
 
@@ -81,6 +85,50 @@ def test_filters_and_idle_operations(simulated: Simulated, tmp_path: Path) -> No
     assert "for follower" not in other.output
     nobody = run(simulated, tmp_path, "--all", "--client", "nobody")
     assert "Nothing waits." in nobody.output
+
+
+def test_what_failed_and_what_ended_unexpectedly(simulated: Simulated, tmp_path: Path) -> None:
+    supervisor = simulated.cluster.supervisor
+    tracer = simulated.cluster.brokers[1].tracer
+    assert tracer is not None
+    troubles = Troubles(simulated.cluster.time)
+    tracer.add_sink(troubles)
+    tracer.on_snapshot(troubles.snapshot)
+    tracer(SinkFailed(sink="the recording /r/events", reason="No space left on device", after=3))
+    tracer(SessionLost(broker_id=1, session_id=7))
+    full = "its data in /d cannot be written: No space left on device\nmore"
+    ends = [
+        (ZOOKEEPER, "zookeeper", 1, "", False, full),
+        (Source.of_broker(2), "broker-2", 0, "SIGKILL", False, ""),
+        (Source.of_broker(3), "broker-3", 0, "SIGKILL", False, ""),
+        (Source.of_broker(1), "broker-1", 0, "", True, ""),
+    ]
+    for child, process, code, signal, asked, reason in ends:
+        supervisor(
+            ProcessEnded(
+                process=process,
+                child=child,
+                pid=9,
+                code=code,
+                signal=signal,
+                asked=asked,
+                reason=reason,
+            )
+        )
+    supervisor(ProcessStarted(process="broker-3", child=Source.of_broker(3), pid=10))
+    simulated.cluster.advance(10)
+    simulated.sample()
+    result = run(simulated, tmp_path, "--json", str(answer := tmp_path / "answer.json"))
+    lines = result.output.splitlines()
+    gone = ["broker-2 killed by SIGKILL", f"zookeeper ended with code 1: {full.splitlines()[0]}"]
+    assert lines[0] == "Ended unexpectedly"
+    assert [lines[1], f"{lines[2]} {lines[3].strip()}"] == [f"  ✕ {one}" for one in gone]
+    at = lines.index("Failed on broker 1 since its start")
+    assert f"{lines[at + 1]}" == "  ✕ the recording /r/events failed: No space left on device"
+    assert lines[at + 2] == "", "a lost session passes"
+    told = json.loads(answer.read_text())
+    assert told["failed"] == {"1": ["the recording /r/events failed: No space left on device"]}
+    assert [f"{one['process']} {one['how']}" for one in told["ended_unexpectedly"]] == gone
 
 
 @pytest.mark.parametrize(

@@ -74,6 +74,32 @@ print(rss_anon_kb() - before)
     assert 20_000 <= int(said) < 30_000
 
 
+@pytest.mark.skipif(
+    not hasattr(ctypes.CDLL(None), "mallopt") or sys.platform != "linux",
+    reason="only glibc has this setting",
+)
+def test_little_of_the_end_of_the_heap_stays_when_its_blocks_are_freed() -> None:
+    """Two blocks of 3 MiB are at the end of the heap, as parts of large requests are. They go back
+    to the system without a call of `heap_trimmer`.
+    """
+    program = """
+from kafka_edu.common.heap import keep_large_blocks_apart
+from tests.unit.common.test_heap import rss_anon_kb
+keep_large_blocks_apart()
+before = rss_anon_kb()
+blocks = [b"x" * (3 << 20) for _ in range(2)]
+print(rss_anon_kb() - before)
+blocks.clear()
+print(rss_anon_kb() - before)
+"""
+    said = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    ).stdout
+    used, left = map(int, said.split())
+    assert used >= 6_000
+    assert left < 4_500
+
+
 def test_another_c_library_has_nothing_to_give(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ctypes, "CDLL", lambda _: object())
     assert heap_trimmer() is None

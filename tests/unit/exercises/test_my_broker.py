@@ -60,6 +60,15 @@ def test_the_later_timer_serves_and_the_wheel_beside_it(tmp_path: Path) -> None:
     assert (found["02-1"], found["02-3"]) == ("mine", "left out, as you wanted")
 
 
+def test_a_fetcher_does_the_work_of_the_truncation_too(tmp_path: Path) -> None:
+    works = passed(tmp_path, "07-3", "10-6")
+    found = whose(my_parts(works))
+    assert found["10-6"] == "mine"
+    assert found["07-3"] == "passed; your 10-6 does its work (--without 10-6)"
+    found = whose(my_parts(works, ["10-6"]))
+    assert (found["07-3"], found["10-6"]) == ("mine", "left out, as you wanted")
+
+
 def test_a_file_that_was_broken_since_does_not_serve(tmp_path: Path) -> None:
     works = passed(tmp_path, "02-1", "02-2", "04-1")
     file = Workplace(find_exercise("02-2"), tmp_path).file

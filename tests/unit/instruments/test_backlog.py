@@ -14,6 +14,7 @@ from kafka_edu.instruments.backlog import (
     LOOKED_AT_PAUSES,
     MAX_BYTES,
     SKIP_US,
+    SNAPSHOT_PATIENCE_US,
     Backlog,
     Stream,
 )
@@ -224,6 +225,50 @@ def test_past_ten_seconds_it_goes_on_with_a_new_snapshot_and_a_gap_counts_what_i
         asked("after it"),
     ]
     assert process.backlog.left_out["PartitionOffsets"] == 5
+
+
+def test_a_paused_process_that_owes_a_snapshot_does_not_make_the_others_late() -> None:
+    process = Process()
+    paused = Stream(Source.of_broker(2), Decoder(encode_header(Source.of_broker(2))), 0, past=False)
+    streams = [process.stream, paused]
+
+    def late(us: int) -> list[Stream]:
+        process.tell(asked("x"))
+        process.now += HOLD_BACK_US + us
+        return process.backlog.shed(process.now, streams)
+
+    assert late(SKIP_US + 1) == streams, "both owe a snapshot, and one is paused"
+    process.tell(SnapshotBegins(as_of=process.seq))
+    assert late(SKIP_US + 1) == [], "a snapshot that comes in is read"
+    process.tell(SnapshotEnds(events=0))
+    process.take()
+    process.now += HOLD_BACK_US
+    process.take()
+    assert late(SKIP_US + 1) == [process.stream], "the paused one has been asked already"
+    assert process.backlog.late_us(process.now) == 0
+
+
+def test_a_process_that_stops_within_its_snapshot_is_waited_for_a_limited_time() -> None:
+    process = Process()
+    process.tell(asked("x"))
+    assert process.pass_time(HOLD_BACK_US + SKIP_US + 1) == [process.stream]
+    process.tell(SnapshotBegins(as_of=process.seq))
+    assert process.pass_time(SNAPSHOT_PATIENCE_US) == []
+    assert process.pass_time(1) == [process.stream]
+    assert [type(event) for event in process.take()] == [Gap]
+    assert process.backlog.late_us(process.now) == 0
+
+
+def test_events_that_the_process_could_not_send_count_as_left_out_too() -> None:
+    process = Process()
+    gap = Gap(dropped=7, by_type=(("ActionAsked", 5), ("RequestDequeued", 2)))
+    process.tell(gap)
+    process.pass_time(HOLD_BACK_US)
+    assert process.backlog.left_out == {"ActionAsked": 5, "RequestDequeued": 2}
+    assert process.take() == [gap]
+    process.stream.past = True
+    process.tell(gap)
+    assert process.backlog.left_out.total() == 7, "a gap in a ring is of the past"
 
 
 def test_a_slow_consumer_of_a_flood_is_never_more_than_some_seconds_late() -> None:

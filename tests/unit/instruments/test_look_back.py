@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from kafka_edu.common.user_files import write_private_json
-from kafka_edu.instruments.look_back import look_back
+from kafka_edu.instruments.event_sizes import bytes_of
+from kafka_edu.instruments.look_back import Newest, look_back
 from kafka_edu.supervisor.cluster_folder import ClusterFolder
 from kafka_edu.trace.event import Envelope, Source
 from kafka_edu.trace.events.controller import ControllerSnapshot
@@ -79,3 +80,39 @@ def test_only_facts_are_decoded_if_only_facts_are_wanted(
     names = asyncio.run(run(facts_only=True))
     assert names.count("ActionAsked") == 1
     assert "ControllerSnapshot" not in decoded
+
+
+def told(source: int, at_us: int, words: str = "a") -> Envelope:
+    event = ActionAsked(action=words, target=Source.of_broker(source))
+    return Envelope(Source.of_broker(source), at_us, 0, 0, at_us, event)
+
+
+def test_of_too_many_events_the_newest_of_all_processes_are_kept_without_a_hole() -> None:
+    fast = [told(1, at_us) for at_us in range(1_000, 2_000)]
+    slow = [told(2, at_us) for at_us in range(1_000, 2_000)]
+    newest = Newest(500 * bytes_of(fast[0]))
+    for envelope in (*fast[:900], *slow[:300], *fast[900:], *slow[300:]):
+        newest.add(envelope)
+    kept = newest.in_order()
+    assert kept == [one for both in zip(fast, slow, strict=True) for one in both][-len(kept) :]
+    assert 400 < len(kept) <= 520
+    assert newest.left_out() == 2_000 - len(kept)
+
+
+def test_it_says_how_many_facts_do_not_fit(tmp_path: Path) -> None:
+    async def run() -> None:
+        folder = ClusterFolder(tmp_path / "c")
+        folder.path.mkdir()
+        teller = Teller(folder, 0)
+        for number in range(10):
+            teller.tracer(ActionAsked(action="x" * 2**20, target=Source.of_broker(number)))
+        await teller.start()
+        past = await look_back(folder, facts_only=True, most_bytes=4 * 2**20)
+        asked = [e.event.target.id for e in past.envelopes if isinstance(e.event, ActionAsked)]
+        assert asked == [7, 8, 9]
+        (words,) = past.missing
+        assert words.startswith("the oldest 7 facts are left out")
+        assert words.endswith("more than 4 MB of memory")
+        teller.end()
+
+    asyncio.run(run())

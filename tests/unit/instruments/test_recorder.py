@@ -85,6 +85,7 @@ def test_of_a_slow_disk_samples_are_left_out_first_and_a_gap_counts_them(
         recorder.write_line(*line(number, fact(half)))
     disk.ready.set()
     recorder.close()
+    assert not recorder.takes_snapshot(), "samples come again by themselves"
     monkeypatch.undo()
     events = [envelope.event for envelope in read_recordings([path])]
     gaps = [event for event in events if isinstance(event, Gap)]
@@ -106,11 +107,35 @@ def test_what_waits_for_the_disk_is_bounded(
     big = MOST_BYTES // 4
     for number in range(1, 10):
         recorder.write_line(*line(number, fact(big)))
+    assert not recorder.takes_snapshot(), "a snapshot would be left out too"
     disk.ready.set()
     recorder.close()
+    assert recorder.takes_snapshot()
+    assert not recorder.takes_snapshot(), "one is enough"
     monkeypatch.undo()
     events = [envelope.event for envelope in read_recordings([path])]
     assert sum(isinstance(event, ActionAsked) for event in events) == 3
     assert [e for e in events if isinstance(e, Gap)] == [
         Gap(dropped=6, by_type=(("ActionAsked", 6),))
     ]
+
+
+def test_the_end_of_a_recording_that_a_slow_disk_delays_is_announced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    disk = SlowDisk(monkeypatch)
+    monkeypatch.setattr(recording, "SILENT_S", 0.0)
+    path = tmp_path / "r.jsonl"
+    recorder = Recorder(path, "demo")
+    recorder.write_line(*line(1, fact(2**20)))
+    said: list[str] = []
+
+    def say(words: str) -> None:
+        said.append(words)
+        disk.ready.set()
+
+    recorder.close(say)
+    monkeypatch.undo()
+    (words,) = said
+    assert words.startswith(f"writing the last 1.0 MB of events to {path}, because")
+    assert len(read_recordings([path])) == 1

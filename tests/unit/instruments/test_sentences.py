@@ -15,6 +15,7 @@ from kafka_edu.instruments.link_events import ClusterKnown, LinkLost, LinkMade
 from kafka_edu.instruments.sentence import Sentence
 from kafka_edu.instruments.sentences import fact_text, sentence, teller
 from kafka_edu.trace.event import EVENT_TYPES, SUPERVISOR, Event, Kind, Source, SourceKind
+from kafka_edu.trace.events.controller import ReplicaRemovedFromIsr
 from kafka_edu.trace.events.log import CheckpointWritten, LogTruncated
 from kafka_edu.trace.events.purgatory import WaitingOperationSampled
 from kafka_edu.trace.events.server import LinkFaultChanged, LinkReset, RequestFailed
@@ -243,6 +244,30 @@ def test_an_event_without_a_sentence_is_an_error_not_a_dump() -> None:
 )
 def test_the_facts_that_had_only_a_dump(event: Event, line: str) -> None:
     assert fact_text(event) == line
+
+
+@pytest.mark.parametrize(
+    ("isrs", "change"),
+    [
+        (((0, 1, 2), (0, 1)), "{0,1,2} → {0,1}"),
+        (((2,), (2,)), "stays {2}, and nobody leads"),
+    ],
+)
+def test_the_last_member_of_an_isr_stays_in_it(
+    isrs: tuple[tuple[int, ...], tuple[int, ...]], change: str
+) -> None:
+    removed = ReplicaRemovedFromIsr(
+        topic="web",
+        partition=0,
+        replica=2,
+        isr_before=isrs[0],
+        isr=isrs[1],
+        leader=-1,
+        leader_epoch=3,
+        zk_path="/x",
+        zk_version=4,
+    )
+    assert fact_text(removed) == f"ISR of web-0 {change}, because broker 2's replica is offline"
 
 
 @pytest.mark.parametrize(

@@ -364,3 +364,38 @@ def test_one_that_is_far_behind_goes_on_with_a_new_snapshot_of_each_process(tmp_
         teller.end()
 
     asyncio.run(run())
+
+
+def test_a_snapshot_can_be_requested_from_each_process_and_nothing_is_left_out(
+    tmp_path: Path,
+) -> None:
+    async def run() -> None:
+        folder = ClusterFolder(tmp_path / "c")
+        folder.path.mkdir()
+        feed = TraceFeed(folder)
+        tellers = [Teller(folder, broker) for broker in (1, 2)]
+        for teller in tellers:
+            await teller.start()
+        reading = asyncio.create_task(feed.run())
+        came: list[Envelope] = []
+
+        async def until_snapshots(count: int) -> None:
+            ends = 0
+            while ends < count:
+                await asyncio.sleep(0.02)
+                came.extend(feed.drain(FAR_FUTURE_US))
+                ends = sum(isinstance(e.event, SnapshotEnds) for e in came)
+
+        async with asyncio.timeout(PATIENCE_S):
+            await until_snapshots(2)
+            feed.ask_for_snapshots()
+            await until_snapshots(4)
+        ended = sorted(e.source.id for e in came if isinstance(e.event, SnapshotEnds))
+        assert ended == [1, 1, 2, 2]
+        assert not feed.left_out
+        reading.cancel()
+        await asyncio.gather(reading, return_exceptions=True)
+        for teller in tellers:
+            teller.end()
+
+    asyncio.run(run())

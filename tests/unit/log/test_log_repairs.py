@@ -245,6 +245,24 @@ def test_a_false_leader_epoch_checkpoint_is_made_again_from_the_batches(
     assert reason in repairs(events)[0].reason
 
 
+@pytest.mark.parametrize("clean", [True, False])
+def test_an_epoch_that_is_missing_between_others_is_noticed(clean: bool) -> None:
+    """As a leader, this replica would let a follower truncate all records of the lost epoch."""
+    disk, log = written()
+    log.append_as_leader(build_batch([Record(0, NOW, b"k", b"v")]), 3, NOW)
+    log.leader_epoch_cache.flush()
+    if clean:
+        log.close()
+    whole = disk.read(EPOCHS)
+    assert whole == b"0\n3\n0 0\n1 24\n3 40\n"
+    disk.write_atomically(EPOCHS, b"0\n2\n0 0\n3 40\n")
+    log, events = load(disk, clean=clean, recovery_point=0 if clean else 28)
+    assert disk.read(EPOCHS) == whole
+    assert [repair.reason for repair in repairs(events)] == [
+        "it says that epoch 3 begins at offset 40, behind epoch 0, and the batch before has epoch 1"
+    ]
+
+
 def test_an_epoch_that_has_no_record_is_not_false() -> None:
     disk, log = written()
     log.maybe_assign_epoch_start_offset(5, 40, begins=True)

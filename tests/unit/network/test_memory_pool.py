@@ -5,6 +5,7 @@
 
 import asyncio
 import random
+import tracemalloc
 from collections.abc import Awaitable, Callable
 
 from kafka_edu.cluster.broker import EndPoint
@@ -20,6 +21,7 @@ from kafka_edu.protocol.messages.api_versions import ApiVersionsRequest, ApiVers
 from kafka_edu.sim.memory_transport import MemoryNetwork
 from kafka_edu.sim.sim_loop import SimLoop, SimTime
 from tests.defaults import NETWORK_DEFAULTS
+from tests.without_collector import without_collector
 
 REQUEST = b"".join(bytes(part) for part in encode_request(ApiVersionsRequest(), 0, 0, "test"))
 SIZE = len(REQUEST) - 4
@@ -221,6 +223,33 @@ def test_a_connection_that_goes_gives_back_what_it_held() -> None:
         assert bench.pool.available == bench.pool.size
 
     bench.run(main)
+
+
+def test_a_client_that_goes_in_the_middle_of_a_large_request_leaves_no_memory_behind() -> None:
+    """The bytes that have arrived do not wait for the garbage collector."""
+    large = 16 << 20
+    bench = Bench(2 * large, max_request_size=large)
+    half = bytes(large // 2)
+
+    async def main() -> None:
+        for _ in range(3):
+            wire = await bench.network.transport().connect("127.0.0.1", 9092, lambda _: Silent(), 9)
+            wire.send([large.to_bytes(4, "big"), half])
+            await bench.time.sleep(100)
+            assert bench.pool.available == large
+            wire.close()
+            await bench.time.sleep(100)
+            assert bench.pool.available == bench.pool.size
+
+    with without_collector():
+        tracemalloc.start()
+        try:
+            bench.run(main)
+            left, peak = tracemalloc.get_traced_memory()
+        finally:
+            tracemalloc.stop()
+    assert peak > len(half)
+    assert left < len(half) // 8
 
 
 def test_every_request_is_answered_in_order_and_all_memory_comes_back_whatever_the_cuts() -> None:

@@ -56,7 +56,7 @@ def brokers(monkeypatch: pytest.MonkeyPatch) -> Callable[[Mapping[int, Sequence[
 def wait(
     ports: Sequence[int],
     listed: Sequence[int],
-    may_be_controller: Callable[[int], bool] | None,
+    may_be_controller: Callable[[int, int], bool] | None,
     looks: int,
 ) -> tuple[int | None, dict[int, str]]:
     """Return the controller, or None if the brokers are not ready after so many answers."""
@@ -80,12 +80,12 @@ def wait(
 
 def test_a_guest_that_is_registered_may_be_the_controller(brokers) -> None:
     brokers({0: [answer(GUEST, 0, 1, GUEST)], 1: [answer(GUEST, 0, 1, GUEST)]})
-    assert wait([0, 1], [0, 1], lambda broker: broker not in (2,), 20) == (GUEST, {0: "", 1: ""})
+    assert wait([0, 1], [0, 1], lambda broker, _: broker not in (2,), 20) == (GUEST, {0: "", 1: ""})
 
 
 def test_a_controller_that_is_not_registered_is_none(brokers) -> None:
     brokers({0: [answer(GUEST, 0)]})
-    controller, seen = wait([0], [0], lambda _: True, 20)
+    controller, seen = wait([0], [0], lambda *_: True, 20)
     assert controller is None
     assert seen == {0: "it names broker 7, which does not run, as controller"}
 
@@ -93,9 +93,15 @@ def test_a_controller_that_is_not_registered_is_none(brokers) -> None:
 def test_a_broker_of_ours_that_does_not_run_is_no_controller(brokers) -> None:
     """It was killed, and ZooKeeper lists it until its session expires."""
     brokers({1: [answer(0, 0, 1)]})
-    controller, seen = wait([1], [1], lambda broker: broker == 1, 20)
+    controller, seen = wait([1], [1], lambda broker, _: broker == 1, 20)
     assert controller is None
     assert seen == {1: "it names broker 0, which does not run, as controller"}
+
+
+def test_a_guest_is_known_by_its_port(brokers) -> None:
+    """It has the id of a broker of ours that is stopped."""
+    brokers({1: [answer(0, 0, 1)]})
+    assert wait([1], [1], lambda broker, port: port == 9000, 20)[0] == 0
 
 
 def test_without_more_the_controller_is_one_of_the_listed(brokers) -> None:

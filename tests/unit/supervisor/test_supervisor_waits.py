@@ -15,10 +15,14 @@ from kafka_edu.supervisor.child_process import ChildProcess
 from kafka_edu.supervisor.cluster_folder import ClusterFolder
 from kafka_edu.supervisor.cluster_spec import Wish, plan
 from kafka_edu.supervisor.main import Supervisor
-from kafka_edu.trace.event import Source
+from kafka_edu.trace.event import ZOOKEEPER, Source
 
 STAYS = "import time; print('last words', flush=True); time.sleep(600)"
 GUEST = 7
+
+
+def port_of(supervisor: Supervisor, broker: int) -> int:
+    return supervisor._spec.broker(broker).direct_port
 
 
 class Stage:
@@ -53,13 +57,13 @@ class Stage:
         ports: Mapping[int, tuple[str, int]],
         _listed: Collection[int],
         seen: dict[int, str],
-        may_be_controller: Callable[[int], bool],
+        may_be_controller: Callable[[int, int], bool],
     ) -> int:
         for broker in ports:
             self.looked_at.append(broker)
             seen[broker] = "it knows no controller"
             await self.lists[broker].wait()
-        assert may_be_controller(self.controller)
+        assert may_be_controller(self.controller, port_of(self.supervisor, self.controller))
         return self.controller
 
     def child(self, broker: int) -> ChildProcess:
@@ -159,6 +163,48 @@ def test_a_guest_may_be_the_controller_and_a_stopped_broker_may_not(
     async def story(stage: Stage) -> None:
         await die(stage.child(0))
         may_be = stage.supervisor._may_be_controller
-        assert [may_be(broker) for broker in (0, 1, 2, GUEST)] == [False, True, True, True]
+        port = port_of(stage.supervisor, 0)
+        assert [may_be(broker, port) for broker in (0, 1, 2, GUEST)] == [False, True, True, True]
+        assert may_be(0, port + 1), "another program has taken the id of the stopped broker"
+
+    play(tmp_path, monkeypatch, story)
+
+
+@pytest.mark.parametrize(
+    ("code", "trouble"),
+    [
+        (STAYS, "zookeeper is paused: resume it first"),
+        (
+            "print('ZooKeeper has stopped, because its data in /d cannot be written: full')",
+            "zookeeper is stopped (ended with code 0: its data in /d cannot be written: full):"
+            " start it first",
+        ),
+    ],
+)
+def test_a_start_without_zookeeper_is_refused_at_once_with_the_reason(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: str, trouble: str
+) -> None:
+    async def story(stage: Stage) -> None:
+        zookeeper = ChildProcess(
+            "zookeeper",
+            ZOOKEEPER,
+            ["--exec", sys.executable, "-c", code],
+            tmp_path / "zookeeper.log",
+            stage.supervisor._trace,
+            lambda _: None,
+        )
+        servers = stage.supervisor._zookeepers
+        servers.children[ZOOKEEPER] = zookeeper
+        await zookeeper.start()
+        try:
+            if code == STAYS:
+                zookeeper.pause()
+            else:
+                await zookeeper.wait()
+            with pytest.raises(ActionRefused) as refused:
+                await stage.wait_started(1)
+        finally:
+            await zookeeper.kill()
+        assert str(refused.value) == f"broker-1 waits for ZooKeeper: {trouble}"
 
     play(tmp_path, monkeypatch, story)

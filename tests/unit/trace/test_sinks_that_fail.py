@@ -463,3 +463,25 @@ def test_the_error_of_a_full_disk_names_the_file() -> None:
         open("/dev/full", "w", encoding="utf-8") as file,
     ):
         file.write("x" * 100_000)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="/dev/full is Linux's")
+@pytest.mark.parametrize("name", ["/dev/full", "packed.gz"])
+def test_a_recording_on_a_full_device_costs_the_recording_alone(name: str, tmp_path: Path) -> None:
+    """A file that is compressed is written in blocks, so it may fail only at its end."""
+    path = tmp_path / name
+    if path.suffix:
+        path.symlink_to("/dev/full")
+    trace, witness = tracer()
+    trace.add_sink(witness)
+    sink = FileSink(trace, open_events(path, "wb"))
+    sink.attach("the recording")
+    facts = [lost(number) for number in range(3000)]
+    for fact in facts:
+        trace(fact)
+    sink.tick()
+    sink.close()
+    told = _told(witness)
+    assert [event for event in told if isinstance(event, SessionLost)] == facts
+    (failed,) = [event for event in told if isinstance(event, SinkFailed)]
+    assert failed.reason == "No space left on device"

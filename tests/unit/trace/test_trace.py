@@ -386,11 +386,12 @@ def test_a_slow_subscriber_gets_a_gap_and_a_new_snapshot() -> None:
     wire.unsent = 1 << 30
     for zxid in range(5):
         tracer(ProbeZnode(path="/a", zxid=zxid))
+    tracer(ProbeGrown(before=1))
     server.tick()
     wire.unsent = 0
     server.tick()
     told = wire.events()
-    assert Gap(dropped=5) in told
+    assert Gap(dropped=6, by_type=(("ProbeZnode", 5), ("ProbeGrown", 1))) in told
     assert [type(e).__name__ for e in told[-3:]] == ["SnapshotBegins", "ProbeState", "SnapshotEnds"]
 
 
@@ -408,6 +409,7 @@ def test_a_subscriber_that_missed_gauges_gets_a_new_snapshot() -> None:
     server.tick()
     names = [type(e).__name__ for e in wire.events()]
     assert names[-5:] == ["Gap", "SnapshotBegins", "ProbeState", "SnapshotEnds", "ProbeGrown"]
+    assert Gap(dropped=1, by_type=(("ProbeGrown", 1),)) in wire.events()
 
 
 @event(level=Level.HOPS)

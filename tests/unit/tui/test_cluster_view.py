@@ -2,6 +2,8 @@
 returns.
 """
 
+import pytest
+
 from kafka_edu.common.link_faults import Link, LinkFault
 from kafka_edu.instruments.link_events import ClusterKnown, LinkLost
 from kafka_edu.trace.event import PROXY, SUPERVISOR, Source, SourceKind
@@ -930,3 +932,19 @@ def test_of_a_time_with_facts_only_a_broker_is_not_being_read() -> None:
     assert view.status(view.brokers[0]) == ("… reading", "")
     view.facts_only = True
     assert view.status(view.brokers[0]) == ("? its state then is not known", "")
+
+
+@pytest.mark.parametrize(
+    ("topic", "partition", "width", "name"),
+    [
+        ("web", 0, 12, "web-0"),
+        ("exactly-ten", 0, 13, "exactly-ten-0"),
+        ("__consumer_offsets", 17, 12, "__consum…-17"),
+        ("__consumer_offsets", 3, 12, "__consume…-3"),
+        ("web-clicks", 12_345, 5, "w…-12345"),
+    ],
+)
+def test_a_name_that_is_cut_keeps_its_number(
+    topic: str, partition: int, width: int, name: str
+) -> None:
+    assert PartitionKey(topic, partition).fitted(width) == name

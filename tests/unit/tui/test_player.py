@@ -17,8 +17,18 @@ from tests.unit.tui.story_of_events import Story
 from tests.waiting import PATIENCE_S
 from tui import player as player_module
 from tui.model import Model
-from tui.player import PIECE_EVENTS, RING_KEYFRAMES, Player, keyframes_of
-from tui.view_model.keyframe import Shared, copied
+from tui.player import (
+    KEYFRAMES_BYTES,
+    LEAST_KEYFRAMES,
+    NEAR_BYTES,
+    NEAR_FRAMES,
+    PIECE_EVENTS,
+    RING_KEYFRAMES,
+    Keyframes,
+    Player,
+    keyframes_of,
+)
+from tui.view_model.keyframe import ENTRY_BYTES, Shared, copied, size_of
 
 RECORDING = Path(__file__).parents[2] / "tui" / "recordings" / "leader-killed.jsonl.gz"
 
@@ -221,6 +231,51 @@ def test_the_tape_is_bounded_also_while_somebody_looks(monkeypatch: pytest.Monke
     assert player.paused
 
 
+@pytest.mark.parametrize(("fitting", "kept"), [(1, LEAST_KEYFRAMES), (5, 5), (99, 12)])
+def test_keyframes_are_bounded_in_bytes_and_a_step_back_is_right_with_few(
+    monkeypatch: pytest.MonkeyPatch, fitting: int, kept: int
+) -> None:
+    monkeypatch.setattr(player_module, "KEYFRAME_EVERY_US", 1_000)
+    monkeypatch.setattr(player_module, "KEYFRAME_EVERY_EVENTS", 200)
+    monkeypatch.setattr(player_module, "MAX_KEYFRAMES", 12)
+    monkeypatch.setattr(player_module, "size_of", lambda _: KEYFRAMES_BYTES // fitting)
+    story, model = Story(), Model("demo")
+    player = Player(model)
+    most = 0
+    for _ in range(60):
+        player.take(failing(story, 100), story.now_ms * 1000)
+        most = max(most, len(player._keyframes.frames))
+    assert most == kept
+    player.wind(-300_000)
+    assert player.replay is not None
+    expected = Model("demo")
+    expected.apply(e for e in story.envelopes if e.mono_us <= player.replay.clock_us)
+    assert picture(model)[0] == picture(expected)[0]
+    assert told(model) == told(expected)
+    assert len(player._keyframes.near) <= NEAR_FRAMES * fitting * NEAR_BYTES // KEYFRAMES_BYTES + 1
+
+
+def test_a_tape_that_is_full_before_its_second_keyframe_begins_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(player_module, "TAPE_EVENTS", 1_000)
+    monkeypatch.setattr(player_module, "KEYFRAME_EVERY_US", 10**12)
+    story, model = Story(), Model("demo")
+    player = Player(model)
+    for _ in range(25):
+        player.take(failing(story, 100), story.now_ms * 1000)
+        assert len(player.tape) < 1_000
+    player.step(-1)
+    assert told(model) == 2_499
+
+
+def test_the_size_of_a_copy_counts_each_part_once() -> None:
+    part = {"a": [1, 2], "b": {3}, "c": (4, 5)}
+    alone = size_of({"one": part})
+    assert alone == ENTRY_BYTES * 11, "4 containers, and 7 entries in them"
+    assert size_of({"one": part, "other": part}) == alone + ENTRY_BYTES
+
+
 def test_the_rings_facts_stand_before_what_was_watched() -> None:
     story, model = Story(), Model("demo")
     older = [shrunk(story), *failing(story, 30)]
@@ -280,6 +335,22 @@ def test_winding_into_the_rings_plays_a_piece_of_them_and_not_all() -> None:
             assert 0 < model.applied <= len(older) // RING_KEYFRAMES + PIECE_EVENTS
         views.append(picture(model))
     assert views[0] == views[1], "the same moment, with keyframes and without"
+
+
+def test_keyframes_of_rings_count_among_all_keyframes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(player_module, "size_of", lambda _: KEYFRAMES_BYTES // 3)
+    story = Story()
+    older, player = failing(story, 40 * PIECE_EVENTS), Player(Model("demo"))
+    frames = Keyframes(KEYFRAMES_BYTES // 2 + KEYFRAMES_BYTES // 3)
+    for frame in filter(None, keyframes_of(older, "demo")):
+        frames.add(frame)
+        assert len(frames.frames) <= LEAST_KEYFRAMES
+    player.take(failing(story, 10), story.now_ms * 1000)
+    player.wind(-60_000)
+    assert player.add_rings(older, frames.frames) == len(older)
+    kept = player._keyframes.frames
+    assert len(kept) <= 3
+    assert kept[0].index == 0
 
 
 def test_keyframes_of_rings_are_of_no_use_to_a_view_that_has_gone_on_to_now() -> None:

@@ -262,7 +262,9 @@ def test_a_truncation_after_a_clean_election_loses_nothing_committed() -> None:
     assert view.by_key[WEB][1].end == 100
     p = told.model.cluster.partitions.by_key[WEB]
     assert view.trouble(p) == UNDER_REPLICATED
-    assert view.answer() == ("warning", f"! web-0: {one.words()}")
+    assert view.answer() == ("warning", f"! web-0: {one.brief()}")
+    room = one.brief()[:78]  # a narrow window has no more
+    assert "22 records, maybe acknowledged with acks=1, none committed" in room
     told.model.advance(view.now_us + 61_000_000)
     assert view.recent_cut(WEB) is None, "it is news for a minute"
 
@@ -289,6 +291,7 @@ def test_an_unclean_truncation_says_what_was_committed() -> None:
     [one] = view.truncations
     assert (one.records, one.committed, one.exact) == (32, 10, True)
     assert one.words().endswith("122 → 90, 10 of them committed")
+    assert one.brief() == "broker 1 cut off 32 records, 10 of them committed"
     assert view.by_key[WEB].truncations[0] == one
     assert view.answer()[0] == "error"
     cut(told, 2, 122, 100, 100)
@@ -528,6 +531,7 @@ def test_records_that_acks_1_had_acknowledged_are_counted() -> None:
     [one] = view.truncations
     assert one.acknowledged == 10
     assert one.words().endswith("none committed, yet 10 or more acknowledged with acks=1")
+    assert one.brief().endswith("10 or more acknowledged with acks=1, none committed")
 
 
 def test_how_long_an_isr_lasts_is_not_known_after_its_leaders_last_word() -> None:

@@ -2,10 +2,10 @@
 
 import pytest
 
+from kafka_edu.instruments.event_sizes import EventSizes
 from kafka_edu.trace.event import SUPERVISOR, Envelope
 from kafka_edu.trace.events.supervisor import ActionAsked
 from tui import player as player_module
-from tui.event_sizes import EventSizes
 from tui.model import Model
 from tui.player import Player
 
