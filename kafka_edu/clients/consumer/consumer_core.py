@@ -1,0 +1,179 @@
+"""The parts of a consumer that decide, and how they work together.
+
+They need no socket and no clock. The consumer, the simulator and the tests use them alike.
+"""
+
+import random
+from typing import Final
+
+from kafka_edu.clients.client_connections import ClientConnections, ConnectionsConfig
+from kafka_edu.clients.client_errors import BrokerException, ClientException
+from kafka_edu.clients.consumer.consumer_config import ConsumerConfig
+from kafka_edu.clients.consumer.consumer_coordinator import ConsumerCoordinator
+from kafka_edu.clients.consumer.coordinator_link import CoordinatorLink
+from kafka_edu.clients.consumer.fetcher import Fetcher
+from kafka_edu.clients.consumer.group_offsets import GroupOffsets
+from kafka_edu.clients.consumer.membership import Membership
+from kafka_edu.clients.consumer.offset_lookups import OffsetLookups
+from kafka_edu.clients.consumer.subscription_state import (
+    FetchState,
+    OffsetAndMetadata,
+    SubscriptionState,
+)
+from kafka_edu.clients.metadata import NEVER, Metadata
+from kafka_edu.common.topic_partition import TopicPartition
+from kafka_edu.trace.tracer import Tracer
+
+_MAX_IN_FLIGHT: Final = 100
+_TOPIC_IDLE_MS: Final = 300_000
+"""A topic that was not used for this long leaves the metadata."""
+_USE_AGAIN_MS: Final = 1_000
+
+
+class ConsumerCore:
+    """The parts of one consumer. Its event loop owns them."""
+
+    def __init__(
+        self, config: ConsumerConfig, chance: random.Random, trace: Tracer | None = None
+    ) -> None:
+        self._config = config
+        connections_config = ConnectionsConfig(
+            config.client_id,
+            request_timeout_ms=config.request_timeout_ms,
+            reconnect_backoff_ms=config.reconnect_backoff_ms,
+            reconnect_backoff_max_ms=config.reconnect_backoff_max_ms,
+            connections_max_idle_ms=config.connections_max_idle_ms,
+            socket_connection_setup_timeout_ms=config.connection_setup_timeout_ms,
+            max_in_flight_requests_per_connection=_MAX_IN_FLIGHT,
+        )
+        self.metadata = Metadata(
+            config.bootstrap_servers,
+            retry_backoff_ms=config.retry_backoff_ms,
+            max_age_ms=config.metadata_max_age_ms,
+            max_idle_ms=_TOPIC_IDLE_MS,
+        )
+        self.connections = ClientConnections(connections_config, self.metadata, chance, trace)
+        coordinator_address = Metadata([], config.retry_backoff_ms, NEVER, NEVER)
+        self.coordinator_connections = ClientConnections(
+            connections_config, coordinator_address, chance, trace
+        )
+        self.subscriptions = SubscriptionState(config.client_id, config.offset_reset, trace)
+        self.lookups = OffsetLookups(
+            self.metadata, self.connections, config.retry_backoff_ms, config.read_committed
+        )
+        self.fetcher = Fetcher(
+            config, self.metadata, self.connections, self.subscriptions, self.lookups, trace
+        )
+        self.link = CoordinatorLink(
+            config, self.connections, coordinator_address, self.coordinator_connections, trace
+        )
+        self.membership = Membership(config.client_id, config.group_id, trace)
+        self.offsets = GroupOffsets(config, self.subscriptions, self.link, self.membership, trace)
+        self.coordinator = ConsumerCoordinator(
+            config,
+            self.metadata,
+            self.subscriptions,
+            self.link,
+            self.membership,
+            self.offsets,
+            trace,
+        )
+        self._used: set[str] = set()
+        self._used_ms = -NEVER
+        self._reading_committed: set[TopicPartition] = set()
+
+    def poll(self, now: float) -> None:
+        """Do what belongs to a call of `Consumer.poll()`. Raises what the program must know."""
+        for topic in self._used:
+            error = self.metadata.errors.get(topic)
+            if error is not None and not error.retriable:
+                raise BrokerException(error, f"Topic {topic}: {error.message}")
+        self.coordinator.poll(now)
+
+    def run(self, now: float) -> None:
+        """Send what can be sent now, and end what is too late."""
+        self._use_topics(now)
+        self.connections.poll(now)
+        self._begin_positions()
+        self.coordinator.run(now)
+        self.fetcher.run(now)
+        if self.metadata.next_update_ms(now) <= 0:  # a part has found that it is out of date
+            self.connections.poll(now)
+
+    def next_run_ms(self, now: float) -> float:
+        """Return in how many ms `run` has something to do. NEVER if nothing waits for the time."""
+        return min(
+            self.connections.next_poll_ms(now),
+            self.coordinator.next_run_ms(now),
+            self.fetcher.next_run_ms(now),
+            max(self.metadata.next_update_ms(now), 1),
+        )
+
+    def use(self, topic: str, now: float) -> None:
+        """Let the metadata have this topic too, for a call of the program."""
+        self.metadata.use(topic, now)
+
+    def _use_topics(self, now: float) -> None:
+        used = {tp.topic for tp in self.subscriptions.assigned()}
+        used.update(self.subscriptions.topics, self.lookups.topics(), self.coordinator.group_topics)
+        if used != self._used or now - self._used_ms >= _USE_AGAIN_MS:
+            self._used, self._used_ms = used, now
+            for topic in used:
+                self.metadata.use(topic, now)
+
+    def _begin_positions(self) -> None:
+        """Give new partitions their position: the committed offset, or as auto.offset.reset says.
+
+        In a rebalance, a partition that is given up gets no position any more.
+        """
+        if self.coordinator.rebalancing:
+            return
+        waiting = [
+            tp
+            for tp in self.subscriptions.in_state(FetchState.INITIALIZING)
+            if tp not in self._reading_committed
+        ]
+        if not waiting:
+            return
+        if not self._config.group_id:
+            for tp in waiting:
+                self._reset(tp, "There is no group with a committed offset")
+            return
+        self._reading_committed.update(waiting)
+
+        def done(
+            offsets: dict[TopicPartition, OffsetAndMetadata] | None, error: ClientException | None
+        ) -> None:
+            self._reading_committed.difference_update(waiting)
+            if error is not None:
+                self.fetcher.fail(error)
+            if offsets is not None:
+                self._take_committed(waiting, offsets)
+
+        self.offsets.fetch(waiting, done)
+
+    def _take_committed(
+        self, partitions: list[TopicPartition], offsets: dict[TopicPartition, OffsetAndMetadata]
+    ) -> None:
+        initializing = set(self.subscriptions.in_state(FetchState.INITIALIZING))
+        for tp in partitions:
+            if tp not in initializing:
+                continue  # the program has called seek, or the partition is gone
+            found = offsets.get(tp)
+            if found is None:
+                self._reset(tp, "There is no committed offset")
+            else:
+                self.subscriptions.seek(
+                    tp, found.offset, "the offset was committed", found.leader_epoch
+                )
+
+    def _reset(self, tp: TopicPartition, why: str) -> None:
+        try:
+            self.subscriptions.reset_by_default(tp, why)
+        except ClientException as error:
+            self.fetcher.fail(error)
+
+    def close(self, now: float) -> None:
+        """Close the connections."""
+        self.connections.close_all("the consumer closes", now)
+        self.coordinator_connections.close_all("the consumer closes", now)

@@ -1,0 +1,135 @@
+"""The consumer's own connection to the coordinator of its group.
+
+(Kafka: AbstractCoordinator.java, the parts about FindCoordinator.) A broker works on the requests
+of a connection one after another. So a heartbeat behind a fetch would wait up to fetch.max.wait.ms.
+Therefore the coordinator gets a second connection, although the broker may also be a leader.
+"""
+
+from typing import Final
+
+from kafka_edu.clients.client_connections import ClientConnections, ConnectionState, OnResponse
+from kafka_edu.clients.client_errors import BrokerException, ClientException
+from kafka_edu.clients.consumer.consumer_config import ConsumerConfig
+from kafka_edu.clients.metadata import NEVER, ClientNode, Metadata
+from kafka_edu.common.errors import Errors
+from kafka_edu.protocol.api_keys import ApiKey
+from kafka_edu.protocol.messages.find_coordinator import (
+    FindCoordinatorRequest,
+    FindCoordinatorResponse,
+)
+from kafka_edu.protocol.messages.registry import REGISTRY
+from kafka_edu.protocol.schema import Message
+from kafka_edu.trace.events.consumer import GroupCoordinatorChanged
+from kafka_edu.trace.tracer import Tracer
+
+NO_NODE: Final = -1
+
+
+class CoordinatorLink:
+    """Finds the coordinator, and sends requests to it."""
+
+    def __init__(
+        self,
+        config: ConsumerConfig,
+        connections: ClientConnections,
+        own_metadata: Metadata,
+        own_connections: ClientConnections,
+        trace: Tracer | None = None,
+    ) -> None:
+        """`own_metadata` holds the coordinator's address, and `own_connections` its connection."""
+        self._config = config
+        self._connections = connections
+        self._own_metadata = own_metadata
+        self._own = own_connections
+        self._trace = trace
+        self.node = NO_NODE
+        self.error: ClientException | None = None
+        """The error because of which the coordinator cannot be asked for, such as a missing
+        permission.
+        """
+        self._finding = False
+        self._find_again_ms = -NEVER
+        self._opened = False
+
+    def run(self, now: float) -> None:
+        """Ask for the coordinator if it is unknown."""
+        self._own.poll(now)
+        if self.node != NO_NODE or self._finding or now < self._find_again_ms or self.error:
+            return
+        node = self._connections.least_loaded(now)
+        if node is None:
+            return
+        key = ApiKey.FIND_COORDINATOR
+        version = self._connections.version(node, key, REGISTRY[key].max_version)
+        self._finding = True
+        self._connections.send(
+            node,
+            FindCoordinatorRequest(key=self._config.group_id, key_type=0),
+            version,
+            now,
+            self._on_found,
+        )
+
+    def next_run_ms(self, now: float) -> float:
+        """Return in how many ms `run` has something to do. NEVER if nothing waits for the time."""
+        due = self._own.next_poll_ms(now)
+        if self.node == NO_NODE and self._find_again_ms > now:
+            due = min(due, self._find_again_ms - now)
+        return due
+
+    def _on_found(self, answer: Message | None, now: float) -> None:
+        self._finding = False
+        self._find_again_ms = now + self._config.retry_backoff_ms
+        if not isinstance(answer, FindCoordinatorResponse):
+            return
+        error = Errors.of(answer.error_code)
+        if error is Errors.NONE:
+            self.node, self._opened = answer.node_id, False
+            self._own_metadata.nodes = {self.node: ClientNode(self.node, answer.host, answer.port)}
+            self._changed("FindCoordinator was answered")
+        elif not error.retriable:
+            self.error = BrokerException(error, f"Group {self._config.group_id}: {error.message}")
+
+    def _changed(self, reason: str) -> None:
+        if self._trace:
+            self._trace(
+                GroupCoordinatorChanged(
+                    client=self._config.client_id,
+                    group=self._config.group_id,
+                    broker_id=self.node,
+                    reason=reason,
+                )
+            )
+
+    def lost(self, reason: str, now: float) -> None:
+        """Forget the coordinator, and ask for it again after retry.backoff.ms."""
+        if self.node != NO_NODE:
+            self.node = NO_NODE
+            self._find_again_ms = now + self._config.retry_backoff_ms
+            self._changed(reason)
+
+    def ready(self, now: float) -> bool:
+        """Return whether a request can be sent now. If not, connect."""
+        if self.node == NO_NODE:
+            return False
+        if self._opened and self._own.state(self.node) is ConnectionState.DISCONNECTED:
+            self.lost(self._own.last_failure, now)
+            return False
+        ready = self._own.ready(self.node, now)
+        self._opened = self._own.state(self.node) is not ConnectionState.DISCONNECTED
+        return ready
+
+    def version(self, key: ApiKey) -> int:
+        """Return the newest version of a request that both sides know. The link is ready."""
+        return self._own.version(self.node, key, REGISTRY[key].max_version)
+
+    def send(
+        self,
+        request: Message,
+        version: int,
+        now: float,
+        on_response: OnResponse,
+        timeout_ms: float | None = None,
+    ) -> None:
+        """Send a request. The link must be ready."""
+        self._own.send(self.node, request, version, now, on_response, timeout_ms)

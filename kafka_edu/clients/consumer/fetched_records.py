@@ -1,0 +1,171 @@
+"""The records of one partition in one response, until `poll()` has returned them all.
+
+(Kafka: Fetcher.CompletedFetch.) The batches are decoded one after another, when they are needed.
+With read_committed, records of aborted transactions are skipped. The response lists these
+transactions: producer and first offset. From that offset on, the producer's records do not count,
+until its abort marker:
+
+    offset   0     1     2        3     4          5
+    record   A1    B1    A2       B2    A: abort   B: commit      aborted: (A, 0)
+    result         B1             B2
+"""
+
+from collections.abc import Iterator
+
+from kafka_edu.clients.client_errors import ClientException, SerializationException
+from kafka_edu.clients.consumer.consumer_config import Deserializer
+from kafka_edu.clients.consumer.consumer_record import ConsumerRecord
+from kafka_edu.common.errors import Errors, KafkaException
+from kafka_edu.common.files import Buffer
+from kafka_edu.common.topic_partition import TopicPartition
+from kafka_edu.protocol.messages.fetch import AbortedTransaction
+from kafka_edu.record.control_record import ControlRecordType, read_end_transaction_marker
+from kafka_edu.record.memory_records import read_entry
+from kafka_edu.record.record import Record
+from kafka_edu.record.record_batch import BatchHeader, check_crc, iter_headers
+
+
+class RecordUnreadableException(ClientException):
+    """A batch is corrupt, or cannot be decompressed."""
+
+    def __init__(self, tp: TopicPartition, offset: int, error: KafkaException) -> None:
+        super().__init__(
+            error.error,
+            f"Received exception when fetching the next record from {tp} at offset {offset}:"
+            f" {error.message}",
+            "Check the broker's disk, or seek past the record.",
+        )
+        self.topic_partition = tp
+        self.offset = offset
+
+
+class FetchedRecords:
+    """The rest of a response for one partition. `offset` is where the next `take` begins."""
+
+    def __init__(
+        self,
+        tp: TopicPartition,
+        offset: int,
+        data: memoryview,
+        aborted: list[AbortedTransaction],
+        *,
+        read_committed: bool,
+        check_crcs: bool,
+    ) -> None:
+        self.tp = tp
+        self.offset = self._began = offset
+        self.epoch = -1
+        """The leader epoch of the last record that was taken."""
+        self.exhausted = False
+        self._data = data
+        self._batches: Iterator[tuple[int, BatchHeader]] = iter_headers(data)
+        self._aborted = sorted(aborted, key=lambda each: each.first_offset, reverse=True)
+        self._skipped_producers: set[int] = set()
+        self._read_committed = read_committed
+        self._check_crcs = check_crcs
+        self._records: list[Record] = []
+        self._at = 0
+        self._header: BatchHeader | None = None
+
+    def take(
+        self, most: int, key: Deserializer | None, value: Deserializer | None
+    ) -> list[ConsumerRecord]:
+        """Return at most `most` records, and move `offset` behind them. O(records).
+
+        If a record cannot be read, those before it are returned first. The next call raises
+        RecordUnreadableException or SerializationException, and so does each one after it.
+        """
+        taken: list[ConsumerRecord] = []
+        try:
+            while len(taken) < most and self._next_batch():
+                header = self._header
+                assert header is not None
+                self.epoch = header.partition_leader_epoch
+                end = min(self._at + most - len(taken), len(self._records))
+                for record in self._records[self._at : end]:
+                    taken.append(self._made(record, header, key, value))
+                    self._at += 1
+                    self.offset = record.offset + 1
+                if self._at == len(self._records):
+                    self._leave_batch(header)
+        except ClientException:
+            if not taken:
+                raise
+        return taken
+
+    def _leave_batch(self, header: BatchHeader) -> None:
+        """Go behind the batch. Compaction may have removed its last records."""
+        self.offset = max(self.offset, header.next_offset)
+        self._records, self._at, self._header = [], 0, None
+
+    def _next_batch(self) -> bool:
+        """Make the next batch with records the current one. Return False if there is none."""
+        while self._header is None:
+            found = next(self._batches, None)
+            if found is None:
+                if self.offset == self._began:
+                    raise _not_whole(self.tp, self.offset)
+                self.exhausted = True
+                return False
+            position, header = found
+            batch = self._data[position : position + header.size_in_bytes]
+            try:
+                if self._check_crcs:
+                    check_crc(batch, header)
+                records = [] if self._is_skipped(batch, header) else read_entry(batch)
+            except KafkaException as error:
+                self._batches = iter([found])  # the next call finds it again
+                raise RecordUnreadableException(self.tp, self.offset, error) from error
+            self._records = [record for record in records if record.offset >= self.offset]
+            self._header = header
+            if not self._records:
+                self._leave_batch(header)
+        return True
+
+    def _is_skipped(self, batch: Buffer, header: BatchHeader) -> bool:
+        """Return whether the batch is a marker or, with read_committed, aborted."""
+        if self._read_committed:
+            while self._aborted and self._aborted[-1].first_offset <= header.last_offset:
+                self._skipped_producers.add(self._aborted.pop().producer_id)
+            if header.is_control:
+                marker = read_end_transaction_marker(batch)
+                if marker is not None and marker.type is ControlRecordType.ABORT:
+                    self._skipped_producers.discard(header.producer_id)
+            elif header.is_transactional and header.producer_id in self._skipped_producers:
+                return True
+        return header.is_control
+
+    def _made(
+        self,
+        record: Record,
+        header: BatchHeader,
+        key: Deserializer | None,
+        value: Deserializer | None,
+    ) -> ConsumerRecord:
+        try:
+            return ConsumerRecord(
+                self.tp.topic,
+                self.tp.partition,
+                record.offset,
+                record.timestamp,
+                header.timestamp_type,
+                record.key if key is None else key(record.key),
+                record.value if value is None else value(record.value),
+                record.headers,
+                header.partition_leader_epoch,
+            )
+        except Exception as error:
+            raise SerializationException(
+                f"Error deserializing key or value for partition {self.tp} at offset"
+                f" {record.offset}: {error}",
+                "Correct the deserializer, or seek past the record.",
+            ) from error
+
+
+def _not_whole(tp: TopicPartition, offset: int) -> ClientException:
+    """Return the error for a response whose first batch is not whole."""
+    return ClientException(
+        Errors.MESSAGE_TOO_LARGE,
+        f"The batch of {tp} at offset {offset} did not come whole.",
+        "Raise max.partition.fetch.bytes.",
+    )

@@ -1,0 +1,361 @@
+"""Fetches records, and keeps them until `poll()` returns them (Kafka: Fetcher.java).
+
+A partition is fetched if it has a position, is not paused, and has no records here that wait. So a
+slow program fetches no more than one response for each broker ahead. A broker has one fetch in
+flight. It is answered when fetch.min.bytes are there, or after fetch.max.wait.ms.
+
+With client.rack, a leader may name a follower near the consumer. Then the consumer reads from the
+follower, for metadata.max.age.ms or until an error (KIP-392).
+
+Fetches to a broker form a session (KIP-227). Only partitions whose position changed are named in
+the next fetch. The handler of the session is the same class that followers use.
+"""
+
+from collections import deque
+from collections.abc import Callable
+from typing import Final
+
+from kafka_edu.clients.client_connections import ClientConnections
+from kafka_edu.clients.client_errors import (
+    BrokerException,
+    ClientException,
+    UnsupportedVersionException,
+)
+from kafka_edu.clients.consumer.consumer_config import ConsumerConfig
+from kafka_edu.clients.consumer.consumer_record import ConsumerRecord
+from kafka_edu.clients.consumer.fetched_records import FetchedRecords
+from kafka_edu.clients.consumer.offset_lookups import FoundOffset, OffsetLookups
+from kafka_edu.clients.consumer.subscription_state import (
+    NO_OFFSET,
+    FetchState,
+    SubscriptionState,
+)
+from kafka_edu.clients.metadata import NEVER, NO_LEADER, Metadata
+from kafka_edu.common.errors import Errors
+from kafka_edu.common.topic_partition import TopicPartition
+from kafka_edu.common.transport import part_bytes
+from kafka_edu.protocol.api_keys import ApiKey
+from kafka_edu.protocol.messages.fetch import (
+    FetchablePartitionResponse,
+    FetchPartition,
+    FetchRequest,
+    FetchResponse,
+    FetchTopic,
+    ForgottenTopic,
+)
+from kafka_edu.protocol.messages.list_offsets import LATEST_TIMESTAMP
+from kafka_edu.protocol.messages.registry import REGISTRY
+from kafka_edu.protocol.schema import Message
+from kafka_edu.replication.fetch_params import (
+    CONSUMER_REPLICA_ID,
+    READ_COMMITTED,
+    READ_UNCOMMITTED,
+    PartitionFetch,
+)
+from kafka_edu.replication.fetch_session_handler import FetchSessionHandler
+from kafka_edu.replication.log_read_result import NO_PREFERRED_REPLICA
+from kafka_edu.trace.events.consumer import RecordsFetched
+from kafka_edu.trace.tracer import Tracer
+
+_NEWEST: Final = REGISTRY[ApiKey.FETCH].max_version
+_FIRST_WITH_V2: Final = 4
+"""The first version of Fetch with batches of format v2, as Kafka 0.11 has it."""
+#: Errors after which the metadata is asked for again, and then the fetch is sent again.
+_STALE_METADATA: Final = frozenset(
+    {
+        Errors.NOT_LEADER_OR_FOLLOWER,
+        Errors.REPLICA_NOT_AVAILABLE,
+        Errors.KAFKA_STORAGE_ERROR,
+        Errors.FENCED_LEADER_EPOCH,
+        Errors.UNKNOWN_LEADER_EPOCH,
+        Errors.OFFSET_NOT_AVAILABLE,
+        Errors.UNKNOWN_TOPIC_OR_PARTITION,
+        Errors.LEADER_NOT_AVAILABLE,
+    }
+)
+
+
+class Fetcher:
+    """The fetches of one consumer, and the records that wait. Its event loop owns it."""
+
+    def __init__(
+        self,
+        config: ConsumerConfig,
+        metadata: Metadata,
+        connections: ClientConnections,
+        subscriptions: SubscriptionState,
+        lookups: OffsetLookups,
+        trace: Tracer | None = None,
+    ) -> None:
+        self._config = config
+        self._metadata = metadata
+        self._connections = connections
+        self._subscriptions = subscriptions
+        self._lookups = lookups
+        self._trace = trace
+        self._sessions: dict[int, FetchSessionHandler] = {}
+        self._in_session: dict[int, set[TopicPartition]] = {}
+        self._in_flight: set[int] = set()
+        self._fetched: deque[FetchedRecords] = deque()
+        self._resets: dict[tuple[TopicPartition, int], Callable[[], None]] = {}
+        """(partition, timestamp) of each reset in progress → a function that gives it up."""
+        self._not_before_ms: dict[TopicPartition, float] = {}
+        self._preferred: dict[TopicPartition, tuple[int, float]] = {}
+        """Partition → the follower to read from, and until when (KIP-392)."""
+        self._stale: dict[TopicPartition, int] = {}
+        """Partition → the version of the metadata that named a wrong leader for it."""
+        self._errors: deque[ClientException] = deque()
+
+    def run(self, now: float) -> None:
+        """Send the lookups and fetches that are due."""
+        self._begin_resets()
+        self._lookups.run(now)
+        self._send_fetches(now)
+
+    def next_run_ms(self, now: float) -> float:
+        """Return in how many ms `run` has something to do. NEVER if nothing waits for the time."""
+        waits = (at - now for at in self._not_before_ms.values() if at > now)
+        return min(self._lookups.next_run_ms(now), min(waits, default=NEVER))
+
+    def _begin_resets(self) -> None:
+        waiting = self._subscriptions.in_state(FetchState.AWAIT_RESET)
+        wanted = {(tp, self._subscriptions.reset_target(tp)) for tp in waiting}
+        for reset in self._resets.keys() - wanted:
+            self._resets.pop(reset)()
+        for tp in waiting:
+            timestamp = self._subscriptions.reset_target(tp)
+            if (tp, timestamp) not in self._resets:
+                self._look_up(tp, timestamp, timestamp)
+
+    def _look_up(self, tp: TopicPartition, reset_to: int, timestamp: int) -> None:
+        """Find the offset of a reset. If no record is as new as a time, the end of the log."""
+
+        def found(result: FoundOffset | None, error: ClientException | None) -> None:
+            if result is None:
+                self._resets.pop((tp, reset_to), None)
+                if error is not None:
+                    self._errors.append(error)
+            elif result.offset == NO_OFFSET and timestamp != LATEST_TIMESTAMP:
+                self._look_up(tp, reset_to, LATEST_TIMESTAMP)
+            else:
+                self._resets.pop((tp, reset_to), None)
+                self._subscriptions.reset_done(tp, reset_to, result.offset, result.leader_epoch)
+
+        self._resets[tp, reset_to] = self._lookups.find(tp, timestamp, found)
+
+    def _send_fetches(self, now: float) -> None:
+        """Send one fetch to each leader that has something to send. O(partitions)."""
+        waiting = {each.tp for each in self._fetched}
+        by_node: dict[int, list[TopicPartition]] = {}
+        for tp in self._subscriptions.fetchable():
+            if tp in waiting or self._not_before_ms.get(tp, now) > now:
+                continue
+            if self._stale.get(tp) == self._metadata.version:
+                continue  # a newer version is requested already
+            leader = self._read_from(tp, now)
+            if leader == NO_LEADER:
+                if self._metadata.next_update_ms(now) < NEVER:  # no update is running
+                    self._metadata.request_update()
+            else:
+                by_node.setdefault(leader, []).append(tp)
+        for node, partitions in by_node.items():
+            if node not in self._in_flight and self._connections.ready(node, now):
+                self._send(node, partitions, now)
+
+    def _read_from(self, tp: TopicPartition, now: float) -> int:
+        """Return the broker to read from: the follower that the leader named, or the leader."""
+        preferred = self._preferred.get(tp)
+        if preferred is not None:
+            node, until_ms = preferred
+            if now < until_ms and node in self._metadata.nodes:
+                return node
+            del self._preferred[tp]
+        return self._metadata.leader(*tp)
+
+    def _send(self, node: int, partitions: list[TopicPartition], now: float) -> None:
+        version = self._connections.version(node, ApiKey.FETCH, _NEWEST)
+        if version < _FIRST_WITH_V2:
+            self._errors.append(
+                UnsupportedVersionException(
+                    f"Broker {node} serves no Fetch of version {_FIRST_WITH_V2}.",
+                    "Use a broker of Kafka 0.11 or newer.",
+                )
+            )
+            return
+        session = self._sessions.setdefault(node, FetchSessionHandler())
+        known = self._in_session.get(node, set())
+        for gone in known.difference(partitions):
+            session.remove(gone)
+        asked: dict[TopicPartition, int] = {}
+        for tp in partitions:
+            asked[tp] = self._subscriptions.position(tp)
+            epoch = self._metadata.topics[tp.topic].partitions[tp.partition].leader_epoch
+            wanted = PartitionFetch(asked[tp], -1, self._config.max_partition_fetch_bytes, epoch)
+            if tp not in known or session.asked(tp) != wanted:
+                session.put(tp, wanted)
+        self._in_session[node] = set(partitions)
+        request = session.build()
+        topics: dict[str, list[FetchPartition]] = {}
+        for tp, fetch in request.to_send:
+            topics.setdefault(tp.topic, []).append(
+                FetchPartition(
+                    partition=tp.partition,
+                    current_leader_epoch=fetch.current_leader_epoch,
+                    fetch_offset=fetch.fetch_offset,
+                    partition_max_bytes=fetch.max_bytes,
+                )
+            )
+        forgotten: dict[str, list[int]] = {}
+        for tp in request.to_forget:
+            forgotten.setdefault(tp.topic, []).append(tp.partition)
+        config = self._config
+        self._in_flight.add(node)
+        self._connections.send(
+            node,
+            FetchRequest(
+                replica_id=CONSUMER_REPLICA_ID,
+                max_wait_ms=config.fetch_max_wait_ms,
+                min_bytes=config.fetch_min_bytes,
+                max_bytes=config.fetch_max_bytes,
+                isolation_level=READ_COMMITTED if config.read_committed else READ_UNCOMMITTED,
+                session_id=request.session_id,
+                session_epoch=request.session_epoch,
+                topics=[FetchTopic(topic=t, partitions=ps) for t, ps in topics.items()],
+                forgotten_topics_data=[
+                    ForgottenTopic(topic=t, partitions=ps) for t, ps in forgotten.items()
+                ]
+                if version >= 7
+                else [],
+                rack_id=config.client_rack,
+            ),
+            version,
+            now,
+            lambda answer, at: self._answered(node, asked, answer, at),
+        )
+
+    def _answered(
+        self, node: int, asked: dict[TopicPartition, int], answer: Message | None, now: float
+    ) -> None:
+        self._in_flight.discard(node)
+        session = self._sessions[node]
+        if not isinstance(answer, FetchResponse):
+            session.handle_error()
+            return
+        if not session.handle_response(Errors.of(answer.error_code), answer.session_id):
+            return
+        for topic in answer.responses:
+            for data in topic.partition_responses:
+                tp = TopicPartition(topic.topic, data.partition)
+                offset = asked.get(tp, NO_OFFSET)
+                # After a seek, a pause or a rebalance, nobody wants these records.
+                if offset != NO_OFFSET and self._subscriptions.at(tp) == offset:
+                    self._fetched_partition(node, tp, offset, data, now)
+
+    def _fetched_partition(
+        self,
+        node: int,
+        tp: TopicPartition,
+        offset: int,
+        data: FetchablePartitionResponse,
+        now: float,
+    ) -> None:
+        error = Errors.of(data.error_code)
+        if error is not Errors.NONE:
+            self._refused(tp, offset, error, now)
+            return
+        self._not_before_ms.pop(tp, None)
+        self._stale.pop(tp, None)
+        if data.preferred_read_replica != NO_PREFERRED_REPLICA:
+            until_ms = now + self._config.metadata_max_age_ms
+            self._preferred[tp] = data.preferred_read_replica, until_ms
+        self._subscriptions.note_high_watermark(tp, data.high_watermark)
+        records = memoryview(part_bytes(data.record_set or b""))
+        if not records:
+            return
+        if self._trace and self._trace.hops:
+            self._trace(
+                RecordsFetched(
+                    client=self._config.client_id,
+                    broker_id=node,
+                    topic=tp.topic,
+                    partition=tp.partition,
+                    offset=offset,
+                    bytes=len(records),
+                    high_watermark=data.high_watermark,
+                )
+            )
+        self._fetched.append(
+            FetchedRecords(
+                tp,
+                offset,
+                records,
+                data.aborted_transactions or [],
+                read_committed=self._config.read_committed,
+                check_crcs=self._config.check_crcs,
+            )
+        )
+
+    def _refused(self, tp: TopicPartition, offset: int, error: Errors, now: float) -> None:
+        self._not_before_ms[tp] = now + self._config.retry_backoff_ms
+        if self._preferred.pop(tp, None) is not None and error is Errors.OFFSET_OUT_OF_RANGE:
+            return  # the follower may be behind or ahead: the leader knows better
+        if error is Errors.OFFSET_OUT_OF_RANGE:
+            try:
+                self._subscriptions.reset_by_default(tp, f"Offset {offset} is out of range")
+            except ClientException as no_reset:
+                self._errors.append(no_reset)
+        elif error in _STALE_METADATA:
+            self._stale[tp] = self._metadata.version
+            self._metadata.request_update()
+        elif not error.retriable or error is Errors.CORRUPT_MESSAGE:
+            self._errors.append(BrokerException(error, f"Partition {tp}: {error.message}"))
+
+    def collect(self, most: int) -> list[ConsumerRecord]:
+        """Return at most `most` records that wait, and move their positions.
+
+        Raises an error of a fetch, once, before any records.
+        """
+        if self._errors:
+            raise self._errors.popleft()
+        config = self._config
+        collected: list[ConsumerRecord] = []
+        put_back: list[FetchedRecords] = []
+        while self._fetched and len(collected) < most:
+            fetched = self._fetched.popleft()
+            if not self._is_wanted(fetched):
+                if self._subscriptions.has(fetched.tp) and self._is_paused(fetched):
+                    put_back.append(fetched)
+                continue
+            try:
+                taken = fetched.take(
+                    most - len(collected),
+                    config.key_deserializer,
+                    config.value_deserializer,
+                )
+            except ClientException as error:
+                self._fetched.appendleft(fetched)
+                if collected:
+                    break
+                self._fetched.extend(put_back)
+                raise error
+            self._subscriptions.advance(fetched.tp, fetched.offset, fetched.epoch, len(taken))
+            collected += taken
+            if not fetched.exhausted:
+                self._fetched.appendleft(fetched)
+        self._fetched.extend(put_back)
+        return collected
+
+    def _is_wanted(self, fetched: FetchedRecords) -> bool:
+        return self._subscriptions.at(fetched.tp) == fetched.offset
+
+    def _is_paused(self, fetched: FetchedRecords) -> bool:
+        return self._subscriptions.position(fetched.tp) == fetched.offset
+
+    def fail(self, error: ClientException) -> None:
+        """Let the next `collect` raise this error."""
+        self._errors.append(error)
+
+    @property
+    def buffered(self) -> int:
+        """Return how many partitions have records that wait."""
+        return len(self._fetched)

@@ -1,0 +1,341 @@
+"""What a consumer reads, and how far it is (Kafka: SubscriptionState.java).
+
+A consumer reads either topics, whose partitions its group divides (`subscribe`), or partitions that
+the program chose (`assign`), never both. For each assigned partition this class has the position:
+the offset of the next record that `poll()` returns.
+
+    Initializing ──committed offset, or seek──▶ Fetching
+         │                                      ▲      │
+         └─no committed offset─▶ AwaitReset ────┘      │ seek_to_end …, or
+                                     ▲  offset found   │ OFFSET_OUT_OF_RANGE
+                                     └─────────────────┘
+
+A partition is fetched in the state Fetching only. A reset asks the leader for an offset: the start
+of the log, its end, or the first record that is not older than a timestamp.
+"""
+
+from collections.abc import Iterable, Mapping
+from enum import StrEnum
+from typing import Final, NamedTuple
+
+from kafka_edu.clients.client_errors import ClientException
+from kafka_edu.common.errors import Errors
+from kafka_edu.common.topic_partition import TopicPartition
+from kafka_edu.protocol.messages.list_offsets import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP
+from kafka_edu.trace.events.consumer import (
+    ConsumerAssigned,
+    ConsumerSubscribed,
+    FetchStateChanged,
+    PartitionPaused,
+    PartitionResumed,
+    PositionAdvanced,
+)
+from kafka_edu.trace.tracer import Tracer
+
+NO_OFFSET: Final = -1
+
+
+class FetchState(StrEnum):
+    """The state of one assigned partition."""
+
+    INITIALIZING = "Initializing"
+    FETCHING = "Fetching"
+    AWAIT_RESET = "AwaitReset"
+
+
+#: state → the states that may come before it. A partition begins in Initializing.
+VALID_PREVIOUS_STATES: Final[Mapping[FetchState, frozenset[FetchState]]] = {
+    FetchState.INITIALIZING: frozenset(),
+    FetchState.FETCHING: frozenset(FetchState),
+    FetchState.AWAIT_RESET: frozenset(FetchState),
+}
+
+
+class OffsetResetStrategy(StrEnum):
+    """Where a consumer begins without a committed offset: auto.offset.reset."""
+
+    EARLIEST = "earliest"
+    LATEST = "latest"
+    NONE = "none"
+
+
+_TIMESTAMPS: Final = {
+    OffsetResetStrategy.EARLIEST: EARLIEST_TIMESTAMP,
+    OffsetResetStrategy.LATEST: LATEST_TIMESTAMP,
+}
+
+
+class SubscriptionType(StrEnum):
+    NONE = "none"
+    TOPICS = "topics"
+    PARTITIONS = "partitions"
+
+
+class OffsetAndMetadata(NamedTuple):
+    """A committed offset: that of the next record to read (Kafka: OffsetAndMetadata.java)."""
+
+    offset: int
+    metadata: str = ""
+    leader_epoch: int = -1
+    """The leader epoch of the last record before it; -1 if unknown."""
+
+
+class NoOffsetForPartitionException(ClientException):
+    """There is no offset to begin with, and auto.offset.reset is none."""
+
+    def __init__(self, tp: TopicPartition, why: str) -> None:
+        super().__init__(
+            Errors.OFFSET_OUT_OF_RANGE,
+            f"{why} for partition {tp}, and auto.offset.reset is none.",
+            "Seek to an offset, or set auto.offset.reset to earliest or latest.",
+        )
+        self.topic_partition = tp
+
+
+class NotAssignedException(ClientException):
+    """The consumer does not have the partition."""
+
+    def __init__(self, tp: TopicPartition) -> None:
+        super().__init__(
+            Errors.UNKNOWN_TOPIC_OR_PARTITION,
+            f"No current assignment for partition {tp}.",
+            "Use only partitions of assignment(): those of assign(), or of the last rebalance.",
+        )
+
+
+class _Partition:
+    """What the consumer knows of one assigned partition."""
+
+    __slots__ = ("epoch", "high_watermark", "paused", "position", "reset_to", "state")
+
+    def __init__(self) -> None:
+        self.state = FetchState.INITIALIZING
+        self.position = NO_OFFSET
+        self.epoch = -1
+        self.paused = False
+        self.reset_to = LATEST_TIMESTAMP
+        self.high_watermark = NO_OFFSET
+
+
+class SubscriptionState:
+    """The subscription and the positions. The consumer's event loop owns them."""
+
+    def __init__(
+        self, client_id: str, reset: OffsetResetStrategy, trace: Tracer | None = None
+    ) -> None:
+        self._client_id = client_id
+        self._reset = reset
+        self._trace = trace
+        self.type = SubscriptionType.NONE
+        self.topics: tuple[str, ...] = ()
+        """The topics of `subscribe`."""
+        self.version = 0
+        """The number of calls of subscribe, assign and unsubscribe."""
+        self._partitions: dict[TopicPartition, _Partition] = {}
+
+    def subscribe(self, topics: Iterable[str]) -> None:
+        """Read these topics as a member of the group. Until a rebalance, the assignment stays.
+
+        Raises ClientException if the consumer has partitions by `assign`.
+        """
+        self._set_type(SubscriptionType.TOPICS)
+        self.topics = tuple(sorted(set(topics)))
+        self._subscribed(())
+
+    def assign(self, partitions: Iterable[TopicPartition]) -> None:
+        """Read these partitions, without a group. Those that it has already keep their position.
+
+        Raises ClientException if the consumer has topics by `subscribe`.
+        """
+        self._set_type(SubscriptionType.PARTITIONS)
+        chosen = list(dict.fromkeys(partitions))
+        self._subscribed(chosen)
+        self._replace(chosen)
+
+    def unsubscribe(self) -> None:
+        """Read nothing any more."""
+        self.type, self.topics = SubscriptionType.NONE, ()
+        self._subscribed(())
+        self._replace(())
+
+    def _set_type(self, wanted: SubscriptionType) -> None:
+        if self.type not in (SubscriptionType.NONE, wanted):
+            raise ClientException(
+                Errors.INVALID_REQUEST,
+                "Subscription to topics and partitions are mutually exclusive.",
+                "Call unsubscribe() first, or use a second consumer.",
+            )
+        self.type = wanted
+
+    def _subscribed(self, partitions: Iterable[TopicPartition]) -> None:
+        self.version += 1
+        if self._trace:
+            self._trace(
+                ConsumerSubscribed(
+                    client=self._client_id,
+                    topics=self.topics,
+                    partitions=tuple(map(str, partitions)),
+                )
+            )
+
+    def assign_from_group(self, partitions: Iterable[TopicPartition]) -> None:
+        """Take the partitions that a rebalance gave, or none while one is running."""
+        self._replace(partitions)
+
+    def _replace(self, partitions: Iterable[TopicPartition]) -> None:
+        before = self._partitions
+        self._partitions = {tp: before.get(tp) or _Partition() for tp in partitions}
+        if self._trace and before.keys() != self._partitions.keys():
+            self._trace(
+                ConsumerAssigned(
+                    client=self._client_id, partitions=tuple(map(str, self._partitions))
+                )
+            )
+
+    def assigned(self) -> list[TopicPartition]:
+        return list(self._partitions)
+
+    def has(self, tp: TopicPartition) -> bool:
+        return tp in self._partitions
+
+    def _of(self, tp: TopicPartition) -> _Partition:
+        partition = self._partitions.get(tp)
+        if partition is None:
+            raise NotAssignedException(tp)
+        return partition
+
+    def _enter(
+        self, tp: TopicPartition, partition: _Partition, state: FetchState, reason: str
+    ) -> None:
+        """Change a partition's state. Raises ValueError for a change that the table lacks."""
+        if partition.state not in VALID_PREVIOUS_STATES[state]:
+            raise ValueError(f"a partition cannot go from {partition.state} to {state}")
+        before, partition.state = partition.state, state
+        if self._trace:
+            self._trace(
+                FetchStateChanged(
+                    client=self._client_id,
+                    topic=tp.topic,
+                    partition=tp.partition,
+                    before=before,
+                    after=state,
+                    offset=partition.position,
+                    reason=reason,
+                )
+            )
+
+    def seek(self, tp: TopicPartition, offset: int, reason: str, epoch: int = -1) -> None:
+        """Set the position: the next record is the first one with this offset or a higher one."""
+        partition = self._of(tp)
+        partition.position, partition.epoch = offset, epoch
+        self._enter(tp, partition, FetchState.FETCHING, reason)
+
+    def request_reset(self, tp: TopicPartition, timestamp: int, reason: str) -> None:
+        """Let the leader say the position: EARLIEST_TIMESTAMP, LATEST_TIMESTAMP, or a time in ms.
+
+        Until then the partition has no position.
+        """
+        partition = self._of(tp)
+        partition.position, partition.reset_to = NO_OFFSET, timestamp
+        self._enter(tp, partition, FetchState.AWAIT_RESET, reason)
+
+    def reset_by_default(self, tp: TopicPartition, why: str) -> None:
+        """Reset as auto.offset.reset says. Raises NoOffsetForPartitionException if it is none."""
+        if self._reset is OffsetResetStrategy.NONE:
+            raise NoOffsetForPartitionException(tp, why)
+        self.request_reset(tp, _TIMESTAMPS[self._reset], why)
+
+    def reset_done(self, tp: TopicPartition, timestamp: int, offset: int, epoch: int) -> None:
+        """Take the offset of a reset, unless the program has asked for something else since."""
+        partition = self._partitions.get(tp)
+        if (
+            partition is not None
+            and partition.state is FetchState.AWAIT_RESET
+            and partition.reset_to == timestamp
+        ):
+            self.seek(tp, offset, "the leader said the offset", epoch)
+
+    def advance(self, tp: TopicPartition, offset: int, epoch: int, records: int) -> None:
+        """Move the position behind records that `poll()` returns. The position never goes back."""
+        partition = self._of(tp)
+        before = partition.position
+        assert before <= offset
+        partition.position, partition.epoch = offset, epoch
+        if self._trace and self._trace.hops:
+            self._trace(
+                PositionAdvanced(
+                    client=self._client_id,
+                    topic=tp.topic,
+                    partition=tp.partition,
+                    before=before,
+                    after=offset,
+                    records=records,
+                )
+            )
+
+    def pause(self, tp: TopicPartition) -> None:
+        partition = self._of(tp)
+        if not partition.paused:
+            partition.paused = True
+            if self._trace:
+                self._trace(
+                    PartitionPaused(client=self._client_id, topic=tp.topic, partition=tp.partition)
+                )
+
+    def resume(self, tp: TopicPartition) -> None:
+        partition = self._of(tp)
+        if partition.paused:
+            partition.paused = False
+            if self._trace:
+                self._trace(
+                    PartitionResumed(client=self._client_id, topic=tp.topic, partition=tp.partition)
+                )
+
+    def paused(self) -> list[TopicPartition]:
+        return [tp for tp, each in self._partitions.items() if each.paused]
+
+    def position(self, tp: TopicPartition) -> int:
+        """Return the position, or NO_OFFSET. Raises NotAssignedException."""
+        return self._of(tp).position
+
+    def at(self, tp: TopicPartition) -> int:
+        """Return the position; NO_OFFSET if the partition is paused or not assigned. O(1)."""
+        partition = self._partitions.get(tp)
+        return NO_OFFSET if partition is None or partition.paused else partition.position
+
+    def note_high_watermark(self, tp: TopicPartition, high_watermark: int) -> None:
+        """Note the high watermark that came with a fetch, for `lag`."""
+        partition = self._partitions.get(tp)
+        if partition is not None:
+            partition.high_watermark = high_watermark
+
+    def lag(self, tp: TopicPartition) -> int:
+        """Return how many offsets the position is before the high watermark; -1 if unknown."""
+        partition = self._of(tp)
+        if NO_OFFSET in (partition.position, partition.high_watermark):
+            return -1
+        return max(partition.high_watermark - partition.position, 0)
+
+    def in_state(self, state: FetchState) -> list[TopicPartition]:
+        """Return the partitions in this state. O(partitions)."""
+        return [tp for tp, each in self._partitions.items() if each.state is state]
+
+    def reset_target(self, tp: TopicPartition) -> int:
+        """Return the timestamp of a reset that is not done yet."""
+        return self._of(tp).reset_to
+
+    def fetchable(self) -> list[TopicPartition]:
+        """Return the partitions to fetch: with a position, and not paused. O(partitions)."""
+        return [
+            tp
+            for tp, each in self._partitions.items()
+            if each.state is FetchState.FETCHING and not each.paused
+        ]
+
+    def all_consumed(self) -> dict[TopicPartition, OffsetAndMetadata]:
+        """Return the position of each partition that has one: what a commit stores."""
+        return {
+            tp: OffsetAndMetadata(each.position, "", each.epoch)
+            for tp, each in self._partitions.items()
+            if each.position != NO_OFFSET
+        }

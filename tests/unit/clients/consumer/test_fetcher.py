@@ -1,0 +1,214 @@
+"""Which fetches are due, and what their answers mean."""
+
+from kafka_edu.clients.consumer.subscription_state import FetchState
+from kafka_edu.common.errors import Errors
+from kafka_edu.common.topic_partition import TopicPartition
+from kafka_edu.protocol.api_keys import ApiKey
+from kafka_edu.protocol.messages.fetch import FetchRequest
+from kafka_edu.protocol.messages.list_offsets import (
+    EARLIEST_TIMESTAMP,
+    LATEST_TIMESTAMP,
+    ListOffsetsRequest,
+)
+from kafka_edu.record.record import Record
+from kafka_edu.record.record_batch import build_batch
+from tests.unit.clients.consumer.parts import Core, Request, fetch_answer, listed
+
+T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
+
+
+def batch(first: int, end: int) -> bytes:
+    return build_batch([Record(n, 0, None, b"%d" % n) for n in range(first, end)])
+
+
+def fetching(partitions: int = 2, brokers: tuple[int, ...] = (1,), **settings: object) -> Core:
+    """Return a core that fetches all partitions of t from offset 0 on."""
+    given = {key.replace("_", "."): value for key, value in settings.items()}
+    core = Core(given, partitions=partitions, brokers=brokers)
+    tps = [TopicPartition("t", n) for n in range(partitions)]
+    core.core.subscriptions.assign(tps)
+    for tp in tps:
+        core.core.subscriptions.seek(tp, 0, "seek")
+    core.run()
+    return core
+
+
+def asked(core: Core) -> tuple[Request, FetchRequest, dict[int, int]]:
+    """Return the one fetch that waits, and partition → offset in it."""
+    request, fetch = core.only(ApiKey.FETCH, FetchRequest)
+    return (
+        request,
+        fetch,
+        {each.partition: each.fetch_offset for topic in fetch.topics for each in topic.partitions},
+    )
+
+
+def collected(core: Core, most: int = 100) -> list[tuple[int, int]]:
+    return [(each.partition, each.offset) for each in core.core.fetcher.collect(most)]
+
+
+def test_the_settings_are_in_the_request() -> None:
+    core = fetching(
+        fetch_min_bytes=7,
+        fetch_max_wait_ms=99,
+        fetch_max_bytes=1_234,
+        max_partition_fetch_bytes=567,
+        isolation_level="read_committed",
+    )
+    _, fetch, offsets = asked(core)
+    assert (fetch.replica_id, fetch.isolation_level) == (-1, 1)
+    assert (fetch.min_bytes, fetch.max_wait_ms, fetch.max_bytes) == (7, 99, 1_234)
+    assert {p.partition_max_bytes for p in fetch.topics[0].partitions} == {567}
+    assert offsets == {0: 0, 1: 0}
+
+
+def test_one_fetch_is_in_flight_to_each_broker() -> None:
+    core = fetching(partitions=4, brokers=(1, 2))
+    fetches = [each for each in core.requests if each.key is ApiKey.FETCH]
+    assert sorted(each.node for each in fetches) == [1, 2]
+    core.advance(200)
+    assert [each for each in core.requests if each.key is ApiKey.FETCH] == fetches
+
+
+def test_a_session_names_only_what_has_changed() -> None:
+    core = fetching()
+    request, fetch, _ = asked(core)
+    assert (fetch.session_id, fetch.session_epoch) == (0, 0)
+    core.answer(request, fetch_answer({T0: batch(0, 2)}))
+    core.run()
+    request, fetch, offsets = asked(core)  # the records of t-0 wait, so it is not fetched
+    assert (fetch.session_id, fetch.session_epoch, offsets) == (5, 1, {})
+    assert [(f.topic, f.partitions) for f in fetch.forgotten_topics_data] == [("t", [0])]
+    assert collected(core) == [(0, 0), (0, 1)]
+    core.answer(request, fetch_answer({}))
+    core.run()
+    _, fetch, offsets = asked(core)
+    assert (fetch.session_epoch, offsets) == (2, {0: 2})
+
+
+def test_after_a_session_error_or_a_lost_answer_the_fetch_is_whole() -> None:
+    core = fetching()
+    core.answer(asked(core)[0], fetch_answer({}))
+    core.run()
+    request = asked(core)[0]
+    core.answer(request, fetch_answer({}, error=Errors.FETCH_SESSION_ID_NOT_FOUND))
+    core.run()
+    request, fetch, offsets = asked(core)
+    assert (fetch.session_id, fetch.session_epoch, offsets) == (0, 0, {0: 0, 1: 0})
+    core.answer(request, fetch_answer({}))
+    core.run()
+    core.lose(asked(core)[0])
+    core.advance(2_000)
+    _, fetch, offsets = asked(core)
+    assert (fetch.session_id, fetch.session_epoch, offsets) == (5, 0, {0: 0, 1: 0})
+
+
+def test_records_come_in_order_and_at_most_so_many() -> None:
+    core = fetching()
+    core.answer(asked(core)[0], fetch_answer({T0: batch(0, 3), T1: batch(0, 2)}))
+    assert collected(core, 2) == [(0, 0), (0, 1)]
+    assert core.core.subscriptions.position(T0) == 2
+    core.run()
+    assert not core.requests  # both partitions have records that wait
+    assert collected(core, 2) == [(0, 2), (1, 0)]
+    assert collected(core) == [(1, 1)]
+
+
+def test_after_a_seek_older_records_are_dropped() -> None:
+    core = fetching()
+    core.answer(asked(core)[0], fetch_answer({T0: batch(0, 3)}))
+    core.run()
+    core.core.subscriptions.seek(T0, 40, "seek")
+    core.core.subscriptions.seek(T1, 50, "seek")
+    core.answer(asked(core)[0], fetch_answer({T1: batch(0, 3)}))
+    assert collected(core) == []
+    core.run()
+    assert asked(core)[2] == {0: 40, 1: 50}
+
+
+def test_a_new_leader_is_found_and_the_fetch_sent_there() -> None:
+    core = fetching(brokers=(1, 2), partitions=1)
+    request, _, _ = asked(core)
+    core.leaders[0] = (2, 1)
+    core.answer(request, fetch_answer({}, {T0: Errors.NOT_LEADER_OR_FOLLOWER}))
+    core.advance(200)
+    request, fetch, offsets = asked(core)
+    assert (request.node, offsets) == (2, {0: 0})
+    assert fetch.topics[0].partitions[0].current_leader_epoch == 1
+    assert core.seen.count(ApiKey.METADATA) == 2
+
+
+def test_a_follower_that_the_leader_names_is_read_until_an_error() -> None:
+    core = fetching(brokers=(1, 2), partitions=1, client_rack="b", auto_offset_reset="none")
+    request, fetch, _ = asked(core)
+    assert (request.node, fetch.rack_id) == (1, "b")
+    core.answer(request, fetch_answer({T0: b""}, read_from=2))
+    core.run()
+    request, _, _ = asked(core)
+    assert request.node == 2
+    core.answer(request, fetch_answer({T0: batch(0, 2)}))
+    assert collected(core) == [(0, 0), (0, 1)]
+    core.run()
+    request, _, offsets = asked(core)
+    assert (request.node, offsets) == (2, {0: 2})
+    core.answer(request, fetch_answer({}, {T0: Errors.OFFSET_OUT_OF_RANGE}))
+    core.advance(200)
+    request, _, offsets = asked(core)  # the leader decides whether it is out of range
+    assert (request.node, offsets) == (1, {0: 2})
+
+
+def test_a_follower_is_read_for_metadata_max_age() -> None:
+    core = fetching(brokers=(1, 2), partitions=1, client_rack="b", metadata_max_age_ms=9_000)
+    core.answer(asked(core)[0], fetch_answer({T0: b""}, read_from=2))
+    core.run()
+    core.answer(asked(core)[0], fetch_answer({}))
+    core.advance(8_900)
+    assert asked(core)[0].node == 2
+    core.answer(asked(core)[0], fetch_answer({}))
+    core.advance(200)
+    assert asked(core)[0].node == 1
+
+
+def looked_up(core: Core) -> tuple[Request, int]:
+    request, lookup = core.only(ApiKey.LIST_OFFSETS, ListOffsetsRequest)
+    return request, lookup.topics[0].partitions[0].timestamp
+
+
+def test_an_offset_out_of_range_is_reset_by_the_leader() -> None:
+    core = fetching(partitions=1, auto_offset_reset="earliest")
+    core.answer(asked(core)[0], fetch_answer({}, {T0: Errors.OFFSET_OUT_OF_RANGE}))
+    core.run()
+    assert core.core.subscriptions.in_state(FetchState.AWAIT_RESET) == [T0]
+    request, timestamp = looked_up(core)
+    assert timestamp == EARLIEST_TIMESTAMP
+    core.answer(request, listed(30))
+    core.advance(200)
+    assert asked(core)[2] == {0: 30}
+
+
+def test_a_time_after_the_last_record_leads_to_the_end() -> None:
+    core = fetching(partitions=1)
+    core.core.subscriptions.request_reset(T0, 777, "seek_to_time")
+    core.run()
+    request, timestamp = looked_up(core)
+    assert timestamp == 777
+    core.lose(request)
+    core.advance(2_000)  # the lookup is sent again
+    request, _ = looked_up(core)
+    core.answer(request, listed(-1))
+    core.run()
+    core.advance(200)
+    request, timestamp = looked_up(core)
+    assert timestamp == LATEST_TIMESTAMP
+    core.answer(request, listed(44))
+    assert core.core.subscriptions.position(T0) == 44
+
+
+def test_a_reset_is_given_up_when_the_partition_is_gone() -> None:
+    core = fetching(partitions=1)
+    core.core.subscriptions.request_reset(T0, 777, "seek_to_time")
+    core.run()
+    core.lose(looked_up(core)[0])
+    core.core.subscriptions.assign([T1])
+    core.advance(2_000)
+    assert not [each for each in core.requests if each.key is ApiKey.LIST_OFFSETS]
