@@ -4,10 +4,10 @@ A key that Kafka has and our producer does not is refused, so no setting is acce
 nothing. An unknown key is an error that names the nearest right one.
 """
 
-import difflib
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final, NamedTuple, Protocol
 
+from kafka_edu.clients.client_config import address, check_names, config_text
 from kafka_edu.clients.producer.partitioners import (
     PARTITIONERS,
     FunctionPartitioner,
@@ -23,7 +23,6 @@ from kafka_edu.common.config_def import (
     ConfigException,
     ConfigKey,
     ConfigType,
-    ConfigValue,
     NonEmpty,
     OneOf,
     Range,
@@ -283,43 +282,6 @@ class ProducerConfig(NamedTuple):
     value_serializer: Serializer | None
 
 
-def _address(text: str) -> tuple[str, int]:
-    host, colon, port = text.rpartition(":")
-    if not colon or not host or not port.isdigit() or not 0 < int(port) < 65_536:
-        raise ConfigException(
-            "bootstrap.servers",
-            f"Invalid value {text} for configuration bootstrap.servers: it is no host:port. Write"
-            " for example 127.0.0.1:9092.",
-        )
-    return host.strip("[]"), int(port)
-
-
-def _check_names(given: Mapping[str, object]) -> None:
-    for name in given:
-        if name in PRODUCER_CONFIG or name in OBJECT_KEYS:
-            continue
-        for refused, why in REFUSED.items():
-            if name == refused or (refused.endswith(".") and name.startswith(refused)):
-                raise ConfigException(
-                    name, f"{name} is refused, because {why}. Remove it from the settings."
-                )
-        known = [*PRODUCER_CONFIG.keys, *OBJECT_KEYS]
-        near = difflib.get_close_matches(name.replace("_", "."), known, 1, 0.6)
-        hint = f" Did you mean {near[0]}?" if near else " docs/clients.md has all keys."
-        raise ConfigException(name, f"A producer has no setting {name}.{hint}")
-
-
-def _text(value: object) -> ConfigValue:
-    """Return a value as ConfigDef takes it: numbers as text, so that they are checked alike."""
-    if isinstance(value, bool):
-        return value
-    if isinstance(value, int | float):
-        return str(value)
-    if isinstance(value, list | tuple):
-        return ",".join(map(str, value))
-    return value if isinstance(value, str) else repr(value)
-
-
 def _serializer(given: Mapping[str, object], name: str) -> Serializer | None:
     value = given.get(name)
     if value is None or callable(value):
@@ -374,9 +336,10 @@ def parse_producer_config(given: Mapping[str, object], number: int) -> ProducerC
 
     Raises ConfigException with one line: the key, what is wrong, and what to do.
     """
-    _check_names(given)
+    known = [*PRODUCER_CONFIG.keys, *OBJECT_KEYS]
+    check_names("producer", "docs/clients.md", given, known, REFUSED)
     values = PRODUCER_CONFIG.parse(
-        {name: _text(value) for name, value in given.items() if name in PRODUCER_CONFIG}
+        {name: config_text(value) for name, value in given.items() if name in PRODUCER_CONFIG}
     )
     idempotent = values.get_bool("enable.idempotence")
     acks_text = values.get_string("acks")
@@ -400,7 +363,7 @@ def parse_producer_config(given: Mapping[str, object], number: int) -> ProducerC
             )
         delivery_timeout_ms = least
     return ProducerConfig(
-        tuple(map(_address, values.get_list("bootstrap.servers"))),
+        tuple(map(address, values.get_list("bootstrap.servers"))),
         values.get_string("client.id") or f"producer-{number}",
         acks,
         values.get_int("batch.size"),
