@@ -5,6 +5,7 @@ import random
 import pytest
 
 from kafka_edu.clients.client_connections import (
+    FIRST_THROTTLED_VERSION,
     ClientConnections,
     Close,
     Connect,
@@ -17,8 +18,12 @@ from kafka_edu.common.transport import part_bytes
 from kafka_edu.protocol.api_keys import ApiKey
 from kafka_edu.protocol.headers import encode_response
 from kafka_edu.protocol.messages.api_versions import ApiVersion, ApiVersionsResponse
-from kafka_edu.protocol.messages.find_coordinator import FindCoordinatorRequest
+from kafka_edu.protocol.messages.find_coordinator import (
+    FindCoordinatorRequest,
+    FindCoordinatorResponse,
+)
 from kafka_edu.protocol.messages.metadata import MetadataRequest
+from kafka_edu.protocol.messages.registry import REGISTRY
 from kafka_edu.protocol.schema import Message
 from tests.unit.clients.producer.parts import Core
 
@@ -174,6 +179,35 @@ def test_a_throttled_client_pauses() -> None:
     assert answers == [answer]
     assert not client.ready(-1, 519)
     assert client.next_poll_ms(20) == 500
+    assert client.ready(-1, 520)
+
+
+@pytest.mark.parametrize("key", FIRST_THROTTLED_VERSION, ids=lambda key: key.name)
+def test_a_client_pauses_after_each_response_from_the_version_on_in_which_kafkas_does(
+    key: ApiKey,
+) -> None:
+    """Before KIP-219, the broker had waited itself before it answered."""
+    pair = REGISTRY[key]
+    first = FIRST_THROTTLED_VERSION[key]
+    for version in range(max(first - 1, 1), pair.max_version + 1):
+        client = opened()
+        client.send(-1, pair.request(), version, 10, lambda answer, now: None)
+        answer = pair.response(throttle_time_ms=500)
+        client.received(-1, frame(key, version, 1, answer), 20)
+        assert client.ready(-1, 519) is (version < first)
+        assert client.ready(-1, 520)
+
+
+def test_a_shorter_throttle_time_does_not_end_a_longer_one() -> None:
+    client = opened()
+    for at in (0, 1):
+        client.send(-1, ASK, 2, at, lambda answer, now: None)
+    for number, throttle_ms in enumerate((500, 0), 1):
+        answer = FindCoordinatorResponse(
+            throttle_time_ms=throttle_ms, error_code=0, node_id=1, host="a", port=1
+        )
+        client.received(-1, frame(ApiKey.FIND_COORDINATOR, 2, number, answer), 20)
+    assert not client.ready(-1, 519)
     assert client.ready(-1, 520)
 
 
