@@ -4,9 +4,12 @@ It knows the brokers, and the leader of each partition of the topics that the cl
 is out of date after metadata.max.age.ms, and when a broker answers that it is not the leader. After
 a failed update, the next one waits for retry.backoff.ms. A topic that was not used for
 metadata.max.idle.ms is left out.
+
+A consumer with a pattern asks for all topics, because only the brokers know which ones there are.
+It keeps those that match.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
 from kafka_edu.common.errors import Errors
@@ -34,6 +37,10 @@ class PartitionInfo(NamedTuple):
     partition: int
     leader: int
     leader_epoch: int
+
+
+Retain = Callable[[str, bool], bool]
+"""A function of a topic's name, and of whether the topic is internal: is it kept?"""
 
 
 class TopicInfo:
@@ -64,7 +71,10 @@ class Metadata:
         retry_backoff_ms: float,
         max_age_ms: float,
         max_idle_ms: float,
+        *,
+        allow_auto_creation: bool = True,
     ) -> None:
+        """With `allow_auto_creation`, a broker may create a topic that is asked for by its name."""
         self._bootstrap = [
             ClientNode(-number, host, port) for number, (host, port) in enumerate(bootstrap, 1)
         ]
@@ -74,11 +84,19 @@ class Metadata:
         """Topic → the error that the last metadata has for it."""
         self.version = 0
         """The number of successful updates."""
+        self.retained: tuple[str, ...] = ()
+        """After `ask_for_all`: the topics that the function accepted in the last update."""
+        self.retained_version = 0
+        """The version that brought `retained`. 0: no update had all topics yet."""
+        self._retain: Retain | None = None
+        self._asked_for_all = False
+        self._allow_auto_creation = allow_auto_creation
         self._retry_backoff_ms = retry_backoff_ms
         self._max_age_ms = max_age_ms
         self._max_idle_ms = max_idle_ms
         self._used_ms: dict[str, float] = {}
-        self._new: set[str] = set()
+        self._new = False
+        """Whether something is wanted for the first time, so that the backoff does not count."""
         self._needed = False
         self._in_progress = False
         self._last_try_ms = -NEVER
@@ -87,10 +105,16 @@ class Metadata:
     def use(self, topic: str, now: float) -> TopicInfo | None:
         """Note that the topic is used now. Return what is known of it. O(1)."""
         if topic not in self._used_ms:
-            self._new.add(topic)
-            self._needed = True
+            self._new = self._needed = True
         self._used_ms[topic] = now
         return self.topics.get(topic)
+
+    def ask_for_all(self, retain: Retain | None) -> None:
+        """Ask for all topics from now on, and keep those that `retain` accepts. None ends that."""
+        self._retain = retain
+        self.retained, self.retained_version = (), 0
+        if retain is not None:
+            self._new = self._needed = True
 
     def request_update(self) -> None:
         """Ask for the metadata again as soon as the backoff allows it."""
@@ -109,7 +133,7 @@ class Metadata:
 
         A topic without metadata does not wait for the backoff of the last update.
         """
-        if self._in_progress or not self._used_ms:
+        if self._in_progress or not (self._used_ms or self._retain):
             return NEVER
         due = 0.0 if self._needed else max(self._last_success_ms + self._max_age_ms - now, 0)
         backoff = max(self._last_try_ms + self._retry_backoff_ms - now, 0)
@@ -123,10 +147,15 @@ class Metadata:
             self.topics.pop(topic, None)
             self.errors.pop(topic, None)
         self._in_progress, self._needed, self._last_try_ms = True, False, now
-        self._new.clear()
+        self._new = False
+        self._asked_for_all = self._retain is not None
+        if self._asked_for_all:  # this creates no topic, so the flag has its default value
+            return MetadataRequest(topics=None, allow_auto_topic_creation=True)
+        for topic in self.topics.keys() - self._used_ms.keys():
+            del self.topics[topic]
         return MetadataRequest(
             topics=[MetadataRequestTopic(name=topic) for topic in self._used_ms],
-            allow_auto_topic_creation=True,
+            allow_auto_topic_creation=self._allow_auto_creation,
         )
 
     def update_failed(self, now: float) -> None:
@@ -145,8 +174,11 @@ class Metadata:
         self._in_progress, self._last_try_ms, self._last_success_ms = False, now, now
         self.version += 1
         self.nodes = {b.node_id: ClientNode(b.node_id, b.host, b.port) for b in response.brokers}
+        retain = self._retain if self._asked_for_all else None
+        if retain is not None:
+            self._keep_only(response, retain)
         for topic in response.topics:
-            if topic.name not in self._used_ms:
+            if topic.name not in self._used_ms and topic.name not in self.retained:
                 continue
             error = Errors.of(topic.error_code)
             if error is not Errors.NONE:
@@ -169,6 +201,21 @@ class Metadata:
                     self._needed = True
                 partitions.append(info)
             self.topics[topic.name] = TopicInfo(topic.name, partitions)
+
+    def _keep_only(self, response: MetadataResponse, retain: Retain) -> None:
+        """Note which topics are retained, and forget those that are not in a list of all topics."""
+        listed = {topic.name for topic in response.topics}
+        self.retained = tuple(
+            topic.name
+            for topic in response.topics
+            if topic.error_code == Errors.NONE and retain(topic.name, topic.is_internal)
+        )
+        self.retained_version = self.version
+        kept = listed & (self._used_ms.keys() | set(self.retained))
+        self.topics = {name: info for name, info in self.topics.items() if name in kept}
+        self.errors = {name: error for name, error in self.errors.items() if name in kept}
+        for gone in self._used_ms.keys() - listed:
+            self.errors[gone] = Errors.UNKNOWN_TOPIC_OR_PARTITION
 
     def rebootstrap(self) -> None:
         """Go back to the bootstrap servers, because no broker of the copy can be reached."""

@@ -16,6 +16,7 @@ import inspect
 import itertools
 import logging
 import random
+import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from functools import partial
 from types import TracebackType
@@ -193,13 +194,17 @@ class Consumer:
 
     def subscribe(
         self,
-        topics: Iterable[str],
+        topics: Iterable[str] | re.Pattern[str],
         *,
         on_assigned: RebalanceListener | None = None,
         on_revoked: RebalanceListener | None = None,
         on_lost: RebalanceListener | None = None,
     ) -> None:
         """Read these topics as a member of the group. The next `poll()` joins it.
+
+        A pattern, such as `re.compile("web-.*")`, means every topic whose whole name matches, also
+        a topic that is created later. The consumer finds it within metadata.max.age.ms. Internal
+        topics match only with exclude.internal.topics=false.
 
         `poll()` calls `on_revoked` before the consumer gives up partitions: commit there. It calls
         `on_assigned` after it got partitions: seek there. If the partitions are lost already,
@@ -210,9 +215,13 @@ class Consumer:
         self._check_group()
         if isinstance(topics, str):
             raise ConsumerStateException(
-                f"subscribe() got the text {topics!r}.", "Give a list of topics."
+                f"subscribe() got the text {topics!r}.",
+                "Give a list of topics, or re.compile(...).",
             )
-        self._subscriptions.subscribe(topics)
+        if isinstance(topics, re.Pattern):
+            self._core.subscribe_pattern(topics)
+        else:
+            self._subscriptions.subscribe(topics)
         self._listeners = {
             RebalanceStep.ASSIGNED: on_assigned,
             RebalanceStep.REVOKED: on_revoked,
@@ -229,10 +238,10 @@ class Consumer:
         """Leave the group, and read nothing any more."""
         self._check_usable()
         await self._leave("unsubscribe() was called")
-        self._subscriptions.unsubscribe()
+        self._core.unsubscribe()
 
     def subscription(self) -> tuple[str, ...]:
-        """Return the topics of `subscribe`."""
+        """Return the topics of `subscribe`, or those that match its pattern so far."""
         return self._subscriptions.topics
 
     def assignment(self) -> list[TopicPartition]:
@@ -590,7 +599,7 @@ class Consumer:
     async def _leave(self, reason: str) -> None:
         """Commit if the consumer shall, call the listener, and leave the group."""
         core = self._core
-        managed = self._subscriptions.type is SubscriptionType.TOPICS
+        managed = self._subscriptions.in_group
         member = core.membership.may_commit
         if self.config.auto_commit and (member or not managed):
             await self._commit_last()

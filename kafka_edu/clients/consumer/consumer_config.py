@@ -135,6 +135,21 @@ CONSUMER_CONFIG: Final = ConfigDef(
             "read_committed: skip aborted transactions, and wait for open ones.",
         ),
         ConfigKey(
+            "allow.auto.create.topics",
+            ConfigType.BOOLEAN,
+            True,
+            None,
+            "A broker may create a missing topic that the consumer names, if its"
+            " auto.create.topics.enable is true.",
+        ),
+        ConfigKey(
+            "exclude.internal.topics",
+            ConfigType.BOOLEAN,
+            True,
+            None,
+            "A subscription by pattern leaves out internal topics, such as __consumer_offsets.",
+        ),
+        ConfigKey(
             "client.rack",
             ConfigType.STRING,
             "",
@@ -247,8 +262,6 @@ _NO_SOCKET_OPTION: Final = "the sizes of socket buffers are the operating system
 _NO_METRICS: Final = "there are no metrics; use events (docs/events.md)"
 #: Keys of Kafka's consumer that ours refuses, and why. A name that ends with `.` is a prefix.
 REFUSED: Final[Mapping[str, str]] = {
-    "allow.auto.create.topics": "the broker's auto.create.topics.enable alone decides",
-    "exclude.internal.topics": "there is no subscription by pattern",
     "internal.leave.group.on.close": "a dynamic member always leaves, a static one never",
     "internal.throw.on.fetch.stable.offset.unsupported": "no broker is too old for it",
     "security.protocol": "connections are never encrypted; leave the key out",
@@ -294,6 +307,8 @@ class ConsumerConfig(NamedTuple):
     auto_commit_interval_ms: int
     offset_reset: OffsetResetStrategy
     read_committed: bool
+    allow_auto_create_topics: bool
+    exclude_internal_topics: bool
     client_rack: str
     fetch_min_bytes: int
     fetch_max_wait_ms: int
@@ -391,6 +406,8 @@ def parse_consumer_config(given: Mapping[str, object], number: int) -> ConsumerC
         values.get_int("auto.commit.interval.ms"),
         OffsetResetStrategy(values.get_string("auto.offset.reset")),
         values.get_string("isolation.level") == "read_committed",
+        values.get_bool("allow.auto.create.topics"),
+        values.get_bool("exclude.internal.topics"),
         values.get_string("client.rack"),
         values.get_int("fetch.min.bytes"),
         values.get_int("fetch.max.wait.ms"),

@@ -133,6 +133,8 @@ class ConsumerCoordinator:
         """Why the consumer must join. Empty if it need not."""
         self._joined_topics: tuple[str, ...] = ()
         self._polled_ms = -NEVER
+        self._join_after_version = 0
+        """With a pattern, JoinGroup waits for metadata that is newer than this version."""
         self._attempt = 0
         """The number of the last JoinGroup. Answers to earlier ones do not count."""
         self._waiting = False
@@ -166,7 +168,7 @@ class ConsumerCoordinator:
             raise self._link.error
         if self.error is not None:
             raise self.error
-        if self._subscriptions.type is SubscriptionType.TOPICS:
+        if self._subscriptions.in_group:
             state = self._membership.state
             if (
                 state is MembershipState.STABLE
@@ -192,7 +194,7 @@ class ConsumerCoordinator:
             self._auto_commit_ms = now + self._config.auto_commit_interval_ms
         if now < self._auto_commit_ms:
             return False
-        if self._subscriptions.type is SubscriptionType.TOPICS:
+        if self._subscriptions.in_group:
             return self._membership.state is MembershipState.STABLE
         return self._subscriptions.type is SubscriptionType.PARTITIONS
 
@@ -205,6 +207,9 @@ class ConsumerCoordinator:
         member = membership.in_generation
         membership.enter(MembershipState.REVOKING, self._rejoin_reason)
         self._rejoin_reason = ""
+        if self._subscriptions.pattern is not None:
+            self._join_after_version = self._metadata.version
+            self._metadata.request_update()
         consumed = self._subscriptions.all_consumed()
         if member and self._config.auto_commit and consumed:
             self._commit_until_ms = now + self._config.max_poll_interval_ms
@@ -256,7 +261,7 @@ class ConsumerCoordinator:
 
     def run(self, now: float) -> None:
         """Send what is due: FindCoordinator, JoinGroup, SyncGroup, heartbeats and commits."""
-        managed = self._subscriptions.type is SubscriptionType.TOPICS
+        managed = self._subscriptions.in_group
         if managed or self._offsets.busy or self._config.auto_commit:
             self._link.run(now)
         self._offsets.run(now)
@@ -275,7 +280,7 @@ class ConsumerCoordinator:
         if self._waiting or now < self._retry_ms:
             pass
         elif membership.state is MembershipState.PREPARING_REBALANCE:
-            if self._link.ready(now):
+            if self._knows_topics() and self._link.ready(now):
                 self._send_join(now)
         elif membership.state is MembershipState.COMPLETING_REBALANCE:
             self._lead(now)
@@ -283,6 +288,16 @@ class ConsumerCoordinator:
             self._watch_metadata()
         if membership.in_generation:
             self._heartbeat(now)
+
+    def _knows_topics(self) -> bool:
+        """Return whether the consumer can say which topics it reads.
+
+        With a pattern it asks the brokers first. Otherwise each member that finds a new topic later
+        would begin a rebalance of its own.
+        """
+        if self._subscriptions.pattern is None:
+            return True
+        return self._metadata.retained_version > self._join_after_version
 
     def next_run_ms(self, now: float) -> float:
         """Return in how many ms `run` has something to do. NEVER if nothing waits for the time."""

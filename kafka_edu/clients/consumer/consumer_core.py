@@ -4,6 +4,7 @@ They need no socket and no clock. The consumer, the simulator and the tests use 
 """
 
 import random
+import re
 from typing import Final
 
 from kafka_edu.clients.client_connections import ClientConnections, ConnectionsConfig
@@ -51,6 +52,7 @@ class ConsumerCore:
             retry_backoff_ms=config.retry_backoff_ms,
             max_age_ms=config.metadata_max_age_ms,
             max_idle_ms=_TOPIC_IDLE_MS,
+            allow_auto_creation=config.allow_auto_create_topics,
         )
         self.connections = ClientConnections(connections_config, self.metadata, chance, trace)
         coordinator_address = Metadata([], config.retry_backoff_ms, NEVER, NEVER)
@@ -78,6 +80,7 @@ class ConsumerCore:
             self.offsets,
             trace,
         )
+        self._matched_version = 0
         self._used: set[str] = set()
         self._used_ms = -NEVER
         self._reading_committed: set[TopicPartition] = set()
@@ -92,6 +95,7 @@ class ConsumerCore:
 
     def run(self, now: float) -> None:
         """Send what can be sent now, and end what is too late."""
+        self._match_pattern()
         self._use_topics(now)
         self.connections.poll(now)
         self._begin_positions()
@@ -108,6 +112,29 @@ class ConsumerCore:
             self.fetcher.next_run_ms(now),
             max(self.metadata.next_update_ms(now), 1),
         )
+
+    def subscribe_pattern(self, pattern: re.Pattern[str]) -> None:
+        """Read all topics whose whole name matches. The brokers are asked for all topics."""
+        self.subscriptions.subscribe_pattern(pattern)
+        excluded = self._config.exclude_internal_topics
+        self._matched_version = 0
+        self.metadata.ask_for_all(
+            lambda topic, internal: (
+                pattern.fullmatch(topic) is not None and not (internal and excluded)
+            )
+        )
+
+    def unsubscribe(self) -> None:
+        """Read nothing any more."""
+        self.subscriptions.unsubscribe()
+        self.metadata.ask_for_all(None)
+
+    def _match_pattern(self) -> None:
+        """Take the topics of the last update, if the subscription is a pattern."""
+        version = self.metadata.retained_version
+        if self.subscriptions.pattern is not None and version != self._matched_version:
+            self._matched_version = version
+            self.subscriptions.match(self.metadata.retained)
 
     def use(self, topic: str, now: float) -> None:
         """Let the metadata have this topic too, for a call of the program."""

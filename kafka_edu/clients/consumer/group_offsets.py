@@ -16,7 +16,6 @@ from kafka_edu.clients.consumer.membership import NO_MEMBER_ID, Membership
 from kafka_edu.clients.consumer.subscription_state import (
     OffsetAndMetadata,
     SubscriptionState,
-    SubscriptionType,
 )
 from kafka_edu.clients.metadata import NEVER
 from kafka_edu.common.errors import Errors
@@ -186,7 +185,7 @@ class GroupOffsets:
     def _refused(self) -> ClientException | None:
         """Return the error of a commit that may not be sent now, or None."""
         membership = self._membership
-        if self._subscriptions.type is not SubscriptionType.TOPICS or membership.may_commit:
+        if not self._subscriptions.in_group or membership.may_commit:
             return None
         if membership.generation != NO_GENERATION or membership.member_id != NO_MEMBER_ID:
             return RebalanceInProgressException()
@@ -194,7 +193,7 @@ class GroupOffsets:
 
     def _send_commit(self, commit: _Commit, now: float) -> None:
         version = self._link.version(ApiKey.OFFSET_COMMIT)
-        managed = self._subscriptions.type is SubscriptionType.TOPICS
+        managed = self._subscriptions.in_group
         generation = self._membership.generation if managed else NO_GENERATION
         commit.in_flight = True
         request = OffsetCommitRequest(

@@ -1,8 +1,8 @@
 """What a consumer reads, and how far it is (Kafka: SubscriptionState.java).
 
 A consumer reads either topics, whose partitions its group divides (`subscribe`), or partitions that
-the program chose (`assign`), never both. For each assigned partition this class has the position:
-the offset of the next record that `poll()` returns.
+the program chose (`assign`), never both. The topics have names, or match a pattern. For each
+assigned partition this class has the position: the offset of the next record that `poll()` returns.
 
     Initializing ──committed offset, or seek──▶ Fetching
          │                                      ▲      │
@@ -14,6 +14,7 @@ A partition is fetched in the state Fetching only. A reset asks the leader for a
 of the log, its end, or the first record that is not older than a timestamp.
 """
 
+import re
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from typing import Final, NamedTuple
@@ -68,6 +69,7 @@ _TIMESTAMPS: Final = {
 class SubscriptionType(StrEnum):
     NONE = "none"
     TOPICS = "topics"
+    PATTERN = "pattern"
     PARTITIONS = "partitions"
 
 
@@ -128,9 +130,10 @@ class SubscriptionState:
         self._trace = trace
         self.type = SubscriptionType.NONE
         self.topics: tuple[str, ...] = ()
-        """The topics of `subscribe`."""
+        """The topics of `subscribe`, or those that match its pattern."""
+        self.pattern: re.Pattern[str] | None = None
         self.version = 0
-        """The number of calls of subscribe, assign and unsubscribe."""
+        """The number of changes of topics, pattern, or partitions by `assign`."""
         self._partitions: dict[TopicPartition, _Partition] = {}
 
     def subscribe(self, topics: Iterable[str]) -> None:
@@ -141,6 +144,28 @@ class SubscriptionState:
         self._set_type(SubscriptionType.TOPICS)
         self.topics = tuple(sorted(set(topics)))
         self._subscribed(())
+
+    def subscribe_pattern(self, pattern: re.Pattern[str]) -> None:
+        """Read the topics whose whole name matches, as a member of the group.
+
+        `match` says which topics there are. Raises ClientException as `subscribe` does.
+        """
+        self._set_type(SubscriptionType.PATTERN)
+        self.pattern = pattern
+        self._subscribed(())
+
+    def match(self, topics: Iterable[str]) -> None:
+        """Take the topics that match the pattern, out of those that exist."""
+        assert self.pattern is not None
+        matching = tuple(sorted(topic for topic in topics if self.pattern.fullmatch(topic)))
+        if matching != self.topics:
+            self.topics = matching
+            self._subscribed(())
+
+    @property
+    def in_group(self) -> bool:
+        """Return whether a group divides the partitions (Kafka: partitionsAutoAssigned)."""
+        return self.type in (SubscriptionType.TOPICS, SubscriptionType.PATTERN)
 
     def assign(self, partitions: Iterable[TopicPartition]) -> None:
         """Read these partitions, without a group. Those that it has already keep their position.
@@ -154,7 +179,7 @@ class SubscriptionState:
 
     def unsubscribe(self) -> None:
         """Read nothing any more."""
-        self.type, self.topics = SubscriptionType.NONE, ()
+        self.type, self.topics, self.pattern = SubscriptionType.NONE, (), None
         self._subscribed(())
         self._replace(())
 
@@ -162,7 +187,7 @@ class SubscriptionState:
         if self.type not in (SubscriptionType.NONE, wanted):
             raise ClientException(
                 Errors.INVALID_REQUEST,
-                "Subscription to topics and partitions are mutually exclusive.",
+                "Subscription to topics, partitions and pattern are mutually exclusive.",
                 "Call unsubscribe() first, or use a second consumer.",
             )
         self.type = wanted
@@ -175,6 +200,7 @@ class SubscriptionState:
                     client=self._client_id,
                     topics=self.topics,
                     partitions=tuple(map(str, partitions)),
+                    pattern="" if self.pattern is None else self.pattern.pattern,
                 )
             )
 

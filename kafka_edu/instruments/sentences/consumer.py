@@ -10,6 +10,8 @@ from kafka_edu.trace.events import consumer
 @sentence.register
 def consumer_subscribed(e: consumer.ConsumerSubscribed) -> Sentence:
     wanted = f"topics {', '.join(e.topics)}" if e.topics else ", ".join(e.partitions)
+    if e.pattern:
+        wanted = f"pattern {e.pattern}, which matches {wanted or 'no topic'}"
     return quiet(
         f"{e.client}: subscribes to",
         wanted or "nothing",

@@ -8,12 +8,14 @@ from kafka_edu.trace.event import Level, event
 @event()
 class ConsumerSubscribed(NamedTuple):
     """The program changed what the consumer reads: topics, which the group divides, or partitions
-    that it chose itself. Both are empty after unsubscribe().
+    that it chose itself. With a pattern, the topics are those that match it so far, and another
+    event follows when they change. All are empty after unsubscribe().
     """
 
     client: str
     topics: tuple[str, ...]
     partitions: tuple[str, ...]
+    pattern: str
 
 
 @event()

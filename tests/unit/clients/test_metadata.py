@@ -2,6 +2,7 @@
 
 from kafka_edu.clients.metadata import NEVER, NO_LEADER, Metadata
 from kafka_edu.common.errors import Errors
+from kafka_edu.protocol.messages.metadata import MetadataResponse, MetadataResponseTopic
 from tests.unit.clients.producer.parts import Core
 
 
@@ -75,6 +76,65 @@ def test_an_answer_without_brokers_is_ignored() -> None:
     assert sorted(known.nodes) == [-2, -1]
     assert known.version == 0
     assert known.next_update_ms(0) == 100
+
+
+def test_the_program_can_forbid_that_a_broker_creates_topics() -> None:
+    for allowed in (True, False):
+        known = Metadata([("a", 1)], 100, 1_000, 5_000, allow_auto_creation=allowed)
+        known.use("t", 0)
+        assert known.request(0).allow_auto_topic_creation is allowed
+
+
+def all_topics(*names: str) -> MetadataResponse:
+    answer = Core().metadata_answer()
+    [t] = answer.topics
+    answer.topics = [
+        MetadataResponseTopic(
+            error_code=0, name=name, is_internal=name.startswith("__"), partitions=t.partitions
+        )
+        for name in names
+    ]
+    return answer
+
+
+def test_with_a_pattern_all_topics_are_asked_for_and_some_are_kept() -> None:
+    known = metadata()
+    known.use("mine", 0)
+    known.request(0)
+    known.update(all_topics("mine"), 0)
+    known.ask_for_all(lambda topic, internal: topic.startswith("t") or internal)
+    assert known.next_update_ms(1) == 0  # a new wish does not wait for the backoff
+    request = known.request(1)
+    assert (request.topics, request.allow_auto_topic_creation) == (None, True)
+    known.update(all_topics("other", "t2", "t1", "__x"), 1)
+    assert known.retained == ("t2", "t1", "__x")
+    assert known.retained_version == known.version == 2
+    assert known.topics.keys() == {"t1", "t2", "__x"}
+    assert known.errors == {"mine": Errors.UNKNOWN_TOPIC_OR_PARTITION}
+    assert known.next_update_ms(1) == 1_000
+    known.request(1_001)
+    known.update(all_topics("mine", "t2"), 1_001)
+    assert known.retained == ("t2",)
+    assert known.topics.keys() == {"mine", "t2"}
+    assert known.errors == {}
+
+
+def test_an_answer_about_named_topics_says_nothing_about_the_others() -> None:
+    known = metadata()
+    known.use("mine", 0)
+    known.request(0)
+    known.ask_for_all(lambda topic, internal: True)
+    known.update(all_topics("mine"), 0)
+    assert (known.retained, known.retained_version) == ((), 0)
+    assert known.next_update_ms(0) == 0
+    known.request(0)
+    known.update(all_topics("mine", "t"), 0)
+    known.ask_for_all(None)
+    known.use("new", 1)
+    assert {topic.name for topic in known.request(100).topics or []} == {"mine", "new"}
+    assert known.topics.keys() == {"mine"}
+    known.update(all_topics("mine", "new"), 100)
+    assert known.retained == ()
 
 
 def test_an_idle_topic_is_left_out() -> None:

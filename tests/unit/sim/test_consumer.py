@@ -2,6 +2,7 @@
 
 import asyncio
 import random
+import re
 from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping
 
 import pytest
@@ -534,6 +535,44 @@ def test_new_partitions_reach_the_group(bench: Bench) -> None:
         assert TopicPartition("later", 0) in consumer.assignment()
 
     bench.with_consumer(body, {"metadata.max.age.ms": 2_000})
+
+
+def test_a_pattern_follows_the_topics_that_exist(bench: Bench) -> None:
+    async def until(consumer: Consumer, topics: set[str]) -> None:
+        while {tp.topic for tp in consumer.assignment()} != topics:
+            await consumer.poll(100)
+
+    async def body(consumer: Consumer) -> None:
+        assert await bench.client.create_topic("web-a", 1, 1) is Errors.NONE
+        assert await bench.client.create_topic("my-web-a", 1, 1) is Errors.NONE
+        consumer.subscribe(re.compile("t|web-.*|__consumer_offsets"))
+        await until(consumer, {"t", "web-a"})
+        assert consumer.subscription() == ("t", "web-a")
+        await bench.send(range(4))
+        assert sorted(numbers(await read(consumer, 4))) == [0, 1, 2, 3]
+        assert await bench.client.create_topic("web-b", 2, 1) is Errors.NONE
+        await until(consumer, {"t", "web-a", "web-b"})
+        consumer.subscribe(re.compile("t"))
+        await until(consumer, {"t"})
+        await bench.send(range(4, 8))
+        assert sorted(numbers(await read(consumer, 4))) == [4, 5, 6, 7]
+        await consumer.unsubscribe()
+        consumer.subscribe(["web-a"])
+        await until(consumer, {"web-a"})
+        async with bench.consumer({"group.id": "h", "exclude.internal.topics": False}) as other:
+            other.subscribe(re.compile("_.*"))
+            await until(other, {"__consumer_offsets"})
+
+    bench.with_consumer(body, {"metadata.max.age.ms": 2_000})
+    joined = bench.cluster.facts(RebalanceCompleted)
+    generations = {
+        fact.event.generation
+        for fact in joined
+        if isinstance(fact.event, RebalanceCompleted)
+        and fact.event.group == "h"
+        and fact.event.members
+    }
+    assert len(generations) == 1  # the first join knew the topics
 
 
 def test_unsubscribe_leaves_the_group_and_another_subscription_joins_it(bench: Bench) -> None:

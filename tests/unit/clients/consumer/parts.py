@@ -74,6 +74,8 @@ class Core:
         self.core = ConsumerCore(parse_consumer_config(given, 1), random.Random(0))
         self.brokers = brokers
         self.leaders = {p: (brokers[p % len(brokers)], 0) for p in range(partitions)}
+        self.topics = ["t"]
+        """The topics that exist, each with the same leaders."""
         self.requests: list[Request] = []
         self.seen: list[ApiKey] = []
         """The keys of all requests so far."""
@@ -180,8 +182,9 @@ class Core:
             ],
             topics=[
                 MetadataResponseTopic(
-                    error_code=0, name="t", is_internal=False, partitions=partitions
+                    error_code=0, name=topic, is_internal=False, partitions=partitions
                 )
+                for topic in self.topics
             ],
         )
 

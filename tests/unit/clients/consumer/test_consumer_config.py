@@ -1,6 +1,7 @@
 """The settings of our consumer: each key acts, or is refused with one line."""
 
 import ast
+import random
 import re
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from kafka_edu.clients.consumer.consumer_config import (
     setting_rows,
 )
 from kafka_edu.clients.consumer.consumer_coordinator import ASSIGNORS
+from kafka_edu.clients.consumer.consumer_core import ConsumerCore
 from kafka_edu.clients.consumer.subscription_state import OffsetResetStrategy
 from kafka_edu.common.config_def import ConfigException
 from tests.golden.consumer.record import KafkaKey, recorded
@@ -44,7 +46,15 @@ def test_the_defaults_are_those_of_kafka_2_8() -> None:
     assert (config.fetch_min_bytes, config.fetch_max_wait_ms) == (1, 500)
     assert (config.fetch_max_bytes, config.max_partition_fetch_bytes) == (52_428_800, 1_048_576)
     assert config.check_crcs
+    assert (config.allow_auto_create_topics, config.exclude_internal_topics) == (True, True)
     assert not config.read_committed
+
+
+def test_a_consumer_may_forbid_that_a_broker_creates_topics() -> None:
+    for allowed in (True, False):
+        core = ConsumerCore(parsed(allow_auto_create_topics=allowed), random.Random(0))
+        core.use("t", 0)
+        assert core.metadata.request(0).allow_auto_topic_creation is allowed
 
 
 def test_without_a_group_nothing_is_committed() -> None:

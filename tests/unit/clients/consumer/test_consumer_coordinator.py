@@ -1,5 +1,7 @@
 """The membership of a consumer: joins, heartbeats, commits, and what their errors mean."""
 
+import re
+
 import pytest
 
 from kafka_edu.clients.client_errors import BrokerException, ClientException
@@ -117,6 +119,26 @@ def test_the_settings_are_in_join_group() -> None:
         ["sticky", "range"],
     )
     assert decode_subscription(join.protocols[1].metadata).topics == ("t",)
+
+
+def test_with_a_pattern_a_member_joins_with_the_topics_that_exist_now() -> None:
+    core = Core({"group.id": "g", "enable.auto.commit": False})
+    core.core.subscribe_pattern(re.compile("t.?"))
+    core.poll()
+    _, join = core.only(ApiKey.JOIN_GROUP, JoinGroupRequest)
+    assert decode_subscription(join.protocols[0].metadata).topics == ("t",)
+    joined(core)
+    core.answer(core.only(ApiKey.LIST_OFFSETS, ListOffsetsRequest)[0], listed(5))
+    core.core.subscriptions.pause(T0)  # so that no fetch is in the way
+    core.topics = ["t", "t2"]
+    core.advance(3_000)
+    request, _ = core.only(ApiKey.HEARTBEAT, HeartbeatRequest)
+    core.answer(request, HeartbeatResponse(error_code=int(Errors.REBALANCE_IN_PROGRESS)))
+    core.core.poll(core.now)
+    core.core.coordinator.callback_done(core.now)
+    core.run()
+    _, join = core.only(ApiKey.JOIN_GROUP, JoinGroupRequest)
+    assert decode_subscription(join.protocols[0].metadata).topics == ("t", "t2")
 
 
 def test_the_coordinator_gives_the_member_id_first() -> None:

@@ -1,5 +1,7 @@
 """The subscription, the positions and the table of a partition's states."""
 
+import re
+
 import pytest
 
 from kafka_edu.clients.client_errors import ClientException
@@ -55,14 +57,14 @@ def test_each_change_emits_its_event() -> None:
     state.unsubscribe()
     seen: list[Event] = [each.event for each in ring.events]
     assert [(type(event), *event) for event in seen] == [
-        (ConsumerSubscribed, "c", ("t",), ()),
+        (ConsumerSubscribed, "c", ("t",), (), ""),
         (ConsumerAssigned, "c", ("t-0",)),
         (FetchStateChanged, "c", "t", 0, "Initializing", "AwaitReset", -1, "no committed offset"),
         (FetchStateChanged, "c", "t", 0, "AwaitReset", "Fetching", 5, "the leader said the offset"),
         (PartitionPaused, "c", "t", 0),
         (PartitionResumed, "c", "t", 0),
         (PositionAdvanced, "c", "t", 0, 5, 9, 3),
-        (ConsumerSubscribed, "c", (), ()),
+        (ConsumerSubscribed, "c", (), (), ""),
         (ConsumerAssigned, "c", ()),
     ]
 
@@ -77,6 +79,33 @@ def test_topics_and_partitions_exclude_each_other() -> None:
     assert state.assigned() == [T0]
     with pytest.raises(ClientException, match="mutually exclusive"):
         state.subscribe(["t"])
+
+
+def test_a_pattern_stands_for_the_topics_that_match_it_wholly() -> None:
+    tracer = Tracer(CLIENT, MockTime())
+    ring = RingSink(100, Level.HOPS)
+    tracer.add_sink(ring)
+    state = subscription(trace=tracer)
+    state.subscribe_pattern(re.compile("we?b"))
+    assert state.in_group
+    state.match(["web", "webs", "wb"])
+    state.match(["wb", "web", "a-web"])
+    assert state.topics == ("wb", "web")
+    state.match(["wb"])
+    with pytest.raises(ClientException, match="mutually exclusive"):
+        state.subscribe(["wb"])
+    state.unsubscribe()
+    assert (state.topics, state.pattern, state.in_group) == ((), None, False)
+    state.subscribe(["t"])
+    assert state.in_group
+    seen: list[Event] = [each.event for each in ring.events]
+    assert [(type(event), *event) for event in seen] == [
+        (ConsumerSubscribed, "c", (), (), "we?b"),
+        (ConsumerSubscribed, "c", ("wb", "web"), (), "we?b"),
+        (ConsumerSubscribed, "c", ("wb",), (), "we?b"),
+        (ConsumerSubscribed, "c", (), (), ""),
+        (ConsumerSubscribed, "c", ("t",), (), ""),
+    ]
 
 
 def test_a_partition_that_stays_keeps_its_position() -> None:
