@@ -8,13 +8,17 @@ of each member, and returns each member's partitions. Only the group's leader ca
                   topic, so with many topics the blocks are unequal.
     roundrobin    all partitions of all topics in one row, dealt out like cards.
     sticky        as equal as roundrobin, but members keep what they have (see sticky_assignor).
+    cooperative-sticky
+                  the same, but a partition that moves is given to nobody until its old member has
+                  given it up.
 
 Members are in the order of their group.instance.id if they have one, and then of their member id.
 So static members keep their partitions when they restart (KIP-345).
 """
 
-from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
+from enum import IntEnum
+from typing import Final, NamedTuple
 
 from kafka_edu.common.topic_partition import TopicPartition
 
@@ -27,12 +31,38 @@ class MemberSubscription(NamedTuple):
     topics: tuple[str, ...]
     group_instance_id: str | None = None
     owned: tuple[TopicPartition, ...] = ()
-    """The partitions that the member had in `generation`. Only sticky reads them."""
+    """The partitions that the member had in `generation`. Only sticky and cooperative-sticky read
+    them.
+    """
     generation: int = NO_GENERATION
 
 
 Assignment = dict[str, list[TopicPartition]]
 """Member id → its partitions. Every member is in it, also one without partitions."""
+
+
+class RebalanceProtocol(IntEnum):
+    """When members give up partitions (Kafka: ConsumerPartitionAssignor.RebalanceProtocol)."""
+
+    EAGER = 0
+    """Each member gives up everything before it joins."""
+    COOPERATIVE = 1
+    """A member keeps everything, and gives up what the new assignment does not have (KIP-429)."""
+
+
+_EAGER: Final = frozenset({RebalanceProtocol.EAGER})
+#: assignor → the protocols that it supports.
+SUPPORTED_PROTOCOLS: Final[Mapping[str, frozenset[RebalanceProtocol]]] = {
+    "range": _EAGER,
+    "roundrobin": _EAGER,
+    "sticky": _EAGER,
+    "cooperative-sticky": frozenset(RebalanceProtocol),
+}
+
+
+def common_protocol(assignors: Iterable[str]) -> RebalanceProtocol:
+    """Return the highest protocol that all of these assignors support."""
+    return max(frozenset.intersection(*(SUPPORTED_PROTOCOLS[name] for name in assignors)))
 
 
 def sorted_members(subscriptions: Mapping[str, MemberSubscription]) -> list[str]:

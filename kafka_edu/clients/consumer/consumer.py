@@ -207,7 +207,7 @@ class Consumer:
         topics match only with exclude.internal.topics=false.
 
         `poll()` calls `on_revoked` before the consumer gives up partitions: commit there. It calls
-        `on_assigned` after it got partitions: seek there. If the partitions are lost already,
+        `on_assigned` after it got more partitions: seek there. If partitions are lost already,
         `on_lost` is called, or `on_revoked` if there is no `on_lost`. An exception of a listener
         comes out of `poll()`.
         """

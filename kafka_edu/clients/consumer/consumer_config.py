@@ -34,6 +34,8 @@ ASSIGNOR_NAMES: Final = {
     "RoundRobinAssignor": "roundrobin",
     "sticky": "sticky",
     "StickyAssignor": "sticky",
+    "cooperative-sticky": "cooperative-sticky",
+    "CooperativeStickyAssignor": "cooperative-sticky",
 }
 """The names of the assignors in Kafka's configuration → their names in the protocol."""
 
@@ -73,8 +75,8 @@ CONSUMER_CONFIG: Final = ConfigDef(
             ConfigType.LIST,
             ("range",),
             NonEmpty(),
-            "How the group's leader divides the partitions: range, roundrobin or sticky, the"
-            " favourite first. All members must share one.",
+            "How the group's leader divides the partitions: range, roundrobin, sticky or"
+            " cooperative-sticky, the favourite first. All members must share one.",
         ),
         ConfigKey(
             "session.timeout.ms",
@@ -354,7 +356,8 @@ def _assignors(names: Sequence[str]) -> tuple[str, ...]:
         if assignor is None:
             raise ConfigException(
                 "partition.assignment.strategy",
-                f"There is no assignor {name}. Use range, roundrobin or sticky.",
+                f"There is no assignor {name}. Use range, roundrobin, sticky or"
+                " cooperative-sticky.",
             )
         found.append(assignor)
     return tuple(dict.fromkeys(found))

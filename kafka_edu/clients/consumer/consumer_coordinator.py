@@ -5,7 +5,14 @@ there may partitions be given up or taken, because only there the program holds 
 called by the event loop at any time: it sends heartbeats, and takes the answers. So the consumer
 stays in its group while the program works on records, up to max.poll.interval.ms.
 
-A rebalance is eager: every member gives up all partitions, joins, and gets new ones.
+If all assignors of the consumer support it, a rebalance is cooperative (KIP-429). Otherwise it is
+eager. With 4 partitions, and b new in the group of a:
+
+    eager        a gives up 0 1 2 3 and joins → a gets 0 1, b gets 2 3
+    cooperative  a joins with 0 1 2 3 → a gets 0 1, b gets nothing → a gives up 2 3 and joins again
+                 with 0 1 → a gets 0 1, b gets 2 3
+
+So a reads 0 and 1 all the time, and nobody has a partition that another member still reads.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -17,6 +24,8 @@ from kafka_edu.clients.consumer.assignors import (
     NO_GENERATION,
     Assignment,
     MemberSubscription,
+    RebalanceProtocol,
+    common_protocol,
     range_assign,
     round_robin_assign,
 )
@@ -25,13 +34,14 @@ from kafka_edu.clients.consumer.consumer_protocol import (
     decode_assignment,
     decode_subscription,
     encode_assignment,
+    encode_generation,
     encode_sticky_user_data,
     encode_subscription,
 )
 from kafka_edu.clients.consumer.coordinator_link import CoordinatorLink
 from kafka_edu.clients.consumer.group_offsets import COORDINATOR_MOVED, GiveUp, GroupOffsets
 from kafka_edu.clients.consumer.membership import Membership, MembershipState
-from kafka_edu.clients.consumer.sticky_assignor import sticky_assign
+from kafka_edu.clients.consumer.sticky_assignor import cooperative_sticky_assign, sticky_assign
 from kafka_edu.clients.consumer.subscription_state import SubscriptionState, SubscriptionType
 from kafka_edu.clients.metadata import NEVER, Metadata
 from kafka_edu.common.errors import Errors
@@ -77,8 +87,10 @@ ASSIGNORS: Final[Mapping[str, Assignor]] = {
     "range": range_assign,
     "roundrobin": round_robin_assign,
     "sticky": sticky_assign,
+    "cooperative-sticky": cooperative_sticky_assign,
 }
 _STICKY: Final = "sticky"
+_COOPERATIVE_STICKY: Final = "cooperative-sticky"
 _UNKNOWN: Final = frozenset({Errors.UNKNOWN_MEMBER_ID, Errors.ILLEGAL_GENERATION})
 
 
@@ -90,7 +102,7 @@ class RebalanceStep(StrEnum):
     LOST = "lost"
     """The consumer has lost the partitions already: others may have them."""
     ASSIGNED = "assigned"
-    """The consumer has new partitions, also if there are none."""
+    """A rebalance is over. The consumer has these partitions in addition, or none."""
 
 
 class RebalanceCallback(NamedTuple):
@@ -121,6 +133,7 @@ class ConsumerCoordinator:
         self._offsets = offsets
         self._trace = trace
         offsets.rejoin = self._on_commit_refused
+        self._cooperative = common_protocol(config.assignors) is RebalanceProtocol.COOPERATIVE
         self.callback: RebalanceCallback | None = None
         """The call of the listener that the rebalance waits for."""
         self.group_topics: set[str] = set()
@@ -224,25 +237,41 @@ class ConsumerCoordinator:
             self._revoke()
 
     def _revoke(self) -> None:
-        assigned = tuple(self._subscriptions.assigned())
-        if not assigned:
-            self._revoked()
-            return
-        lost = self._membership.generation == NO_GENERATION
-        step = RebalanceStep.LOST if lost else RebalanceStep.REVOKED
-        self.callback = RebalanceCallback(step, assigned)
+        """Let the program give up what the consumer may not keep while it joins."""
+        going = tuple(self._subscriptions.assigned())
+        step = RebalanceStep.REVOKED
+        if self._membership.generation == NO_GENERATION:
+            step = RebalanceStep.LOST
+        elif self._cooperative:
+            going = tuple(tp for tp in going if tp.topic not in self._subscriptions.topics)
+        if going:
+            self.callback = RebalanceCallback(step, going)
+        else:
+            self._prepare()
 
-    def _revoked(self) -> None:
-        self._subscriptions.assign_from_group(())
+    def _prepare(self) -> None:
         self._membership.enter(
-            MembershipState.PREPARING_REBALANCE, "the partitions are given up; JoinGroup follows"
+            MembershipState.PREPARING_REBALANCE, "nothing is left to give up; JoinGroup follows"
         )
         self._waiting = False
 
+    def _give_up(self, partitions: Sequence[TopicPartition]) -> None:
+        self._subscriptions.assign_from_group(
+            [tp for tp in self._subscriptions.assigned() if tp not in partitions]
+        )
+
     def _take_assignment(self) -> None:
-        partitions = self._assignment
-        self._subscriptions.assign_from_group(partitions)
-        self.callback = RebalanceCallback(RebalanceStep.ASSIGNED, tuple(partitions))
+        """Let the program give up what the assignment does not have, and then take the rest."""
+        going = tuple(tp for tp in self._subscriptions.assigned() if tp not in self._assignment)
+        if going:
+            self.callback = RebalanceCallback(RebalanceStep.REVOKED, going)
+        else:
+            self._take_added()
+
+    def _take_added(self) -> None:
+        added = tuple(tp for tp in self._assignment if not self._subscriptions.has(tp))
+        self._subscriptions.assign_from_group(self._assignment)
+        self.callback = RebalanceCallback(RebalanceStep.ASSIGNED, added)
 
     def callback_done(self, now: float) -> None:
         """Go on after the listener was called."""
@@ -254,10 +283,14 @@ class ConsumerCoordinator:
             if state is MembershipState.ASSIGNING:
                 self._membership.enter(MembershipState.STABLE, "the assignment was taken")
                 self._auto_commit_ms = now + self._config.auto_commit_interval_ms
-        elif state is MembershipState.REVOKING:
-            self._revoked()
-        else:  # the coordinator expelled the consumer meanwhile
-            self._subscriptions.assign_from_group(())
+            return
+        self._give_up(callback.partitions)
+        if state is MembershipState.REVOKING:
+            self._prepare()
+        elif state is MembershipState.ASSIGNING:
+            self._rejoin_reason = "partitions were revoked, which other members can have now"
+            self._take_added()
+        # Otherwise the coordinator expelled the consumer meanwhile. The next poll() joins again.
 
     def run(self, now: float) -> None:
         """Send what is due: FindCoordinator, JoinGroup, SyncGroup, heartbeats and commits."""
@@ -327,7 +360,7 @@ class ConsumerCoordinator:
             JoinGroupRequestProtocol(
                 name=name,
                 metadata=encode_subscription(
-                    topics, (), encode_sticky_user_data(*self._had) if name == _STICKY else None
+                    topics, self._subscriptions.assigned(), self._user_data(name)
                 ),
             )
             for name in config.assignors
@@ -347,6 +380,13 @@ class ConsumerCoordinator:
             lambda answer, at: self._on_joined(attempt, answer, at),
             max(config.request_timeout_ms, config.max_poll_interval_ms + _JOIN_LAPSE_MS),
         )
+
+    def _user_data(self, assignor: str) -> bytes | None:
+        if assignor == _STICKY:
+            return encode_sticky_user_data(*self._had)
+        if assignor == _COOPERATIVE_STICKY:
+            return encode_generation(self._had[1])
+        return None
 
     def _on_joined(self, attempt: int, answer: Message | None, now: float) -> None:
         membership = self._membership
@@ -375,6 +415,8 @@ class ConsumerCoordinator:
         elif error is Errors.MEMBER_ID_REQUIRED:
             membership.member_id = answer.member_id
         elif error is Errors.UNKNOWN_MEMBER_ID:
+            if self._subscriptions.assigned():
+                self._expelled("JoinGroup was answered with UNKNOWN_MEMBER_ID")
             membership.member_id = ""
         else:
             self._join_failed("JoinGroup", error, now)
@@ -495,6 +537,9 @@ class ConsumerCoordinator:
             membership.enter(MembershipState.ASSIGNING, "SyncGroup brought the assignment")
             return
         if error in _UNKNOWN:
+            if self._subscriptions.assigned():  # other members may have them
+                self._expelled(f"SyncGroup was answered with {error.name}")
+                return
             membership.member_id = "" if error is Errors.UNKNOWN_MEMBER_ID else membership.member_id
         else:
             self._join_failed("SyncGroup", error, now)
@@ -503,7 +548,7 @@ class ConsumerCoordinator:
         self._join_again(f"SyncGroup was answered with {error.name}")
 
     def _join_again(self, reason: str) -> None:
-        """Send JoinGroup again. The partitions are given up already."""
+        """Send JoinGroup again. What had to be given up is given up already."""
         self._membership.enter(MembershipState.PREPARING_REBALANCE, reason)
 
     def _heartbeat(self, now: float) -> None:
@@ -618,6 +663,8 @@ class ConsumerCoordinator:
         """Leave the group, because of `unsubscribe` or `close`. `leaving` says when it is done."""
         if self._membership.state is not MembershipState.UNJOINED:
             self._leave(now, reason)
+        if self._subscriptions.in_group:
+            self._subscriptions.assign_from_group(())
         self.callback = None
         self.error = None
         self._rejoin_reason = "the first poll() after the consumer left"

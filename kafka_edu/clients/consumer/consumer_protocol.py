@@ -1,8 +1,9 @@
 """The bytes that members of a group exchange: subscriptions and assignments.
 
-(Kafka: ConsumerProtocol.java, StickyAssignor.java.) The group's coordinator passes them on and does
-not read them. Each begins with a version, an int16. A reader of a later version than it knows reads
-what it knows, because later versions only add fields at the end.
+(Kafka: ConsumerProtocol.java, StickyAssignor.java, CooperativeStickyAssignor.java.) The group's
+coordinator passes them on and does not read them. Each begins with a version, an int16. A reader of
+a later version than it knows reads what it knows, because later versions only add fields at the
+end.
 """
 
 import struct
@@ -22,6 +23,7 @@ from kafka_edu.protocol.schema import Message
 from kafka_edu.protocol.types import Array, Int32, ProtocolError
 
 _VERSION: Final = struct.Struct(">h")
+_GENERATION: Final = struct.Struct(">i")
 NEWEST: Final = 1
 
 
@@ -59,10 +61,18 @@ def encode_sticky_user_data(owned: Sequence[TopicPartition], generation: int) ->
     return StickyUserData(previous_assignment=_assigned(owned), generation=generation).encode(1)
 
 
+def encode_generation(generation: int) -> bytes:
+    """Return the user data of cooperative-sticky: the generation of the owned partitions."""
+    return _GENERATION.pack(generation)
+
+
 def decode_subscription(
     metadata: bytes, group_instance_id: str | None = None, *, sticky: bool = False
 ) -> MemberSubscription:
     """Return a member's subscription. With `sticky`, what it had is in its user data.
+
+    Otherwise the user data is read as cooperative-sticky writes it: the generation alone. The other
+    assignors do not use it.
 
     Raises ProtocolError if the bytes are no subscription. Unreadable user data counts as none.
     """
@@ -75,16 +85,19 @@ def decode_subscription(
             for each in body.owned_partitions
             for partition in each.partitions
         )
-        return MemberSubscription(topics, group_instance_id, owned)
+        data = body.user_data or b""
+        whole = len(data) >= _GENERATION.size
+        generation = _GENERATION.unpack_from(data)[0] if whole else NO_GENERATION
+        return MemberSubscription(topics, group_instance_id, owned, generation)
     if not body.user_data:
         return MemberSubscription(topics, group_instance_id)
     for layout in (1, 0):
         try:
-            data = StickyUserData.decode(body.user_data, layout)
+            sticky_data = StickyUserData.decode(body.user_data, layout)
         except ProtocolError:
             continue
-        had = tuple(_partitions(data.previous_assignment))
-        return MemberSubscription(topics, group_instance_id, had, data.generation)
+        had = tuple(_partitions(sticky_data.previous_assignment))
+        return MemberSubscription(topics, group_instance_id, had, sticky_data.generation)
     return MemberSubscription(topics, group_instance_id)
 
 

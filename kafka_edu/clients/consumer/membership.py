@@ -6,11 +6,14 @@
                   └────────────────── a rebalance ─────────────────────────────────┘
 
 - Unjoined: no member. The coordinator has never heard of the consumer, or has removed it.
-- Revoking: a rebalance begins. The consumer commits, and the program gives up its partitions.
+- Revoking: a rebalance begins. The consumer commits, and the program gives up its partitions. In a
+  cooperative rebalance, it gives up only those of topics that it does not read any more.
 - PreparingRebalance: JoinGroup is sent. The coordinator answers when all members have joined.
 - CompletingRebalance: there is a new generation. The leader assigns the partitions, and every
   member waits for its own with SyncGroup.
-- Assigning: the assignment came. The next `poll()` takes it, and tells the program.
+- Assigning: the assignment came. The next `poll()` takes it, and tells the program. In a
+  cooperative rebalance, the program first gives up what the assignment does not have. Then a second
+  rebalance follows.
 - Stable: the consumer reads, and sends heartbeats.
 
 Kafka has no states Revoking and Assigning: there the thread that calls `poll()` is in the middle of

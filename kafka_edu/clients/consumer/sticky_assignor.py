@@ -1,8 +1,8 @@
 """The sticky assignment: equal shares, and as few partitions as possible change their member.
 
-(Kafka: StickyAssignor.java, AbstractStickyAssignor.java; KIP-54, KIP-341.) A partition that moves
-costs something: the old member commits it, and the new one may have to rebuild state for it. Each
-member reports what it had, so the leader can leave it there.
+(Kafka: StickyAssignor.java, CooperativeStickyAssignor.java; KIP-54, KIP-341, KIP-429.) A partition
+that moves costs something: the old member commits it, and the new one may have to rebuild state for
+it. Each member reports what it had, so the leader can leave it there.
 
 Two cases:
 
@@ -27,6 +27,24 @@ def sticky_assign(
     if len(wanted) == 1:
         return _equal_shares(partitions_per_topic, subscriptions)
     return _Improvement(partitions_per_topic, subscriptions).run()
+
+
+def cooperative_sticky_assign(
+    partitions_per_topic: Mapping[str, int], subscriptions: Mapping[str, MemberSubscription]
+) -> Assignment:
+    """Assign as sticky does, but withhold the partitions that another member has still.
+
+    Their old member sees that they are missing, gives them up, and joins again. In this second
+    rebalance nobody has them, so they go to their new member. O(sticky + partitions).
+    """
+    claims: dict[TopicPartition, set[str]] = {}
+    for member, subscription in subscriptions.items():
+        for tp in subscription.owned:
+            claims.setdefault(tp, set()).add(member)
+    return {
+        member: [tp for tp in partitions if member in claims.get(tp, (member,))]
+        for member, partitions in sticky_assign(partitions_per_topic, subscriptions).items()
+    }
 
 
 def _all_partitions(

@@ -9,6 +9,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
 import org.apache.kafka.clients.consumer.ConsumerPartitionAssignor.Subscription;
+import org.apache.kafka.clients.consumer.CooperativeStickyAssignor;
 import org.apache.kafka.clients.consumer.RangeAssignor;
 import org.apache.kafka.clients.consumer.RoundRobinAssignor;
 import org.apache.kafka.clients.consumer.StickyAssignor;
@@ -16,7 +17,8 @@ import org.apache.kafka.common.TopicPartition;
 
 /**
  * Reads groups, one a line: topics|member;instance;topics;generation;owned|... For each, prints the
- * partitions by range and by round robin, and the balance and the moved partitions of sticky.
+ * partitions by range and by round robin, the moved partitions and the balance of sticky, and how
+ * many partitions cooperative-sticky assigns.
  */
 public class Assignors {
     public static void main(String[] args) throws Exception {
@@ -29,18 +31,24 @@ public class Assignors {
             Map<TopicPartition, String> before = new HashMap<>();
             Map<String, Subscription> plain = new HashMap<>();
             Map<String, Subscription> sticky = new HashMap<>();
+            Map<String, Subscription> cooperative = new HashMap<>();
             for (int i = 1; i < parts.length; i++) {
                 String[] member = parts[i].split(";", -1);
                 List<String> wants = words(member[2], ",");
                 Map<String, List<Integer>> owned = new TreeMap<>();
+                List<TopicPartition> ownedPartitions = new ArrayList<>();
                 for (String tp : words(member[4], ",")) {
                     String topic = tp.split(":")[0];
                     int partition = Integer.parseInt(tp.split(":")[1]);
+                    ownedPartitions.add(new TopicPartition(topic, partition));
                     owned.computeIfAbsent(topic, t -> new ArrayList<>()).add(partition);
                     if (wants.contains(topic) && partition < topics.getOrDefault(topic, 0)) {
                         before.put(new TopicPartition(topic, partition), member[0]);
                     }
                 }
+                ByteBuffer generation = ByteBuffer.allocate(4);
+                generation.putInt(Integer.parseInt(member[3])).flip();
+                cooperative.put(member[0], new Subscription(wants, generation, ownedPartitions));
                 plain.put(member[0], subscription(wants, member[1], null));
                 sticky.put(member[0], subscription(
                     wants, member[1], userData(owned, Integer.parseInt(member[3]))));
@@ -62,6 +70,12 @@ public class Assignors {
                 counts.add(each.getValue().size());
             }
             System.out.println(moved + " " + balance);
+            int assigned = 0;
+            for (List<TopicPartition> each :
+                    new CooperativeStickyAssignor().assign(topics, cooperative).values()) {
+                assigned += each.size();
+            }
+            System.out.println(assigned);
         }
     }
 

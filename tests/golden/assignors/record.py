@@ -1,8 +1,9 @@
 """Record Kafka's assignments of 1,000 groups: `python -m tests.golden.assignors.record`.
 
 Writes range-2.8.2.bin and roundrobin-2.8.2.bin, with the first 8 bytes of the SHA-256 of each
-printed assignment, and sticky-2.8.2.bin, with the moved partitions (uint16) and the balance
-(uint32) of each, big endian. It needs Java and Kafka's jars.
+printed assignment. Writes sticky-2.8.2.bin, with the moved partitions (uint16) and the balance
+(uint32) of each, and cooperative-sticky-2.8.2.bin, with the number of partitions that are assigned
+(uint16), big endian. It needs Java and Kafka's jars.
 """
 
 import tempfile
@@ -27,9 +28,10 @@ def recorded_by_java() -> dict[str, bytes]:
         file.write_text("\n".join(group.line() for group in groups()))
         lines = run_tool(jars, "-cp", f"{jars}/*:{classes}", "Assignors", str(file)).splitlines()
     return {
-        "range": b"".join(map(digest, lines[0::3])),
-        "roundrobin": b"".join(map(digest, lines[1::3])),
-        "sticky": b"".join(pack(">HI", *map(int, line.split())) for line in lines[2::3]),
+        "range": b"".join(map(digest, lines[0::4])),
+        "roundrobin": b"".join(map(digest, lines[1::4])),
+        "sticky": b"".join(pack(">HI", *map(int, line.split())) for line in lines[2::4]),
+        "cooperative-sticky": b"".join(pack(">H", int(line)) for line in lines[3::4]),
     }
 
 

@@ -24,7 +24,12 @@ from kafka_edu.sim.sim_client import SimClient
 from kafka_edu.sim.sim_cluster import FIRST_PORT, SimCluster
 from kafka_edu.sim.sim_loop import SimProcess
 from kafka_edu.trace.event import CLIENT, Level
-from kafka_edu.trace.events.consumer import ConsumerCommitted, MembershipChanged, RecordsFetched
+from kafka_edu.trace.events.consumer import (
+    ConsumerAssigned,
+    ConsumerCommitted,
+    MembershipChanged,
+    RecordsFetched,
+)
 from kafka_edu.trace.events.group import RebalanceCompleted
 from kafka_edu.trace.tracer import Tracer
 
@@ -575,6 +580,102 @@ def test_a_pattern_follows_the_topics_that_exist(bench: Bench) -> None:
     assert len(generations) == 1  # the first join knew the topics
 
 
+def test_in_a_cooperative_group_only_the_partitions_that_move_are_revoked(bench: Bench) -> None:
+    """A third member joins, and later one leaves, while records are sent and read.
+
+    At any time each partition has at most one owner.
+    """
+    topic = "six"
+    cooperative = {
+        "partition.assignment.strategy": "cooperative-sticky",
+        "heartbeat.interval.ms": 1_000,
+    }
+    calls: list[tuple[str, str, tuple[int, ...]]] = []
+    seen: set[int] = set()
+    loop = bench.cluster.loop
+    members = {name: bench.consumer(cooperative | {"client.id": name}) for name in "abc"}
+    stop: set[str] = set()
+
+    def listener(name: str, step: str) -> Callable[[tuple[TopicPartition, ...]], Awaitable[None]]:
+        async def listen(tps: tuple[TopicPartition, ...]) -> None:
+            calls.append((name, step, tuple(sorted(tp.partition for tp in tps))))
+            if step == "revoked":  # the program stores something before it gives up partitions
+                await asyncio.sleep(0.5)
+
+        return listen
+
+    async def member(name: str) -> None:
+        async with members[name] as consumer:
+            consumer.subscribe(
+                [topic],
+                on_assigned=listener(name, "assigned"),
+                on_revoked=listener(name, "revoked"),
+                on_lost=listener(name, "lost"),
+            )
+            while name not in stop:
+                seen.update(numbers(await consumer.poll(200)))
+
+    async def produce() -> None:
+        assert await bench.client.create_topic(topic, 6, 3) is Errors.NONE
+        async with bench.producer() as producer:
+            for number in range(600):
+                await producer.send(topic, f"{number}", partition=number % 6)
+                await asyncio.sleep(0.05)
+
+    def owned(name: str) -> set[int]:
+        return {tp.partition for tp in members[name].assignment()}
+
+    def until(sizes: dict[str, int]) -> None:
+        """Wait until the members have so many partitions, and the group has settled."""
+        for _ in range(300):
+            bench.cluster.advance(100)
+            if {name: len(owned(name)) for name in sizes} == sizes:
+                break
+        assert {name: len(owned(name)) for name in sizes} == sizes
+        bench.cluster.advance(3_000)
+
+    tasks = [loop.spawn(bench.process, produce())]
+    bench.cluster.advance(500)
+    tasks += [loop.spawn(SimProcess(name), member(name)) for name in "ab"]
+    until({"a": 3, "b": 3})
+    before = {name: owned(name) for name in "ab"}
+    calls.clear()
+    tasks.append(loop.spawn(SimProcess("c"), member("c")))
+    until({"a": 2, "b": 2, "c": 2})
+    for name in "ab":
+        assert owned(name) < before[name]
+        gone = tuple(before[name] - owned(name))
+        mine = [(step, tps) for who, step, tps in calls if who == name and tps]
+        assert mine == [("revoked", gone)]
+    assert [call for call in calls if call[0] == "c" and call[2]] == [
+        ("c", "assigned", tuple(sorted(owned("c"))))
+    ]
+    before = {name: owned(name) for name in "ac"}
+    calls.clear()
+    stop.add("b")
+    until({"a": 3, "c": 3})
+    for name in "ac":
+        assert owned(name) > before[name]
+        mine = [(step, tps) for who, step, tps in calls if who == name and tps]
+        assert mine == [("assigned", tuple(owned(name) - before[name]))]
+    while len(seen) < 600:
+        bench.cluster.advance(100)
+    stop.update("ac")
+    while not all(task.done() for task in tasks):
+        bench.cluster.advance(100)
+    for task in tasks:
+        task.result()
+    owner: dict[str, str] = {}
+    for fact in bench.cluster.facts(ConsumerAssigned):
+        assert isinstance(fact.event, ConsumerAssigned)
+        client, partitions = fact.event
+        owner = {tp: who for tp, who in owner.items() if who != client}
+        for tp in partitions:
+            assert tp not in owner
+            owner[tp] = client
+    assert owner == {}
+
+
 def test_unsubscribe_leaves_the_group_and_another_subscription_joins_it(bench: Bench) -> None:
     async def body(consumer: Consumer) -> None:
         assert await bench.client.create_topic("u", 1, 1) is Errors.NONE
@@ -670,12 +771,13 @@ def test_a_consumer_reads_from_the_follower_in_its_rack() -> None:
     bench.cluster.close()
 
 
+@pytest.mark.parametrize("assignor", ["range", "cooperative-sticky"])
 @pytest.mark.parametrize("seed", range(4))
-def test_faults_lose_nothing_and_keep_the_order(seed: int) -> None:
+def test_faults_lose_nothing_and_keep_the_order(seed: int, assignor: str) -> None:
     """Brokers die and connections are cut, while three members read what a producer sends.
 
-    Each record is read at least once. Between two rebalances, a member reads a partition in order,
-    without a gap, and nobody reads behind a hole.
+    Each record is read at least once. While a member has a partition, it reads it in order, without
+    a gap, and nobody reads behind a hole.
     """
     bench = Bench(seed)
     chance = random.Random(seed)
@@ -706,18 +808,19 @@ def test_faults_lose_nothing_and_keep_the_order(seed: int) -> None:
             "auto.commit.interval.ms": 700,
             "request.timeout.ms": 3_000,
             "max.poll.records": 10,
+            "partition.assignment.strategy": assignor,
         }
 
         def assigned(partitions: tuple[TopicPartition, ...]) -> None:
             read_by.append({tp.partition: [] for tp in partitions})
-            mine[0] = read_by[-1]
+            mine.update(read_by[-1])
 
-        mine: list[dict[int, list[int]]] = [{}]
+        mine: dict[int, list[int]] = {}
         async with bench.consumer(settings, seed=number) as consumer:
             consumer.subscribe(["t"], on_assigned=assigned)
             while len(seen) < total:
                 for record in await consumer.poll(500):
-                    mine[0][record.partition].append(record.offset)
+                    mine[record.partition].append(record.offset)
                     seen.update(numbers([record]))
 
     async def faults() -> None:

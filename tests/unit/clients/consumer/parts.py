@@ -39,6 +39,8 @@ from kafka_edu.protocol.messages.offset_fetch import (
 )
 from kafka_edu.protocol.messages.registry import REGISTRY
 from kafka_edu.protocol.schema import Message
+from kafka_edu.record.record import Record
+from kafka_edu.record.record_batch import build_batch
 
 M = TypeVar("M", bound=Message)
 
@@ -258,6 +260,11 @@ def fetch_answer(
             for tp in [*records, *wrong]
         ],
     )
+
+
+def batch(first: int, end: int) -> bytes:
+    """Return one batch with the records from `first` to before `end`."""
+    return build_batch([Record(n, 0, None, b"%d" % n) for n in range(first, end)])
 
 
 def listed(offset: int) -> ListOffsetsResponse:

@@ -9,10 +9,12 @@ import pytest
 from kafka_edu.clients.consumer.assignors import (
     Assignment,
     MemberSubscription,
+    RebalanceProtocol,
+    common_protocol,
     range_assign,
     round_robin_assign,
 )
-from kafka_edu.clients.consumer.sticky_assignor import sticky_assign
+from kafka_edu.clients.consumer.sticky_assignor import cooperative_sticky_assign, sticky_assign
 from kafka_edu.common.topic_partition import TopicPartition
 from tests.golden.assignors.groups import (
     COUNT,
@@ -60,6 +62,64 @@ def test_sticky_is_as_balanced_as_java_and_moves_no_more_partitions() -> None:
             theirs += moves
     assert alike > 500  # the other groups have different subscriptions
     assert 1_000 < ours <= theirs
+
+
+def test_cooperative_sticky_withholds_as_many_partitions_as_java() -> None:
+    """Where all members subscribe alike. Then the second rebalance assigns everything."""
+    recorded = list(iter_unpack(">H", (GOLDEN / "cooperative-sticky-2.8.2.bin").read_bytes()))
+    alike = withheld = 0
+    for group, (assigned,) in zip(groups(), recorded, strict=True):
+        if len({frozenset(each.topics) for each in group.members.values()}) > 1:
+            continue
+        alike += 1
+        first = cooperative_sticky_assign(group.topics, group.members)
+        assert sum(map(len, first.values())) == assigned, group
+        withheld += sum(group.topics.values()) - assigned
+        second = cooperative_sticky_assign(group.topics, _owning(group, first, 5))
+        assert_whole(group, second)
+        for member, partitions in first.items():
+            assert set(partitions) <= set(second[member])
+    assert alike > 500
+    assert withheld > 500
+
+
+def _owning(group: Group, assignment: Assignment, generation: int) -> dict[str, MemberSubscription]:
+    return {
+        member: each._replace(owned=tuple(assignment[member]), generation=generation)
+        for member, each in group.members.items()
+    }
+
+
+def test_cooperative_sticky_assigns_everything_in_the_end() -> None:
+    """Where the subscriptions differ, the balance may improve once more, and then it rests."""
+    for group in groups():
+        assignment = cooperative_sticky_assign(group.topics, group.members)
+        for generation in range(5, 9):
+            members = _owning(group, assignment, generation)
+            assignment = cooperative_sticky_assign(group.topics, members)
+            for member, partitions in assignment.items():
+                for other, each in members.items():
+                    assert other == member or not set(partitions) & set(each.owned)
+        assert_whole(group, assignment)
+
+
+def test_cooperative_sticky_gives_nobody_what_another_member_still_has() -> None:
+    """Also not what a member has that missed a rebalance."""
+    t = [TopicPartition("t", n) for n in range(4)]
+    members = {
+        "late": MemberSubscription(("t",), None, (t[2], t[3]), 3),
+        "a": MemberSubscription(("t",), None, (t[0], t[1]), 4),
+        "new": MemberSubscription(("t",)),
+    }
+    assert sticky_assign({"t": 4}, members)["new"] == [t[3]]
+    assert cooperative_sticky_assign({"t": 4}, members) == {"late": [t[2]], "a": t[:2], "new": []}
+
+
+def test_the_rebalance_protocol_is_the_highest_that_all_assignors_support() -> None:
+    assert common_protocol(["cooperative-sticky"]) is RebalanceProtocol.COOPERATIVE
+    for others in (["range"], ["sticky"], ["range", "roundrobin"]):
+        assert common_protocol(others) is RebalanceProtocol.EAGER
+        assert common_protocol(["cooperative-sticky", *others]) is RebalanceProtocol.EAGER
 
 
 def assert_whole(group: Group, assignment: Assignment) -> None:

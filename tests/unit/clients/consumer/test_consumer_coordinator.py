@@ -5,7 +5,8 @@ import re
 import pytest
 
 from kafka_edu.clients.client_errors import BrokerException, ClientException
-from kafka_edu.clients.consumer.assignors import NO_GENERATION
+from kafka_edu.clients.consumer.assignors import NO_GENERATION, MemberSubscription
+from kafka_edu.clients.consumer.consumer_coordinator import RebalanceCallback, RebalanceStep
 from kafka_edu.clients.consumer.consumer_protocol import (
     decode_assignment,
     decode_subscription,
@@ -24,6 +25,7 @@ from kafka_edu.clients.consumer.membership import (
 from kafka_edu.common.errors import Errors
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.protocol.api_keys import ApiKey
+from kafka_edu.protocol.messages.fetch import FetchRequest
 from kafka_edu.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from kafka_edu.protocol.messages.join_group import (
     JoinGroupRequest,
@@ -39,7 +41,7 @@ from kafka_edu.protocol.messages.offset_commit import (
     OffsetCommitResponseTopic,
 )
 from kafka_edu.protocol.messages.sync_group import SyncGroupRequest, SyncGroupResponse
-from tests.unit.clients.consumer.parts import Core, listed
+from tests.unit.clients.consumer.parts import Core, batch, fetch_answer, listed
 
 T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
 STATE = MembershipState
@@ -333,6 +335,154 @@ def test_a_sync_group_without_an_answer_ends_after_the_request_timeout() -> None
     core.advance(4_100)
     core.advance(200)
     assert state(core) is STATE.PREPARING_REBALANCE
+
+
+def cooperative(*partitions: TopicPartition, **settings: object) -> Core:
+    """Return a member of generation 3 of a cooperative group, which reads these partitions at 5."""
+    core = subscribed(
+        partition_assignment_strategy="cooperative-sticky", enable_auto_commit=False, **settings
+    )
+    assert rebalanced(core, partitions, 3) == [(RebalanceStep.ASSIGNED, partitions)]
+    for tp in partitions:
+        core.core.subscriptions.seek(tp, 5, "the test begins at 5")
+    core.answer(core.only(ApiKey.LIST_OFFSETS, ListOffsetsRequest)[0], listed(0))
+    core.run()
+    return core
+
+
+def rebalanced(
+    core: Core, partitions: tuple[TopicPartition, ...], generation: int
+) -> list[RebalanceCallback]:
+    """Answer JoinGroup and SyncGroup. Return the calls of the listener until the state rests."""
+    request, _ = core.only(ApiKey.JOIN_GROUP, JoinGroupRequest)
+    core.answer(request, join_answer(generation=generation, protocol="cooperative-sticky"))
+    core.run()
+    request, _ = core.only(ApiKey.SYNC_GROUP, SyncGroupRequest)
+    answer = SyncGroupResponse(error_code=0, assignment=encode_assignment(partitions))
+    core.answer(request, answer)
+    return called(core)
+
+
+def called(core: Core) -> list[RebalanceCallback]:
+    """Do what `poll` does in the core, and return the calls of the listener."""
+    calls: list[RebalanceCallback] = []
+    core.core.poll(core.now)
+    while (callback := core.core.coordinator.callback) is not None:
+        calls.append(callback)
+        core.core.coordinator.callback_done(core.now)
+        core.core.poll(core.now)
+    core.run()
+    return calls
+
+
+def rebalance_begins(core: Core) -> list[RebalanceCallback]:
+    core.advance(3_000)
+    heartbeat(core, Errors.REBALANCE_IN_PROGRESS)
+    return called(core)
+
+
+def test_a_cooperative_member_joins_with_what_it_has_and_goes_on_reading() -> None:
+    core = cooperative(T0, T1)
+    fetch, _ = core.only(ApiKey.FETCH, FetchRequest)
+    assert rebalance_begins(core) == []
+    assert state(core) is STATE.PREPARING_REBALANCE
+    assert not core.core.coordinator.rebalancing
+    _, join = core.only(ApiKey.JOIN_GROUP, JoinGroupRequest)
+    [protocol] = join.protocols
+    assert protocol.name == "cooperative-sticky"
+    assert decode_subscription(protocol.metadata) == MemberSubscription(("t",), None, (T0, T1), 3)
+    core.answer(fetch, fetch_answer({T0: batch(5, 8)}))
+    assert [record.offset for record in core.core.fetcher.collect(10)] == [5, 6, 7]
+    assert rebalanced(core, (T0, T1), 4) == [(RebalanceStep.ASSIGNED, ())]
+    assert state(core) is STATE.STABLE
+    assert core.core.subscriptions.position(T0) == 8
+
+
+def test_a_cooperative_member_gives_up_only_what_goes_and_joins_again() -> None:
+    core = cooperative(T0, T1)
+    rebalance_begins(core)
+    assert rebalanced(core, (T0,), 4) == [
+        (RebalanceStep.REVOKED, (T1,)),
+        (RebalanceStep.ASSIGNED, ()),
+    ]
+    assert core.core.subscriptions.assigned() == [T0]
+    assert core.core.subscriptions.position(T0) == 5
+    _, join = core.only(ApiKey.JOIN_GROUP, JoinGroupRequest)  # at once: T1 waits for its member
+    assert decode_subscription(join.protocols[0].metadata).owned == (T0,)
+    assert rebalanced(core, (T0,), 5) == [(RebalanceStep.ASSIGNED, ())]
+    assert state(core) is STATE.STABLE
+    assert not waiting(core, ApiKey.JOIN_GROUP)
+
+
+def test_a_cooperative_member_can_commit_while_it_gives_up() -> None:
+    core = cooperative(T0, T1)
+    rebalance_begins(core)
+    request, _ = core.only(ApiKey.JOIN_GROUP, JoinGroupRequest)
+    core.answer(request, join_answer(generation=4, protocol="cooperative-sticky"))
+    core.run()
+    request, _ = core.only(ApiKey.SYNC_GROUP, SyncGroupRequest)
+    core.answer(request, SyncGroupResponse(error_code=0, assignment=encode_assignment([T0])))
+    core.core.poll(core.now)
+    assert core.core.coordinator.callback == (RebalanceStep.REVOKED, (T1,))
+    commit(core, retry=False)
+    assert core.only(ApiKey.OFFSET_COMMIT, OffsetCommitRequest)[1].generation_id == 4
+
+
+def test_a_cooperative_member_gives_up_a_topic_before_it_joins_without_it() -> None:
+    core = cooperative(T0, T1)
+    core.topics = ["t", "u"]
+    core.core.subscriptions.subscribe(["u"])
+    assert called(core) == [(RebalanceStep.REVOKED, (T0, T1))]
+    _, join = core.only(ApiKey.JOIN_GROUP, JoinGroupRequest)
+    assert decode_subscription(join.protocols[0].metadata) == MemberSubscription(
+        ("u",), None, (), 3
+    )
+
+
+@pytest.mark.parametrize("in_sync", [False, True])
+def test_a_cooperative_member_that_is_unknown_has_lost_everything(in_sync: bool) -> None:
+    """Other members may have its partitions, so it must not go on with them."""
+    core = cooperative(T0, T1)
+    rebalance_begins(core)
+    request, _ = core.only(ApiKey.JOIN_GROUP, JoinGroupRequest)
+    answer = join_answer(Errors.NONE if in_sync else Errors.UNKNOWN_MEMBER_ID, generation=4)
+    core.answer(request, answer)
+    core.run()
+    if in_sync:
+        request, _ = core.only(ApiKey.SYNC_GROUP, SyncGroupRequest)
+        error = int(Errors.UNKNOWN_MEMBER_ID)
+        core.answer(request, SyncGroupResponse(error_code=error, assignment=b""))
+    assert state(core) is STATE.UNJOINED
+    assert called(core) == [(RebalanceStep.LOST, (T0, T1))]
+    assert core.core.subscriptions.assigned() == []
+    assert core.only(ApiKey.JOIN_GROUP, JoinGroupRequest)[1].member_id == ""
+
+
+def test_a_cooperative_member_that_is_expelled_while_it_gives_up_has_lost_the_rest() -> None:
+    core = cooperative(T0, T1)
+    rebalance_begins(core)
+    request, _ = core.only(ApiKey.JOIN_GROUP, JoinGroupRequest)
+    core.answer(request, join_answer(generation=4, protocol="cooperative-sticky"))
+    core.run()
+    request, _ = core.only(ApiKey.SYNC_GROUP, SyncGroupRequest)
+    core.answer(request, SyncGroupResponse(error_code=0, assignment=encode_assignment([T0])))
+    core.core.poll(core.now)
+    core.advance(3_000)
+    heartbeat(core, Errors.UNKNOWN_MEMBER_ID)
+    core.core.coordinator.callback_done(core.now)
+    assert core.core.subscriptions.assigned() == [T0]
+    assert called(core) == [(RebalanceStep.LOST, (T0,))]
+
+
+def test_with_an_eager_assignor_beside_it_a_rebalance_is_eager() -> None:
+    core = subscribed(
+        partition_assignment_strategy="cooperative-sticky,range", enable_auto_commit=False
+    )
+    rebalanced(core, (T0,), 3)
+    core.core.subscriptions.pause(T0)
+    assert rebalance_begins(core) == [(RebalanceStep.REVOKED, (T0,))]
+    _, join = core.only(ApiKey.JOIN_GROUP, JoinGroupRequest)
+    assert decode_subscription(join.protocols[0].metadata).owned == ()
 
 
 def committed(error: Errors) -> OffsetCommitResponse:

@@ -7,6 +7,7 @@ from kafka_edu.clients.consumer.consumer_protocol import (
     decode_assignment,
     decode_subscription,
     encode_assignment,
+    encode_generation,
     encode_sticky_user_data,
     encode_subscription,
 )
@@ -38,6 +39,15 @@ def test_sticky_reads_what_a_member_had_from_its_user_data() -> None:
     for unreadable in (None, b"\0\0"):
         data = encode_subscription(["t"], [T1], unreadable)
         assert decode_subscription(data, sticky=True) == MemberSubscription(("t",))
+
+
+def test_cooperative_sticky_reports_the_generation_of_the_owned_partitions() -> None:
+    data = encode_subscription(["t"], [T1], encode_generation(7))
+    assert data.endswith(b"\0\0\0\4\0\0\0\7" + b"\0\0\0\1\0\1t\0\0\0\1\0\0\0\1")
+    assert decode_subscription(data) == MemberSubscription(("t",), None, (T1,), 7)
+    for unreadable in (None, b"\0\0"):
+        data = encode_subscription(["t"], [T1], unreadable)
+        assert decode_subscription(data).generation == NO_GENERATION
 
 
 def test_an_assignment_comes_back() -> None:

@@ -10,15 +10,9 @@ from kafka_edu.protocol.messages.list_offsets import (
     LATEST_TIMESTAMP,
     ListOffsetsRequest,
 )
-from kafka_edu.record.record import Record
-from kafka_edu.record.record_batch import build_batch
-from tests.unit.clients.consumer.parts import Core, Request, fetch_answer, listed
+from tests.unit.clients.consumer.parts import Core, Request, batch, fetch_answer, listed
 
 T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
-
-
-def batch(first: int, end: int) -> bytes:
-    return build_batch([Record(n, 0, None, b"%d" % n) for n in range(first, end)])
 
 
 def fetching(partitions: int = 2, brokers: tuple[int, ...] = (1,), **settings: object) -> Core:
