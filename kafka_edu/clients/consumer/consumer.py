@@ -485,7 +485,7 @@ class Consumer:
         limit_ms = self.config.default_api_timeout_ms if timeout_ms is None else timeout_ms
         deadline = self._now() + limit_ms
         self._turn()
-        while (position := self._subscriptions.position(tp)) == NO_OFFSET:
+        while (position := self._subscriptions.valid_position(tp)) == NO_OFFSET:
             if self._now() >= deadline:
                 raise TimeoutException(
                     f"Timeout of {limit_ms} ms expired before the position for partition {tp} could"

@@ -25,8 +25,10 @@ from kafka_edu.clients.consumer.consumer_config import ConsumerConfig
 from kafka_edu.clients.consumer.consumer_record import ConsumerRecord
 from kafka_edu.clients.consumer.fetched_records import FetchedRecords
 from kafka_edu.clients.consumer.offset_lookups import FoundOffset, OffsetLookups
+from kafka_edu.clients.consumer.position_validation import PositionValidation
 from kafka_edu.clients.consumer.subscription_state import (
     NO_OFFSET,
+    FetchPosition,
     FetchState,
     SubscriptionState,
 )
@@ -105,17 +107,26 @@ class Fetcher:
         self._stale: dict[TopicPartition, int] = {}
         """Partition → the version of the metadata that named a wrong leader for it."""
         self._errors: deque[ClientException] = deque()
+        self._validation = PositionValidation(
+            config, metadata, connections, subscriptions, self.fail
+        )
 
     def run(self, now: float) -> None:
         """Send the lookups and fetches that are due."""
         self._begin_resets()
         self._lookups.run(now)
         self._send_fetches(now)
+        if self._validation.run(now):
+            self._send_fetches(now)
 
     def next_run_ms(self, now: float) -> float:
         """Return in how many ms `run` has something to do. NEVER if nothing waits for the time."""
         waits = (at - now for at in self._not_before_ms.values() if at > now)
-        return min(self._lookups.next_run_ms(now), min(waits, default=NEVER))
+        return min(
+            self._lookups.next_run_ms(now),
+            self._validation.next_run_ms(now),
+            min(waits, default=NEVER),
+        )
 
     def _begin_resets(self) -> None:
         waiting = self._subscriptions.in_state(FetchState.AWAIT_RESET)
@@ -152,17 +163,22 @@ class Fetcher:
                 continue
             if self._stale.get(tp) == self._metadata.version:
                 continue  # a newer version is requested already
-            leader = self._read_from(tp, now)
+            leader = self._metadata.leader(*tp)
             if leader == NO_LEADER:
                 if self._metadata.next_update_ms(now) < NEVER:  # no update is running
                     self._metadata.request_update()
+            elif self._subscriptions.note_leader(tp, leader, self._leader_epoch(tp)):
+                self._preferred.pop(tp, None)  # the new leader may name another follower
             else:
-                by_node.setdefault(leader, []).append(tp)
+                by_node.setdefault(self._read_from(tp, leader, now), []).append(tp)
         for node, partitions in by_node.items():
             if node not in self._in_flight and self._connections.ready(node, now):
                 self._send(node, partitions, now)
 
-    def _read_from(self, tp: TopicPartition, now: float) -> int:
+    def _leader_epoch(self, tp: TopicPartition) -> int:
+        return self._metadata.topics[tp.topic].partitions[tp.partition].leader_epoch
+
+    def _read_from(self, tp: TopicPartition, leader: int, now: float) -> int:
         """Return the broker to read from: the follower that the leader named, or the leader."""
         preferred = self._preferred.get(tp)
         if preferred is not None:
@@ -170,7 +186,7 @@ class Fetcher:
             if now < until_ms and node in self._metadata.nodes:
                 return node
             del self._preferred[tp]
-        return self._metadata.leader(*tp)
+        return leader
 
     def _send(self, node: int, partitions: list[TopicPartition], now: float) -> None:
         version = self._connections.version(node, ApiKey.FETCH, _NEWEST)
@@ -186,11 +202,15 @@ class Fetcher:
         known = self._in_session.get(node, set())
         for gone in known.difference(partitions):
             session.remove(gone)
-        asked: dict[TopicPartition, int] = {}
+        asked: dict[TopicPartition, FetchPosition] = {}
         for tp in partitions:
-            asked[tp] = self._subscriptions.position(tp)
-            epoch = self._metadata.topics[tp.topic].partitions[tp.partition].leader_epoch
-            wanted = PartitionFetch(asked[tp], -1, self._config.max_partition_fetch_bytes, epoch)
+            asked[tp] = self._subscriptions.fetch_position(tp)
+            wanted = PartitionFetch(
+                asked[tp].offset,
+                -1,
+                self._config.max_partition_fetch_bytes,
+                self._leader_epoch(tp),
+            )
             if tp not in known or session.asked(tp) != wanted:
                 session.put(tp, wanted)
         self._in_session[node] = set(partitions)
@@ -234,7 +254,11 @@ class Fetcher:
         )
 
     def _answered(
-        self, node: int, asked: dict[TopicPartition, int], answer: Message | None, now: float
+        self,
+        node: int,
+        asked: dict[TopicPartition, FetchPosition],
+        answer: Message | None,
+        now: float,
     ) -> None:
         self._in_flight.discard(node)
         session = self._sessions[node]
@@ -246,10 +270,15 @@ class Fetcher:
         for topic in answer.responses:
             for data in topic.partition_responses:
                 tp = TopicPartition(topic.topic, data.partition)
-                offset = asked.get(tp, NO_OFFSET)
-                # After a seek, a pause or a rebalance, nobody wants these records.
-                if offset != NO_OFFSET and self._subscriptions.at(tp) == offset:
-                    self._fetched_partition(node, tp, offset, data, now)
+                position = asked.get(tp)
+                # After a seek, a pause, a rebalance or a change of the leader, nobody wants these
+                # records.
+                if (
+                    position is not None
+                    and self._subscriptions.at(tp) == position.offset
+                    and self._subscriptions.fetch_position(tp) == position
+                ):
+                    self._fetched_partition(node, tp, position.offset, data, now)
 
     def _fetched_partition(
         self,

@@ -10,8 +10,10 @@ assigned partition this class has the position: the offset of the next record th
                                      ▲  offset found   │ OFFSET_OUT_OF_RANGE
                                      └─────────────────┘
 
-A partition is fetched in the state Fetching only. A reset asks the leader for an offset: the start
-of the log, its end, or the first record that is not older than a timestamp.
+A partition is fetched in the state Fetching only. From there it goes to AwaitValidation and back if
+it has a new leader, because that one may lack records (see position_validation). A reset asks the
+leader for an offset: the start of the log, its end, or the first record that is not older than a
+timestamp.
 """
 
 import re
@@ -42,6 +44,7 @@ class FetchState(StrEnum):
     INITIALIZING = "Initializing"
     FETCHING = "Fetching"
     AWAIT_RESET = "AwaitReset"
+    AWAIT_VALIDATION = "AwaitValidation"
 
 
 #: state → the states that may come before it. A partition begins in Initializing.
@@ -49,6 +52,7 @@ VALID_PREVIOUS_STATES: Final[Mapping[FetchState, frozenset[FetchState]]] = {
     FetchState.INITIALIZING: frozenset(),
     FetchState.FETCHING: frozenset(FetchState),
     FetchState.AWAIT_RESET: frozenset(FetchState),
+    FetchState.AWAIT_VALIDATION: frozenset({FetchState.FETCHING}),
 }
 
 
@@ -94,6 +98,33 @@ class NoOffsetForPartitionException(ClientException):
         self.topic_partition = tp
 
 
+class LogTruncationException(ClientException):
+    """Records that the consumer has read are gone, and auto.offset.reset is none."""
+
+    def __init__(self, tp: TopicPartition, position: int, end: int) -> None:
+        super().__init__(
+            Errors.OFFSET_OUT_OF_RANGE,
+            f"The log of partition {tp} was truncated below the position {position}."
+            + (f" It differs from what was read from offset {end} on." if end >= 0 else ""),
+            (f"Seek to {end}, or to another offset" if end >= 0 else "Seek to an offset")
+            + ", or set auto.offset.reset to earliest or latest.",
+        )
+        self.topic_partition = tp
+        self.divergent_offset = end
+        """The first offset that differs, or -1 if it is unknown."""
+
+
+class FetchPosition(NamedTuple):
+    """A position, and what makes it valid (Kafka: SubscriptionState.FetchPosition)."""
+
+    offset: int
+    epoch: int
+    """The leader epoch of the last record before it; -1 if unknown."""
+    leader: int
+    """The leader for which the position was checked last; -1 for none."""
+    leader_epoch: int
+
+
 class NotAssignedException(ClientException):
     """The consumer does not have the partition."""
 
@@ -108,12 +139,25 @@ class NotAssignedException(ClientException):
 class _Partition:
     """What the consumer knows of one assigned partition."""
 
-    __slots__ = ("epoch", "high_watermark", "paused", "position", "reset_to", "state")
+    __slots__ = (
+        "epoch",
+        "from_leader",
+        "high_watermark",
+        "leader",
+        "leader_epoch",
+        "paused",
+        "position",
+        "reset_to",
+        "state",
+    )
 
     def __init__(self) -> None:
         self.state = FetchState.INITIALIZING
         self.position = NO_OFFSET
         self.epoch = -1
+        self.leader = self.leader_epoch = -1
+        self.from_leader = False
+        """Whether the leader itself said this position, so that it needs no check."""
         self.paused = False
         self.reset_to = LATEST_TIMESTAMP
         self.high_watermark = NO_OFFSET
@@ -252,9 +296,83 @@ class SubscriptionState:
 
     def seek(self, tp: TopicPartition, offset: int, reason: str, epoch: int = -1) -> None:
         """Set the position: the next record is the first one with this offset or a higher one."""
-        partition = self._of(tp)
+        self._seek(tp, self._of(tp), offset, epoch, reason)
+
+    def _seek(
+        self,
+        tp: TopicPartition,
+        partition: _Partition,
+        offset: int,
+        epoch: int,
+        reason: str,
+        *,
+        from_leader: bool = False,
+    ) -> None:
         partition.position, partition.epoch = offset, epoch
+        partition.leader = partition.leader_epoch = -1
+        partition.from_leader = from_leader
         self._enter(tp, partition, FetchState.FETCHING, reason)
+
+    def note_leader(self, tp: TopicPartition, leader: int, leader_epoch: int) -> bool:
+        """Note a new leader. Return whether the position must be validated for this one. O(1).
+
+        It must be if the leader is another one, or has another epoch. Without the epoch of the last
+        record there is nothing to compare.
+        """
+        partition = self._of(tp)
+        if (
+            partition.leader == leader and partition.leader_epoch == leader_epoch
+        ) or partition.position == NO_OFFSET:
+            return False
+        valid = partition.leader < 0 and partition.from_leader
+        partition.leader, partition.leader_epoch = leader, leader_epoch
+        if partition.state is FetchState.AWAIT_VALIDATION:
+            return True
+        if valid or partition.epoch < 0 or leader_epoch < 0:
+            return False
+        reason = f"broker {leader} leads the partition with epoch {leader_epoch}"
+        self._enter(tp, partition, FetchState.AWAIT_VALIDATION, reason)
+        return True
+
+    def fetch_position(self, tp: TopicPartition) -> FetchPosition:
+        """Return the position, and for which leader it is valid or will be. O(1)."""
+        partition = self._of(tp)
+        return FetchPosition(
+            partition.position, partition.epoch, partition.leader, partition.leader_epoch
+        )
+
+    def _awaits(self, tp: TopicPartition, asked: FetchPosition) -> _Partition | None:
+        """Return the partition if the question about this position is still open."""
+        partition = self._partitions.get(tp)
+        if partition is None or partition.state is not FetchState.AWAIT_VALIDATION:
+            return None
+        return partition if self.fetch_position(tp) == asked else None
+
+    def validated(self, tp: TopicPartition, asked: FetchPosition, reason: str) -> None:
+        """Fetch from this position, unless the program has asked for another one since."""
+        partition = self._awaits(tp, asked)
+        if partition is not None:
+            self._enter(tp, partition, FetchState.FETCHING, reason)
+
+    def epoch_ended(
+        self, tp: TopicPartition, asked: FetchPosition, end_offset: int, epoch: int
+    ) -> None:
+        """Take the answer of the leader: there the epoch of the last record ends.
+
+        Raises LogTruncationException if the log was truncated and auto.offset.reset is none.
+        """
+        partition = self._awaits(tp, asked)
+        if partition is None:
+            return
+        unknown = end_offset == NO_OFFSET or epoch < 0
+        if not unknown and end_offset >= asked.offset:
+            self.validated(tp, asked, "the leader has the records before the position")
+        elif self._reset is OffsetResetStrategy.NONE:
+            raise LogTruncationException(tp, asked.offset, NO_OFFSET if unknown else end_offset)
+        elif unknown:
+            self.reset_by_default(tp, "The leader knows no epoch so old")
+        else:
+            self._seek(tp, partition, end_offset, epoch, "the log was truncated", from_leader=True)
 
     def request_reset(self, tp: TopicPartition, timestamp: int, reason: str) -> None:
         """Let the leader say the position: EARLIEST_TIMESTAMP, LATEST_TIMESTAMP, or a time in ms.
@@ -279,7 +397,7 @@ class SubscriptionState:
             and partition.state is FetchState.AWAIT_RESET
             and partition.reset_to == timestamp
         ):
-            self.seek(tp, offset, "the leader said the offset", epoch)
+            self._seek(tp, partition, offset, epoch, "the leader said the offset", from_leader=True)
 
     def advance(self, tp: TopicPartition, offset: int, epoch: int, records: int) -> None:
         """Move the position behind records that `poll()` returns. The position never goes back."""
@@ -324,6 +442,11 @@ class SubscriptionState:
         """Return the position, or NO_OFFSET. Raises NotAssignedException."""
         return self._of(tp).position
 
+    def valid_position(self, tp: TopicPartition) -> int:
+        """Return the position, or NO_OFFSET also while it is validated."""
+        partition = self._of(tp)
+        return NO_OFFSET if partition.state is FetchState.AWAIT_VALIDATION else partition.position
+
     def at(self, tp: TopicPartition) -> int:
         """Return the position; NO_OFFSET if the partition is paused or not assigned. O(1)."""
         partition = self._partitions.get(tp)
@@ -359,9 +482,9 @@ class SubscriptionState:
         ]
 
     def all_consumed(self) -> dict[TopicPartition, OffsetAndMetadata]:
-        """Return the position of each partition that has one: what a commit stores."""
+        """Return the position of each partition that has a valid one: what a commit stores."""
         return {
             tp: OffsetAndMetadata(each.position, "", each.epoch)
             for tp, each in self._partitions.items()
-            if each.position != NO_OFFSET
+            if each.state is FetchState.FETCHING
         }

@@ -12,6 +12,7 @@ from kafka_edu.clients.consumer.consumer import Consumer, ConsumerStateException
 from kafka_edu.clients.consumer.consumer_record import ConsumerRecord
 from kafka_edu.clients.consumer.group_offsets import CommitFailedException
 from kafka_edu.clients.consumer.subscription_state import (
+    LogTruncationException,
     NoOffsetForPartitionException,
     NotAssignedException,
     OffsetAndMetadata,
@@ -42,7 +43,13 @@ RACK_AWARE = "org.apache.kafka.common.replica.RackAwareReplicaSelector"
 class Bench:
     """A simulated cluster with topic t, and processes for clients."""
 
-    def __init__(self, seed: int = 7, *, with_racks: bool = False) -> None:
+    def __init__(
+        self,
+        seed: int = 7,
+        *,
+        with_racks: bool = False,
+        properties: Mapping[str, str] | None = None,
+    ) -> None:
         selector = {"replica.selector.class": RACK_AWARE} if with_racks else {}
         self.cluster = SimCluster(
             seed,
@@ -51,6 +58,7 @@ class Bench:
                 "offsets.topic.num.partitions": "3",
                 "group.initial.rebalance.delay.ms": "0",
                 **selector,
+                **(properties or {}),
             },
             level=Level.HOPS if with_racks else Level.STATE,
             broker_properties={b: {"broker.rack": f"rack-{b}"} for b in (1, 2, 3)},
@@ -768,6 +776,60 @@ def test_a_consumer_reads_from_the_follower_in_its_rack() -> None:
             bench.cluster.kill(killed.pop())
     task.result()
     assert sorted(numbers_read) == list(range(80))
+    bench.cluster.close()
+
+
+@pytest.mark.parametrize("reset", ["latest", "none"])
+def test_after_an_unclean_election_a_consumer_skips_nothing(reset: str) -> None:
+    """The new leader lacks 5 records, and has 10 others from their first offset on (KIP-320)."""
+    bench = Bench(properties={"unclean.leader.election.enable": "true"})
+    topic = TopicPartition("u", 0)
+    down: list[int] = []
+    up: list[int] = []
+
+    async def send(values: range) -> None:
+        async with bench.producer({"acks": "1"}) as producer:
+            for future in [await producer.send("u", f"{n}", partition=0) for n in values]:
+                await future
+
+    async def body() -> None:
+        assert await bench.client.create_topic("u", 1, 2) is Errors.NONE
+        await send(range(10))
+        settings = {"group.id": "", "auto.offset.reset": reset}
+        async with bench.consumer(settings) as consumer:
+            consumer.assign([topic])
+            consumer.seek(topic, 0)
+            assert numbers(await read(consumer, 10)) == list(range(10))
+            [partition] = (await bench.client.metadata("u")).topics[0].partitions
+            leader = partition.leader_id
+            [follower] = [b for b in partition.replica_nodes if b != leader]
+            down.append(follower)
+            await asyncio.sleep(30)
+            await send(range(10, 15))
+            assert numbers(await read(consumer, 5)) == list(range(10, 15))
+            down.append(leader)
+            await asyncio.sleep(30)
+            up.append(follower)
+            await send(range(20, 30))
+            if reset == "none":
+                with pytest.raises(LogTruncationException) as truncated:
+                    await read(consumer, 1)
+                assert truncated.value.divergent_offset == 10
+                consumer.seek(topic, 10)
+            records = await read(consumer, 10)
+            assert numbers(records) == list(range(20, 30))
+            assert [record.offset for record in records] == list(range(10, 20))
+
+    task = bench.cluster.loop.spawn(bench.process, body())
+    for _ in range(3_000):
+        if task.done():
+            break
+        bench.cluster.advance(100)
+        if down:
+            bench.cluster.kill(down.pop())
+        if up:
+            bench.cluster.start(up.pop())
+    task.result()
     bench.cluster.close()
 
 

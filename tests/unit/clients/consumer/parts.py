@@ -76,6 +76,8 @@ class Core:
         self.core = ConsumerCore(parse_consumer_config(given, 1), random.Random(0))
         self.brokers = brokers
         self.leaders = {p: (brokers[p % len(brokers)], 0) for p in range(partitions)}
+        self.newest: dict[ApiKey, int] = {}
+        """The newest version of a request that the brokers serve, if they are old."""
         self.topics = ["t"]
         """The topics that exist, each with the same leaders."""
         self.requests: list[Request] = []
@@ -214,7 +216,11 @@ _USUAL: Mapping[ApiKey, Callable[[Core, Request], Message]] = {
     ApiKey.API_VERSIONS: lambda core, request: ApiVersionsResponse(
         error_code=0,
         api_keys=[
-            ApiVersion(api_key=key, min_version=pair.min_version, max_version=pair.max_version)
+            ApiVersion(
+                api_key=key,
+                min_version=pair.min_version,
+                max_version=core.newest.get(key, pair.max_version),
+            )
             for key, pair in REGISTRY.items()
         ],
         throttle_time_ms=0,
@@ -262,9 +268,10 @@ def fetch_answer(
     )
 
 
-def batch(first: int, end: int) -> bytes:
+def batch(first: int, end: int, epoch: int = -1) -> bytes:
     """Return one batch with the records from `first` to before `end`."""
-    return build_batch([Record(n, 0, None, b"%d" % n) for n in range(first, end)])
+    records = [Record(n, 0, None, b"%d" % n) for n in range(first, end)]
+    return build_batch(records, partition_leader_epoch=epoch)
 
 
 def listed(offset: int) -> ListOffsetsResponse:

@@ -1,0 +1,160 @@
+"""Check positions after a change of the leader (Kafka: OffsetsForLeaderEpochClient.java; KIP-320).
+
+After an unclean election, the new leader may lack records that the consumer has read, and may have
+others at their offsets. A consumer that goes on at its old position would skip those others. So it
+asks the new leader where the epoch of its last record ends:
+
+    old leader, epoch 3    … 8 9 10 11         the consumer has read up to 11: its position is 12
+    new leader, epoch 4    … 8 9 | 10' 11' 12'
+    question               where does epoch 3 end?
+    answer                 at 10, which is below 12: two records were truncated
+
+With auto.offset.reset, the consumer goes back to 10 and reads 10' next. With none, `poll()` raises
+LogTruncationException.
+"""
+
+from collections.abc import Callable
+from typing import Final
+
+from kafka_edu.clients.client_connections import ClientConnections
+from kafka_edu.clients.client_errors import BrokerException, ClientException
+from kafka_edu.clients.consumer.consumer_config import ConsumerConfig
+from kafka_edu.clients.consumer.subscription_state import (
+    FetchPosition,
+    FetchState,
+    SubscriptionState,
+)
+from kafka_edu.clients.metadata import NEVER, NO_LEADER, Metadata
+from kafka_edu.common.errors import Errors
+from kafka_edu.common.topic_partition import TopicPartition
+from kafka_edu.protocol.api_keys import ApiKey
+from kafka_edu.protocol.messages.offset_for_leader_epoch import (
+    EpochEndOffset,
+    OffsetForLeaderEpochRequest,
+    OffsetForLeaderEpochResponse,
+    OffsetForLeaderPartition,
+    OffsetForLeaderTopic,
+)
+from kafka_edu.protocol.messages.registry import REGISTRY
+from kafka_edu.protocol.schema import Message
+
+_CONSUMER: Final = -1
+_FIRST_FOR_CONSUMERS: Final = 3
+"""The first version that every consumer may send. Older ones need a broker's permission."""
+_NEWEST: Final = REGISTRY[ApiKey.OFFSET_FOR_LEADER_EPOCH].max_version
+
+Asked = dict[TopicPartition, FetchPosition]
+
+
+class PositionValidation:
+    """The questions about partitions in the state AwaitValidation."""
+
+    def __init__(
+        self,
+        config: ConsumerConfig,
+        metadata: Metadata,
+        connections: ClientConnections,
+        subscriptions: SubscriptionState,
+        fail: Callable[[ClientException], None],
+    ) -> None:
+        """`fail` lets the next `poll()` raise an error."""
+        self._config = config
+        self._metadata = metadata
+        self._connections = connections
+        self._subscriptions = subscriptions
+        self._fail = fail
+        self._in_flight: set[TopicPartition] = set()
+        self._not_before_ms: dict[TopicPartition, float] = {}
+        self._stale: dict[TopicPartition, int] = {}
+        """Partition → the version of the metadata that named a wrong leader for it."""
+
+    def run(self, now: float) -> bool:
+        """Send what is due: one request to each leader. O(partitions).
+
+        Return whether positions became valid at once, because their leader cannot be asked.
+        """
+        by_node: dict[int, list[TopicPartition]] = {}
+        for tp in self._subscriptions.in_state(FetchState.AWAIT_VALIDATION):
+            if tp in self._in_flight or self._not_before_ms.get(tp, now) > now:
+                continue
+            if self._stale.get(tp) == self._metadata.version:
+                continue  # a newer version is requested already
+            leader = self._metadata.leader(*tp)
+            if leader == NO_LEADER:
+                if self._metadata.next_update_ms(now) < NEVER:  # no update is running
+                    self._metadata.request_update()
+            else:
+                epoch = self._metadata.topics[tp.topic].partitions[tp.partition].leader_epoch
+                self._subscriptions.note_leader(tp, leader, epoch)  # it may have changed again
+                by_node.setdefault(leader, []).append(tp)
+        any_valid = False
+        for node, partitions in by_node.items():
+            if self._connections.ready(node, now):
+                any_valid |= not self._send(node, partitions, now)
+        return any_valid
+
+    def next_run_ms(self, now: float) -> float:
+        """Return in how many ms `run` has something to do. NEVER if nothing waits for the time."""
+        waits = (at - now for at in self._not_before_ms.values() if at > now)
+        return min(waits, default=NEVER)
+
+    def _send(self, node: int, partitions: list[TopicPartition], now: float) -> bool:
+        """Send the questions to a leader. Return False if it is too old for them."""
+        version = self._connections.version(node, ApiKey.OFFSET_FOR_LEADER_EPOCH, _NEWEST)
+        asked = {tp: self._subscriptions.fetch_position(tp) for tp in partitions}
+        if version < _FIRST_FOR_CONSUMERS:
+            for tp, position in asked.items():
+                self._subscriptions.validated(tp, position, "the broker is too old to say more")
+            return False
+        topics: dict[str, list[OffsetForLeaderPartition]] = {}
+        for tp, position in asked.items():
+            topics.setdefault(tp.topic, []).append(
+                OffsetForLeaderPartition(
+                    partition=tp.partition,
+                    current_leader_epoch=position.leader_epoch,
+                    leader_epoch=position.epoch,
+                )
+            )
+        self._in_flight.update(asked)
+        self._connections.send(
+            node,
+            OffsetForLeaderEpochRequest(
+                replica_id=_CONSUMER,
+                topics=[OffsetForLeaderTopic(topic=t, partitions=ps) for t, ps in topics.items()],
+            ),
+            version,
+            now,
+            lambda answer, at: self._answered(asked, answer, at),
+        )
+        return True
+
+    def _answered(self, asked: Asked, answer: Message | None, now: float) -> None:
+        self._in_flight.difference_update(asked)
+        for tp in asked:
+            self._not_before_ms[tp] = now + self._config.retry_backoff_ms
+        if not isinstance(answer, OffsetForLeaderEpochResponse):
+            return
+        for topic in answer.topics:
+            for end in topic.partitions:
+                tp = TopicPartition(topic.topic, end.partition)
+                if tp in asked:
+                    self._ended(tp, asked[tp], end, now)
+
+    def _ended(
+        self, tp: TopicPartition, asked: FetchPosition, end: EpochEndOffset, now: float
+    ) -> None:
+        error = Errors.of(end.error_code)
+        if error is Errors.NONE:
+            del self._not_before_ms[tp]
+            self._stale.pop(tp, None)
+            try:
+                self._subscriptions.epoch_ended(tp, asked, end.end_offset, end.leader_epoch)
+            except ClientException as truncated:
+                self._not_before_ms[tp] = now + self._config.request_timeout_ms
+                self._fail(truncated)
+        elif error.retriable or error in (Errors.FENCED_LEADER_EPOCH, Errors.UNKNOWN_LEADER_EPOCH):
+            self._stale[tp] = self._metadata.version
+            self._metadata.request_update()
+        else:
+            self._not_before_ms[tp] = now + self._config.request_timeout_ms
+            self._fail(BrokerException(error, f"Partition {tp}: {error.message}"))
