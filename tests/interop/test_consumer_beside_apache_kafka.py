@@ -24,6 +24,8 @@ pytestmark = pytest.mark.interop
 
 OURS: Final = "ours"
 BROKERS: Final = ("2.0.1", "2.8.2", OURS)
+SHARED_BY: Final = ("roundrobin", "cooperative-sticky")
+"""Assignors of a group with a foreign member. Its topic and its group have the same name."""
 PARTITIONS: Final = 6
 RECORDS: Final = 300
 HEADERS: Final[list[tuple[str, str | bytes | None]]] = [("name", b"value"), ("nothing", None)]
@@ -125,28 +127,30 @@ async def reads_every_codec(servers: str, codecs: list[str]) -> None:
 @pytest.mark.parametrize("brokers", BROKERS)
 def test_it_reads_what_others_wrote_and_shares_a_group_with_them(brokers: str) -> None:
     with cluster(brokers) as servers:
-        create(servers, "codecs", "shared", "transactions")
+        create(servers, "codecs", *SHARED_BY, "transactions")
         codecs = ["none", "gzip", "snappy", "lz4"] + ["zstd"] * (brokers != "2.0.1")
         for place, codec in enumerate(codecs):
             produce(servers, "codecs", codec, place * RECORDS, RECORDS)
         asyncio.run(reads_every_codec(servers, codecs))
-        shares_a_group(servers)
+        for assignor in SHARED_BY:
+            shares_a_group(servers, assignor)
         reads_transactions(servers)
 
 
 class Foreign:
     """A confluent-kafka consumer in a thread. It polls until it is stopped."""
 
-    def __init__(self, servers: str) -> None:
+    def __init__(self, servers: str, assignor: str) -> None:
         self.consumer = confluent_kafka.Consumer(
             {
                 "bootstrap.servers": servers,
-                "group.id": "shared",
+                "group.id": assignor,
                 "auto.offset.reset": "earliest",
-                "partition.assignment.strategy": "roundrobin",
+                "partition.assignment.strategy": assignor,
                 "log_level": 0,
             }
         )
+        self._topic = assignor
         self.values: list[int] = []
         self.assigned = 0
         self._stopping = threading.Event()
@@ -161,7 +165,7 @@ class Foreign:
         self._thread.join(PATIENCE_S)
 
     def _run(self) -> None:
-        self.consumer.subscribe(["shared"])
+        self.consumer.subscribe([self._topic])
         while not self._stopping.is_set():
             message = self.consumer.poll(0.1)
             if message is not None and message.error() is None:
@@ -170,25 +174,25 @@ class Foreign:
         self.consumer.close()
 
 
-def shares_a_group(servers: str) -> None:
+def shares_a_group(servers: str, assignor: str) -> None:
     """Two of ours and one of confluent-kafka divide a topic, and after it leaves, two do."""
     values: dict[str, list[int]] = {"a": [], "b": []}
 
     async def members() -> None:
         settings = {
             "bootstrap.servers": servers,
-            "group.id": "shared",
+            "group.id": assignor,
             "auto.offset.reset": "earliest",
             "heartbeat.interval.ms": 200,
-            "partition.assignment.strategy": "roundrobin",
+            "partition.assignment.strategy": assignor,
             "value.deserializer": lambda value: int(value),
         }
         async with (
             Consumer(settings | {"client.id": "a"}) as a,
             Consumer(settings | {"client.id": "b"}) as b,
         ):
-            a.subscribe(["shared"])
-            b.subscribe(["shared"])
+            a.subscribe([assignor])
+            b.subscribe([assignor])
 
             async def poll_until(condition: Callable[[], bool]) -> None:
                 async with asyncio.timeout(PATIENCE_S):
@@ -201,9 +205,9 @@ def shares_a_group(servers: str) -> None:
             def shares() -> tuple[int, int]:
                 return len(a.assignment()), len(b.assignment())
 
-            with Foreign(servers) as foreign:
+            with Foreign(servers, assignor) as foreign:
                 await poll_until(lambda: shares() == (2, 2) and foreign.assigned == 2)
-                await asyncio.to_thread(produce, servers, "shared", "none", 0, 60)
+                await asyncio.to_thread(produce, servers, assignor, "none", 0, 60)
                 await poll_until(
                     lambda: len(values["a"]) + len(values["b"]) + len(foreign.values) == 60
                 )
@@ -212,7 +216,7 @@ def shares_a_group(servers: str) -> None:
                 assert sorted(each[0] + each[1] + each[2]) == list(range(60))
                 stopping = asyncio.create_task(asyncio.to_thread(foreign.__exit__))
                 await poll_until(lambda: shares() == (3, 3) and stopping.done())
-            await asyncio.to_thread(produce, servers, "shared", "none", 60, 60)
+            await asyncio.to_thread(produce, servers, assignor, "none", 60, 60)
             await poll_until(lambda: len(values["a"]) + len(values["b"]) == 40 + 60)
 
     asyncio.run(members())
