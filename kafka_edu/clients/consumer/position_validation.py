@@ -64,7 +64,8 @@ class PositionValidation:
         self._subscriptions = subscriptions
         self._fail = fail
         self._in_flight: set[TopicPartition] = set()
-        self._not_before_ms: dict[TopicPartition, float] = {}
+        self._not_before_ms: dict[TopicPartition, tuple[FetchPosition, float]] = {}
+        """Partition → when the question about this position may be sent again."""
         self._stale: dict[TopicPartition, int] = {}
         """Partition → the version of the metadata that named a wrong leader for it."""
 
@@ -75,7 +76,7 @@ class PositionValidation:
         """
         by_node: dict[int, list[TopicPartition]] = {}
         for tp in self._subscriptions.in_state(FetchState.AWAIT_VALIDATION):
-            if tp in self._in_flight or self._not_before_ms.get(tp, now) > now:
+            if tp in self._in_flight:
                 continue
             if self._stale.get(tp) == self._metadata.version:
                 continue  # a newer version is requested already
@@ -86,7 +87,9 @@ class PositionValidation:
             else:
                 epoch = self._metadata.topics[tp.topic].partitions[tp.partition].leader_epoch
                 self._subscriptions.note_leader(tp, leader, epoch)  # it may have changed again
-                by_node.setdefault(leader, []).append(tp)
+                asked, until_ms = self._not_before_ms.get(tp, (None, now))
+                if until_ms <= now or asked != self._subscriptions.fetch_position(tp):
+                    by_node.setdefault(leader, []).append(tp)
         any_valid = False
         for node, partitions in by_node.items():
             if self._connections.ready(node, now):
@@ -95,7 +98,7 @@ class PositionValidation:
 
     def next_run_ms(self, now: float) -> float:
         """Return in how many ms `run` has something to do. NEVER if nothing waits for the time."""
-        waits = (at - now for at in self._not_before_ms.values() if at > now)
+        waits = (at - now for _, at in self._not_before_ms.values() if at > now)
         return min(waits, default=NEVER)
 
     def _send(self, node: int, partitions: list[TopicPartition], now: float) -> bool:
@@ -130,8 +133,8 @@ class PositionValidation:
 
     def _answered(self, asked: Asked, answer: Message | None, now: float) -> None:
         self._in_flight.difference_update(asked)
-        for tp in asked:
-            self._not_before_ms[tp] = now + self._config.retry_backoff_ms
+        for tp, position in asked.items():
+            self._not_before_ms[tp] = position, now + self._config.retry_backoff_ms
         if not isinstance(answer, OffsetForLeaderEpochResponse):
             return
         for topic in answer.topics:
@@ -150,11 +153,11 @@ class PositionValidation:
             try:
                 self._subscriptions.epoch_ended(tp, asked, end.end_offset, end.leader_epoch)
             except ClientException as truncated:
-                self._not_before_ms[tp] = now + self._config.request_timeout_ms
+                self._not_before_ms[tp] = asked, now + self._config.request_timeout_ms
                 self._fail(truncated)
         elif error.retriable or error in (Errors.FENCED_LEADER_EPOCH, Errors.UNKNOWN_LEADER_EPOCH):
             self._stale[tp] = self._metadata.version
             self._metadata.request_update()
         else:
-            self._not_before_ms[tp] = now + self._config.request_timeout_ms
+            self._not_before_ms[tp] = asked, now + self._config.request_timeout_ms
             self._fail(BrokerException(error, f"Partition {tp}: {error.message}"))

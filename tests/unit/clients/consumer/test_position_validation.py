@@ -127,7 +127,23 @@ def test_without_a_reset_the_program_learns_of_the_truncation() -> None:
     core.answer(question(core)[0], ended(10))
     core.run()
     assert core.core.fetcher.collect(1) == []
-    assert fetching(core)[1] == 10
+
+
+def test_a_new_position_does_not_wait_for_the_question_about_the_old_one() -> None:
+    core = reading(auto_offset_reset="none")
+    moved(core)
+    core.answer(question(core)[0], ended(10))
+    with pytest.raises(LogTruncationException):
+        core.core.fetcher.collect(1)
+    core.core.subscriptions.seek(T0, 10, "the program seeks")
+    core.run()
+    core.answer(fetching(core)[0], fetch_answer({T0: batch(10, 12, 1)}))
+    assert len(core.core.fetcher.collect(10)) == 2
+    core.run()
+    core.leaders[0] = (1, 2)
+    core.answer(fetching(core)[0], fetch_answer({}, {T0: Errors.FENCED_LEADER_EPOCH}))
+    core.advance(200)
+    assert question(core)[1] == (1, 2, 1)
 
 
 def test_if_the_end_is_unknown_too_the_message_says_less() -> None:
