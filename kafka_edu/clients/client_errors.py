@@ -65,7 +65,10 @@ class ClientException(KafkaException):
         self.advice = ADVICE.get(error, "") if advice is None else advice
 
     def __str__(self) -> str:
-        return f"{self.name}: {self.message}" + (f" {self.advice}" if self.advice else "")
+        if not self.advice:
+            return f"{self.name}: {self.message}"
+        stop = "" if self.message.endswith(".") else "."  # a broker's own message has none
+        return f"{self.name}: {self.message}{stop} {self.advice}"
 
     @property
     def name(self) -> str:

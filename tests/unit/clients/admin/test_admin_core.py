@@ -126,6 +126,10 @@ def test_an_error_that_stays_is_the_result_of_its_item_alone() -> None:
         results["b"]
     with pytest.raises(BrokerException, match="TOPIC_DELETION_DISABLED"):
         results.all()
+    assert str(BrokerException(Errors.TOPIC_ALREADY_EXISTS, "Topic 't' already exists")) == (
+        "TOPIC_ALREADY_EXISTS: Topic 't' already exists. Use another name, or the topic that is"
+        " there."
+    )
     assert sorted(results) == ["a", "b", "c"]
     assert len(results) == 3
 
