@@ -10,7 +10,11 @@ from dataclasses import dataclass
 from typing import Final, Generic, NamedTuple, TypeVar
 
 from kafka_edu.clients.admin.node import Node
-from kafka_edu.clients.client_errors import BrokerException, ClientException
+from kafka_edu.clients.client_errors import (
+    BrokerException,
+    ClientException,
+    UnsupportedVersionException,
+)
 from kafka_edu.common.errors import Errors
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.protocol.api_keys import ApiKey
@@ -157,6 +161,16 @@ def results_of(outcomes: Iterable[tuple[K, V | ClientException]]) -> Results[K, 
 def failed(error_code: int, message: str | None = None) -> BrokerException | None:
     """Return the error of a broker's code, or None for code 0."""
     return BrokerException(Errors.of(error_code), message or "") if error_code else None
+
+
+def need_version(form: Form, oldest: int, what: str) -> None:
+    """Raise UnsupportedVersionException if the broker's version is older than `what` needs."""
+    if form.version < oldest:
+        raise UnsupportedVersionException(
+            f"The broker knows {form.key.name} only up to version {form.version}, but {what} needs"
+            f" version {oldest}.",
+            "Use a newer broker.",
+        )
 
 
 def expect(kind: type[M], answer: Message) -> M:

@@ -140,7 +140,7 @@ def _entry(config: DescribeConfigsResourceResult, resource_type: int) -> ConfigE
         tuple(
             ConfigSynonym(each.name, each.value, _source(each.source)) for each in config.synonyms
         ),
-        config.documentation,
+        config.documentation or None,
     )
 
 

@@ -11,10 +11,12 @@ from kafka_edu.clients.admin.admin_call import (
     Asked,
     Broker,
     CoordinatorOf,
+    Form,
     Results,
     by_topic,
     expect,
     failed,
+    need_version,
 )
 from kafka_edu.clients.admin.node import Node
 from kafka_edu.clients.client_errors import ClientException
@@ -55,6 +57,7 @@ _NO_GENERATION: Final = -1
 _NO_MEMBER: Final = ""
 _VERSION_BYTES: Final = 2
 _NOT_COMMITTED: Final = -1
+_FIRST_WITH_ALL_OFFSETS: Final = 2
 
 
 class ConsumerGroupListing(NamedTuple):
@@ -203,19 +206,23 @@ def list_consumer_group_offsets(
                     )
         return {group: results}
 
+    def write(_: object, form: Form) -> Message:
+        if partitions is None:
+            need_version(form, _FIRST_WITH_ALL_OFFSETS, "all offsets of a group")
+            return OffsetFetchRequest(group_id=group, topics=None)
+        return OffsetFetchRequest(
+            group_id=group,
+            topics=[
+                OffsetFetchRequestTopic(name=topic, partition_indexes=numbers)
+                for topic, numbers in by_topic(partitions).items()
+            ],
+        )
+
     return AdminCall(
         "list_consumer_group_offsets",
         (ApiKey.OFFSET_FETCH,),
         _coordinators([group]),
-        lambda _, form: OffsetFetchRequest(
-            group_id=group,
-            topics=None
-            if partitions is None
-            else [
-                OffsetFetchRequestTopic(name=topic, partition_indexes=numbers)
-                for topic, numbers in by_topic(partitions).items()
-            ],
-        ),
+        write,
         read,
     )
 

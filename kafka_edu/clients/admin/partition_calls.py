@@ -14,10 +14,11 @@ from kafka_edu.clients.admin.admin_call import (
     by_topic,
     expect,
     failed,
+    need_version,
     results_of,
 )
 from kafka_edu.clients.admin.cluster_calls import CLUSTER
-from kafka_edu.clients.client_errors import ClientException, UnsupportedVersionException
+from kafka_edu.clients.client_errors import ClientException
 from kafka_edu.clients.consumer.offset_lookups import FoundOffset
 from kafka_edu.common.errors import Errors
 from kafka_edu.common.topic_partition import TopicPartition
@@ -76,10 +77,7 @@ def list_offsets(
     partitions: Mapping[TopicPartition, int], read_committed: bool
 ) -> AdminCall[TopicPartition, FoundOffset]:
     def write(chosen: Sequence[TopicPartition], form: Form) -> Message:
-        if form.version < _FIRST_WITH_ONE_OFFSET:
-            raise UnsupportedVersionException(
-                "The broker knows LIST_OFFSETS only in version 0.", "Use a newer broker."
-            )
+        need_version(form, _FIRST_WITH_ONE_OFFSET, "one offset for each partition")
         return ListOffsetsRequest(
             replica_id=_CONSUMER,
             isolation_level=int(read_committed),

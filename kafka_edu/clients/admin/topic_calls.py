@@ -11,6 +11,7 @@ from kafka_edu.clients.admin.admin_call import (
     Form,
     expect,
     failed,
+    need_version,
 )
 from kafka_edu.clients.admin.cluster_calls import CLUSTER, nodes_of
 from kafka_edu.clients.admin.node import Node
@@ -45,6 +46,7 @@ DEFAULT: Final = -1
 """As many partitions or replicas as the brokers' settings say (KIP-464)."""
 _NO_ID: Final = UUID(int=0)
 _FIRST_WITH_DEFAULTS: Final = 4
+_FIRST_WITHOUT_CREATION: Final = 4
 _FIRST_WITH_STATES: Final = 6
 """The first version of DeleteTopics that names a topic by a struct."""
 
@@ -110,13 +112,11 @@ def list_topics(list_internal: bool) -> AdminCall[str, dict[str, TopicListing]]:
         }
         return {CLUSTER: topics}
 
-    return AdminCall(
-        "list_topics",
-        (ApiKey.METADATA,),
-        {CLUSTER: ANY_BROKER},
-        lambda _, form: MetadataRequest(topics=None, allow_auto_topic_creation=False),
-        read,
-    )
+    def write(_: object, form: Form) -> Message:
+        need_version(form, _FIRST_WITHOUT_CREATION, "a question that creates no topic")
+        return MetadataRequest(topics=None, allow_auto_topic_creation=False)
+
+    return AdminCall("list_topics", (ApiKey.METADATA,), {CLUSTER: ANY_BROKER}, write, read)
 
 
 def describe_topics(topics: Collection[str]) -> AdminCall[str, TopicDescription]:
