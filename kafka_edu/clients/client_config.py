@@ -32,7 +32,8 @@ def check_names(
                 )
         near = difflib.get_close_matches(name.replace("_", "."), known, 1, 0.6)
         hint = f" Did you mean {near[0]}?" if near else f" {page} has all keys."
-        raise ConfigException(name, f"A {client} has no setting {name}.{hint}")
+        article = "An" if client[0] in "aeiou" else "A"
+        raise ConfigException(name, f"{article} {client} has no setting {name}.{hint}")
 
 
 def address(text: str) -> tuple[str, int]:

@@ -35,6 +35,25 @@ ADVICE: Final[Mapping[Errors, str]] = {
     Errors.UNKNOWN_PRODUCER_ID: "Send the record again. The broker has forgotten the producer.",
     Errors.UNSUPPORTED_COMPRESSION_TYPE: "Choose another compression.type.",
     Errors.INVALID_RECORD: "Check the record against the rules of the topic.",
+    Errors.NOT_CONTROLLER: "Check that the brokers have a controller.",
+    Errors.COORDINATOR_NOT_AVAILABLE: "Check that the brokers are alive.",
+    Errors.TOPIC_ALREADY_EXISTS: "Use another name, or the topic that is there.",
+    Errors.TOPIC_DELETION_DISABLED: "Set delete.topic.enable=true on the brokers.",
+    Errors.INVALID_PARTITIONS: "Give a positive number. A topic can get more partitions only.",
+    Errors.INVALID_REPLICATION_FACTOR: "Give at most as many replicas as there are brokers.",
+    Errors.INVALID_REPLICA_ASSIGNMENT: "Name each broker once, and only brokers that are alive.",
+    Errors.INVALID_CONFIG: "Check the name and the value of the config.",
+    Errors.OFFSET_OUT_OF_RANGE: "Give an offset between the start and the end of the log.",
+    Errors.LOG_DIR_NOT_FOUND: "Give a path of the broker's log.dirs.",
+    Errors.REASSIGNMENT_IN_PROGRESS: "Wait until the partition has moved, or cancel the move.",
+    Errors.NO_REASSIGNMENT_IN_PROGRESS: "There is nothing to cancel.",
+    Errors.ELECTION_NOT_NEEDED: "The partition has the wanted leader already.",
+    Errors.PREFERRED_LEADER_NOT_AVAILABLE: "Start the broker that the partition names first.",
+    Errors.ELIGIBLE_LEADERS_NOT_AVAILABLE: "Start a broker that has a replica of the partition.",
+    Errors.NON_EMPTY_GROUP: "Stop the members of the group.",
+    Errors.GROUP_ID_NOT_FOUND: "Check the name of the group.",
+    Errors.GROUP_SUBSCRIBED_TO_TOPIC: "Stop the members that read the topic.",
+    Errors.UNKNOWN_MEMBER_ID: "Stop the members of the group.",
 }
 
 
@@ -46,7 +65,10 @@ class ClientException(KafkaException):
         self.advice = ADVICE.get(error, "") if advice is None else advice
 
     def __str__(self) -> str:
-        return f"{self.name}: {self.message}" + (f" {self.advice}" if self.advice else "")
+        if not self.advice:
+            return f"{self.name}: {self.message}"
+        stop = "" if self.message.endswith(".") else "."  # a broker's own message has none
+        return f"{self.name}: {self.message}{stop} {self.advice}"
 
     @property
     def name(self) -> str:

@@ -6,7 +6,8 @@
 from collections.abc import Mapping
 from typing import Final
 
-from kafka_edu.clients.admin.brokers import Brokers, Node, raise_for
+from kafka_edu.clients.admin.brokers import Brokers, raise_for
+from kafka_edu.clients.admin.node import Node
 from kafka_edu.common.errors import Errors, KafkaException
 from kafka_edu.protocol.messages.alter_configs import (
     AlterableConfig,

@@ -1,12 +1,16 @@
 """The admin client: ask the brokers of a cluster about members, groups and topics, or change them.
 
-Kafka: AdminClient.java; AdminClient.scala of 2.0.
+Kafka: Admin.java; AdminClient.scala of 2.0.
 
-`brokers` has the connections, and finds the controller and the coordinators. `group_service` asks
-about consumer groups. `topic_service` describes, creates, extends and deletes topics. `new_topic`
-creates a topic even if there is no controller at the moment. All modules use Kafka's own messages
-and print nothing. If a broker refuses a request, they raise KafkaException. If a connection breaks,
-they raise OSError.
+`admin` is the client for programs, with `admin_core` (it decides), `admin_metadata`, `admin_config`
+and the calls in `topic_calls`, `config_calls`, `partition_calls`, `log_dir_calls`, `group_calls`
+and `cluster_calls`. docs/admin.md is its page.
+
+Kafka's tools here still use an older client: `brokers` has the connections, and finds the
+controller and the coordinators. `group_service` asks about consumer groups. `topic_service`
+describes, creates, extends and deletes topics. `new_topic` creates a topic even if there is no
+controller at the moment. If a broker refuses a request, they raise KafkaException. If a connection
+breaks, they raise OSError. All modules use Kafka's own messages and print nothing.
 """
 
 

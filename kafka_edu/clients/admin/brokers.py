@@ -11,6 +11,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapp
 from typing import Final, NamedTuple, TypeVar
 
 from kafka_edu.clients.admin import AdminTimeoutError, BootstrapAddressError
+from kafka_edu.clients.admin.node import Node
 from kafka_edu.common.errors import Errors, KafkaException
 from kafka_edu.common.socket_transport import SocketTransport
 from kafka_edu.common.topic_partition import TopicPartition
@@ -39,22 +40,6 @@ ANY_VERSION: Final = 0x7FFF
 NOT_YET: Final = frozenset(
     {Errors.COORDINATOR_NOT_AVAILABLE, Errors.COORDINATOR_LOAD_IN_PROGRESS, Errors.NOT_COORDINATOR}
 )
-
-
-class Node(NamedTuple):
-    """The id and address of a broker in the cluster's metadata."""
-
-    id: int
-    host: str
-    port: int
-    rack: str | None = None
-
-    def __str__(self) -> str:
-        """Return the broker as text in the format of Kafka's tools."""
-        return (
-            f"{self.host}:{self.port} (id: {self.id} rack:"
-            f" {'null' if self.rack is None else self.rack})"
-        )
 
 
 class _Connection(NamedTuple):

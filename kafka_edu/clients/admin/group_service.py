@@ -12,7 +12,8 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from kafka_edu.clients.admin import AdminTimeoutError
-from kafka_edu.clients.admin.brokers import Brokers, Node, raise_for
+from kafka_edu.clients.admin.brokers import Brokers, raise_for
+from kafka_edu.clients.admin.node import Node
 from kafka_edu.common.errors import Errors, KafkaException
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.coordinator.group.group_coordinator import NO_GENERATION

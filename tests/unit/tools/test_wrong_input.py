@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 from kafka_edu.cli.proxy_command import proxy
 from kafka_edu.clients.admin import brokers
-from kafka_edu.clients.admin.brokers import Node
+from kafka_edu.clients.admin.node import Node
 from kafka_edu.clients.proxy.recording import RecordingError, read_recording
 from kafka_edu.common.words import cause_of
 from kafka_edu.tools.configs import configs

@@ -1,0 +1,65 @@
+"""The admin client's call about the cluster itself: describe_cluster."""
+
+from typing import Final, NamedTuple
+
+from kafka_edu.clients.admin.admin_call import ANY_BROKER, AdminCall, Form, failed
+from kafka_edu.clients.admin.node import Node
+from kafka_edu.clients.client_errors import ClientException
+from kafka_edu.protocol.api_keys import ApiKey
+from kafka_edu.protocol.messages.describe_cluster import (
+    DescribeClusterRequest,
+    DescribeClusterResponse,
+)
+from kafka_edu.protocol.messages.metadata import MetadataRequest, MetadataResponse
+from kafka_edu.protocol.schema import Message
+from kafka_edu.protocol.types import ProtocolError
+
+CLUSTER: Final = "the cluster"
+"""The one item of a call about the whole cluster."""
+
+
+class ClusterDescription(NamedTuple):
+    """The brokers that are alive, and which of them is the controller."""
+
+    cluster_id: str | None
+    controller: Node | None
+    """None if there is no controller at the moment."""
+    nodes: tuple[Node, ...]
+    """The brokers, in the order of their ids."""
+
+
+def describe_cluster() -> AdminCall[str, ClusterDescription]:
+    """Ask DescribeCluster (KIP-700), or Metadata if the broker is older than 2.8."""
+
+    def write(_: object, form: Form) -> Message:
+        if form.key is ApiKey.DESCRIBE_CLUSTER:
+            return DescribeClusterRequest()
+        return MetadataRequest(topics=[])
+
+    def read(_: object, answer: Message) -> dict[str, ClusterDescription | ClientException]:
+        match answer:
+            case DescribeClusterResponse():
+                error = failed(answer.error_code, answer.error_message)
+                if error:
+                    return {CLUSTER: error}
+                nodes = [Node(b.broker_id, b.host, b.port, b.rack) for b in answer.brokers]
+            case MetadataResponse():
+                nodes = nodes_of(answer)
+            case _:
+                raise ProtocolError(f"{type(answer).__name__} is no answer to describe_cluster")
+        by_id = {node.id: node for node in sorted(nodes)}
+        controller = by_id.get(answer.controller_id)
+        return {CLUSTER: ClusterDescription(answer.cluster_id, controller, tuple(by_id.values()))}
+
+    return AdminCall(
+        "describe_cluster",
+        (ApiKey.DESCRIBE_CLUSTER, ApiKey.METADATA),
+        {CLUSTER: ANY_BROKER},
+        write,
+        read,
+    )
+
+
+def nodes_of(answer: MetadataResponse) -> list[Node]:
+    """Return the brokers of a metadata response."""
+    return [Node(b.node_id, b.host, b.port, b.rack) for b in answer.brokers]
