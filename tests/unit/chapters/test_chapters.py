@@ -52,6 +52,7 @@ def test_the_page_has_all_parts_in_their_order(one: Chapter) -> None:
     assert one.title.startswith(f"{one.number} ")
 
 
+@pytest.mark.labs
 @each_page
 def test_the_recording_bears_the_page_out(one: Chapter, tmp_path: Path) -> None:
     report = tmp_path / "chapter.json"

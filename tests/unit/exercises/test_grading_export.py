@@ -93,6 +93,7 @@ def test_a_copy_does_not_say_how_answers_fail(student: Path) -> None:
     assert "no wrong answers: ask your teacher" in shown.stderr
 
 
+@pytest.mark.labs
 def test_a_students_copy_works(student: Path, tmp_path: Path) -> None:
     shutil.copy(EXERCISE.solution, tmp_path / "mine.py")
     checked = in_copy(student, "lab", "check", "02-1", str(tmp_path / "mine.py"), "--no-live")
@@ -161,6 +162,7 @@ def test_a_student_sees_the_public_tests_only() -> None:
     assert results["stdout_visibility"] == "hidden"
 
 
+@pytest.mark.labs
 @pytest.mark.skipif(bool(NO_JAIL), reason=f"no jail on this system: {NO_JAIL}")
 @pytest.mark.parametrize("right", [True, False])
 def test_the_autograder_works_where_gradescope_puts_it(tmp_path: Path, right: bool) -> None:

@@ -83,6 +83,7 @@ def test_pages_name_the_program_and_its_folder_as_they_are_here(
     assert set(re.findall(r"[^`\s]+/clusters/", text)) <= {"~/.local/state/kafka-edu/clusters/"}
 
 
+@pytest.mark.labs
 @pytest.mark.parametrize("exercise", IN_PYTHON, ids=lambda one: one.id)
 def test_the_reference_passes_the_public_tests(exercise: Exercise) -> None:
     verdict = check_public(exercise, exercise.solution, SEED)
