@@ -18,7 +18,11 @@ pytestmark = pytest.mark.tui
 
 @pytest.fixture
 def cluster(tmp_path: Path) -> Iterator[Cluster]:
-    props = {"offsets.topic.num.partitions": "1", "offsets.topic.replication.factor": "1"}
+    props = {
+        "offsets.topic.num.partitions": "1",
+        "offsets.topic.replication.factor": "1",
+        "zookeeper.session.timeout.ms": "20000",  # how long requests wait for a paused follower
+    }
     with running_cluster("purgatory", home=tmp_path / "home", props=props) as cluster:
         yield cluster
 

@@ -634,6 +634,10 @@ def _find_server(words: str, knows: Knows) -> int:
 def find_target(words: str, knows: Knows) -> int | str:
     """Return the id of the broker that has this role now. Other words are returned as they are.
 
+    A follower is one that is not the controller, if there is one. A step about a follower would
+    also be about the next controller otherwise. And a killed controller that starts again may be
+    elected as its old session ends, and then nobody has seen that it was gone.
+
     Raises UnknownTargetError if no broker has the role.
     """
     if words.isdecimal():
@@ -656,7 +660,7 @@ def find_target(words: str, knows: Knows) -> int | str:
         raise UnknownTargetError(f"partition {partition} has no leader now")
     if role == "leader":
         return leader
-    for replica in isr:
-        if replica != leader:
-            return replica
-    raise UnknownTargetError(f"partition {partition} has no follower in sync now")
+    followers = [replica for replica in isr if replica != leader]
+    if not followers:
+        raise UnknownTargetError(f"partition {partition} has no follower in sync now")
+    return next((each for each in followers if each != knows.controller), followers[0])

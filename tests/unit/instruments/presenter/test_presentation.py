@@ -267,13 +267,14 @@ def test_a_place_is_saved_and_resumed(tmp_path: Path) -> None:
 
 
 def test_targets_are_found_when_the_act_is_due() -> None:
-    knows = Knows(2, {"web-0": (1, (1, 2, 0)), "web-1": (-1, (0,))})
+    knows = Knows(2, {"web-0": (1, (1, 2, 0)), "web-1": (-1, (0,)), "web-2": (1, (1, 2))})
 
     def broker(words: str) -> int | str:
         return resolve(ScriptAct("kill", {"broker": words}, 1), {"v": "0"}, knows)["broker"]
 
     assert broker("leader of web-0") == 1
-    assert broker("follower of web-0") == 2
+    assert broker("follower of web-0") == 0, "2 is the controller"
+    assert broker("follower of web-2") == 2, "there is no other"
     assert broker("controller") == 2
     assert broker("not the controller") == 0, "the first of the others"
     with pytest.raises(UnknownTargetError, match="no broker is known that is not the controller"):
