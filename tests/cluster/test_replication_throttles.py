@@ -58,7 +58,15 @@ def watcher(cluster: Cluster) -> Iterator[Watcher]:
 
 
 def admin_of(cluster: Cluster) -> AdminClient:
-    return AdminClient({"bootstrap.servers": cluster.bootstrap_servers, "log_level": 0})
+    return AdminClient(
+        {
+            "bootstrap.servers": cluster.bootstrap_servers,
+            # else it asks once when a broker goes, and may then wait minutes for a controller that
+            # was still named
+            "topic.metadata.refresh.interval.ms": 500,
+            "log_level": 0,
+        }
+    )
 
 
 def write(cluster: Cluster, topic: str) -> None:
