@@ -7,13 +7,22 @@ nothing. An unknown key is an error that names the nearest right one.
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final, NamedTuple, Protocol
 
-from kafka_edu.clients.client_config import address, check_names, config_text
+from kafka_edu.clients.client_config import (
+    REFUSED_BY_ALL,
+    SettingRow,
+    a_function,
+    address,
+    check_names,
+    config_text,
+    connection_keys,
+    interceptors,
+    name_keys,
+    rows_of,
+)
 from kafka_edu.clients.consumer.consumer_record import ConsumerRecord
 from kafka_edu.clients.consumer.subscription_state import OffsetAndMetadata, OffsetResetStrategy
 from kafka_edu.common.config_def import (
     MAX_INT,
-    MAX_LONG,
-    REQUIRED,
     ConfigDef,
     ConfigException,
     ConfigKey,
@@ -41,20 +50,7 @@ ASSIGNOR_NAMES: Final = {
 
 CONSUMER_CONFIG: Final = ConfigDef(
     [
-        ConfigKey(
-            "bootstrap.servers",
-            ConfigType.LIST,
-            REQUIRED,
-            NonEmpty(),
-            "Brokers to begin with, as host:port. The client learns the others from them.",
-        ),
-        ConfigKey(
-            "client.id",
-            ConfigType.STRING,
-            "",
-            None,
-            "A name for logs, quotas and events. Empty: consumer-1, consumer-2 and so on.",
-        ),
+        *name_keys("consumer"),
         ConfigKey(
             "group.id",
             ConfigType.STRING,
@@ -195,61 +191,13 @@ CONSUMER_CONFIG: Final = ConfigDef(
             "Check the CRC of each batch.",
         ),
         ConfigKey(
-            "request.timeout.ms",
-            _INT,
-            30_000,
-            Range(0, MAX_INT),
-            "How long a request waits for its response, in ms. Then the connection is closed.",
-        ),
-        ConfigKey(
             "default.api.timeout.ms",
             _INT,
             60_000,
             Range(0, MAX_INT),
             "How long commit(), position() and other calls without a time limit wait, in ms.",
         ),
-        ConfigKey(
-            "retry.backoff.ms",
-            _LONG,
-            100,
-            Range(0, MAX_LONG),
-            "The pause before a request is sent again, in ms.",
-        ),
-        ConfigKey(
-            "reconnect.backoff.ms",
-            _LONG,
-            50,
-            Range(0, MAX_LONG),
-            "The first pause before a broker is connected again, in ms. It doubles each time.",
-        ),
-        ConfigKey(
-            "reconnect.backoff.max.ms",
-            _LONG,
-            1_000,
-            Range(0, MAX_LONG),
-            "The longest such pause, in ms.",
-        ),
-        ConfigKey(
-            "metadata.max.age.ms",
-            _LONG,
-            300_000,
-            Range(0, MAX_LONG),
-            "After this time, in ms, the client asks for the metadata again.",
-        ),
-        ConfigKey(
-            "connections.max.idle.ms",
-            _LONG,
-            540_000,
-            Range(1, MAX_LONG),
-            "After this time without use, in ms, a connection is closed.",
-        ),
-        ConfigKey(
-            "socket.connection.setup.timeout.ms",
-            _LONG,
-            10_000,
-            Range(1, MAX_LONG),
-            "How long opening a connection may take, in ms.",
-        ),
+        *connection_keys(540_000),
     ]
 )
 
@@ -260,22 +208,11 @@ OBJECT_KEYS: Final[Mapping[str, str]] = {
     "interceptor.classes": "A list of objects with on_consume and on_commit.",
 }
 
-_NO_SOCKET_OPTION: Final = "the sizes of socket buffers are the operating system's"
-_NO_METRICS: Final = "there are no metrics; use events (docs/events.md)"
 #: Keys of Kafka's consumer that ours refuses, and why. A name that ends with `.` is a prefix.
 REFUSED: Final[Mapping[str, str]] = {
+    **REFUSED_BY_ALL,
     "internal.leave.group.on.close": "a dynamic member always leaves, a static one never",
     "internal.throw.on.fetch.stable.offset.unsupported": "no broker is too old for it",
-    "security.protocol": "connections are never encrypted; leave the key out",
-    "security.providers": "connections are never encrypted",
-    "sasl.": "there is no SASL",
-    "ssl.": "connections are never encrypted",
-    "send.buffer.bytes": _NO_SOCKET_OPTION,
-    "receive.buffer.bytes": _NO_SOCKET_OPTION,
-    "metric.reporters": _NO_METRICS,
-    "metrics.": _NO_METRICS,
-    "client.dns.lookup": "each name's first address that accepts is used",
-    "socket.connection.setup.timeout.max.ms": "the time limit does not grow",
 }
 
 Deserializer = Callable[[bytes | None], object]
@@ -328,25 +265,6 @@ class ConsumerConfig(NamedTuple):
     key_deserializer: Deserializer | None
     value_deserializer: Deserializer | None
     interceptors: tuple[ConsumerInterceptor, ...]
-
-
-def _deserializer(given: Mapping[str, object], name: str) -> Deserializer | None:
-    value = given.get(name)
-    if value is None or callable(value):
-        return value
-    raise ConfigException(name, f"{name} is {value!r}, but it must be a function of bytes.")
-
-
-def _interceptors(value: object) -> tuple[ConsumerInterceptor, ...]:
-    if not isinstance(value, list | tuple) or not all(
-        hasattr(each, "on_consume") and hasattr(each, "on_commit") and not isinstance(each, type)
-        for each in value
-    ):
-        raise ConfigException(
-            "interceptor.classes",
-            "interceptor.classes must be a list of objects with on_consume and on_commit.",
-        )
-    return tuple(value)
 
 
 def _assignors(names: Sequence[str]) -> tuple[str, ...]:
@@ -425,16 +343,12 @@ def parse_consumer_config(given: Mapping[str, object], number: int) -> ConsumerC
         values.get_int("metadata.max.age.ms"),
         values.get_int("connections.max.idle.ms"),
         values.get_int("socket.connection.setup.timeout.ms"),
-        _deserializer(given, "key.deserializer"),
-        _deserializer(given, "value.deserializer"),
-        _interceptors(given.get("interceptor.classes", ())),
+        a_function(given, "key.deserializer", "of bytes"),
+        a_function(given, "value.deserializer", "of bytes"),
+        interceptors(given, "on_consume", "on_commit"),
     )
-
-
-SettingRow = tuple[str, str, str]
 
 
 def setting_rows() -> Sequence[SettingRow]:
     """Return (key, default, explanation) of each setting that works, for docs/consumer.md."""
-    rows = [(key.name, CONSUMER_CONFIG.default_text(key.name), key.doc) for key in CONSUMER_CONFIG]
-    return [*rows, *((name, "", doc) for name, doc in OBJECT_KEYS.items())]
+    return [*rows_of(CONSUMER_CONFIG), *((name, "", doc) for name, doc in OBJECT_KEYS.items())]

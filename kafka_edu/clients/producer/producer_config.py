@@ -7,7 +7,18 @@ nothing. An unknown key is an error that names the nearest right one.
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final, NamedTuple, Protocol
 
-from kafka_edu.clients.client_config import address, check_names, config_text
+from kafka_edu.clients.client_config import (
+    REFUSED_BY_ALL,
+    SettingRow,
+    a_function,
+    address,
+    check_names,
+    config_text,
+    connection_keys,
+    interceptors,
+    name_keys,
+    rows_of,
+)
 from kafka_edu.clients.producer.partitioners import (
     PARTITIONERS,
     FunctionPartitioner,
@@ -18,12 +29,10 @@ from kafka_edu.clients.producer.producer_batch import Headers, RecordMetadata
 from kafka_edu.common.config_def import (
     MAX_INT,
     MAX_LONG,
-    REQUIRED,
     ConfigDef,
     ConfigException,
     ConfigKey,
     ConfigType,
-    NonEmpty,
     OneOf,
     Range,
 )
@@ -38,20 +47,7 @@ MAX_IN_FLIGHT_IDEMPOTENT: Final = 5
 
 PRODUCER_CONFIG: Final = ConfigDef(
     [
-        ConfigKey(
-            "bootstrap.servers",
-            ConfigType.LIST,
-            REQUIRED,
-            NonEmpty(),
-            "Brokers to begin with, as host:port. The client learns the others from them.",
-        ),
-        ConfigKey(
-            "client.id",
-            ConfigType.STRING,
-            "",
-            None,
-            "A name for logs, quotas and events. Empty: producer-1, producer-2 and so on.",
-        ),
+        *name_keys("producer"),
         ConfigKey(
             "acks",
             ConfigType.STRING,
@@ -98,13 +94,6 @@ PRODUCER_CONFIG: Final = ConfigDef(
             "The most bytes of one request, and of one record.",
         ),
         ConfigKey(
-            "request.timeout.ms",
-            _INT,
-            30_000,
-            Range(0, MAX_INT),
-            "How long a request waits for its response, in ms. Then the connection is closed.",
-        ),
-        ConfigKey(
             "delivery.timeout.ms",
             _INT,
             120_000,
@@ -118,27 +107,6 @@ PRODUCER_CONFIG: Final = ConfigDef(
             MAX_INT,
             Range(0, MAX_INT),
             "How often a batch is sent again after an error that may go away.",
-        ),
-        ConfigKey(
-            "retry.backoff.ms",
-            _LONG,
-            100,
-            Range(0, MAX_LONG),
-            "The pause before a batch or a metadata request is sent again, in ms.",
-        ),
-        ConfigKey(
-            "reconnect.backoff.ms",
-            _LONG,
-            50,
-            Range(0, MAX_LONG),
-            "The first pause before a broker is connected again, in ms. It doubles each time.",
-        ),
-        ConfigKey(
-            "reconnect.backoff.max.ms",
-            _LONG,
-            1_000,
-            Range(0, MAX_LONG),
-            "The longest such pause, in ms.",
         ),
         ConfigKey(
             "max.in.flight.requests.per.connection",
@@ -162,33 +130,13 @@ PRODUCER_CONFIG: Final = ConfigDef(
             "Store each record once and in order, in spite of retries. Needs acks=all.",
         ),
         ConfigKey(
-            "metadata.max.age.ms",
-            _LONG,
-            300_000,
-            Range(0, MAX_LONG),
-            "After this time, in ms, the client asks for the metadata again.",
-        ),
-        ConfigKey(
             "metadata.max.idle.ms",
             _LONG,
             300_000,
             Range(5_000, MAX_LONG),
             "After this time without use, in ms, the metadata of a topic is dropped.",
         ),
-        ConfigKey(
-            "connections.max.idle.ms",
-            _LONG,
-            540_000,
-            Range(1, MAX_LONG),
-            "After this time without use, in ms, a connection is closed.",
-        ),
-        ConfigKey(
-            "socket.connection.setup.timeout.ms",
-            _LONG,
-            10_000,
-            Range(1, MAX_LONG),
-            "How long opening a connection may take, in ms.",
-        ),
+        *connection_keys(540_000),
     ]
 )
 
@@ -204,23 +152,12 @@ OBJECT_KEYS: Final[Mapping[str, str]] = {
     "value.serializer": "The same for the value.",
 }
 
-_NO_SOCKET_OPTION: Final = "the sizes of socket buffers are the operating system's"
-_NO_METRICS: Final = "there are no metrics; use events (docs/events.md)"
 #: Keys of Kafka's producer that ours refuses, and why. A name that ends with `.` is a prefix.
 REFUSED: Final[Mapping[str, str]] = {
+    **REFUSED_BY_ALL,
     "transactional.id": "this producer has no transactions yet",
     "transaction.timeout.ms": "this producer has no transactions yet",
     "internal.auto.downgrade.txn.commit": "this producer has no transactions yet",
-    "security.protocol": "connections are never encrypted; leave the key out",
-    "security.providers": "connections are never encrypted",
-    "sasl.": "there is no SASL",
-    "ssl.": "connections are never encrypted",
-    "send.buffer.bytes": _NO_SOCKET_OPTION,
-    "receive.buffer.bytes": _NO_SOCKET_OPTION,
-    "metric.reporters": _NO_METRICS,
-    "metrics.": _NO_METRICS,
-    "client.dns.lookup": "each name's first address that accepts is used",
-    "socket.connection.setup.timeout.max.ms": "the time limit does not grow",
 }
 
 
@@ -282,13 +219,6 @@ class ProducerConfig(NamedTuple):
     value_serializer: Serializer | None
 
 
-def _serializer(given: Mapping[str, object], name: str) -> Serializer | None:
-    value = given.get(name)
-    if value is None or callable(value):
-        return value
-    raise ConfigException(name, f"{name} is {value!r}, but it must be a function to bytes.")
-
-
 def _partitioner(value: object) -> str | Partitioner | PartitionFunction:
     if isinstance(value, str):
         name = value.rpartition(".")[2]
@@ -315,20 +245,6 @@ def make_partitioner(
     if isinstance(choice, str):
         return default(choice)
     return FunctionPartitioner(choice) if callable(choice) else choice
-
-
-def _interceptors(value: object) -> tuple[ProducerInterceptor, ...]:
-    if not isinstance(value, list | tuple) or not all(
-        hasattr(each, "on_send")
-        and hasattr(each, "on_acknowledgement")
-        and not isinstance(each, type)
-        for each in value
-    ):
-        raise ConfigException(
-            "interceptor.classes",
-            "interceptor.classes must be a list of objects with on_send and on_acknowledgement.",
-        )
-    return tuple(value)
 
 
 def parse_producer_config(given: Mapping[str, object], number: int) -> ProducerConfig:
@@ -385,9 +301,9 @@ def parse_producer_config(given: Mapping[str, object], number: int) -> ProducerC
         values.get_int("connections.max.idle.ms"),
         values.get_int("socket.connection.setup.timeout.ms"),
         _partitioner(given.get("partitioner.class", "DefaultPartitioner")),
-        _interceptors(given.get("interceptor.classes", ())),
-        _serializer(given, "key.serializer"),
-        _serializer(given, "value.serializer"),
+        interceptors(given, "on_send", "on_acknowledgement"),
+        a_function(given, "key.serializer", "to bytes"),
+        a_function(given, "value.serializer", "to bytes"),
     )
 
 
@@ -408,11 +324,10 @@ def _check_idempotence(acks: int, max_in_flight: int, retries: int) -> None:
         )
 
 
-SettingRow = tuple[str, str, str]
-
-
 def setting_rows() -> Sequence[SettingRow]:
     """Return (key, default, explanation) of each setting that works. docs/clients.md shows them."""
-    rows = [(key.name, PRODUCER_CONFIG.default_text(key.name), key.doc) for key in PRODUCER_CONFIG]
     defaults = {"partitioner.class": "DefaultPartitioner"}
-    return [*rows, *((name, defaults.get(name, ""), doc) for name, doc in OBJECT_KEYS.items())]
+    return [
+        *rows_of(PRODUCER_CONFIG),
+        *((name, defaults.get(name, ""), doc) for name, doc in OBJECT_KEYS.items()),
+    ]

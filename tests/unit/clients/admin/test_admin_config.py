@@ -9,11 +9,11 @@ import pytest
 import kafka_edu.clients.admin
 from kafka_edu.clients.admin.admin_config import (
     ADMIN_CONFIG,
-    REFUSED,
     AdminConfig,
     parse_admin_config,
     setting_rows,
 )
+from kafka_edu.clients.client_config import REFUSED_BY_ALL
 from kafka_edu.common.config_def import ConfigException
 from tests.golden.admin.record import KafkaKey, recorded
 
@@ -91,6 +91,6 @@ def test_the_page_lists_every_setting() -> None:
     page = (ROOT / "docs" / "admin.md").read_text(encoding="utf-8")
     for name, default, doc in setting_rows():
         assert f"| `{name}` | {default} | {doc} |" in page
-    for name, why in REFUSED.items():
+    for name, why in REFUSED_BY_ALL.items():
         shown = f"{name}*" if name.endswith(".") else name
         assert f"| `{shown}` | {why} |" in page
