@@ -81,7 +81,7 @@ class RightFetcher:
         self._states: dict[str, _State] = {}
 
     def follow(self, partition: str, epochs: Epochs) -> None:
-        """Begin anew with a partition."""
+        """Begin again with a partition."""
         self._states[partition] = _State(epochs[-1][0] if epochs else -1)
 
     def leave(self, partition: str) -> None:

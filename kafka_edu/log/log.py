@@ -786,7 +786,7 @@ class Log:
         )
 
     def _update_last_stable_offset(self) -> None:
-        """Compute the LSO anew, because the HW, the oldest transaction or the log start has
+        """Compute the LSO again, because the HW, the oldest transaction or the log start has
         changed.
 
         O(1) if there is no transaction.

@@ -134,7 +134,7 @@ class Replica:
         self._fetched_ms = now_ms
 
     def reset(self, leader_end_offset: int, now_ms: int, *, in_sync: bool) -> None:
-        """Start anew, because a leader epoch begins.
+        """Start again, because a leader epoch begins.
 
         Members of the ISR get replica.lag.time.max.ms to fetch. Other followers count as never
         caught up.

@@ -87,7 +87,7 @@ first time, and meanwhile every acks=all produce waits too.
 
 
 class PartitionFetchState:
-    """The progress of one followed partition. Each time the partition is followed anew, it gets a
+    """The progress of one followed partition. Each time the partition is followed again, it gets a
     new object. A late response belongs to the old object, and is dropped.
     """
 

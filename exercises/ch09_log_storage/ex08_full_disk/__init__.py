@@ -1,1 +1,1 @@
-"""Exercise 09-8: find the topic that fills a disk, let it become small, and bring the dir back."""
+"""Exercise 09-8: find the topic that fills a disk, make it small, and bring the dir back."""

@@ -320,7 +320,7 @@ def test_out_of_range(make: Make) -> None:
 
 
 def test_followed_again(make: Make) -> None:
-    """a partition that waits, fetches or is fenced is followed anew; one is left"""
+    """a partition that waits, fetches or is fenced is followed again; one is left"""
     made = make()
     fetching(made, A, B, C)
     made.error(A, "UNKNOWN_LEADER_EPOCH")

@@ -15,7 +15,7 @@ class Fetcher:
         self.backoff_ms = backoff_ms
 
     def follow(self, partition: str, epochs: Sequence[tuple[int, int]]) -> None:
-        """Begin anew with a partition: it is Truncating. Return nothing."""
+        """Begin again with a partition: it is Truncating. Return nothing."""
         raise NotImplementedError("Fetcher.follow is not written yet: it remembers the partition")
 
     def leave(self, partition: str) -> None:

@@ -14,7 +14,7 @@ class Fetcher:
         self.until_ms: dict[str, int] = {}
 
     def follow(self, partition: str, epochs: Sequence[tuple[int, int]]) -> None:
-        """Begin anew with a partition: it is Truncating."""
+        """Begin again with a partition: it is Truncating."""
         self.does[partition] = ("ask", epochs[-1][0] if epochs else -1)
         self.until_ms.pop(partition, None)
 

@@ -10,7 +10,7 @@
 
 An item ends with its result, with an error that stays, after `retries` new tries, or when the time
 of its call is over. An error such as NOT_CONTROLLER also says that the broker is the wrong one.
-Then the client asks anew who it is.
+Then the client asks again who it is.
 """
 
 import random

@@ -1,4 +1,4 @@
-"""Our own producer: the way of a record from `send()` to its acknowledgement.
+"""Our own producer: how a record goes from `send()` to its acknowledgement.
 
 The core decides in plain synchronous Python: `RecordAccumulator` collects records into batches,
 `Sender` sends them, `TransactionManager` numbers them. Each gets the time as an argument. The

@@ -1,4 +1,4 @@
-"""Events of our own producer: the way of a record from `send()` to its acknowledgement."""
+"""Events of our own producer: how a record goes from `send()` to its acknowledgement."""
 
 from typing import NamedTuple
 
