@@ -106,7 +106,8 @@ class Fetcher:
         """Partition → the follower to read from, and until when (KIP-392)."""
         self._stale: dict[TopicPartition, int] = {}
         """Partition → the version of the metadata that named a wrong leader for it."""
-        self._errors: deque[ClientException] = deque()
+        self._errors: dict[str, ClientException] = {}
+        """Message → an error for `collect`, in order. Each waits once, however often it occurs."""
         self._validation = PositionValidation(
             config, metadata, connections, subscriptions, self.fail
         )
@@ -145,7 +146,7 @@ class Fetcher:
             if result is None:
                 self._resets.pop((tp, reset_to), None)
                 if error is not None:
-                    self._errors.append(error)
+                    self.fail(error)
             elif result.offset == NO_OFFSET and timestamp != LATEST_TIMESTAMP:
                 self._look_up(tp, reset_to, LATEST_TIMESTAMP)
             else:
@@ -191,7 +192,7 @@ class Fetcher:
     def _send(self, node: int, partitions: list[TopicPartition], now: float) -> None:
         version = self._connections.version(node, ApiKey.FETCH, _NEWEST)
         if version < _FIRST_WITH_V2:
-            self._errors.append(
+            self.fail(
                 UnsupportedVersionException(
                     f"Broker {node} serves no Fetch of version {_FIRST_WITH_V2}.",
                     "Use a broker of Kafka 0.11 or newer.",
@@ -332,12 +333,12 @@ class Fetcher:
             try:
                 self._subscriptions.reset_by_default(tp, f"Offset {offset} is out of range")
             except ClientException as no_reset:
-                self._errors.append(no_reset)
+                self.fail(no_reset)
         elif error in _STALE_METADATA:
             self._stale[tp] = self._metadata.version
             self._metadata.request_update()
         elif not error.retriable or error is Errors.CORRUPT_MESSAGE:
-            self._errors.append(BrokerException(error, f"Partition {tp}: {error.message}"))
+            self.fail(BrokerException(error, f"Partition {tp}: {error.message}"))
 
     def collect(self, most: int) -> list[ConsumerRecord]:
         """Return at most `most` records that wait, and move their positions.
@@ -345,7 +346,7 @@ class Fetcher:
         Raises an error of a fetch, once, before any records.
         """
         if self._errors:
-            raise self._errors.popleft()
+            raise self._errors.pop(next(iter(self._errors)))
         config = self._config
         collected: list[ConsumerRecord] = []
         put_back: list[FetchedRecords] = []
@@ -381,8 +382,8 @@ class Fetcher:
         return self._subscriptions.position(fetched.tp) == fetched.offset
 
     def fail(self, error: ClientException) -> None:
-        """Let the next `collect` raise this error."""
-        self._errors.append(error)
+        """Let a `collect` raise this error, unless the same one waits already."""
+        self._errors.setdefault(str(error), error)
 
     @property
     def buffered(self) -> int:

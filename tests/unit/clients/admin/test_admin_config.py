@@ -15,7 +15,7 @@ from kafka_edu.clients.admin.admin_config import (
 )
 from kafka_edu.clients.client_config import REFUSED_BY_ALL
 from kafka_edu.common.config_def import ConfigException
-from tests.golden.admin.record import KafkaKey, recorded
+from tests.golden.client_keys.record import KafkaClient, KafkaKey, recorded
 
 SERVERS = {"bootstrap.servers": "a:1,b:2"}
 ROOT = Path(__file__).parents[4]
@@ -56,7 +56,9 @@ def test_a_wrong_setting_is_one_line(settings: dict[str, object], message: str) 
 
 
 @pytest.mark.parametrize(
-    "kafka_key", [key for key in recorded() if key.name != "bootstrap.servers"], ids=str
+    "kafka_key",
+    [key for key in recorded(KafkaClient.ADMIN) if key.name != "bootstrap.servers"],
+    ids=str,
 )
 def test_each_setting_of_kafka_has_its_type_and_default_here_or_is_refused(
     kafka_key: KafkaKey,
@@ -71,7 +73,7 @@ def test_each_setting_of_kafka_has_its_type_and_default_here_or_is_refused(
 
 
 def test_each_setting_of_ours_is_one_of_kafka() -> None:
-    assert set(ADMIN_CONFIG.keys) <= {key.name for key in recorded()}
+    assert set(ADMIN_CONFIG.keys) <= {key.name for key in recorded(KafkaClient.ADMIN)}
 
 
 def test_each_setting_is_read_by_the_client() -> None:

@@ -29,6 +29,10 @@ from kafka_edu.protocol.messages.delete_topics import (
     DeleteTopicsResponse,
 )
 from kafka_edu.protocol.messages.describe_cluster import DescribeClusterRequest
+from kafka_edu.protocol.messages.find_coordinator import (
+    FindCoordinatorRequest,
+    FindCoordinatorResponse,
+)
 from kafka_edu.protocol.messages.list_groups import (
     ListedGroup,
     ListGroupsRequest,
@@ -49,6 +53,17 @@ def deleted(**codes: Errors) -> DeleteTopicsResponse:
     """Return the answer to DeleteTopics: topic → its error."""
     return DeleteTopicsResponse(
         responses=[DeletableTopicResult(name=n, error_code=int(code)) for n, code in codes.items()]
+    )
+
+
+def groups_deleted(**codes: Errors) -> DeleteGroupsResponse:
+    """Return the answer to DeleteGroups: group → its error."""
+    return DeleteGroupsResponse(
+        throttle_time_ms=0,
+        results=[
+            DeletableGroupResult(group_id=group, error_code=int(code))
+            for group, code in codes.items()
+        ],
     )
 
 
@@ -210,13 +225,7 @@ def test_a_coordinator_is_found_and_found_again() -> None:
         [request] = [r for r, _ in brokers.all(DeleteGroupsRequest) if r.node == node]
         brokers.reply(
             request,
-            DeleteGroupsResponse(
-                throttle_time_ms=0,
-                results=[
-                    DeletableGroupResult(group_id=group, error_code=int(code))
-                    for group, code in codes.items()
-                ],
-            ),
+            groups_deleted(**codes),
         )
 
     answer(2, none=Errors.GROUP_ID_NOT_FOUND)
@@ -233,19 +242,45 @@ def test_a_coordinator_that_has_left_the_cluster_is_found_again() -> None:
     brokers = Brokers()
     brokers.coordinators = {"g": 2}
     brokers.call(delete_consumer_groups(["g"]))
-    loading = DeletableGroupResult(
-        group_id="g", error_code=int(Errors.COORDINATOR_LOAD_IN_PROGRESS)
-    )
     brokers.alive = {1, 3}
     brokers.coordinators = {"g": 3}
     brokers.core.metadata.request_update()
     brokers.advance(BACKOFF_MS)
     brokers.reply(
         brokers.only(DeleteGroupsRequest)[0],
-        DeleteGroupsResponse(throttle_time_ms=0, results=[loading]),
+        groups_deleted(g=Errors.COORDINATOR_LOAD_IN_PROGRESS),
     )
     brokers.advance(BACKOFF_MS)
     assert brokers.only(DeleteGroupsRequest)[0].node == 3
+
+
+def test_a_lookup_that_fails_does_not_end_a_group_that_was_sent_meanwhile() -> None:
+    brokers = Brokers()
+    brokers.call(list_groups_of([1, 3], []))  # so there are two connections for lookups
+    for request, _ in brokers.all(ListGroupsRequest):
+        brokers.reply(request, ListGroupsResponse(throttle_time_ms=0, error_code=0, groups=[]))
+    brokers.coordinators = {"g": 2}
+    found = brokers.call(delete_consumer_groups(["g"]))
+    brokers.alive = {1, 3}
+    brokers.core.metadata.request_update()
+    brokers.advance(BACKOFF_MS)
+    brokers.held = {ApiKey.FIND_COORDINATOR}
+    brokers.reply(
+        brokers.only(DeleteGroupsRequest)[0], groups_deleted(g=Errors.COORDINATOR_LOAD_IN_PROGRESS)
+    )
+    brokers.advance(BACKOFF_MS)
+    lookup, _ = brokers.only(FindCoordinatorRequest)
+    brokers.alive = {1, 2, 3}
+    brokers.core.metadata.request_update()
+    brokers.advance(BACKOFF_MS)
+    request, _ = brokers.only(DeleteGroupsRequest)  # the coordinator is back before the answer
+    refused = FindCoordinatorResponse(
+        error_code=int(Errors.GROUP_AUTHORIZATION_FAILED), node_id=-1, host="", port=-1
+    )
+    brokers.reply(lookup, refused)
+    assert found == []
+    brokers.reply(request, groups_deleted(g=Errors.NONE))
+    assert found[0].all() == {"g": None}
 
 
 def test_a_coordinator_may_be_refused() -> None:

@@ -21,7 +21,7 @@ from kafka_edu.clients.consumer.consumer_coordinator import ASSIGNORS
 from kafka_edu.clients.consumer.consumer_core import ConsumerCore
 from kafka_edu.clients.consumer.subscription_state import OffsetResetStrategy
 from kafka_edu.common.config_def import ConfigException
-from tests.golden.consumer.record import KafkaKey, recorded
+from tests.golden.client_keys.record import KafkaClient, KafkaKey, recorded
 
 SERVERS = {"bootstrap.servers": "a:1,b:2"}
 #: Settings that are required, that name a Java class, or that take an object of the program.
@@ -103,7 +103,9 @@ def test_a_key_of_kafka_is_refused_with_the_reason() -> None:
 
 
 @pytest.mark.parametrize(
-    "kafka_key", [key for key in recorded() if key.name not in OTHERWISE], ids=lambda key: key.name
+    "kafka_key",
+    [key for key in recorded(KafkaClient.CONSUMER) if key.name not in OTHERWISE],
+    ids=lambda key: key.name,
 )
 def test_each_setting_of_kafka_has_its_type_and_default_here_or_is_refused(
     kafka_key: KafkaKey,

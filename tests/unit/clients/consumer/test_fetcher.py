@@ -1,6 +1,11 @@
 """Which fetches are due, and what their answers mean."""
 
-from kafka_edu.clients.consumer.subscription_state import FetchState
+import pytest
+
+from kafka_edu.clients.consumer.subscription_state import (
+    FetchState,
+    NoOffsetForPartitionException,
+)
 from kafka_edu.common.errors import Errors
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.protocol.api_keys import ApiKey
@@ -178,6 +183,21 @@ def test_an_offset_out_of_range_is_reset_by_the_leader() -> None:
     core.answer(request, listed(30))
     core.advance(200)
     assert asked(core)[2] == {0: 30}
+
+
+def test_without_a_reset_an_offset_out_of_range_is_raised_once_for_each_poll() -> None:
+    core = fetching(auto_offset_reset="none")
+    refused = dict.fromkeys([T0, T1], Errors.OFFSET_OUT_OF_RANGE)
+    for _ in range(3):  # the program does not poll meanwhile
+        core.answer(asked(core)[0], fetch_answer({}, refused))
+        core.advance(200)
+    for tp in (T0, T1):
+        with pytest.raises(NoOffsetForPartitionException, match=f"for partition {tp}"):
+            collected(core)
+    assert collected(core) == []
+    core.answer(asked(core)[0], fetch_answer({}, refused))
+    with pytest.raises(NoOffsetForPartitionException):
+        collected(core)
 
 
 def test_a_time_after_the_last_record_leads_to_the_end() -> None:

@@ -13,7 +13,7 @@ from kafka_edu.clients.producer.producer_config import (
 )
 from kafka_edu.common.config_def import ConfigException
 from kafka_edu.record.compression_type import CompressionType
-from tests.golden.producer.record import KafkaKey, recorded
+from tests.golden.client_keys.record import KafkaClient, KafkaKey, recorded
 
 PAGE = Path(__file__).parents[4] / "docs" / "clients.md"
 BOOT = {"bootstrap.servers": "a:1,b:2"}
@@ -84,7 +84,9 @@ def test_bootstrap_servers_are_required() -> None:
 
 
 @pytest.mark.parametrize(
-    "kafka_key", [key for key in recorded() if key.name not in OTHERWISE], ids=lambda key: key.name
+    "kafka_key",
+    [key for key in recorded(KafkaClient.PRODUCER) if key.name not in OTHERWISE],
+    ids=lambda key: key.name,
 )
 def test_each_setting_of_kafka_has_its_type_and_default_here_or_is_refused(
     kafka_key: KafkaKey,
