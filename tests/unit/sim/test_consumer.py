@@ -834,7 +834,9 @@ def test_after_an_unclean_election_a_consumer_skips_nothing(reset: str) -> None:
 
 
 @pytest.mark.parametrize("assignor", ["range", "cooperative-sticky"])
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize(
+    "seed", [0, *(pytest.param(n, marks=pytest.mark.faults) for n in (1, 2, 3))]
+)
 def test_faults_lose_nothing_and_keep_the_order(seed: int, assignor: str) -> None:
     """Brokers die and connections are cut, while three members read what a producer sends.
 
