@@ -116,10 +116,12 @@ def _damage(cluster: Cluster, made: Plan) -> None:
     most = limit([_size(cluster, made.broker)])
     _set(cluster, "min.compaction.lag.ms=0")
     others = [number for number in range(3) if number != made.broker]
-    wait_until(
-        lambda: all(_size(cluster, number) <= most for number in others),
-        "the other replicas' compaction",
-    )
+    _wait_small(cluster, others, most, "the other replicas' compaction")
+
+
+def _wait_small(cluster: Cluster, brokers: Sequence[int], most: int, what: str) -> None:
+    """Wait until none of these brokers' replicas has more than `most` bytes."""
+    wait_until(lambda: all(_size(cluster, number) <= most for number in brokers), what)
 
 
 def _set(cluster: Cluster, setting: str) -> None:
@@ -194,11 +196,6 @@ def perform(acts: Sequence[Sequence[object]], home: Path | None = None) -> None:
                 case "topic-again", [list(replicas)]:
                     LAB.create_again(cluster, replicas, {"cleanup.policy": "compact"})
                 case "small", [int(most)]:
-                    wait_until(
-                        lambda most=most: all(  # type: ignore[misc]
-                            _size(cluster, number) <= most for number in range(3)
-                        ),
-                        "the compaction of all replicas",
-                    )
+                    _wait_small(cluster, range(3), most, "the compaction of all replicas")
                 case _:
                     raise ValueError(f"there is no act {name!r} with {values}")
