@@ -3,8 +3,9 @@
 import os
 import signal
 import sys
+import threading
 from collections.abc import Mapping
-from typing import NoReturn
+from typing import Final, NoReturn
 
 import click
 
@@ -18,6 +19,7 @@ from kafka_edu.common.output import (
 from kafka_edu.common.python_process import EXIT_INTERRUPTED, command_line, program
 
 VERSION = "0.1.0"
+INTERRUPT_AGAIN_S: Final = 0.01
 
 
 class LazyGroup(click.Group):
@@ -78,6 +80,7 @@ def main() -> NoReturn:
     signal.signal(signal.SIGTERM, _terminated)
     if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    sys.unraisablehook = _unraisable
     end_when_output_closes()
     try:
         code = _run()
@@ -140,6 +143,23 @@ def _is_interrupt(error: BaseException | None) -> bool:
         seen.add(id(error))
         error = error.__cause__ or error.__context__
     return False
+
+
+def _unraisable(problem: "sys.UnraisableHookArgs") -> None:
+    """Report an exception that Python cannot raise, such as one in `__del__`.
+
+    Ctrl-C may arrive in such a place. Python would drop it, and the command would go on. So it is
+    sent again a moment later, from a thread, because here it would be dropped once more.
+    """
+    if not issubclass(problem.exc_type, KeyboardInterrupt):
+        sys.__unraisablehook__(problem)
+    elif signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
+        main_thread = threading.main_thread().ident or 0
+        again = threading.Timer(
+            INTERRUPT_AGAIN_S, signal.pthread_kill, [main_thread, signal.SIGINT]
+        )
+        again.daemon = True
+        again.start()
 
 
 def _stopped() -> NoReturn:

@@ -118,8 +118,20 @@ main.main()
             "import threading, time; threading.Thread(target=time.sleep, args=(600,)).start();"
             " raise KeyboardInterrupt"
         ),
+        (
+            "\n    class Removed:\n        def __del__(self):\n           "
+            " signal.raise_signal(signal.SIGINT)\n    Removed()\n    signal.pause()"
+        ),
     ],
-    ids=["interrupt", "abort", "wrapped", "replaced", "atexit", "a thread that goes on"],
+    ids=[
+        "interrupt",
+        "abort",
+        "wrapped",
+        "replaced",
+        "atexit",
+        "a thread that goes on",
+        "dropped by Python",
+    ],
 )
 def test_whatever_becomes_of_the_interrupt(body: str) -> None:
     program = [*python_command("-")[:-2], "-c", COMMAND.replace("BODY", body)]
