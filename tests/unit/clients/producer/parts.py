@@ -71,6 +71,7 @@ class Core:
         self.pool = core.accumulator.pool
         self.connections = core.connections
         self.txn = core.transaction_manager
+        self.transactions = core.transactions
         self.sender = core.sender
         self.now = 1_000.0
         self.brokers = brokers
