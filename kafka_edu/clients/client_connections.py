@@ -24,7 +24,10 @@ from kafka_edu.common.errors import Errors
 from kafka_edu.common.transport import Part
 from kafka_edu.protocol.api_keys import ApiKey
 from kafka_edu.protocol.headers import decode_response, encode_request
+from kafka_edu.protocol.messages.add_offsets_to_txn import AddOffsetsToTxnResponse
+from kafka_edu.protocol.messages.add_partitions_to_txn import AddPartitionsToTxnResponse
 from kafka_edu.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
+from kafka_edu.protocol.messages.end_txn import EndTxnResponse
 from kafka_edu.protocol.messages.fetch import FetchResponse
 from kafka_edu.protocol.messages.find_coordinator import FindCoordinatorResponse
 from kafka_edu.protocol.messages.heartbeat import HeartbeatResponse
@@ -38,6 +41,7 @@ from kafka_edu.protocol.messages.offset_fetch import OffsetFetchResponse
 from kafka_edu.protocol.messages.produce import ProduceResponse
 from kafka_edu.protocol.messages.registry import REGISTRY
 from kafka_edu.protocol.messages.sync_group import SyncGroupResponse
+from kafka_edu.protocol.messages.txn_offset_commit import TxnOffsetCommitResponse
 from kafka_edu.protocol.schema import Message
 from kafka_edu.protocol.types import ProtocolError
 from kafka_edu.trace.events.producer import (
@@ -63,6 +67,10 @@ _WITH_THROTTLE_TIME: Final = (
     SyncGroupResponse,
     ApiVersionsResponse,
     InitProducerIdResponse,
+    AddPartitionsToTxnResponse,
+    AddOffsetsToTxnResponse,
+    EndTxnResponse,
+    TxnOffsetCommitResponse,
 )
 #: request → the first version after whose response the client itself pauses (KIP-219). In an older
 #: version the broker has waited already. OffsetForLeaderEpoch is not here, as in Kafka.
@@ -80,6 +88,10 @@ FIRST_THROTTLED_VERSION: Final[Mapping[int, int]] = {
     ApiKey.SYNC_GROUP: 2,
     ApiKey.API_VERSIONS: 2,
     ApiKey.INIT_PRODUCER_ID: 1,
+    ApiKey.ADD_PARTITIONS_TO_TXN: 1,
+    ApiKey.ADD_OFFSETS_TO_TXN: 1,
+    ApiKey.END_TXN: 1,
+    ApiKey.TXN_OFFSET_COMMIT: 1,
 }
 
 

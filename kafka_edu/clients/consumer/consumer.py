@@ -29,6 +29,7 @@ from kafka_edu.clients.consumer.consumer_config import parse_consumer_config
 from kafka_edu.clients.consumer.consumer_coordinator import RebalanceCallback, RebalanceStep
 from kafka_edu.clients.consumer.consumer_core import ConsumerCore
 from kafka_edu.clients.consumer.consumer_record import ConsumerRecord
+from kafka_edu.clients.consumer.group_metadata import ConsumerGroupMetadata
 from kafka_edu.clients.consumer.group_offsets import GiveUp, OnCommitted
 from kafka_edu.clients.consumer.offset_lookups import FoundOffset
 from kafka_edu.clients.consumer.subscription_state import (
@@ -406,6 +407,18 @@ class Consumer:
         chosen = self._subscriptions.all_consumed() if offsets is None else offsets
         self._core.offsets.commit(chosen, on_done, retry=False)
         self._wake()
+
+    def group_metadata(self) -> ConsumerGroupMetadata:
+        """Return the consumer's membership, for `Producer.send_offsets_to_transaction`."""
+        self._check_usable()
+        self._check_group()
+        membership = self._core.membership
+        return ConsumerGroupMetadata(
+            self.config.group_id,
+            membership.generation,
+            membership.member_id,
+            self.config.group_instance_id,
+        )
 
     async def committed(
         self, partitions: Iterable[TopicPartition], *, timeout_ms: float | None = None

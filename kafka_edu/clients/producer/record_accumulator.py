@@ -138,6 +138,8 @@ class RecordAccumulator:
         """All batches without an outcome, queued or in flight, in the order of their creation."""
         self.flushing = False
         """While true, batches do not wait for linger.ms."""
+        self.completing = False
+        """The same, while a transaction is being committed or aborted."""
         self._numbers = 0
         self._turn = 0
 
@@ -217,7 +219,7 @@ class RecordAccumulator:
         queues: dict[int, list[PartitionQueue]] = {}
         next_ms = NEVER
         unknown: set[str] = set()
-        at_once = self.flushing or self.pool.waiting > 0
+        at_once = self.flushing or self.completing or self.pool.waiting > 0
         for tp, queue in self._filled.items():
             if queue.muted:
                 continue
@@ -372,6 +374,21 @@ class RecordAccumulator:
         for queue in self._filled.values():
             queue.batches.clear()
         self._filled.clear()
+        return sorted(found, key=lambda batch: batch.number)
+
+    def take_unsent(self) -> list[ProducerBatch]:
+        """Remove the queued batches without a sequence number, and return them, in the order of
+        their creation. They were never sent.
+        """
+        found: list[ProducerBatch] = []
+        for queue in list(self._filled.values()):
+            unsent = [batch for batch in queue.batches if not batch.has_sequence]
+            if not unsent:
+                continue
+            found += unsent
+            queue.batches = deque(batch for batch in queue.batches if batch.has_sequence)
+            if not queue.batches:
+                del self._filled[queue.tp]
         return sorted(found, key=lambda batch: batch.number)
 
     def release(self, batch: ProducerBatch) -> None:

@@ -143,7 +143,9 @@ class BatchFailed(NamedTuple):
 
 @event()
 class ProducerStateChanged(NamedTuple):
-    """The state of an idempotent producer changed (Kafka: TransactionManager.State)."""
+    """The state of an idempotent or transactional producer changed (Kafka:
+    TransactionManager.State).
+    """
 
     client: str
     before: str
@@ -163,3 +165,39 @@ class ProducerEpochBumped(NamedTuple):
     producer_id: int
     epoch: int
     partitions: tuple[str, ...]
+
+
+@event(joins=("transactional_id",))
+class TransactionCoordinatorChanged(NamedTuple):
+    """The producer learned which broker coordinates its transactions, or lost it. Then `broker_id`
+    is -1.
+    """
+
+    client: str
+    transactional_id: str
+    broker_id: int
+    reason: str
+
+
+@event(joins=("transactional_id",))
+class PartitionsAddedToTransaction(NamedTuple):
+    """The coordinator has added partitions to the producer's transaction. Now the producer may send
+    their batches.
+    """
+
+    client: str
+    transactional_id: str
+    partitions: tuple[str, ...]
+
+
+@event(joins=("transactional_id", "group"))
+class OffsetsAddedToTransaction(NamedTuple):
+    """The coordinator of a group has stored offsets for the producer's transaction. They count when
+    the transaction is committed.
+    """
+
+    client: str
+    transactional_id: str
+    group: str
+    offsets: tuple[tuple[str, int], ...]
+    """Each partition with its offset."""
