@@ -13,7 +13,7 @@ import asyncio
 import itertools
 import logging
 import random
-from collections.abc import Generator, Iterable, Mapping
+from collections.abc import Generator, Iterable, Iterator, Mapping
 from types import TracebackType
 from typing import Final, Self
 
@@ -47,12 +47,20 @@ from kafka_edu.clients.producer.producer_config import (
     parse_producer_config,
 )
 from kafka_edu.clients.producer.producer_core import build_core
+from kafka_edu.clients.producer.producer_sample import describe_producer
 from kafka_edu.clients.producer.record_accumulator import Appended
 from kafka_edu.common.errors import KafkaException
 from kafka_edu.common.socket_transport import SocketTransport
 from kafka_edu.common.time import SystemTime, Time
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.common.transport import Transport
+from kafka_edu.trace.event import Event
+from kafka_edu.trace.events.producer import (
+    ClientClosed,
+    ProducerDescription,
+    ProducerSampled,
+    ProducerSnapshot,
+)
 from kafka_edu.trace.tracer import Tracer
 
 log = logging.getLogger(__name__)
@@ -90,6 +98,11 @@ class FutureRecordMetadata:
             return None
         batch, index = self._batch.locate(self._index)
         return None if batch.outcome is None else (batch, index, batch.outcome)
+
+    @property
+    def in_batch(self) -> bool:
+        """Whether the record was put into a batch. If not, it has failed at once."""
+        return self._batch is not None
 
     def done(self) -> bool:
         """Return whether the record has its metadata or its error."""
@@ -160,7 +173,8 @@ class Producer:
         self.config = parsed = parse_producer_config(config, next(_numbers))
         chance = chance or random.Random()
         self._time = time or SystemTime()
-        core = build_core(parsed, chance, trace)
+        self._core = core = build_core(parsed, chance, trace)
+        self._trace = trace
         self._metadata = core.metadata
         self._accumulator = core.accumulator
         self._pool = core.accumulator.pool
@@ -187,7 +201,19 @@ class Producer:
         """Bind the producer to the running event loop. It connects when the first record comes."""
         if self._loop is None:
             self._loop = asyncio.get_running_loop()
+            if self._trace:
+                self._trace.on_snapshot(self._snapshot)
+                self._trace.on_gauges(self._gauges)
         return self
+
+    def _describe(self) -> ProducerDescription:
+        return describe_producer(self.config, self._core, self._time.hi_res_clock_ms())
+
+    def _snapshot(self) -> Iterator[Event]:
+        yield ProducerSnapshot(producer=self._describe())
+
+    def _gauges(self) -> Iterator[Event]:
+        yield ProducerSampled(producer=self._describe())
 
     async def __aenter__(self) -> Self:
         return await self.start()
@@ -508,6 +534,11 @@ class Producer:
 
         return call
 
+    @property
+    def last_failure(self) -> str:
+        """Why the last connection was lost or could not be opened. Empty if none was."""
+        return self._connections.last_failure
+
     async def partitions_for(self, topic: str) -> list[TopicPartition]:
         """Return the partitions of a topic. Raises TimeoutException after max.block.ms."""
         if self._loop is None or self._closing:
@@ -553,6 +584,9 @@ class Producer:
             self._closed = True
             if self._timer is not None:
                 self._timer.cancel()
+            if self._trace and self._loop is not None:
+                self._trace.forget(self._snapshot, self._gauges)
+                self._trace(ClientClosed(client=self.config.client_id))
             await self._shell.close()
 
 

@@ -117,6 +117,11 @@ class TransactionManager:
         """Return whether an InitProducerId request must be sent now."""
         return self.state is State.UNINITIALIZED
 
+    @property
+    def needs_id(self) -> bool:
+        """Whether no batch can be sent before InitProducerId is answered."""
+        return self.state in (State.UNINITIALIZED, State.INITIALIZING)
+
     def init_sent(self) -> None:
         """Note that an InitProducerId request is in flight."""
         self._enter(State.INITIALIZING, "InitProducerId was sent")
