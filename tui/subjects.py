@@ -249,8 +249,8 @@ THROTTLES = Subject(
 CLIENTS = Subject(
     "What does the client hold?",
     "Producers and consumers of ours that have a tracer report themselves ten times a second: the"
-    " load does, and a program may. Below them are group members that do not: of them only the"
-    " coordinator's view is known. The buffer is buffer.memory: batches in the queues and in"
+    " load does, and a program may. Below them are foreign clients, with what brokers know of them:"
+    " their requests and their group. The buffer is buffer.memory: batches in the queues and in"
     " flight. The bars of a consumer run out: session.timeout.ms without an answered heartbeat, and"
     " max.poll.interval.ms without poll().",
     PRODUCER_EVENTS + CONSUMER_EVENTS + LINK_EVENTS + SEEN_EVENTS,

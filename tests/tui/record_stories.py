@@ -5,7 +5,7 @@
 follower-paused   a follower is paused under acks=all; its session ends; it comes back
 replica-truncated a follower lags, its leader is killed, and cuts off what nobody else has
 replicas-move     to another log dir, then to another broker, both throttled; a broker stops
-clients-hold      our producer, our consumer and a foreign one; a leader is killed
+clients-hold      a producer and a consumer of ours, and two foreign ones; a leader is killed
 log-compacted     a topic of few keys is compacted, and another one loses segments by its size
 
 Run it by hand if events have changed so that the old recording cannot be read any more.
@@ -136,7 +136,7 @@ async def clients_hold(tape: Tape) -> None:
         load = Load(spec, own_clients(spec, bootstrap, trace.time, trace), trace)
         load.start()
         counting = asyncio.create_task(_count(load))
-        with PatientConsumer(bootstrap, "orders", 1, 500):
+        with PatientConsumer(bootstrap, "orders", 1, 500), AcksAll(bootstrap, "orders", 1):
             read = await tape.watch(60, lambda e: isinstance(e.event, ConsumerCommitted))
             print("offsets committed:", read)
             await tape.watch(3)

@@ -28,6 +28,11 @@ from kafka_edu.trace.events.consumer import (
     PartitionResumed,
 )
 from kafka_edu.trace.events.group import MemberState
+from kafka_edu.trace.events.network import (
+    ClientRequests,
+    ClientRequestsSampled,
+    ClientRequestsSnapshot,
+)
 from kafka_edu.trace.events.producer import (
     BatchFailed,
     BatchRetried,
@@ -73,25 +78,33 @@ CONSUMER_EVENTS: Final[tuple[type[Event], ...]] = (
     PartitionResumed,
 )
 LINK_EVENTS: Final[tuple[type[Event], ...]] = (ClientConnected, ClientDisconnected, ClientClosed)
-SEEN_EVENTS: Final = MEMBER_EVENTS
+SEEN_EVENTS: Final[tuple[type[Event], ...]] = (
+    *MEMBER_EVENTS,
+    ClientRequestsSnapshot,
+    ClientRequestsSampled,
+)
 """The events from which a client is known that does not report itself."""
 KEPT_NEWS: Final = 50
 KEPT_CLIENTS: Final = 200
+_SAME_NEWS: Final = 6
+_HEARD_US: Final = 60_000_000
+"""A client that asks brokers for nothing leaves the list after this time."""
 _RECENT_US: Final = 10_000_000
-_FILLS: Final = 60
+_FILLS: Final = 20
 _FILL_US: Final = 500_000
 STABLE: Final = "Stable"
 READY: Final = "READY"
-#: Why a batch that is due is not sent: what the producer waits for, in words.
+FETCHING: Final = "Fetching"
+#: Why the oldest batch of a partition is not sent, in words.
 WAITS: Final = {
     "linger": "waits for linger.ms",
     "backoff": "waits for retry.backoff.ms",
-    "order": "waits for the batch before it",
-    "no leader": "waits for a leader",
-    "no connection": "waits for a connection",
-    "in flight": "waits: too many in flight",
-    "throttled": "waits: the broker throttles",
-    "producer id": "waits for a producer id",
+    "order": "the batch before it goes first",
+    "no leader": "no leader is known",
+    "no connection": "no connection to the leader",
+    "in flight": "too many requests in flight",
+    "throttled": "the broker throttles",
+    "producer id": "no producer id yet",
     "ready": "goes next",
     "": "",
 }
@@ -101,8 +114,8 @@ _STUCK: Final = ("backoff", "no leader", "no connection", "throttled", "producer
 class Role(StrEnum):
     PRODUCER = "producer"
     CONSUMER = "consumer"
-    FOREIGN = "group member"
-    """A client that does not report itself, as its group's coordinator sees it."""
+    FOREIGN = "foreign"
+    """A client that does not report itself, as brokers see it."""
 
 
 class ClientKey(NamedTuple):
@@ -125,6 +138,8 @@ class News(NamedTuple):
     kind: str
     """`ok`, `warning` or `error`."""
     envelope: Envelope
+    times: int = 1
+    """How often it happened, one time soon after the other."""
 
 
 class Answer(NamedTuple):
@@ -149,7 +164,7 @@ class ClientView:
         self.rate = Rate()
         """Of a producer: acknowledged records. Of a consumer: records that poll() returned."""
         self.fills: deque[int] = deque(maxlen=_FILLS)
-        """The most bytes of buffer.memory in use, for each half second of the last half minute."""
+        """The most bytes of buffer.memory in use, for each half second of the last ten seconds."""
         self._filled_us = 0
         self.news: deque[News] = deque(maxlen=KEPT_NEWS)
         self.retried_us = 0
@@ -174,12 +189,43 @@ class ClientView:
         self.rate.sample(state.records, at_us)
 
 
+class Asked:
+    """What one broker knows of a client by its requests."""
+
+    def __init__(self, broker: int) -> None:
+        self.broker = broker
+        self.requests = ClientRequests("", 0, 0, 0, 0)
+        self.sampled_us = 0
+        self.produces = Rate()
+        self.bytes = Rate()
+        self.fetches = Rate()
+
+    def take(self, requests: ClientRequests, at_us: int) -> None:
+        self.requests, self.sampled_us = requests, at_us
+        self.produces.sample(requests.produces, at_us)
+        self.bytes.sample(requests.produced_bytes, at_us)
+        self.fetches.sample(requests.fetches, at_us)
+
+    def rates(self, now_us: int) -> tuple[float, float, float]:
+        """Return produces, their bytes, and fetches a second. A sample comes only with requests."""
+        if now_us - self.sampled_us > OLD_US:
+            return 0.0, 0.0, 0.0
+        return self.produces.now, self.bytes.now, self.fetches.now
+
+    def heard_us_ago(self, now_us: int) -> int:
+        """Return how long ago the client's last request was done, in µs."""
+        return max(now_us - self.sampled_us, 0) + 1000 * self.requests.heard_ms_ago
+
+
 class Seen(NamedTuple):
-    """A group member as its coordinator sees it."""
+    """A client that does not report itself, as brokers see it."""
 
     key: ClientKey
-    story: GroupStory
-    member: MemberState
+    asked: tuple[Asked, ...]
+    """Its produces and fetches, by broker."""
+    story: GroupStory | None
+    """Its group, or None if it is not known as a member of one."""
+    member: MemberState | None
     lag: int | None
     offsets: tuple[tuple[Partition, int | None, int | None], ...]
     """Each of its partitions, with the group's committed offset and the high watermark."""
@@ -189,7 +235,16 @@ class ClientsView:
     """All clients. They change only through `apply`."""
 
     READS: Final = frozenset(
-        {*PRODUCER_EVENTS, *CONSUMER_EVENTS, *LINK_EVENTS, SnapshotBegins, SnapshotEnds, LinkLost}
+        {
+            *PRODUCER_EVENTS,
+            *CONSUMER_EVENTS,
+            *LINK_EVENTS,
+            ClientRequestsSnapshot,
+            ClientRequestsSampled,
+            SnapshotBegins,
+            SnapshotEnds,
+            LinkLost,
+        }
     )
     """The types of events that change this view."""
 
@@ -197,6 +252,7 @@ class ClientsView:
         self._groups = groups
         self.glow = Glow()
         self.by_key: dict[ClientKey, ClientView] = {}
+        self._asked: dict[str, dict[Source, Asked]] = {}
         self._known: dict[tuple[Source, str], list[ClientView]] = {}
 
     @property
@@ -225,6 +281,10 @@ class ClientsView:
             case LinkLost():
                 for view in self._of_source(envelope.source):
                     self._drop(view.key)
+                for client in [name for name, by in self._asked.items() if envelope.source in by]:
+                    del self._asked[client][envelope.source]
+            case ClientRequestsSnapshot(requests=asked) | ClientRequestsSampled(requests=asked):
+                self._ask(envelope, asked)
             case ClientClosed(client=client):
                 for view in self._known.pop((envelope.source, client), []):
                     self.by_key.pop(view.key, None)
@@ -295,8 +355,25 @@ class ClientsView:
     def _of_source(self, source: Source) -> list[ClientView]:
         return [view for view in self.by_key.values() if view.key.source == source]
 
+    def _ask(self, envelope: Envelope, requests: ClientRequests) -> None:
+        by_broker = self._asked.setdefault(requests.client, {})
+        if len(self._asked) > KEPT_CLIENTS:
+            del self._asked[next(iter(self._asked))]
+        asked = by_broker.get(envelope.source)
+        if asked is None:
+            asked = by_broker[envelope.source] = Asked(envelope.source.id)
+        asked.take(requests, envelope.mono_us)
+
     def _tell(self, view: ClientView, envelope: Envelope, kind: str) -> None:
-        view.news.append(News(envelope.mono_us, fact_text(envelope.event), kind, envelope))
+        """Add a fact to a client's news. One that was among the last few replaces the older one."""
+        words, news = fact_text(envelope.event).removeprefix(f"{view.key.client}: "), view.news
+        times = 1
+        for back in range(1, min(len(news), _SAME_NEWS) + 1):
+            if news[-back].words == words:
+                times += news[-back].times
+                del news[-back]
+                break
+        news.append(News(envelope.mono_us, words, kind, envelope, times))
 
     def clients(self) -> list[ClientView]:
         """Return the clients that report themselves: producers first, then by name."""
@@ -306,19 +383,26 @@ class ClientsView:
         )
 
     def seen(self) -> list[Seen]:
-        """Return the group members that do not report themselves. O(members)."""
-        own = {
-            (view.consumer.group, view.consumer.member_id)
-            for view in self.by_key.values()
-            if view.consumer is not None
-        }
-        found = []
+        """Return the clients that do not report themselves, by name. O(members + clients)."""
+        own = {view.key.client for view in self.by_key.values()}
+        found, members = [], set()
         for story in self._groups.groups():
             for member in story.sampled.values():
-                if (story.group, member.member) in own:
-                    continue
-                found.append(self._seen(story, member))
-        return found
+                if member.client_id not in own:
+                    members.add(member.client_id)
+                    found.append(self._seen(story, member))
+        for client in self._asked:
+            asked = self._asked_by(client)
+            if client not in own and client not in members and asked:
+                key = ClientKey(Role.FOREIGN, client)
+                found.append(Seen(key, asked, None, None, None, ()))
+        return sorted(found, key=lambda seen: seen.key)
+
+    def _asked_by(self, client: str) -> tuple[Asked, ...]:
+        """Return what brokers heard of a client lately, by broker."""
+        by_broker = sorted(self._asked.get(client, {}).items())
+        now_us = self.now_us
+        return tuple(each for _, each in by_broker if each.heard_us_ago(now_us) < _HEARD_US)
 
     def _seen(self, story: GroupStory, member: MemberState) -> Seen:
         told = self._groups.told
@@ -333,7 +417,9 @@ class ClientsView:
                 if lag is not None:
                     lags.append(lag)
         key = ClientKey(Role.FOREIGN, member.client_id, None, story.group, member.member)
-        return Seen(key, story, member, sum(lags) if lags else None, tuple(rows))
+        lag = sum(lags) if lags else None
+        asked = self._asked_by(member.client_id)
+        return Seen(key, asked, story, member, lag, tuple(rows))
 
     def old_us(self, view: ClientView) -> int:
         """Return the age of a client's sample in µs; 0 if it is up to date."""
@@ -350,9 +436,7 @@ class ClientsView:
             rest = len(self.seen())
             if not rest:
                 return Answer("ok", "no client reports itself: start a load with l")
-            return Answer(
-                "ok", f"no client reports itself; brokers see {plural(rest, 'group member')}"
-            )
+            return Answer("ok", f"no client reports itself; brokers see {plural(rest, 'client')}")
         parts = []
         acked = sum(v.rate.now for v in views if v.key.role is Role.PRODUCER)
         if any(view.producer for view in views):
@@ -391,8 +475,8 @@ class ClientsView:
             held = sum(each.records for each in stuck)
             return Answer(
                 "warning",
-                f"{name} holds {count(held)} records back: {worst.topic}-{worst.partition}"
-                f" {WAITS[worst.wait]}, for {duration(worst.age_ms)}",
+                f"{name} holds {plural(held, 'record')} back for {duration(worst.age_ms)}:"
+                f" {worst.topic}-{worst.partition}: {WAITS[worst.wait]}",
             )
         if view.retried_us and self.now_us - view.retried_us < _RECENT_US:
             ago = duration((self.now_us - view.retried_us) / 1000)

@@ -12,6 +12,7 @@ from kafka_edu.trace.events.producer import ClientLink, PartitionBuffer, Produce
 from ..model import Model
 from ..subjects import CLIENT_PARTITIONS, CLIENTS
 from ..view_model.client_view import (
+    FETCHING,
     READY,
     STABLE,
     WAITS,
@@ -29,9 +30,11 @@ from .drawn import Drawn, Lines, ink, stacked
 from .event_text import coloured
 from .prose import gauge
 
-_NAME: Final = 22
-_PARTITION: Final = 20
+_NAMES: Final = (14, 22)
+_PARTITIONS: Final = (9, 24)
+"""The least and the most columns of a name."""
 _FILL: Final = 12
+_NARROW_FILL: Final = 6
 _CLOCK: Final = 8
 _WIDE: Final = 118
 """From this width on, the lines have room for the columns that are left out below it."""
@@ -108,8 +111,9 @@ class ClientLines(Lines):
         colours, row = self.palette, self.choice.rows[index]
         key = key_of(row)
         line = ink("▶ " if key == self.choice.key else "  ", "bold")
-        line.append(f"{key.client[:_NAME]:<{_NAME}} ", style="bold")
-        line.append(f"{key.role:<13}", style=colours.dim)
+        name = _column([each.key.client for each in self.choice.rows], _NAMES)
+        line.append(f"{key.client[:name]:<{name}} ", style="bold")
+        line.append(f"{key.role:<9}", style=colours.dim)
         if isinstance(row, Seen):
             line.append_text(self._member(row))
         elif row.producer is not None:
@@ -148,12 +152,20 @@ class ClientLines(Lines):
         return _dimmed_if_old(line, self.model.clients.old_us(view), self)
 
     def _member(self, seen: Seen) -> Text:
-        colours = self.palette
-        line = ink(f"{seen.story.group} ", "bold")
-        line.append(f"{seen.story.state} · {plural(len(seen.offsets), 'partition')}")
-        line.append(f" · lag {_UNKNOWN if seen.lag is None else count(seen.lag)}")
-        line.append(f" · as broker {seen.story.coordinator} sees it", style=colours.dim)
-        return line
+        colours, line = self.palette, Text("")
+        if seen.story is not None:
+            line.append(f"{seen.story.group} ", style="bold")
+            line.append(f"{seen.story.state} · {plural(len(seen.offsets), 'partition')}")
+            line.append(f" · lag {_UNKNOWN if seen.lag is None else count(seen.lag)}")
+        now_us = self.model.clients.now_us
+        rates = [each.rates(now_us) for each in seen.asked]
+        if any(each.requests.produces for each in seen.asked):
+            made = per_second(sum(produces for produces, _, _ in rates))
+            line.append(f"{' · ' if line else ''}produces {made}")
+        if any(each.requests.fetches for each in seen.asked):
+            read = per_second(sum(fetches for _, _, fetches in rates))
+            line.append(f"{' · ' if line else ''}fetches {read}")
+        return line.append(" · seen from the brokers' side", style=colours.dim)
 
 
 def _if(value: int, style: str) -> str:
@@ -194,7 +206,7 @@ class ClientHead(Drawn):
         if row is None:
             return ink("docs/dashboard.md says how a program shows its clients", self.palette.dim)
         if isinstance(row, Seen):
-            lines = self._seen(row)
+            lines = self._foreign(row)
         else:
             lines = self._own(row)
             lines += self._news(row, height - len(lines))
@@ -243,9 +255,11 @@ class ClientHead(Drawn):
     def _links(self, links: Sequence[ClientLink], most: int, title: str = "in flight: ") -> Text:
         """Draw the requests without a response: a square each, by connection."""
         colours, line = self.palette, ink(title, self.palette.dim)
-        if not links:
+        wide = self.size.width >= _WIDE
+        shown = [link for link in links if link.broker_id >= 0 or link.in_flight] or links
+        if not shown:
             return line.append("no connection yet", style=colours.dim)
-        for number, link in enumerate(links):
+        for number, link in enumerate(shown):
             line.append(" · " if number else "")
             name = f"broker {link.broker_id}" if link.broker_id >= 0 else "bootstrap server"
             line.append(f"{name} ", style="bold")
@@ -256,7 +270,8 @@ class ClientHead(Drawn):
             line.append("□" * max(min(most, 10) - link.in_flight, 0), style=colours.dim)
             line.append(f" {link.in_flight} of {most}" if most else f" {link.in_flight}")
             if link.in_flight:
-                line.append(f", oldest {duration(link.oldest_ms)}", style=colours.dim)
+                oldest = f", oldest {duration(link.oldest_ms)}" if wide else ""
+                line.append(oldest, style=colours.dim)
             if link.muted_ms:
                 words = f", throttled for {duration(link.muted_ms)}"
                 line.append(words, style=f"bold {colours.warning}")
@@ -298,19 +313,42 @@ class ClientHead(Drawn):
         )
         return [name, clocks, self._links(state.links, 0, "fetches in flight: ")]
 
-    def _seen(self, seen: Seen) -> list[Text]:
-        colours, member = self.palette, seen.member
-        name = ink(f"{member.client_id} ", "bold")
-        name.append(f"{member.client_host} · group {seen.story.group} · ", style=colours.dim)
-        name.append(seen.story.state, style="bold")
-        name.append(f" · coordinator broker {seen.story.coordinator}", style=colours.dim)
-        heard = ink("heartbeat ", colours.dim)
-        left = max(member.session_timeout_ms - member.heard_ms_ago, 0)
-        heard.append_text(clock(left, member.session_timeout_ms, self))
-        if member.waits:
-            heard.append(f" · its {member.waits} waits", style=colours.warning)
-        note = "seen from the broker's side: its positions, buffers and poll clock are not known"
-        return [name, heard, ink(note, colours.dim)]
+    def _foreign(self, seen: Seen) -> list[Text]:
+        colours = self.palette
+        name = ink(f"{seen.key.client or '(no client.id)'}", "bold")
+        lines = [name]
+        if seen.story is not None and seen.member is not None:
+            story, member = seen.story, seen.member
+            name.append(f" · {member.client_host} · group {story.group} · ", style=colours.dim)
+            name.append(story.state, style="bold")
+            name.append(f" · coordinator broker {story.coordinator}", style=colours.dim)
+            heard = ink("heartbeat ", colours.dim)
+            if age_us := self.model.old_us(story.coordinator):
+                heard.append(f"{_UNKNOWN} broker {story.coordinator}: {old(age_us)}")
+            elif member.waits:
+                heard.append(f"its {member.waits} waits", style=colours.warning)
+            else:
+                left = max(member.session_timeout_ms - member.heard_ms_ago, 0)
+                heard.append_text(clock(left, member.session_timeout_ms, self))
+            lines.append(heard)
+        note = "seen from the brokers' side: its buffers, positions and poll clock are not known"
+        return [*lines, self._asked(seen), ink(note, colours.dim)]
+
+    def _asked(self, seen: Seen) -> Text:
+        """Draw the produces and fetches that brokers have handled."""
+        line = ink("requests: ", self.palette.dim)
+        if not seen.asked:
+            return line.append("neither produces nor fetches lately", style=self.palette.dim)
+        for number, each in enumerate(seen.asked):
+            line.append(" · " if number else "").append(f"broker {each.broker} ", style="bold")
+            produces, sent, fetches = each.rates(self.model.clients.now_us)
+            parts = []
+            if each.requests.produces:
+                parts.append(f"{per_second(produces)} produces, {size(sent)}/s")
+            if each.requests.fetches:
+                parts.append(f"{per_second(fetches)} fetches")
+            line.append(", ".join(parts))
+        return line
 
     def _news(self, view: ClientView, rows: int) -> list[Text]:
         """Draw the last facts, the newest first."""
@@ -319,7 +357,9 @@ class ClientHead(Drawn):
             ago = duration(max(self.model.clients.now_us - news.at_us, 0) / 1000)
             line = ink(f"{ago:>9} ago  ", self.palette.dim)
             style = "" if news.kind == "ok" else f"bold {self.palette.verdict(news.kind)}"
-            lines.append(line.append(news.words, style=style))
+            line.append(news.words, style=style)
+            line.append(f" (×{news.times})" if news.times > 1 else "", style=self.palette.dim)
+            lines.append(line)
         return lines
 
 
@@ -341,7 +381,7 @@ class ClientPartitions(Lines):
     def _partitions(self) -> Sequence[object]:
         row = self.choice.row
         if isinstance(row, Seen):
-            return row.offsets
+            return row.offsets or row.asked
         if row is None:
             return ()
         if row.producer is not None:
@@ -352,14 +392,16 @@ class ClientPartitions(Lines):
         row = self.choice.row
         if row is None:
             return ""
-        if isinstance(row, Seen) or row.key.role is Role.CONSUMER:
+        if isinstance(row, Seen):
+            return "no broker has heard of its partitions"
+        if row.key.role is Role.CONSUMER:
             return "it has no partitions now"
         return "nothing was sent yet"
 
     def line(self, index: int) -> Text:
         row = self.choice.row
         if isinstance(row, Seen):
-            line = self._offsets(row, index)
+            line = self._offsets(row, index) if row.offsets else self._asked(row, index)
         elif row is None:
             line = Text("")
         elif row.producer is not None:
@@ -374,34 +416,36 @@ class ClientPartitions(Lines):
     def _wide(self) -> bool:
         return self.scrollable_content_region.width >= _WIDE
 
+    def _widest(self, names: Sequence[str]) -> int:
+        """Return the width of the column of partitions."""
+        return _column(names, _PARTITIONS) + 1
+
     def _leader(self, leader: int) -> Text:
         style = f"bold {self.palette.broker(leader)}"
         return ink(f"{f'b{leader}' if leader >= 0 else 'none':<6}", style)
 
     def _buffer(self, view: ClientView, state: ProducerDescription, index: int) -> Text:
-        colours = self.palette
+        colours, wide = self.palette, self._wide
+        width = self._widest([f"{each.topic}-{each.partition}" for each in state.partitions])
+        fill = _FILL if wide else _NARROW_FILL
         if index == 0:
-            head = f"{'partition':<{_PARTITION}}leader  {'batch':<{_FILL}}    bytes   in flight"
-            head += "   sent     " if self._wide else "  "
+            head = f"{'partition':<{width}}leader {'queue':<{fill}}    bytes  "
+            head += "in flight    sent  " if wide else "sent  "
             return ink(f"{head}oldest batch", colours.dim)
         each = state.partitions[index - 1]
         glows = self.model.clients.glow.glows("partition", view.key, each.topic, each.partition)
         name = f"{each.topic}-{each.partition}"
-        line = ink(
-            f"{name[: _PARTITION - 1]:<{_PARTITION}}",
-            f"bold on {colours.glow}" if glows else "bold",
-        )
-        line.append_text(self._leader(each.leader)).append("  ")
-        part = fill_of(each, state.batch_size) if each.filling else float(each.batches > 0)
-        bar, rest = gauge(part, _FILL)
+        line = ink(f"{name[:width]:<{width}}", f"bold on {colours.glow}" if glows else "bold")
+        line.append_text(self._leader(each.leader)).append(" ")
+        part = fill_of(each, state.batch_size) if each.batches < 2 else 1.0
+        bar, rest = gauge(part, fill)
         line.append(bar, style=colours.warning if each.attempts else colours.ok)
         line.append(rest, style=colours.dim)
-        line.append(f" {size(each.bytes):>8}")
-        line.append(f"   {'■' * min(each.in_flight, 5):<5} {each.in_flight:<2}  ")
-        if self._wide:
-            line.append(f" {count(each.sent):>7}     ")
-        line.append_text(self._wait(each, state))
-        return line
+        line.append(f" {size(each.bytes):>8}  ")
+        squares = "■" * min(each.in_flight, 5)
+        line.append(f"{squares:<5} {each.in_flight:<2} " if wide else "")
+        line.append(f"{count(each.sent):>7}  " if wide else f"{count(each.sent):>4}  ")
+        return line.append_text(self._wait(each, state))
 
     def _wait(self, each: PartitionBuffer, state: ProducerDescription) -> Text:
         """Draw why the oldest batch has not gone, or how the last one went."""
@@ -410,34 +454,34 @@ class ClientPartitions(Lines):
             if not each.sent:
                 return ink("nothing waits", colours.dim)
             words = (
-                f"nothing waits; the last had {plural(each.last_records, 'record')},"
-                f" {size(each.last_bytes)}, after {duration(each.last_waited_ms)}"
+                f"none; the last had {plural(each.last_records, 'record')},"
+                f" {size(each.last_bytes)}, and waited {duration(each.last_waited_ms)}"
             )
             return ink(words, colours.dim)
-        line = Text("")
-        if each.batches > 1:
-            line.append(f"{each.batches} batches, ", style="bold")
-        line.append(f"{plural(each.records, 'record')} ")
+        held = f"{each.batches} batches, " if each.batches > 1 else ""
+        held += plural(each.records, "record")
         if each.wait == "linger":
             bar, rest = gauge(each.left_ms / state.linger_ms if state.linger_ms else 0.0, _CLOCK)
-            line.append("linger ", style=colours.dim).append(bar, style=colours.ok)
+            line = ink("linger ", colours.dim).append(bar, style=colours.ok)
             line.append(f"{rest} ", style=colours.dim)
-            return line.append(f"{each.left_ms} of {state.linger_ms} ms left, or when full")
-        held = each.wait not in ("ready", "in flight", "order")
-        style = f"bold {colours.warning}" if held else ""
-        line.append(WAITS[each.wait], style=style)
+            line.append(f"{each.left_ms} of {state.linger_ms} ms left")
+            return line.append(f" · {held}", style=colours.dim)
+        stuck = each.wait not in ("ready", "in flight", "order")
+        line = ink(WAITS[each.wait], f"bold {colours.warning}" if stuck else "bold")
         if each.attempts:
-            line.append(f" · sent {plural(each.attempts, 'time')} already", style=style)
-        return line.append(f" · {duration(each.age_ms)} old", style=colours.dim)
+            again = f" · sent {plural(each.attempts, 'time')} already"
+            line.append(again, style=f"bold {colours.warning}")
+        return line.append(f" · {duration(each.age_ms)} old · {held}", style=colours.dim)
 
     def _position(self, view: ClientView, state: ConsumerDescription, index: int) -> Text:
         colours = self.palette
+        width = self._widest([f"{each.topic}-{each.partition}" for each in state.partitions])
         if index == 0:
-            head = f"{'partition':<{_PARTITION}}leader  {'position':>12} {'committed':>12}"
+            head = f"{'partition':<{width}}leader {'position':>12} {'committed':>12}"
             return ink(f"{head} {'HW':>12} {'lag':>8}  state", colours.dim)
         each = state.partitions[index - 1]
-        line = ink(f"{f'{each.topic}-{each.partition}'[: _PARTITION - 1]:<{_PARTITION}}", "bold")
-        line.append_text(self._leader(each.leader)).append("  ")
+        line = ink(f"{f'{each.topic}-{each.partition}'[:width]:<{width}}", "bold")
+        line.append_text(self._leader(each.leader)).append(" ")
         line.append(f"{_offset(each.position):>12}")
         glows = self.model.clients.glow.glows("committed", view.key, each.topic, each.partition)
         line.append(" ").append(
@@ -453,20 +497,37 @@ class ClientPartitions(Lines):
         colours = self.palette
         if each.paused:
             return ink("  paused", f"bold {colours.warning}")
-        quiet = each.state == "FETCHING"
+        quiet = each.state == FETCHING
         return ink(f"  {each.state}", colours.dim if quiet else f"bold {colours.warning}")
 
     def _offsets(self, seen: Seen, index: int) -> Text:
         colours = self.palette
+        width = self._widest([f"{topic}-{partition}" for (topic, partition), _, _ in seen.offsets])
         if index == 0:
-            head = f"{'partition':<{_PARTITION}}{'committed':>12} {'HW':>12} {'lag':>8}"
-            return ink(head, colours.dim)
+            return ink(
+                f"{'partition':<{width}}{'committed':>12} {'HW':>12} {'lag':>8}", colours.dim
+            )
         (topic, partition), committed, hw = seen.offsets[index - 1]
-        line = ink(f"{f'{topic}-{partition}'[: _PARTITION - 1]:<{_PARTITION}}", "bold")
+        line = ink(f"{f'{topic}-{partition}'[:width]:<{width}}", "bold")
         line.append(f"{_offset(committed):>12} {_offset(hw):>12}")
-        known = committed is not None and hw is not None
         lag = max(hw - committed, 0) if committed is not None and hw is not None else -1
-        return line.append(f" {_offset(lag):>8}", style="bold" if known and lag > 0 else "")
+        return line.append(f" {_offset(lag):>8}", style="bold" if lag > 0 else "")
+
+    def _asked(self, seen: Seen, index: int) -> Text:
+        """Draw what one broker has handled for a client of which no partition is known."""
+        if index == 0:
+            head = f"{'broker':<10}{'produces':>10} {'bytes':>10} {'fetches':>10}  last"
+            return ink(head, self.palette.dim)
+        each = seen.asked[index - 1]
+        line = ink(f"{f'broker {each.broker}':<10}", "bold")
+        line.append(f"{count(each.requests.produces):>10} {size(each.requests.produced_bytes):>10}")
+        ago = duration(each.heard_us_ago(self.model.clients.now_us) / 1000)
+        return line.append(f" {count(each.requests.fetches):>10}  {ago} ago")
+
+
+def _column(names: Sequence[str], limits: tuple[int, int]) -> int:
+    """Return the width of a column for these names, between two limits."""
+    return min(max([limits[0], *map(len, names)]), limits[1])
 
 
 def _offset(offset: int | None) -> str:

@@ -148,7 +148,7 @@ class ConsumedPartition(NamedTuple):
     leader: int
     """The leader as the consumer knows it; -1 if it knows none."""
     state: str
-    """Kafka's name of the fetch state (SubscriptionState.FetchStates)."""
+    """The fetch state, such as `Fetching` (Kafka: SubscriptionState.FetchStates)."""
     paused: bool
     position: int
     """The offset of the next record that poll() returns; -1 if there is none yet."""
