@@ -4,7 +4,7 @@ Clients of ours that have a tracer report themselves. Of every other client a br
 it has asked for: such a client is here as the coordinator of its group sees it.
 """
 
-from collections import deque
+from collections import OrderedDict, deque
 from enum import StrEnum
 from typing import Final, NamedTuple
 
@@ -89,6 +89,8 @@ KEPT_CLIENTS: Final = 200
 _SAME_NEWS: Final = 6
 _HEARD_US: Final = 60_000_000
 """A client that asks brokers for nothing leaves the list after this time."""
+_SAMPLE_US: Final = 1_000_000
+"""A broker's sample of a client may come this long after the client's last request."""
 _RECENT_US: Final = 10_000_000
 _FILLS: Final = 20
 _FILL_US: Final = 500_000
@@ -254,6 +256,8 @@ class ClientsView:
         self.glow = Glow()
         self.by_key: dict[ClientKey, ClientView] = {}
         self._asked: dict[str, dict[Source, Asked]] = {}
+        self._closed: OrderedDict[str, int] = OrderedDict()
+        """Client of ours that has ended → when, in µs. Its last requests make it no foreign one."""
         self._known: dict[tuple[Source, str], list[ClientView]] = {}
 
     @property
@@ -282,6 +286,7 @@ class ClientsView:
             case LinkLost():
                 for view in self._of_source(envelope.source):
                     self._drop(view.key)
+                    self._close(view.key.client, at_us)
                 for client in [name for name, by in self._asked.items() if envelope.source in by]:
                     del self._asked[client][envelope.source]
             case ClientRequestsSnapshot(requests=asked) | ClientRequestsSampled(requests=asked):
@@ -289,6 +294,7 @@ class ClientsView:
             case ClientClosed(client=client):
                 for view in self._known.pop((envelope.source, client), []):
                     self.by_key.pop(view.key, None)
+                    self._close(client, at_us)
             case BatchRetried() | BatchSplit() | BatchFailed() as event:
                 view = self._of(envelope, Role.PRODUCER, event.client)
                 if isinstance(event, BatchFailed):
@@ -353,6 +359,12 @@ class ClientsView:
         else:
             self._known.pop(place, None)
 
+    def _close(self, client: str, at_us: int) -> None:
+        self._closed[client] = at_us
+        self._closed.move_to_end(client)
+        if len(self._closed) > KEPT_CLIENTS:
+            self._closed.popitem(last=False)
+
     def _of_source(self, source: Source) -> list[ClientView]:
         return [view for view in self.by_key.values() if view.key.source == source]
 
@@ -403,7 +415,9 @@ class ClientsView:
         """Return what brokers heard of a client lately, by broker."""
         by_broker = sorted(self._asked.get(client, {}).items())
         now_us = self.now_us
-        return tuple(each for _, each in by_broker if each.heard_us_ago(now_us) < _HEARD_US)
+        own_us = now_us - self._closed.get(client, -_HEARD_US) - _SAMPLE_US
+        limit_us = min(_HEARD_US, own_us)
+        return tuple(each for _, each in by_broker if each.heard_us_ago(now_us) < limit_us)
 
     def _seen(self, story: GroupStory, member: MemberState) -> Seen:
         told = self._groups.told

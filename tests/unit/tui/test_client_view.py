@@ -297,6 +297,21 @@ def test_a_client_that_reports_itself_is_not_foreign_too(look: Look) -> None:
     assert look.view.seen() == []
 
 
+def test_a_client_of_ours_that_has_ended_is_no_foreign_client(look: Look) -> None:
+    broker = Source.of_broker(1)
+    look.tell(ProducerSampled(producer=producer()))
+    look.tell(ClientRequestsSampled(requests=ClientRequests("shop", 5, 500, 0, 5)), broker)
+    look.tell(ClientClosed(client="shop"))
+    look.tell(
+        ClientRequestsSampled(requests=ClientRequests("shop", 6, 600, 0, 5)), broker, SECOND // 2
+    )
+    look.view.advance(look.now_us + 30 * SECOND)
+    assert look.view.seen() == [], "these were its last requests"
+    again = ClientRequestsSampled(requests=ClientRequests("shop", 7, 700, 0, 5))
+    look.tell(again, broker, 31 * SECOND)
+    assert len(look.view.seen()) == 1, "now somebody else has this client.id"
+
+
 def test_a_broker_that_is_gone_says_nothing_of_a_client(look: Look) -> None:
     for broker in (1, 2):
         asked = ClientRequests("kcat", 5, 500, 0, 5)

@@ -10,7 +10,12 @@ from kafka_edu.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatRes
 from kafka_edu.protocol.messages.offset_commit import OffsetCommitRequest
 from kafka_edu.trace.events.consumer import ConsumerDescription
 from tests.unit.clients.consumer.parts import Core, batch, fetch_answer
-from tests.unit.clients.consumer.test_consumer_coordinator import committed, stable, subscribed
+from tests.unit.clients.consumer.test_consumer_coordinator import (
+    commit,
+    committed,
+    stable,
+    subscribed,
+)
 
 T0 = TopicPartition("t", 0)
 
@@ -67,8 +72,7 @@ def test_a_partition_has_its_position_its_commit_and_its_high_watermark() -> Non
     state = describe(core)
     assert (state.records, state.partitions[0].position) == (2, 7)
     assert state.partitions[0].high_watermark >= 7
-    core.advance(5_000)
-    core.poll()
+    commit(core, retry=False)
     request, _ = core.only(ApiKey.OFFSET_COMMIT, OffsetCommitRequest)
     core.answer(request, committed(Errors.NONE))
     assert describe(core).partitions[0].committed == 7
