@@ -107,10 +107,11 @@ WAITS: Final = {
     "in flight": "too many requests in flight",
     "throttled": "the broker throttles",
     "producer id": "no producer id yet",
+    "transaction": "not yet in the transaction",
     "ready": "goes next",
     "": "",
 }
-_STUCK: Final = ("backoff", "no leader", "no connection", "throttled", "producer id")
+_STUCK: Final = ("backoff", "no leader", "no connection", "throttled", "producer id", "transaction")
 
 
 class Role(StrEnum):

@@ -30,6 +30,7 @@ from kafka_edu.clients.consumer.consumer_coordinator import RebalanceCallback, R
 from kafka_edu.clients.consumer.consumer_core import ConsumerCore
 from kafka_edu.clients.consumer.consumer_record import ConsumerRecord
 from kafka_edu.clients.consumer.consumer_sample import describe_consumer
+from kafka_edu.clients.consumer.group_metadata import ConsumerGroupMetadata
 from kafka_edu.clients.consumer.group_offsets import GiveUp, OnCommitted
 from kafka_edu.clients.consumer.offset_lookups import FoundOffset
 from kafka_edu.clients.consumer.subscription_state import (
@@ -56,7 +57,7 @@ from kafka_edu.trace.tracer import Tracer
 log = logging.getLogger(__name__)
 
 _numbers: Final = itertools.count(1)
-_CLOSE_TIMEOUT_S: Final = 30.0
+CLOSE_TIMEOUT_S: Final = 30.0
 _SUSPEND_EVERY_MS: Final = 50
 """So often, `poll()` lets the event loop run, for heartbeats and fetches, if it need not wait."""
 
@@ -71,6 +72,13 @@ class ConsumerStateException(ClientException):
 
     def __init__(self, message: str, advice: str) -> None:
         super().__init__(Errors.INVALID_REQUEST, message, advice)
+
+
+def already_closed() -> ConsumerStateException:
+    """Return the error of a call after `close`."""
+    return ConsumerStateException(
+        "This consumer has already been closed.", "Create a new consumer."
+    )
 
 
 class Consumer:
@@ -201,9 +209,7 @@ class Consumer:
                 f"The consumer has a bug: {self._bug!r}.", "Report it, and create a new consumer."
             ) from self._bug
         if self._closing:
-            raise ConsumerStateException(
-                "This consumer has already been closed.", "Create a new consumer."
-            )
+            raise already_closed()
 
     def _check_group(self) -> None:
         if not self.config.group_id:
@@ -269,13 +275,16 @@ class Consumer:
         """Return the partitions that the consumer has now."""
         return self._subscriptions.assigned()
 
-    async def poll(self, timeout_ms: float = 0) -> list[ConsumerRecord]:
-        """Return at most max.poll.records records, each partition's in order.
+    async def poll(
+        self, timeout_ms: float = 0, *, max_records: int | None = None
+    ) -> list[ConsumerRecord]:
+        """Return at most max.poll.records records, or `max_records`, each partition's in order.
 
         Wait at most `timeout_ms` for the first one. The records of the last call count as done, so
         with enable.auto.commit their offsets may be committed now.
         """
-        return await self._poll(timeout_ms, self.config.max_poll_records)
+        most = self.config.max_poll_records if max_records is None else max_records
+        return await self._poll(timeout_ms, most)
 
     async def _poll(self, timeout_ms: float, most: int) -> list[ConsumerRecord]:
         self._check_usable()
@@ -427,6 +436,18 @@ class Consumer:
         chosen = self._subscriptions.all_consumed() if offsets is None else offsets
         self._core.offsets.commit(chosen, on_done, retry=False)
         self._wake()
+
+    def group_metadata(self) -> ConsumerGroupMetadata:
+        """Return the consumer's membership, for `Producer.send_offsets_to_transaction`."""
+        self._check_usable()
+        self._check_group()
+        membership = self._core.membership
+        return ConsumerGroupMetadata(
+            self.config.group_id,
+            membership.generation,
+            membership.member_id,
+            self.config.group_instance_id,
+        )
 
     async def committed(
         self, partitions: Iterable[TopicPartition], *, timeout_ms: float | None = None
@@ -591,7 +612,7 @@ class Consumer:
             await self._changed(deadline)
         return [TopicPartition(topic, each.partition) for each in info.partitions]
 
-    async def close(self, timeout_s: float = _CLOSE_TIMEOUT_S) -> None:
+    async def close(self, timeout_s: float = CLOSE_TIMEOUT_S) -> None:
         """Commit the positions with enable.auto.commit, leave the group, and close everything.
 
         Waits at most `timeout_s` for the brokers. A second call does nothing. A static member does

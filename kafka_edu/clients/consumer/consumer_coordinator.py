@@ -38,11 +38,11 @@ from kafka_edu.clients.consumer.consumer_protocol import (
     encode_sticky_user_data,
     encode_subscription,
 )
-from kafka_edu.clients.consumer.coordinator_link import CoordinatorLink
 from kafka_edu.clients.consumer.group_offsets import COORDINATOR_MOVED, GiveUp, GroupOffsets
 from kafka_edu.clients.consumer.membership import Membership, MembershipState
 from kafka_edu.clients.consumer.sticky_assignor import cooperative_sticky_assign, sticky_assign
 from kafka_edu.clients.consumer.subscription_state import SubscriptionState, SubscriptionType
+from kafka_edu.clients.coordinator_link import CoordinatorLink
 from kafka_edu.clients.metadata import NEVER, Metadata
 from kafka_edu.common.errors import Errors
 from kafka_edu.common.topic_partition import TopicPartition

@@ -11,12 +11,12 @@ from collections.abc import Callable, Mapping, Sequence
 from kafka_edu.clients.client_errors import BrokerException, ClientException
 from kafka_edu.clients.consumer.assignors import NO_GENERATION, by_topic
 from kafka_edu.clients.consumer.consumer_config import ConsumerConfig
-from kafka_edu.clients.consumer.coordinator_link import CoordinatorLink
 from kafka_edu.clients.consumer.membership import NO_MEMBER_ID, Membership
 from kafka_edu.clients.consumer.subscription_state import (
     OffsetAndMetadata,
     SubscriptionState,
 )
+from kafka_edu.clients.coordinator_link import CoordinatorLink
 from kafka_edu.clients.metadata import NEVER
 from kafka_edu.common.errors import Errors
 from kafka_edu.common.topic_partition import TopicPartition

@@ -158,6 +158,8 @@ class RecordAccumulator:
         """All batches without an outcome, queued or in flight, in the order of their creation."""
         self.flushing = False
         """While true, batches do not wait for linger.ms."""
+        self.completing = False
+        """The same, while a transaction is being committed or aborted."""
         self._numbers = 0
         self._turn = 0
 
@@ -385,6 +387,21 @@ class RecordAccumulator:
         self._filled.clear()
         return sorted(found, key=lambda batch: batch.number)
 
+    def take_unsent(self) -> list[ProducerBatch]:
+        """Remove the queued batches without a sequence number, and return them, in the order of
+        their creation. They were never sent.
+        """
+        found: list[ProducerBatch] = []
+        for queue in list(self._filled.values()):
+            unsent = [batch for batch in queue.batches if not batch.has_sequence]
+            if not unsent:
+                continue
+            found += unsent
+            queue.batches = deque(batch for batch in queue.batches if batch.has_sequence)
+            if not queue.batches:
+                del self._filled[queue.tp]
+        return sorted(found, key=lambda batch: batch.number)
+
     def release(self, batch: ProducerBatch) -> None:
         """Free the memory of a batch that has its outcome."""
         self.incomplete.pop(batch, None)
@@ -404,7 +421,8 @@ class RecordAccumulator:
         waited = now - batch.last_attempt_ms
         if batch.attempts > 0:
             return max(self._retry_backoff_ms - waited, 0)
-        if self.flushing or self.pool.waiting > 0 or len(queue.batches) > 1 or batch.is_full:
+        at_once = self.flushing or self.completing or self.pool.waiting > 0
+        if at_once or len(queue.batches) > 1 or batch.is_full:
             return 0
         return max(self._linger_ms - waited, 0)
 

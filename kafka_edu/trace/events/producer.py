@@ -143,7 +143,9 @@ class BatchFailed(NamedTuple):
 
 @event()
 class ProducerStateChanged(NamedTuple):
-    """The state of an idempotent producer changed (Kafka: TransactionManager.State)."""
+    """The state of an idempotent or transactional producer changed (Kafka:
+    TransactionManager.State).
+    """
 
     client: str
     before: str
@@ -163,6 +165,42 @@ class ProducerEpochBumped(NamedTuple):
     producer_id: int
     epoch: int
     partitions: tuple[str, ...]
+
+
+@event(joins=("transactional_id",))
+class TransactionCoordinatorChanged(NamedTuple):
+    """The producer learned which broker coordinates its transactions, or lost it. Then `broker_id`
+    is -1.
+    """
+
+    client: str
+    transactional_id: str
+    broker_id: int
+    reason: str
+
+
+@event(joins=("transactional_id",))
+class PartitionsAddedToTransaction(NamedTuple):
+    """The coordinator has added partitions to the producer's transaction. Now the producer may send
+    their batches.
+    """
+
+    client: str
+    transactional_id: str
+    partitions: tuple[str, ...]
+
+
+@event(joins=("transactional_id", "group"))
+class OffsetsAddedToTransaction(NamedTuple):
+    """The coordinator of a group has stored offsets for the producer's transaction. They count when
+    the transaction is committed.
+    """
+
+    client: str
+    transactional_id: str
+    group: str
+    offsets: tuple[tuple[str, int], ...]
+    """Each partition with its offset."""
 
 
 class ClientLink(NamedTuple):
@@ -203,7 +241,8 @@ class PartitionBuffer(NamedTuple):
     wait: str
     """Why the oldest batch is not sent now: `linger`, `backoff`, `order` (a batch before it is in
     flight), `no leader`, `no connection`, `in flight` (the connection takes no more requests),
-    `throttled`, `producer id`, or `ready`. Empty without a batch.
+    `throttled`, `producer id`, `transaction` (the coordinator has not added the partition yet), or
+    `ready`. Empty without a batch.
     """
     left_ms: int
     """For how many ms it still waits, if it waits for linger.ms or retry.backoff.ms; else 0."""
