@@ -539,3 +539,41 @@ def test_a_recording_has_no_bytes_of_a_log_and_says_so() -> None:
         assert notes == ["a recording has events, and not the bytes of the log's files"]
 
     look_at(recording(RECORDING.with_name("log-compacted.jsonl.gz")), 30_520, ask)
+
+
+def test_the_client_screen_says_what_each_client_holds_and_why() -> None:
+    events = recording(RECORDING.with_name("clients-hold.jsonl.gz"))
+
+    async def in_the_stall(pilot: Pilot[None], app: DashboardApp) -> None:
+        await pilot.press("C")
+        text = shown(app)
+        assert "load-producer-1 holds 492 records back for 2.8 s: orders-0: no connection" in text
+        assert "broker 0 ■■■■■ 5 of 5, oldest 2.8 s" in text
+        assert "broker 2 DISCONNECTED" in text
+        assert "442 kB of 33.6 MB" in text
+        assert "oldest batch 3.1 s, given up in 117 s" in text
+        assert "no connection to the leader · 2.8 s old · 6 batches, 284 records" in text
+        await pilot.press("down")
+        text = shown(app)
+        assert "consumer load-consumer-1 · group load · Stable · generation 1 · range" in text
+        assert "heartbeat ━" in text
+        assert "poll() ━━━━━━━━ 5 min 00 s of 5 min 00 s left" in text
+        assert "position    committed           HW      lag  state" in text
+        await pilot.press("down")
+        text = shown(app)
+        assert "seen from the brokers' side: its buffers, positions and poll clock" in text
+        assert "heartbeat ? broker 2: 3.0 s old" in text, "its coordinator is gone"
+        await pilot.press("down")
+        text = shown(app)
+        assert "web-log-0       foreign  produces 0/s · asks nothing for" in text
+        assert "fetches  last" in text
+
+    look_at(events, 13_000, in_the_stall, size=(180, 45))
+
+    async def while_all_is_well(pilot: Pilot[None], app: DashboardApp) -> None:
+        await pilot.press("C")
+        text = shown(app)
+        assert "2 clients without trouble: " in text
+        assert "requests: broker" not in text
+
+    look_at(events, 8_000, while_all_is_well, size=(180, 45))
