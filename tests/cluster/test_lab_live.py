@@ -220,6 +220,12 @@ SERVING = [
         "if False:",
         "lab-106-moved alone waited, and each time for the back-off",
     ),
+    (
+        "12-2",
+        "h = (h ^ h >> 13) * M & BITS",
+        "h = (h ^ h >> 12) * M & BITS",
+        "500 keys are in the partitions that another client chose",
+    ),
 ]
 SOME = drawn(SERVING, 6)
 """Those that are tried: each takes a cluster twice."""
