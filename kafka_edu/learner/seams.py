@@ -321,6 +321,17 @@ SEAMS: Final[Mapping[str, Seam]] = {
             includes=("07-3",),
         ),
         Seam(
+            "12-1",
+            "kafka_edu.clients.producer.producer_core",
+            "RecordAccumulator",
+            "kafka_edu.learner.learner_accumulator:adapt",
+            "Accumulator",
+            "Accumulator(batch_size, linger_ms, backoff_ms): ready(rows, now_ms, at_once) ->"
+            " ([partition], next_ms | None); drain(broker, [(partition, bytes)], max_bytes) ->"
+            " [partition]",
+            process=PRODUCER,
+        ),
+        Seam(
             "12-2",
             "kafka_edu.clients.producer.partitioners",
             "PARTITIONERS",

@@ -221,6 +221,12 @@ SERVING = [
         "lab-106-moved alone waited, and each time for the back-off",
     ),
     (
+        "12-1",
+        "self.last[broker] = taken[-1]",
+        "self.last[broker] = -1",
+        "each of the six partitions gets its turn",
+    ),
+    (
         "12-2",
         "h = (h ^ h >> 13) * M & BITS",
         "h = (h ^ h >> 12) * M & BITS",
