@@ -20,67 +20,26 @@ from enum import StrEnum
 from typing import Final, NamedTuple
 
 from kafka_edu.clients.metadata import NEVER, Metadata
+from kafka_edu.clients.throttling import throttle_time_ms
 from kafka_edu.common.errors import Errors
 from kafka_edu.common.transport import Part
 from kafka_edu.protocol.api_keys import ApiKey
 from kafka_edu.protocol.headers import decode_response, encode_request
 from kafka_edu.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
-from kafka_edu.protocol.messages.fetch import FetchResponse
-from kafka_edu.protocol.messages.find_coordinator import FindCoordinatorResponse
-from kafka_edu.protocol.messages.heartbeat import HeartbeatResponse
-from kafka_edu.protocol.messages.init_producer_id import InitProducerIdResponse
-from kafka_edu.protocol.messages.join_group import JoinGroupResponse
-from kafka_edu.protocol.messages.leave_group import LeaveGroupResponse
-from kafka_edu.protocol.messages.list_offsets import ListOffsetsResponse
 from kafka_edu.protocol.messages.metadata import MetadataResponse
-from kafka_edu.protocol.messages.offset_commit import OffsetCommitResponse
-from kafka_edu.protocol.messages.offset_fetch import OffsetFetchResponse
-from kafka_edu.protocol.messages.produce import ProduceResponse
 from kafka_edu.protocol.messages.registry import REGISTRY
-from kafka_edu.protocol.messages.sync_group import SyncGroupResponse
 from kafka_edu.protocol.schema import Message
 from kafka_edu.protocol.types import ProtocolError
 from kafka_edu.trace.events.producer import (
     ClientConnected,
     ClientDisconnected,
+    ClientLink,
     ClientRequestSent,
     ClientResponseReceived,
 )
 from kafka_edu.trace.tracer import Tracer
 
 _JITTER: Final = 0.2
-_WITH_THROTTLE_TIME: Final = (
-    ProduceResponse,
-    FetchResponse,
-    ListOffsetsResponse,
-    MetadataResponse,
-    OffsetCommitResponse,
-    OffsetFetchResponse,
-    FindCoordinatorResponse,
-    JoinGroupResponse,
-    HeartbeatResponse,
-    LeaveGroupResponse,
-    SyncGroupResponse,
-    ApiVersionsResponse,
-    InitProducerIdResponse,
-)
-#: request → the first version after whose response the client itself pauses (KIP-219). In an older
-#: version the broker has waited already. OffsetForLeaderEpoch is not here, as in Kafka.
-FIRST_THROTTLED_VERSION: Final[Mapping[int, int]] = {
-    ApiKey.PRODUCE: 6,
-    ApiKey.FETCH: 8,
-    ApiKey.LIST_OFFSETS: 3,
-    ApiKey.METADATA: 6,
-    ApiKey.OFFSET_COMMIT: 4,
-    ApiKey.OFFSET_FETCH: 4,
-    ApiKey.FIND_COORDINATOR: 2,
-    ApiKey.JOIN_GROUP: 3,
-    ApiKey.HEARTBEAT: 2,
-    ApiKey.LEAVE_GROUP: 2,
-    ApiKey.SYNC_GROUP: 2,
-    ApiKey.API_VERSIONS: 2,
-    ApiKey.INIT_PRODUCER_ID: 1,
-}
 
 
 class ConnectionState(StrEnum):
@@ -170,6 +129,11 @@ class InFlightRequests:
     def count(self, node: int) -> int:
         return len(self._requests.get(node, ()))
 
+    def oldest_ms(self, node: int) -> float | None:
+        """Return when the oldest request of a connection was sent. None if there is none. O(1)."""
+        waiting = self._requests.get(node)
+        return waiting[0].sent_ms if waiting else None
+
     def clear(self, node: int) -> list[InFlight]:
         """Remove all requests of a connection and return them, oldest first."""
         return list(self._requests.pop(node, ()))
@@ -242,6 +206,38 @@ class ClientConnections:
             and now >= connection.muted_until_ms
             and self.in_flight.count(node) < self._config.max_in_flight_requests_per_connection
         )
+
+    def held_back_by(self, node: int, now: float) -> str:
+        """Return why no request can be sent to the broker now: `no connection`, `throttled`, or
+        `in flight` if there are too many already. Empty if one can be sent.
+        """
+        connection = self._connections.get(node)
+        if connection is None or connection.state is not ConnectionState.READY:
+            return "no connection"
+        if now < connection.muted_until_ms:
+            return "throttled"
+        return "" if self._can_send(node, connection, now) else "in flight"
+
+    def links(self, now: float) -> tuple[ClientLink, ...]:
+        """Return the connections as a sample shows them, by the broker's id. O(connections).
+
+        A bootstrap server's connection that is closed is left out.
+        """
+        found = []
+        for node, connection in sorted(self._connections.items()):
+            if node < 0 and connection.state is ConnectionState.DISCONNECTED:
+                continue
+            oldest = self.in_flight.oldest_ms(node)
+            found.append(
+                ClientLink(
+                    broker_id=node,
+                    state=connection.state,
+                    in_flight=self.in_flight.count(node),
+                    oldest_ms=0 if oldest is None else int(now - oldest),
+                    muted_ms=max(int(connection.muted_until_ms - now), 0),
+                )
+            )
+        return tuple(found)
 
     def _connect(self, node: int, now: float) -> None:
         address = self._metadata.nodes.get(node)
@@ -398,12 +394,9 @@ class ClientConnections:
             return
         connection = self._connections[node]
         connection.last_used_ms = now
-        if (
-            isinstance(response, _WITH_THROTTLE_TIME)
-            and request.version >= FIRST_THROTTLED_VERSION[request.api_key]
-        ):
-            until_ms = now + response.throttle_time_ms
-            connection.muted_until_ms = max(connection.muted_until_ms, until_ms)
+        throttled_ms = throttle_time_ms(response, request.api_key, request.version)
+        if throttled_ms:
+            connection.muted_until_ms = max(connection.muted_until_ms, now + throttled_ms)
         if self._trace and self._trace.hops:
             with self._trace.because(request.event):
                 event = self._trace(

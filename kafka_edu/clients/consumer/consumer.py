@@ -17,7 +17,7 @@ import itertools
 import logging
 import random
 import re
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from functools import partial
 from types import TracebackType
 from typing import Final, Self, TypeVar
@@ -29,6 +29,8 @@ from kafka_edu.clients.consumer.consumer_config import parse_consumer_config
 from kafka_edu.clients.consumer.consumer_coordinator import RebalanceCallback, RebalanceStep
 from kafka_edu.clients.consumer.consumer_core import ConsumerCore
 from kafka_edu.clients.consumer.consumer_record import ConsumerRecord
+from kafka_edu.clients.consumer.consumer_sample import describe_consumer
+from kafka_edu.clients.consumer.group_metadata import ConsumerGroupMetadata
 from kafka_edu.clients.consumer.group_offsets import GiveUp, OnCommitted
 from kafka_edu.clients.consumer.offset_lookups import FoundOffset
 from kafka_edu.clients.consumer.subscription_state import (
@@ -43,12 +45,19 @@ from kafka_edu.common.time import SystemTime, Time
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.common.transport import Transport
 from kafka_edu.protocol.messages.list_offsets import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP
+from kafka_edu.trace.event import Event
+from kafka_edu.trace.events.consumer import (
+    ConsumerDescription,
+    ConsumerSampled,
+    ConsumerSnapshot,
+)
+from kafka_edu.trace.events.producer import ClientClosed
 from kafka_edu.trace.tracer import Tracer
 
 log = logging.getLogger(__name__)
 
 _numbers: Final = itertools.count(1)
-_CLOSE_TIMEOUT_S: Final = 30.0
+CLOSE_TIMEOUT_S: Final = 30.0
 _SUSPEND_EVERY_MS: Final = 50
 """So often, `poll()` lets the event loop run, for heartbeats and fetches, if it need not wait."""
 
@@ -63,6 +72,13 @@ class ConsumerStateException(ClientException):
 
     def __init__(self, message: str, advice: str) -> None:
         super().__init__(Errors.INVALID_REQUEST, message, advice)
+
+
+def already_closed() -> ConsumerStateException:
+    """Return the error of a call after `close`."""
+    return ConsumerStateException(
+        "This consumer has already been closed.", "Create a new consumer."
+    )
 
 
 class Consumer:
@@ -85,6 +101,7 @@ class Consumer:
         self.config = parse_consumer_config(config, next(_numbers))
         self._time = time or SystemTime()
         self._core = core = ConsumerCore(self.config, chance or random.Random(), trace)
+        self._trace = trace
         self._subscriptions = core.subscriptions
         wires = transport or SocketTransport()
 
@@ -108,7 +125,19 @@ class Consumer:
         """Bind the consumer to the running event loop."""
         if self._loop is None:
             self._loop = asyncio.get_running_loop()
+            if self._trace:
+                self._trace.on_snapshot(self._snapshot)
+                self._trace.on_gauges(self._gauges)
         return self
+
+    def _describe(self) -> ConsumerDescription:
+        return describe_consumer(self.config, self._core, self._now())
+
+    def _snapshot(self) -> Iterator[Event]:
+        yield ConsumerSnapshot(consumer=self._describe())
+
+    def _gauges(self) -> Iterator[Event]:
+        yield ConsumerSampled(consumer=self._describe())
 
     async def __aenter__(self) -> Self:
         return await self.start()
@@ -180,9 +209,7 @@ class Consumer:
                 f"The consumer has a bug: {self._bug!r}.", "Report it, and create a new consumer."
             ) from self._bug
         if self._closing:
-            raise ConsumerStateException(
-                "This consumer has already been closed.", "Create a new consumer."
-            )
+            raise already_closed()
 
     def _check_group(self) -> None:
         if not self.config.group_id:
@@ -248,13 +275,16 @@ class Consumer:
         """Return the partitions that the consumer has now."""
         return self._subscriptions.assigned()
 
-    async def poll(self, timeout_ms: float = 0) -> list[ConsumerRecord]:
-        """Return at most max.poll.records records, each partition's in order.
+    async def poll(
+        self, timeout_ms: float = 0, *, max_records: int | None = None
+    ) -> list[ConsumerRecord]:
+        """Return at most max.poll.records records, or `max_records`, each partition's in order.
 
         Wait at most `timeout_ms` for the first one. The records of the last call count as done, so
         with enable.auto.commit their offsets may be committed now.
         """
-        return await self._poll(timeout_ms, self.config.max_poll_records)
+        most = self.config.max_poll_records if max_records is None else max_records
+        return await self._poll(timeout_ms, most)
 
     async def _poll(self, timeout_ms: float, most: int) -> list[ConsumerRecord]:
         self._check_usable()
@@ -406,6 +436,18 @@ class Consumer:
         chosen = self._subscriptions.all_consumed() if offsets is None else offsets
         self._core.offsets.commit(chosen, on_done, retry=False)
         self._wake()
+
+    def group_metadata(self) -> ConsumerGroupMetadata:
+        """Return the consumer's membership, for `Producer.send_offsets_to_transaction`."""
+        self._check_usable()
+        self._check_group()
+        membership = self._core.membership
+        return ConsumerGroupMetadata(
+            self.config.group_id,
+            membership.generation,
+            membership.member_id,
+            self.config.group_instance_id,
+        )
 
     async def committed(
         self, partitions: Iterable[TopicPartition], *, timeout_ms: float | None = None
@@ -570,7 +612,7 @@ class Consumer:
             await self._changed(deadline)
         return [TopicPartition(topic, each.partition) for each in info.partitions]
 
-    async def close(self, timeout_s: float = _CLOSE_TIMEOUT_S) -> None:
+    async def close(self, timeout_s: float = CLOSE_TIMEOUT_S) -> None:
         """Commit the positions with enable.auto.commit, leave the group, and close everything.
 
         Waits at most `timeout_s` for the brokers. A second call does nothing. A static member does
@@ -592,6 +634,9 @@ class Consumer:
                 self._timer.cancel()
             self._end_waiting()
             self._core.close(self._now())
+            if self._trace and self._loop is not None:
+                self._trace.forget(self._snapshot, self._gauges)
+                self._trace(ClientClosed(client=self.config.client_id))
             for shell in self._shells:
                 shell.perform()
                 await shell.close()
