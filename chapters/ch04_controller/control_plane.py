@@ -59,7 +59,7 @@ _LOOK_EVERY_S: Final = 0.2
 PROPS: Final = {
     "controller.socket.timeout.ms": "600000",
     "replica.lag.time.max.ms": "600000",
-    "zookeeper.session.timeout.ms": "10000",  # the maximum that the embedded ZooKeeper allows
+    "zookeeper.session.timeout.ms": "60000",  # the maximum that the embedded ZooKeeper allows
 }
 LEADER_AND_ISR, STOP_REPLICA, DELETION = "LeaderAndIsr", "StopReplica", "a topic's deletion"
 
