@@ -14,6 +14,7 @@ from kafka_edu.clients.client_errors import TimeoutException
 from kafka_edu.clients.producer import producer
 from kafka_edu.clients.producer.producer_batch import Callback, RecordMetadata
 from kafka_edu.common.errors import KafkaException
+from kafka_edu.trace.tracer import Tracer
 
 
 class RecordFuture:
@@ -63,9 +64,9 @@ class RecordFuture:
 class Producer(BlockingClient[producer.Producer]):
     """Sends records to a Kafka cluster. Several threads may use it."""
 
-    def __init__(self, config: Mapping[str, object]) -> None:
-        """Build a producer. Raises ConfigException."""
-        client = producer.Producer(config)
+    def __init__(self, config: Mapping[str, object], *, trace: Tracer | None = None) -> None:
+        """Build a producer. Its thread calls the sinks of `trace`. Raises ConfigException."""
+        client = producer.Producer(config, trace=trace)
         super().__init__(client, client.config.client_id, client.start, producer.already_closed())
 
     def send(
