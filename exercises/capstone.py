@@ -7,6 +7,7 @@ over. In the end acknowledged records are compared with consumed records, and th
 are checked for broken invariants.
 """
 
+import asyncio
 import json
 import threading
 import time
@@ -188,7 +189,7 @@ class Shop:
         """
         self._ended.set()
         self._thread.join()
-        return self._load.finish(), self._load.unread
+        return asyncio.run(self._load.finish()), self._load.unread
 
 
 def play(

@@ -5,6 +5,7 @@ be lost, and a broker has to stop in order. The speed is compared with that of t
 broker.
 """
 
+import asyncio
 import statistics
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -261,7 +262,7 @@ def _kill_and_count(cluster: Cluster, report: Report) -> None:
     cluster.kill(controller)
     _run(load, AFTER_S)
     after = cluster.wait_ready()
-    state = load.finish()
+    state = asyncio.run(load.finish())
     report.figure("records sent", state.sent)
     report.target("records acked", state.acked, ">=", 1)
     report.target("acked records that were lost", state.lost, "==", 0)

@@ -30,7 +30,16 @@ ADVICE: Final[Mapping[Errors, str]] = {
     Errors.UNSUPPORTED_VERSION: "Use a newer broker, or fewer features.",
     Errors.OUT_OF_ORDER_SEQUENCE_NUMBER: "Send the record again. Records before it may be lost.",
     Errors.UNSUPPORTED_FOR_MESSAGE_FORMAT: "Raise the topic's message.format.version.",
-    Errors.INVALID_PRODUCER_EPOCH: "Create a new producer.",
+    Errors.INVALID_PRODUCER_EPOCH: "Abort the transaction, or create a new producer.",
+    Errors.PRODUCER_FENCED: "Close this producer. Only the newest one may go on.",
+    Errors.INVALID_TXN_STATE: "Close this producer and create a new one.",
+    Errors.INVALID_PRODUCER_ID_MAPPING: "Abort the transaction, or create a new producer.",
+    Errors.INVALID_TRANSACTION_TIMEOUT: (
+        "Lower transaction.timeout.ms, or raise transaction.max.timeout.ms on the brokers."
+    ),
+    Errors.TRANSACTIONAL_ID_AUTHORIZATION_FAILED: ("Get the permission for this transactional id."),
+    Errors.GROUP_AUTHORIZATION_FAILED: "Get the permission to read with this group.",
+    Errors.FENCED_INSTANCE_ID: "Give each member its own group.instance.id.",
     Errors.KAFKA_STORAGE_ERROR: "Check the disk of the broker.",
     Errors.UNKNOWN_PRODUCER_ID: "Send the record again. The broker has forgotten the producer.",
     Errors.UNSUPPORTED_COMPRESSION_TYPE: "Choose another compression.type.",
@@ -132,6 +141,35 @@ class ProducerClosedException(ClientException):
 
     def __init__(self, message: str, advice: str = "Send records before close().") -> None:
         super().__init__(Errors.NETWORK_EXCEPTION, message, advice)
+
+
+class IllegalStateException(ClientException):
+    """A call comes at the wrong time, for example a commit without a transaction."""
+
+    def __init__(self, message: str, advice: str) -> None:
+        super().__init__(Errors.INVALID_TXN_STATE, message, advice)
+
+
+class ProducerFencedException(BrokerException):
+    """A newer producer has this transactional id, or the transaction lasted too long."""
+
+    def __init__(self, transactional_id: str) -> None:
+        super().__init__(
+            Errors.PRODUCER_FENCED,
+            f"Another producer with the transactional id {transactional_id} has started, or the"
+            " transaction was open for longer than transaction.timeout.ms.",
+        )
+
+
+class TransactionAbortedException(ClientException):
+    """A record was not sent, because its transaction is aborted."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            Errors.INVALID_TXN_STATE,
+            "The record was not sent since its transaction was aborted.",
+            "Send it again in a new transaction.",
+        )
 
 
 class UnsupportedVersionException(ClientException):

@@ -11,7 +11,6 @@ from kafka_edu.clients.client_connections import ClientConnections, ConnectionsC
 from kafka_edu.clients.client_errors import BrokerException, ClientException
 from kafka_edu.clients.consumer.consumer_config import ConsumerConfig
 from kafka_edu.clients.consumer.consumer_coordinator import ConsumerCoordinator
-from kafka_edu.clients.consumer.coordinator_link import CoordinatorLink
 from kafka_edu.clients.consumer.fetcher import Fetcher
 from kafka_edu.clients.consumer.group_offsets import GroupOffsets
 from kafka_edu.clients.consumer.membership import Membership
@@ -21,6 +20,7 @@ from kafka_edu.clients.consumer.subscription_state import (
     OffsetAndMetadata,
     SubscriptionState,
 )
+from kafka_edu.clients.coordinator_link import CoordinatorLink, CoordinatorType
 from kafka_edu.clients.metadata import NEVER, Metadata
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.trace.tracer import Tracer
@@ -67,7 +67,14 @@ class ConsumerCore:
             config, self.metadata, self.connections, self.subscriptions, self.lookups, trace
         )
         self.link = CoordinatorLink(
-            config, self.connections, coordinator_address, self.coordinator_connections, trace
+            config.client_id,
+            config.group_id,
+            CoordinatorType.GROUP,
+            config.retry_backoff_ms,
+            self.connections,
+            coordinator_address,
+            self.coordinator_connections,
+            trace,
         )
         self.membership = Membership(config.client_id, config.group_id, trace)
         self.offsets = GroupOffsets(config, self.subscriptions, self.link, self.membership, trace)

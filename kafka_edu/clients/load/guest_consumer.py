@@ -5,6 +5,8 @@ that is silent. On Linux the kernel kills it when its parent ends, even while it
 
     python -m kafka_edu.clients.load.guest_consumer BOOTSTRAP GROUP TOPIC CLIENT-ID [commit]
 
+It uses librdkafka, so that the group has a member that is not ours.
+
 Without `commit` it commits no offsets. So the group's other members read its records again, and a
 load that counts its records misses none of them.
 """

@@ -1,9 +1,13 @@
-"""The load's unmodified clients. They use librdkafka (confluent-kafka), each in its own thread.
+"""Unmodified clients for a load. They use librdkafka (confluent-kafka), each in its own thread.
+
+The labs use them, because there a client that is not ours judges the learner's broker. The command
+`load` uses clients of ours (`own_clients`).
 
 A thread puts the result of each record into a deque, whose `append` and `popleft` are atomic. Only
 the load's event loop takes results out and counts them.
 """
 
+import asyncio
 import threading
 from collections import deque
 from typing import Final, NamedTuple
@@ -18,7 +22,7 @@ _POLL_S: Final = 0.1
 LEAVE_S: Final = 10.0
 _MAX_BATCH: Final = 500
 #: Seconds. After a longer time in which it could not send, a producer does not catch up.
-_MOST_BEHIND_S: Final = 1.0
+MOST_BEHIND_S: Final = 1.0
 #: A producer sends nothing while this many records wait for their answers.
 MAX_WAITING: Final = 100_000
 
@@ -116,7 +120,7 @@ class LoadProducer:
         }
         self._client = Producer(settings, error_cb=self._on_error)
         self._paced = PacedProducer(
-            self._client, rate, self._send, client_id, most_behind_s=_MOST_BEHIND_S
+            self._client, rate, self._send, client_id, most_behind_s=MOST_BEHIND_S
         )
 
     @property
@@ -163,11 +167,14 @@ class LoadProducer:
             except RuntimeError:  # the producer's thread has just added or removed one
                 continue
 
-    def finish(self, timeout_s: float) -> int:
+    async def finish(self, timeout_s: float) -> int:
         """Stop sending, and wait for the answers.
 
         Return the number of records without an answer.
         """
+        return await asyncio.to_thread(self._finish, timeout_s)
+
+    def _finish(self, timeout_s: float) -> int:
         left = self._paced.finish(timeout_s)
         if left:
             self._paced.drop()
@@ -221,7 +228,7 @@ class LoadConsumer:
                     self._outcomes.append(Found(StoredRecord(partition, offset, number)))
         self._client.close()
 
-    def finish(self) -> None:
+    async def finish(self) -> None:
         """Commit, leave the group and stop.
 
         If no broker can be reached, librdkafka tries for ever. So after LEAVE_S seconds this method
@@ -229,4 +236,4 @@ class LoadConsumer:
         """
         self._stop.set()
         if self._thread.is_alive():
-            self._thread.join(LEAVE_S)
+            await asyncio.to_thread(self._thread.join, LEAVE_S)

@@ -10,10 +10,12 @@ event loop runs the sender, when a batch is ready, when a response comes, or whe
 """
 
 import asyncio
+import contextlib
+import functools
 import itertools
 import logging
 import random
-from collections.abc import Generator, Iterable, Mapping
+from collections.abc import AsyncIterator, Generator, Iterable, Iterator, Mapping
 from types import TracebackType
 from typing import Final, Self
 
@@ -21,6 +23,7 @@ from kafka_edu.clients.client_errors import (
     BrokerException,
     BufferExhaustedException,
     ClientException,
+    IllegalStateException,
     InvalidPartitionException,
     InvalidTimestampException,
     ProducerClosedException,
@@ -29,6 +32,8 @@ from kafka_edu.clients.client_errors import (
     TimeoutException,
 )
 from kafka_edu.clients.connection_shell import ConnectionShell
+from kafka_edu.clients.consumer.group_metadata import ConsumerGroupMetadata
+from kafka_edu.clients.consumer.subscription_state import OffsetAndMetadata
 from kafka_edu.clients.metadata import NEVER, TopicInfo
 from kafka_edu.clients.producer.partitioners import PARTITIONERS
 from kafka_edu.clients.producer.producer_batch import (
@@ -47,12 +52,22 @@ from kafka_edu.clients.producer.producer_config import (
     parse_producer_config,
 )
 from kafka_edu.clients.producer.producer_core import build_core
+from kafka_edu.clients.producer.producer_sample import describe_producer
+from kafka_edu.clients.producer.producer_state import ACCEPTED_IN, Call, State
 from kafka_edu.clients.producer.record_accumulator import Appended
+from kafka_edu.clients.producer.transactions import TransactionalResult, Transactions
 from kafka_edu.common.errors import KafkaException
 from kafka_edu.common.socket_transport import SocketTransport
 from kafka_edu.common.time import SystemTime, Time
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.common.transport import Transport
+from kafka_edu.trace.event import Event
+from kafka_edu.trace.events.producer import (
+    ClientClosed,
+    ProducerDescription,
+    ProducerSampled,
+    ProducerSnapshot,
+)
 from kafka_edu.trace.tracer import Tracer
 
 log = logging.getLogger(__name__)
@@ -90,6 +105,11 @@ class FutureRecordMetadata:
             return None
         batch, index = self._batch.locate(self._index)
         return None if batch.outcome is None else (batch, index, batch.outcome)
+
+    @property
+    def in_batch(self) -> bool:
+        """Whether the record was put into a batch. If not, it has failed at once."""
+        return self._batch is not None
 
     def done(self) -> bool:
         """Return whether the record has its metadata or its error."""
@@ -167,14 +187,19 @@ class Producer:
         self.config = parsed = parse_producer_config(config, next(_numbers))
         chance = chance or random.Random()
         self._time = time or SystemTime()
-        core = build_core(parsed, chance, trace)
+        self._core = core = build_core(parsed, chance, trace)
+        self._trace = trace
         self._metadata = core.metadata
         self._accumulator = core.accumulator
         self._pool = core.accumulator.pool
         self._connections = core.connections
         self._sender = core.sender
-        self._shell = ConnectionShell(
-            self._connections, transport or SocketTransport(), self._time, self._wake
+        self._manager = core.transaction_manager
+        self._transactions = core.transactions
+        wires = transport or SocketTransport()
+        self._shells = tuple(
+            ConnectionShell(connections, wires, self._time, self._wake)
+            for connections in (core.connections, core.coordinator_connections)
         )
         self._partitioner = make_partitioner(
             parsed.partitioner, lambda name: PARTITIONERS[name](chance)
@@ -194,7 +219,19 @@ class Producer:
         """Bind the producer to the running event loop. It connects when the first record comes."""
         if self._loop is None:
             self._loop = asyncio.get_running_loop()
+            if self._trace:
+                self._trace.on_snapshot(self._snapshot)
+                self._trace.on_gauges(self._gauges)
         return self
+
+    def _describe(self) -> ProducerDescription:
+        return describe_producer(self.config, self._core, self._time.hi_res_clock_ms())
+
+    def _snapshot(self) -> Iterator[Event]:
+        yield ProducerSnapshot(producer=self._describe())
+
+    def _gauges(self) -> Iterator[Event]:
+        yield ProducerSampled(producer=self._describe())
 
     async def __aenter__(self) -> Self:
         return await self.start()
@@ -221,13 +258,13 @@ class Producer:
         now = self._time.hi_res_clock_ms()
         try:
             while self._sender.run(now):
-                self._shell.perform()
-            self._shell.perform()
+                self._perform()
+            self._perform()
         except Exception:  # a bug: nothing waits for an answer that cannot come
             self._closing = self._closed = True
             self._sender.abort(now)
             self._wake_all_sends()
-            self._shell.perform()  # closes the connections
+            self._perform()  # closes the connections
             raise
         if self._waiting:
             self._wake_waiting()
@@ -237,6 +274,10 @@ class Producer:
         due = self._sender.next_run_ms(now)
         if due < NEVER and not self._scheduled:
             self._timer = self._loop.call_later(max(due, 1) / 1000, self._turn)
+
+    def _perform(self) -> None:
+        for shell in self._shells:
+            shell.perform()
 
     def _wake_waiting(self) -> None:
         if self._metadata.version != self._seen_version or self._closing:
@@ -269,10 +310,14 @@ class Producer:
         call. `on_delivery` is called once, with the metadata or the error.
 
         An error of Kafka is in the future. Raises ProducerClosedException after `close`,
-        SerializationException for a value of a wrong type, and what the partitioner raises.
+        SerializationException for a value of a wrong type, and what the partitioner raises. A
+        transactional producer raises IllegalStateException outside a transaction, and the error
+        because of which the transaction must be aborted.
         """
         if self._loop is None or self._closing:
             raise self._not_usable()
+        if self._transactions is not None:
+            self._transactions.check_send()
         parsed = self.config
         tail = _NO_HEADERS if headers is None else _header_list(headers)
         callback = on_delivery
@@ -305,6 +350,8 @@ class Producer:
                 raise InvalidPartitionException(
                     f"Partition {chosen} was given for a record of {topic}; it must be 0 or more."
                 )
+            if self._transactions is not None:
+                self._transactions.check_send()  # it may have ended while the metadata was missing
             appended = (
                 self._accumulator.try_append(topic, chosen, timestamp, key_bytes, value_bytes, tail)
                 if parsed.batch_size <= parsed.max_request_size
@@ -317,6 +364,8 @@ class Producer:
         except ClientException as error:
             return self._failed(error, callback)
         batch, index, wake = appended
+        if self._transactions is not None:
+            self._transactions.add_partition(batch.tp)
         key_size = -1 if key_bytes is None else len(key_bytes)
         value_size = -1 if value_bytes is None else len(value_bytes)
         if callback is not None:
@@ -434,6 +483,12 @@ class Producer:
             return appended
         if not self._pool.allocate(reserved):
             await self._wait_for_memory(reserved, began_ms + parsed.max_block_ms)
+            if self._transactions is not None:
+                try:
+                    self._transactions.check_send()
+                except KafkaException:
+                    self._pool.free(reserved)
+                    raise
             appended = accumulator.try_append(topic, chosen, timestamp, key, value, headers)
             if appended is not None:
                 self._pool.free(reserved)
@@ -512,6 +567,11 @@ class Producer:
 
         return call
 
+    @property
+    def last_failure(self) -> str:
+        """Why the last connection was lost or could not be opened. Empty if none was."""
+        return self._connections.last_failure
+
     async def partitions_for(self, topic: str) -> list[TopicPartition]:
         """Return the partitions of a topic. Raises TimeoutException after max.block.ms."""
         if self._loop is None or self._closing:
@@ -536,28 +596,165 @@ class Producer:
             self._flushes -= 1
             self._accumulator.flushing = self._flushes > 0
 
+    def _of_transactions(self) -> Transactions:
+        """Return the transactions. Raises an error if the producer has none or cannot be used."""
+        if self._loop is None or self._closing:
+            raise self._not_usable()
+        if self._transactions is None:
+            raise IllegalStateException(
+                "Cannot use transactional methods without enabling transactions.",
+                "Set transactional.id.",
+            )
+        return self._transactions
+
+    async def _until_ended(self, result: TransactionalResult) -> None:
+        """Wait for the end of a call, at most max.block.ms. Raises its error."""
+        deadline_ms = self._time.hi_res_clock_ms() + self.config.max_block_ms
+        self._wake()
+        while not result.done:
+            left_ms = deadline_ms - self._time.hi_res_clock_ms()
+            if left_ms <= 0:
+                raise self._not_ended(result.call)
+            if self._closed:
+                raise ProducerClosedException(f"The producer was closed during {result.call}().")
+            ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            result.listeners.append(functools.partial(_end, ended))
+            await self._wait(ended, left_ms)
+        if self._transactions is not None:
+            self._transactions.taken(result)
+        if result.error is not None:
+            raise result.error
+
+    def _not_ended(self, call: Call) -> TimeoutException:
+        reason = self._connections.last_failure
+        return TimeoutException(
+            f"Timeout expired after {self.config.max_block_ms} ms while awaiting {call}."
+            + (f" The last connection ended because: {reason}." if reason else ""),
+            "Check that the brokers are alive. "
+            + (
+                "Then abort the transaction."
+                if call is Call.SEND_OFFSETS
+                else f"Then await {call}() again."
+            ),
+        )
+
+    async def init_transactions(self) -> None:
+        """Get the producer's id and epoch. Call this once, before the first transaction.
+
+        A producer with the same transactional.id that is still alive is fenced, and its open
+        transaction is aborted. Raises TimeoutException after max.block.ms; then call it again.
+        """
+        await self._until_ended(self._of_transactions().init())
+
+    def begin_transaction(self) -> None:
+        """Begin a transaction. All records until its end are committed or aborted together."""
+        self._of_transactions().begin()
+
+    async def send_offsets_to_transaction(
+        self,
+        offsets: Mapping[TopicPartition, OffsetAndMetadata],
+        group: ConsumerGroupMetadata | str,
+    ) -> None:
+        """Commit a consumer's offsets with the transaction.
+
+        `group` is `consumer.group_metadata()`, or only the group's name for brokers older than
+        Kafka 2.5. Do not commit by the consumer too. Raises CommitFailedException if the group has
+        removed the consumer. Then abort.
+        """
+        metadata = ConsumerGroupMetadata(group) if isinstance(group, str) else group
+        if not metadata.group_id:
+            raise IllegalStateException("The group has no name.", "Give the consumer a group.id.")
+        await self._until_ended(self._of_transactions().send_offsets(offsets, metadata))
+
+    async def commit_transaction(self) -> None:
+        """Send all records, and commit the transaction when each is stored.
+
+        Raises the error because of which it cannot be committed. Then abort it. After a
+        TimeoutException, call this again: nobody knows yet whether it is committed.
+        """
+        await self._until_ended(self._of_transactions().commit())
+
+    async def abort_transaction(self) -> None:
+        """Abort the transaction. Records that are not sent yet fail with its error, or with
+        TransactionAbortedException.
+        """
+        await self._until_ended(self._of_transactions().abort())
+
+    @contextlib.asynccontextmanager
+    async def transaction(self) -> AsyncIterator[None]:
+        """Begin a transaction, and commit it at the end of the block.
+
+        If the block or the commit raises an error, abort the transaction and raise that error.
+        """
+        self.begin_transaction()
+        try:
+            yield
+            await self.commit_transaction()
+        except BaseException as error:
+            await self._abort_because_of(error)
+            raise
+
+    async def _abort_because_of(self, error: BaseException) -> None:
+        """Abort if that is possible. A second failure is a note of the first one."""
+        if self._closing or self._manager is None:
+            return
+        if self._manager.producer.state in ACCEPTED_IN[Call.ABORT_TRANSACTION]:
+            try:
+                await self.abort_transaction()
+            except KafkaException as second:
+                if second is not error:
+                    error.add_note(f"The transaction could not be aborted: {second}")
+
+    async def _end_open_transaction(self) -> None:
+        """Abort the open transaction because the producer closes, or end the commit."""
+        assert self._transactions is not None
+        assert self._manager is not None
+        producer = self._manager.producer
+        try:
+            if producer.state is State.COMMITTING_TRANSACTION:
+                result = self._transactions.commit()
+            else:
+                log.info("The producer closes and aborts its open transaction.")
+                result = self._transactions.abort()
+            await self._until_ended(result)
+        except KafkaException as error:
+            log.warning(
+                "The producer closes with an open transaction. The coordinator aborts it after"
+                " transaction.timeout.ms. %s",
+                error,
+            )
+
     async def close(self, timeout_s: float | None = None) -> None:
         """Wait until each record has its answer, at most `timeout_s`. Then close the connections.
 
-        Records without an answer fail with ProducerClosedException. A second call does nothing.
+        Records without an answer fail with ProducerClosedException. A second call does nothing. An
+        open transaction is aborted, but a commit that was begun is ended. That takes at most
+        max.block.ms. If it fails, the coordinator aborts after transaction.timeout.ms.
         """
         if self._closing:
             return
         self._closing = True
         self._wake_all_sends()
         try:
-            if self._loop is not None and self._accumulator.incomplete:
+            if self._loop is not None:
                 async with asyncio.timeout(timeout_s):
-                    await self.flush()
+                    if self._manager is not None and self._manager.producer.is_open:
+                        await self._end_open_transaction()
+                    elif self._accumulator.incomplete:
+                        await self.flush()
         except TimeoutError:
             log.info("The producer closes before all records have their answers.")
         finally:
             self._sender.abort(self._time.hi_res_clock_ms())
-            self._shell.perform()
+            self._perform()
             self._closed = True
             if self._timer is not None:
                 self._timer.cancel()
-            await self._shell.close()
+            if self._trace and self._loop is not None:
+                self._trace.forget(self._snapshot, self._gauges)
+                self._trace(ClientClosed(client=self.config.client_id))
+            for shell in self._shells:
+                await shell.close()
 
 
 def _header_list(

@@ -20,6 +20,7 @@ from kafka_edu.record.record_batch import (
     NO_PRODUCER_ID,
     NO_SEQUENCE,
     NO_TIMESTAMP,
+    TRANSACTIONAL_BIT,
     BatchHeader,
     assemble_batch,
     increment_sequence,
@@ -107,6 +108,7 @@ class ProducerBatch:
         "sequence_reset",
         "thunks",
         "tp",
+        "transactional",
     )
 
     def __init__(
@@ -134,6 +136,8 @@ class ProducerBatch:
         self.producer_epoch = NO_PRODUCER_EPOCH
         self.base_sequence = NO_SEQUENCE
         self.sequence_reset = False
+        self.transactional = False
+        """Whether the batch belongs to a transaction."""
         self.leader_epoch = -1
         self.thunks: list[Thunk] = []
         self.children: list[tuple[int, ProducerBatch]] = []
@@ -221,7 +225,7 @@ class ProducerBatch:
                 NO_PARTITION_LEADER_EPOCH,
                 MAGIC_V2,
                 0,
-                compression,
+                compression | (TRANSACTIONAL_BIT if self.transactional else 0),
                 self.count - 1,
                 self.base_timestamp,
                 self.max_timestamp,
@@ -296,6 +300,7 @@ class ProducerBatch:
                 part = ProducerBatch(first_number + len(parts), self.tp, limit, 0, now)
                 part.created_ms = self.created_ms
                 part.cause = self.cause
+                part.transactional = self.transactional
                 part.try_append(record.timestamp, record.key, record.value, record.headers)
                 parts.append(part)
                 starts.append(index)

@@ -130,6 +130,30 @@ PRODUCER_CONFIG: Final = ConfigDef(
             "Store each record once and in order, in spite of retries. Needs acks=all.",
         ),
         ConfigKey(
+            "transactional.id",
+            ConfigType.STRING,
+            "",
+            None,
+            "Makes the producer transactional and idempotent. The newest producer with an id fences"
+            " the older ones. Empty: no transactions.",
+        ),
+        ConfigKey(
+            "transaction.timeout.ms",
+            _INT,
+            60_000,
+            Range(1, MAX_INT),
+            "After this time, in ms, the coordinator aborts an open transaction. Needs"
+            " transactional.id.",
+        ),
+        ConfigKey(
+            "internal.auto.downgrade.txn.commit",
+            ConfigType.BOOLEAN,
+            False,
+            None,
+            "Commit offsets in a transaction without the consumer's membership if the broker is"
+            " older than Kafka 2.5. Needs transactional.id.",
+        ),
+        ConfigKey(
             "metadata.max.idle.ms",
             _LONG,
             300_000,
@@ -153,12 +177,9 @@ OBJECT_KEYS: Final[Mapping[str, str]] = {
 }
 
 #: Keys of Kafka's producer that ours refuses, and why. A name that ends with `.` is a prefix.
-REFUSED: Final[Mapping[str, str]] = {
-    **REFUSED_BY_ALL,
-    "transactional.id": "this producer has no transactions yet",
-    "transaction.timeout.ms": "this producer has no transactions yet",
-    "internal.auto.downgrade.txn.commit": "this producer has no transactions yet",
-}
+REFUSED: Final[Mapping[str, str]] = REFUSED_BY_ALL
+
+_NEED_A_TRANSACTIONAL_ID: Final = ("transaction.timeout.ms", "internal.auto.downgrade.txn.commit")
 
 
 class ProducerRecord(NamedTuple):
@@ -209,6 +230,9 @@ class ProducerConfig(NamedTuple):
     max_in_flight: int
     compression: CompressionType
     idempotent: bool
+    transactional_id: str | None
+    transaction_timeout_ms: int
+    auto_downgrade_txn_commit: bool
     metadata_max_age_ms: int
     metadata_max_idle_ms: int
     connections_max_idle_ms: int
@@ -257,7 +281,8 @@ def parse_producer_config(given: Mapping[str, object], number: int) -> ProducerC
     values = PRODUCER_CONFIG.parse(
         {name: config_text(value) for name, value in given.items() if name in PRODUCER_CONFIG}
     )
-    idempotent = values.get_bool("enable.idempotence")
+    transactional_id = values.get_string("transactional.id") or None
+    idempotent = _is_idempotent(given, values.get_bool("enable.idempotence"), transactional_id)
     acks_text = values.get_string("acks")
     if idempotent and "acks" not in given:
         acks_text = "all"
@@ -296,6 +321,9 @@ def parse_producer_config(given: Mapping[str, object], number: int) -> ProducerC
         max_in_flight,
         CompressionType[values.get_string("compression.type").upper()],
         idempotent,
+        transactional_id,
+        values.get_int("transaction.timeout.ms"),
+        values.get_bool("internal.auto.downgrade.txn.commit"),
         values.get_int("metadata.max.age.ms"),
         values.get_int("metadata.max.idle.ms"),
         values.get_int("connections.max.idle.ms"),
@@ -305,6 +333,25 @@ def parse_producer_config(given: Mapping[str, object], number: int) -> ProducerC
         a_function(given, "key.serializer", "to bytes"),
         a_function(given, "value.serializer", "to bytes"),
     )
+
+
+def _is_idempotent(
+    given: Mapping[str, object], idempotent: bool, transactional_id: str | None
+) -> bool:
+    if transactional_id is None:
+        for key in _NEED_A_TRANSACTIONAL_ID:
+            if key in given:
+                raise ConfigException(
+                    key, f"{key} needs transactional.id. Set transactional.id too."
+                )
+        return idempotent
+    if "enable.idempotence" in given and not idempotent:
+        raise ConfigException(
+            "enable.idempotence",
+            "Cannot set a transactional.id without also enabling idempotence. Remove"
+            " enable.idempotence from the settings.",
+        )
+    return True
 
 
 def _check_idempotence(acks: int, max_in_flight: int, retries: int) -> None:

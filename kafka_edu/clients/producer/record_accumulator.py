@@ -81,13 +81,33 @@ class BufferPool:
 class PartitionQueue:
     """The batches of one partition, oldest first."""
 
-    __slots__ = ("batches", "muted", "tp")
+    __slots__ = (
+        "batches",
+        "last_bytes",
+        "last_records",
+        "last_waited_ms",
+        "muted",
+        "sent",
+        "sent_records",
+        "tp",
+    )
 
     def __init__(self, tp: TopicPartition) -> None:
         self.tp = tp
         self.batches: deque[ProducerBatch] = deque()
         self.muted = False
         """True while a batch is in flight and the order must be kept without sequence numbers."""
+        self.sent = self.sent_records = 0
+        """How many batches were taken out of the queue, and the records in them."""
+        self.last_records = self.last_bytes = self.last_waited_ms = 0
+        """The last of these batches: its records, its bytes, and how long it had existed."""
+
+    def took(self, batch: ProducerBatch, now: float) -> None:
+        """Count a batch that was taken out to be sent."""
+        self.sent += 1
+        self.sent_records += batch.count
+        self.last_records, self.last_bytes = batch.count, batch.size
+        self.last_waited_ms = int(now - batch.created_ms)
 
 
 class Appended(NamedTuple):
@@ -138,6 +158,8 @@ class RecordAccumulator:
         """All batches without an outcome, queued or in flight, in the order of their creation."""
         self.flushing = False
         """While true, batches do not wait for linger.ms."""
+        self.completing = False
+        """The same, while a transaction is being committed or aborted."""
         self._numbers = 0
         self._turn = 0
 
@@ -217,22 +239,12 @@ class RecordAccumulator:
         queues: dict[int, list[PartitionQueue]] = {}
         next_ms = NEVER
         unknown: set[str] = set()
-        at_once = self.flushing or self.pool.waiting > 0
         for tp, queue in self._filled.items():
             if queue.muted:
                 continue
-            batch = queue.batches[0]
-            waited = now - batch.last_attempt_ms
-            backing_off = batch.attempts > 0 and waited < self._retry_backoff_ms
-            limit = self._retry_backoff_ms if backing_off else self._linger_ms
-            if backing_off or not (
-                at_once
-                or batch.attempts > 0
-                or len(queue.batches) > 1
-                or batch.is_full
-                or waited >= limit
-            ):
-                next_ms = min(next_ms, limit - waited)
+            wait = self.wait_ms(queue, now)
+            if wait > 0:
+                next_ms = min(next_ms, wait)
                 continue
             leader = metadata.leader(tp.topic, tp.partition)
             if leader == NO_LEADER:
@@ -269,6 +281,7 @@ class RecordAccumulator:
             assign(batch)
             batch.close(self._compression)
             batch.drained_ms = now
+            queue.took(batch, now)
             total += batch.size
             drained.append(batch)
             if self._trace and self._trace.hops:
@@ -374,12 +387,44 @@ class RecordAccumulator:
         self._filled.clear()
         return sorted(found, key=lambda batch: batch.number)
 
+    def take_unsent(self) -> list[ProducerBatch]:
+        """Remove the queued batches without a sequence number, and return them, in the order of
+        their creation. They were never sent.
+        """
+        found: list[ProducerBatch] = []
+        for queue in list(self._filled.values()):
+            unsent = [batch for batch in queue.batches if not batch.has_sequence]
+            if not unsent:
+                continue
+            found += unsent
+            queue.batches = deque(batch for batch in queue.batches if batch.has_sequence)
+            if not queue.batches:
+                del self._filled[queue.tp]
+        return sorted(found, key=lambda batch: batch.number)
+
     def release(self, batch: ProducerBatch) -> None:
         """Free the memory of a batch that has its outcome."""
         self.incomplete.pop(batch, None)
         reserved, batch.reserved = batch.reserved, 0
         if reserved:
             self.pool.free(reserved)
+
+    def queues(self) -> list[PartitionQueue]:
+        """Return the queues of all partitions that were used, also empty ones. O(partitions)."""
+        return [queue for by_partition in self._queues.values() for queue in by_partition.values()]
+
+    def wait_ms(self, queue: PartitionQueue, now: float) -> float:
+        """Return for how many ms the first batch must still wait: for retry.backoff.ms if it was
+        sent already, else for linger.ms. 0 if it is ready. O(1).
+        """
+        batch = queue.batches[0]
+        waited = now - batch.last_attempt_ms
+        if batch.attempts > 0:
+            return max(self._retry_backoff_ms - waited, 0)
+        at_once = self.flushing or self.completing or self.pool.waiting > 0
+        if at_once or len(queue.batches) > 1 or batch.is_full:
+            return 0
+        return max(self._linger_ms - waited, 0)
 
     @property
     def queued(self) -> Mapping[TopicPartition, PartitionQueue]:

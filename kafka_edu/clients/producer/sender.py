@@ -6,7 +6,7 @@ batch ends in one of three ways: it is acknowledged, it is put back to be sent a
 """
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Final
 
 from kafka_edu.clients.client_connections import ClientConnections
@@ -15,13 +15,16 @@ from kafka_edu.clients.client_errors import (
     ClientException,
     ProducerClosedException,
     TimeoutException,
+    TransactionAbortedException,
     UnsupportedVersionException,
 )
 from kafka_edu.clients.metadata import NEVER, NO_LEADER, Metadata
 from kafka_edu.clients.producer.producer_batch import Outcome, ProducerBatch
 from kafka_edu.clients.producer.producer_config import ProducerConfig
-from kafka_edu.clients.producer.record_accumulator import RecordAccumulator
+from kafka_edu.clients.producer.producer_state import State
+from kafka_edu.clients.producer.record_accumulator import PartitionQueue, RecordAccumulator
 from kafka_edu.clients.producer.transaction_manager import TransactionManager
+from kafka_edu.clients.producer.transactions import Transactions
 from kafka_edu.common.config_def import MAX_INT
 from kafka_edu.common.errors import Errors, KafkaException
 from kafka_edu.protocol.api_keys import ApiKey
@@ -74,6 +77,7 @@ class Sender:
         accumulator: RecordAccumulator,
         connections: ClientConnections,
         transaction_manager: TransactionManager | None,
+        transactions: Transactions | None,
         trace: Tracer | None = None,
     ) -> None:
         self._config = config
@@ -81,11 +85,14 @@ class Sender:
         self._accumulator = accumulator
         self._connections = connections
         self._txn = transaction_manager
+        self._transactions = transactions
         self._trace = trace
         self._in_flight: dict[ProducerBatch, None] = {}
         """The batches in requests without an answer, including those that have expired."""
         self._guarantee_order = config.max_in_flight == 1 and not config.idempotent
         self._init_again_ms = -NEVER
+        self.acked = self.failed = self.retried = 0
+        """How many records were acknowledged and failed, and how many batches were put back."""
 
     def run(self, now: float) -> bool:
         """Send what can be sent now, and give up what is too late.
@@ -98,12 +105,21 @@ class Sender:
         if txn is not None:
             txn.resolve()
             txn.bump_epoch_if_needed()
-            if txn.error is not None:
-                self._fail_all(_of_broker(txn.error))
+            if txn.producer.is_fatal:
+                self._fail_all(_of_broker(txn.producer.error))
+                if self._transactions is not None:
+                    self._transactions.run(now, False)
                 return False
-            if self._accumulator.queued and txn.needs_producer_id() and now >= self._init_again_ms:
+            if (
+                not txn.is_transactional
+                and self._accumulator.queued
+                and txn.needs_producer_id()
+                and now >= self._init_again_ms
+            ):
                 self._init_producer_id(now)
         self._expire(now)
+        if self._transactions is not None:
+            self._run_transactions(self._transactions, now)
         if not self._accumulator.queued:
             return False
         ready = self._accumulator.ready(self._metadata, now)
@@ -124,6 +140,22 @@ class Sender:
                 sent = True
         return sent
 
+    def _run_transactions(self, transactions: Transactions, now: float) -> None:
+        """Send what the transaction needs. The batches of one that is aborted are not sent.
+
+        EndTxn waits for each request with batches, even if they have expired. Otherwise a broker
+        could append one of them after the transaction's end.
+        """
+        assert self._txn is not None
+        producer = self._txn.producer
+        self._accumulator.completing = producer.is_ending
+        if producer.state in (State.ABORTING_TRANSACTION, State.ABORTABLE_ERROR):
+            error = producer.error
+            for batch in self._accumulator.take_unsent():
+                reason = TransactionAbortedException() if error is None else _of_broker(error)
+                self._give_up(batch, reason)
+        transactions.run(now, bool(self._accumulator.incomplete or self._in_flight))
+
     def _leader(self, batch: ProducerBatch) -> tuple[int, int]:
         """Return the leader of the batch's partition, and its epoch."""
         info = self._metadata.topics.get(batch.tp.topic)
@@ -139,9 +171,38 @@ class Sender:
         if self._txn is not None:
             self._txn.assign(batch)
 
+    @property
+    def in_flight(self) -> Iterable[ProducerBatch]:
+        """The batches in requests without an answer, including those that have expired."""
+        return self._in_flight
+
+    def wait_of(self, queue: PartitionQueue, now: float) -> tuple[str, float]:
+        """Return why the first batch of a queue is not sent now, and for how many ms it still waits
+        if it waits for the time. `PartitionBuffer.wait` lists the reasons.
+        """
+        batch = queue.batches[0]
+        if queue.muted:
+            return "order", 0
+        left = self._accumulator.wait_ms(queue, now)
+        if left > 0:
+            return ("backoff" if batch.attempts else "linger"), left
+        leader, _ = self._leader(batch)
+        if leader == NO_LEADER:
+            return "no leader", 0
+        held = self._connections.held_back_by(leader, now)
+        if held:
+            return held, 0
+        if self._txn is not None and self._txn.needs_id:
+            return "producer id", 0
+        if self._txn is not None and self._txn.waits_for_transaction(batch.tp):
+            return "transaction", 0
+        return ("ready" if self._may_drain(batch) else "order"), 0
+
     def next_run_ms(self, now: float) -> float:
         """Return in how many ms `run` has something to do. NEVER if nothing waits."""
         due = self._connections.next_poll_ms(now)
+        if self._transactions is not None:
+            due = min(due, self._transactions.next_run_ms(now))
         if self._accumulator.queued:
             due = min(due, max(self._accumulator.ready(self._metadata, now).next_ms, 0))
             if self._init_again_ms > now:
@@ -207,6 +268,7 @@ class Sender:
                 PartitionProduceData(index=batch.tp.partition, records=batch.data)
             )
         request = ProduceRequest(
+            transactional_id=self._config.transactional_id,
             acks=self._config.acks,
             timeout_ms=self._config.request_timeout_ms,
             topic_data=[
@@ -291,6 +353,7 @@ class Sender:
                             error=error.name,
                         )
                     )
+            self.retried += 1
             self._accumulator.reenqueue(batch, now)
             return
         if not again and self._txn is not None:
@@ -325,6 +388,7 @@ class Sender:
                         took_ms=int(now - batch.created_ms),
                     )
                 )
+        self.acked += batch.count
         self._end(batch, Outcome(base_offset, log_append_time, None))
 
     def _fail(
@@ -332,6 +396,10 @@ class Sender:
     ) -> None:
         if self._txn is not None:
             self._txn.failed(batch, error, exhausted)
+        self._give_up(batch, error)
+
+    def _give_up(self, batch: ProducerBatch, error: KafkaException) -> None:
+        """End a batch with an error."""
         if self._trace:
             with self._trace.because(batch.cause):
                 batch.cause = self._trace(
@@ -344,6 +412,7 @@ class Sender:
                         error=str(error),
                     )
                 )
+        self.failed += batch.count
         self._end(batch, Outcome(-1, NO_TIMESTAMP, error))
 
     def _end(self, batch: ProducerBatch, outcome: Outcome) -> None:
@@ -384,9 +453,12 @@ class Sender:
             )
         )
         self._connections.close_all("the producer was closed", now)
+        if self._transactions is not None:
+            self._transactions.close(now)
 
 
-def _of_broker(error: KafkaException) -> ClientException:
+def _of_broker(error: KafkaException | None) -> ClientException:
+    assert error is not None
     return error if isinstance(error, ClientException) else BrokerException(error.error)
 
 

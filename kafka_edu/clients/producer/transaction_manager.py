@@ -1,64 +1,43 @@
-"""The state of an idempotent producer (Kafka: TransactionManager.java; KIP-98, KIP-360).
+"""The sequence numbers of a producer (Kafka: TransactionManager.java; KIP-98, KIP-360).
 
 Each batch has the producer's id and epoch, and the sequence number of its first record. A broker
 takes only the next sequence number of a partition. So a batch that is sent twice is stored once,
 and a gap is an error. This class assigns the numbers and decides what an error means.
 
-A gap comes from a batch that the producer gave up, or that the broker lost. Then the producer
-raises its epoch by itself, and the sequence numbers of the partition begin at 0 again (KIP-360).
+A gap comes from a batch that the producer gave up, or that the broker lost. Then an idempotent
+producer raises its epoch by itself, and the sequence numbers of the partition begin at 0 again
+(KIP-360). A transactional producer must abort its transaction. Then its coordinator raises the
+epoch, and all sequence numbers begin at 0. `Transactions` has the calls and the coordinator.
 """
 
-from collections.abc import Mapping
-from enum import StrEnum
-from typing import Final, NamedTuple
+from collections.abc import Iterable
+from typing import Final
 
+from kafka_edu.clients.client_errors import BrokerException, ProducerFencedException
 from kafka_edu.clients.producer.producer_batch import ProducerBatch
+from kafka_edu.clients.producer.producer_state import ProducerIdAndEpoch, ProducerState, State
 from kafka_edu.common.errors import Errors, KafkaException
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.record.record_batch import (
     MAX_SEQUENCE,
-    NO_PRODUCER_EPOCH,
-    NO_PRODUCER_ID,
+    decrement_sequence,
     increment_sequence,
 )
-from kafka_edu.trace.events.producer import ProducerEpochBumped, ProducerStateChanged
+from kafka_edu.trace.events.producer import PartitionsAddedToTransaction, ProducerEpochBumped
 from kafka_edu.trace.tracer import Tracer
 
 MAX_EPOCH: Final = 2**15 - 1
 
-
-class State(StrEnum):
-    """The state of the producer's id."""
-
-    UNINITIALIZED = "UNINITIALIZED"
-    INITIALIZING = "INITIALIZING"
-    READY = "READY"
-    FATAL_ERROR = "FATAL_ERROR"
-
-
-#: state → the states that may come before it.
-VALID_PREVIOUS_STATES: Final[Mapping[State, frozenset[State]]] = {
-    State.UNINITIALIZED: frozenset({State.READY, State.INITIALIZING}),
-    State.INITIALIZING: frozenset({State.UNINITIALIZED}),
-    State.READY: frozenset({State.INITIALIZING, State.READY}),
-    State.FATAL_ERROR: frozenset(State),
-}
 
 #: Errors after which the producer can send nothing more.
 FATAL: Final = frozenset(
     {
         Errors.CLUSTER_AUTHORIZATION_FAILED,
         Errors.PRODUCER_FENCED,
+        Errors.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
         Errors.UNSUPPORTED_VERSION,
     }
 )
-
-
-class ProducerIdAndEpoch(NamedTuple):
-    """A producer's id and epoch. Both are -1 if there is none."""
-
-    producer_id: int = NO_PRODUCER_ID
-    epoch: int = NO_PRODUCER_EPOCH
 
 
 class _Partition:
@@ -76,18 +55,25 @@ class _Partition:
 
 
 class TransactionManager:
-    """Assigns sequence numbers, and decides about retries. The sender owns it.
+    """Assigns sequence numbers, and decides about retries. The sender owns it."""
 
-    Transactions are not there yet, so the states are those of an idempotent producer.
-    """
-
-    def __init__(self, client_id: str, trace: Tracer | None = None) -> None:
+    def __init__(
+        self, client_id: str, trace: Tracer | None = None, transactional_id: str | None = None
+    ) -> None:
         self._client_id = client_id
         self._trace = trace
-        self.state = State.UNINITIALIZED
-        self.identity = ProducerIdAndEpoch()
-        self.error: KafkaException | None = None
-        """The error that ended the producer, in the state FATAL_ERROR."""
+        self.transactional_id = transactional_id
+        """None if the producer is only idempotent."""
+        self.producer = ProducerState(client_id, trace)
+        self._in_transaction: set[TopicPartition] = set()
+        """The partitions that the coordinator has added to the transaction. Only their batches may
+        be sent.
+        """
+        self.can_bump_epoch = True
+        """Whether the coordinator can raise the epoch: one of Kafka 2.5 or newer can."""
+        self.epoch_bump_required = False
+        """Whether a transactional producer's epoch must be raised after the abort."""
+        self._init_in_flight = False
         self._partitions: dict[TopicPartition, _Partition] = {}
         self._unresolved: dict[TopicPartition, int] = {}
         """Partition → the sequence number after a batch of which nobody knows whether it is
@@ -96,54 +82,107 @@ class TransactionManager:
         self._to_rewrite: dict[TopicPartition, None] = {}
         """The partitions whose sequence numbers begin at 0 with the next epoch."""
 
-    def _enter(self, state: State, reason: str) -> None:
-        """Change the state. Raises ValueError for a change that the table does not have."""
-        if self.state not in VALID_PREVIOUS_STATES[state]:
-            raise ValueError(f"an idempotent producer cannot go from {self.state} to {state}")
-        before, self.state = self.state, state
-        if self._trace:
-            self._trace(
-                ProducerStateChanged(
-                    client=self._client_id,
-                    before=before,
-                    after=state,
-                    producer_id=self.identity.producer_id,
-                    epoch=self.identity.epoch,
-                    reason=reason,
-                )
-            )
+    @property
+    def is_transactional(self) -> bool:
+        return self.transactional_id is not None
 
     def needs_producer_id(self) -> bool:
-        """Return whether an InitProducerId request must be sent now."""
-        return self.state is State.UNINITIALIZED
+        """Return whether an idempotent producer must send InitProducerId now."""
+        state = self.producer.state
+        return state is State.UNINITIALIZED or (
+            state is State.INITIALIZING and not self._init_in_flight
+        )
+
+    @property
+    def needs_id(self) -> bool:
+        """Whether no batch can be sent before InitProducerId is answered."""
+        return self.producer.state in (State.UNINITIALIZED, State.INITIALIZING)
+
+    def waits_for_transaction(self, tp: TopicPartition) -> bool:
+        """Return whether the coordinator must add a partition before its batches can be sent."""
+        return self.is_transactional and tp not in self._in_transaction
 
     def init_sent(self) -> None:
         """Note that an InitProducerId request is in flight."""
-        self._enter(State.INITIALIZING, "InitProducerId was sent")
+        self._init_in_flight = True
+        if self.producer.state is not State.INITIALIZING:
+            self.producer.enter(State.INITIALIZING, "InitProducerId is sent")
 
     def init_failed(self, error: Errors) -> None:
-        """Note that InitProducerId was refused or not answered. A retriable error starts again."""
+        """Note that InitProducerId was refused or not answered. After a retriable error, it is sent
+        again.
+        """
+        self._init_in_flight = False
         if error in FATAL or not error.retriable:
             self.fail(KafkaException(error))
-        else:
-            self._enter(State.UNINITIALIZED, f"InitProducerId failed with {error.name}")
 
     def init_done(self, producer_id: int, epoch: int) -> None:
         """Take the producer id and epoch of an answer."""
-        self.identity = ProducerIdAndEpoch(producer_id, epoch)
-        self._enter(State.READY, "InitProducerId was answered")
+        self._init_in_flight = False
+        self.producer.identity = ProducerIdAndEpoch(producer_id, epoch)
+        self.producer.enter(State.READY, "InitProducerId was answered")
+        if self.is_transactional:  # nothing is in flight between transactions
+            self._partitions.clear()
+            self._unresolved.clear()
         self._rewrite()
 
     def fail(self, error: KafkaException) -> None:
         """End the producer: every batch that waits fails with this error."""
-        if self.state is not State.FATAL_ERROR:
-            self.error = error
-            self._enter(State.FATAL_ERROR, str(error))
+        if not self.producer.is_fatal:
+            self.producer.enter(State.FATAL_ERROR, str(error), error)
+
+    def fenced(self) -> None:
+        """End a transactional producer, because a newer one has its place."""
+        self.fail(ProducerFencedException(self.transactional_id or ""))
+
+    def abortable(self, error: KafkaException, *, bump_epoch: bool = False) -> None:
+        """Let the transaction be aborted because of an error. With `bump_epoch`, this is safe only
+        under a new epoch. If the coordinator cannot give one, the producer ends.
+        """
+        if self.producer.is_fatal:
+            return
+        if bump_epoch and not self.can_bump_epoch:
+            self.fail(error)
+            return
+        self.epoch_bump_required = self.epoch_bump_required or bump_epoch
+        if self.producer.state is not State.ABORTING_TRANSACTION:
+            self.producer.enter(State.ABORTABLE_ERROR, str(error), error)
+
+    def may_be_added(self, tp: TopicPartition) -> bool:
+        """Return whether a partition is not in the transaction yet. O(1)."""
+        return tp not in self._in_transaction
+
+    @property
+    def has_partitions(self) -> bool:
+        """Return whether the transaction has a partition."""
+        return bool(self._in_transaction)
+
+    def partitions_added(self, partitions: Iterable[TopicPartition]) -> None:
+        """Note that the coordinator has added partitions to the transaction."""
+        added = tuple(partitions)
+        self._in_transaction.update(added)
+        if self._trace:
+            self._trace(
+                PartitionsAddedToTransaction(
+                    client=self._client_id,
+                    transactional_id=self.transactional_id or "",
+                    partitions=tuple(map(str, added)),
+                )
+            )
+
+    def transaction_ended(self, reason: str) -> None:
+        """Note that the transaction is committed or aborted. Raise the epoch if that is needed."""
+        self._in_transaction.clear()
+        if self.epoch_bump_required:
+            self.epoch_bump_required = False
+            self.producer.enter(State.INITIALIZING, f"{reason}; the epoch must be raised")
+        else:
+            self.producer.enter(State.READY, reason)
 
     def _partition(self, tp: TopicPartition) -> _Partition:
         partition = self._partitions.get(tp)
         if partition is None:
-            partition = self._partitions[tp] = _Partition(self.identity)
+            partition = self._partitions[tp] = _Partition(self.producer.identity)
         return partition
 
     def may_drain(self, batch: ProducerBatch, leader: tuple[int, int]) -> bool:
@@ -158,7 +197,10 @@ class TransactionManager:
         lost. And a broker remembers only five batches of a producer, so there may not be more in
         flight to two leaders.
         """
-        if self.state is not State.READY:
+        if self.is_transactional:
+            if self.producer.is_fatal or batch.tp not in self._in_transaction:
+                return False
+        elif self.producer.state is not State.READY:
             return False
         partition = self._partition(batch.tp)
         in_flight = partition.in_flight
@@ -166,7 +208,7 @@ class TransactionManager:
             return not in_flight or in_flight[0] is batch
         if batch.tp in self._unresolved:
             return False
-        if in_flight and partition.identity != self.identity:
+        if in_flight and partition.identity != self.producer.identity:
             return False
         return not in_flight or partition.acked_leader == leader
 
@@ -175,9 +217,10 @@ class TransactionManager:
         if batch.has_sequence:
             return
         partition = self._partition(batch.tp)
-        if partition.identity != self.identity:
+        if partition.identity != self.producer.identity:
             self._start_at_zero(batch.tp, partition)
-        batch.set_producer_state(*self.identity, partition.next_sequence)
+        batch.transactional = self.is_transactional
+        batch.set_producer_state(*self.producer.identity, partition.next_sequence)
         partition.next_sequence = increment_sequence(partition.next_sequence, batch.count)
         partition.in_flight.append(batch)
 
@@ -185,9 +228,9 @@ class TransactionManager:
         """Number the batches in flight, and those that follow, from 0, in the current epoch."""
         sequence = 0
         for batch in partition.in_flight:
-            batch.set_producer_state(*self.identity, sequence, reset=True)
+            batch.set_producer_state(*self.producer.identity, sequence, reset=True)
             sequence = increment_sequence(sequence, batch.count)
-        partition.identity = self.identity
+        partition.identity = self.producer.identity
         partition.next_sequence = sequence
         partition.last_acked_sequence = -1
         self._unresolved.pop(tp, None)
@@ -222,11 +265,39 @@ class TransactionManager:
         """
         if error.error in FATAL:
             self.fail(error)
+        elif self.is_transactional:
+            self.abortable(error)
+            self.epoch_bump_required = self.epoch_bump_required or self.can_bump_epoch
         if not batch.has_sequence:
             return
-        self._remove(self._partition(batch.tp), batch)
-        if self.state is not State.FATAL_ERROR and not exhausted:
+        partition = self._partition(batch.tp)
+        self._remove(partition, batch)
+        if self.producer.is_fatal or exhausted:
+            return
+        if not self.is_transactional:
             self._to_rewrite[batch.tp] = None
+        elif error.error is Errors.UNKNOWN_PRODUCER_ID:
+            self._start_at_zero(batch.tp, partition)
+        else:
+            self._close_gap(partition, batch)
+
+    @staticmethod
+    def _close_gap(partition: _Partition, refused: ProducerBatch) -> None:
+        """Give the batches after a refused one its sequence numbers. The refused one is not stored.
+
+        Kafka: adjustSequencesDueToFailedBatch. An old coordinator does not raise the epoch, so the
+        numbers go on in the next transaction.
+        """
+        count = refused.count
+        partition.next_sequence = decrement_sequence(partition.next_sequence, count)
+        for batch in partition.in_flight:
+            if batch.base_sequence > refused.base_sequence:
+                batch.set_producer_state(
+                    batch.producer_id,
+                    batch.producer_epoch,
+                    decrement_sequence(batch.base_sequence, count),
+                    reset=True,
+                )
 
     def mark_unresolved(self, batch: ProducerBatch) -> None:
         """Note that nobody knows whether a batch that expired is stored.
@@ -241,15 +312,30 @@ class TransactionManager:
         """Look at partitions with an unresolved sequence that have nothing in flight any more.
 
         If the last acknowledged batch is the last one that got a number, all is well. Otherwise
-        there is a gap, and the epoch is raised.
+        there is a gap, and the epoch must be raised.
         """
         for tp in list(self._unresolved):
             partition = self._partition(tp)
             if partition.in_flight:
                 continue
             if not self._is_next(partition, partition.next_sequence):
-                self._to_rewrite[tp] = None
+                if self.is_transactional:
+                    self._lost(tp)
+                else:
+                    self._to_rewrite[tp] = None
             del self._unresolved[tp]
+
+    def _lost(self, tp: TopicPartition) -> None:
+        """Nobody knows whether the last records of a transaction are stored."""
+        what = f"records of {tp} have no acknowledgement and cannot be sent again."
+        self.abortable(
+            BrokerException(
+                Errors.OUT_OF_ORDER_SEQUENCE_NUMBER,
+                what if self.can_bump_epoch else f"{what} The broker cannot raise the epoch.",
+                "Abort the transaction." if self.can_bump_epoch else "Create a new producer.",
+            ),
+            bump_epoch=True,
+        )
 
     @staticmethod
     def _is_next(partition: _Partition, sequence: int) -> bool:
@@ -257,20 +343,23 @@ class TransactionManager:
         return sequence == (0 if last in (-1, MAX_SEQUENCE) else last + 1)
 
     def bump_epoch_if_needed(self) -> None:
-        """Raise the epoch if a partition needs it. After the last epoch, ask for a new id."""
-        if not self._to_rewrite or self.state is not State.READY:
+        """Raise the epoch of an idempotent producer if a partition needs it. After the last epoch,
+        ask for a new id.
+        """
+        if not self._to_rewrite or self.producer.state is not State.READY:
             return
-        if self.identity.epoch >= MAX_EPOCH:
-            self.identity = ProducerIdAndEpoch()
-            self._enter(State.UNINITIALIZED, "the epochs of the producer id are used up")
+        if self.producer.identity.epoch >= MAX_EPOCH:
+            self.producer.identity = ProducerIdAndEpoch()
+            self.producer.enter(State.UNINITIALIZED, "the epochs of the producer id are used up")
             return
-        self.identity = self.identity._replace(epoch=self.identity.epoch + 1)
+        identity = self.producer.identity
+        self.producer.identity = identity = identity._replace(epoch=identity.epoch + 1)
         if self._trace:
             self._trace(
                 ProducerEpochBumped(
                     client=self._client_id,
-                    producer_id=self.identity.producer_id,
-                    epoch=self.identity.epoch,
+                    producer_id=identity.producer_id,
+                    epoch=identity.epoch,
                     partitions=tuple(str(tp) for tp in self._to_rewrite),
                 )
             )
@@ -285,24 +374,32 @@ class TransactionManager:
         """Return whether a refused batch may be sent again. Kafka: canRetry, with KIP-360.
 
         UNKNOWN_PRODUCER_ID: the broker has lost the state of this producer. The sequence numbers
-        begin at 0 in a new epoch, and the batch is sent again.
+        begin at 0 in a new epoch, and the batch is sent again. In a transaction, it is sent again
+        only if retention has removed the records before it. They begin at 0 in the same epoch.
 
         OUT_OF_ORDER_SEQUENCE_NUMBER: if a batch before this one has no answer yet, sending it again
-        in order is enough. Otherwise there is a gap, so the epoch is raised.
+        in order is enough. Otherwise there is a gap, so the epoch is raised, or the transaction
+        must be aborted.
         """
         partition = self._partition(batch.tp)
         if error is Errors.UNKNOWN_PRODUCER_ID:
-            if log_start_offset >= 0 and not batch.sequence_reset:
+            if log_start_offset < 0 or batch.sequence_reset:
+                return True
+            if not self.is_transactional:
                 self._to_rewrite[batch.tp] = None
-            return True
-        if error is Errors.OUT_OF_ORDER_SEQUENCE_NUMBER:
+                return True
+            if partition.last_acked_offset < log_start_offset:
+                self._start_at_zero(batch.tp, partition)
+                return True
+        elif error is Errors.OUT_OF_ORDER_SEQUENCE_NUMBER:
             unresolved = self._unresolved.get(batch.tp)
             is_next = self._is_next(partition, batch.base_sequence)
             if unresolved is None and (batch.sequence_reset or not is_next):
                 return True
-            if unresolved is None or unresolved == batch.base_sequence:
-                self._to_rewrite[batch.tp] = None
-            return True
+            if not self.is_transactional:
+                if unresolved is None or unresolved == batch.base_sequence:
+                    self._to_rewrite[batch.tp] = None
+                return True
         return error.retriable
 
     def in_flight(self, tp: TopicPartition) -> list[ProducerBatch]:

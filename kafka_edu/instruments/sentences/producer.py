@@ -38,6 +38,11 @@ def record_accumulated(e: producer.RecordAccumulated) -> Sentence:
 
 
 @sentence.register
+def client_closed(e: producer.ClientClosed) -> Sentence:
+    return quiet("closes", f"client {e.client}", "")
+
+
+@sentence.register
 def batch_drained(e: producer.BatchDrained) -> Sentence:
     return _of_partition(e, f"{_batch(e)} is ready after {duration(e.waited_ms)}")
 
@@ -110,7 +115,7 @@ def batch_failed(e: producer.BatchFailed) -> Sentence:
 @sentence.register
 def producer_state_changed(e: producer.ProducerStateChanged) -> Sentence:
     return quiet(
-        f"{e.client}: is an idempotent producer",
+        f"{e.client}: is a producer",
         f"in state {e.after}",
         f"with producer id {e.producer_id}, epoch {e.epoch}",
         reason=e.reason,
@@ -125,4 +130,36 @@ def producer_epoch_bumped(e: producer.ProducerEpochBumped) -> Sentence:
         f"to {e.epoch}",
         f"because of a gap in {', '.join(e.partitions) or 'no partition'}",
         because="the epoch was raised",
+    )
+
+
+@sentence.register
+def transaction_coordinator_changed(e: producer.TransactionCoordinatorChanged) -> Sentence:
+    return quiet(
+        f"{e.client}: transactional id {e.transactional_id}",
+        "has no known coordinator"
+        if e.broker_id < 0
+        else f"is coordinated by broker {e.broker_id}",
+        reason=e.reason,
+        because="the transaction coordinator changed",
+    )
+
+
+@sentence.register
+def partitions_added_to_transaction(e: producer.PartitionsAddedToTransaction) -> Sentence:
+    return quiet(
+        f"{e.client}: transaction of {e.transactional_id}",
+        "has more partitions:",
+        ", ".join(e.partitions),
+        because="the coordinator added partitions to the transaction",
+    )
+
+
+@sentence.register
+def offsets_added_to_transaction(e: producer.OffsetsAddedToTransaction) -> Sentence:
+    return quiet(
+        f"{e.client}: transaction of {e.transactional_id}",
+        f"has offsets of group {e.group}:",
+        ", ".join(f"{partition} to {offset}" for partition, offset in e.offsets),
+        because="the group's coordinator took the offsets",
     )

@@ -12,7 +12,16 @@ from kafka_edu.common.errors import Errors
 from kafka_edu.common.transport import part_bytes
 from kafka_edu.protocol.api_keys import ApiKey
 from kafka_edu.protocol.headers import decode_request_header, encode_response
+from kafka_edu.protocol.messages.add_offsets_to_txn import AddOffsetsToTxnResponse
+from kafka_edu.protocol.messages.add_partitions_to_txn import (
+    AddPartitionsToTxnPartitionResult,
+    AddPartitionsToTxnRequest,
+    AddPartitionsToTxnResponse,
+    AddPartitionsToTxnTopicResult,
+)
 from kafka_edu.protocol.messages.api_versions import ApiVersion, ApiVersionsResponse
+from kafka_edu.protocol.messages.end_txn import EndTxnResponse
+from kafka_edu.protocol.messages.find_coordinator import FindCoordinatorResponse
 from kafka_edu.protocol.messages.init_producer_id import InitProducerIdResponse
 from kafka_edu.protocol.messages.metadata import (
     MetadataRequest,
@@ -28,6 +37,12 @@ from kafka_edu.protocol.messages.produce import (
     TopicProduceResponse,
 )
 from kafka_edu.protocol.messages.registry import REGISTRY
+from kafka_edu.protocol.messages.txn_offset_commit import (
+    TxnOffsetCommitRequest,
+    TxnOffsetCommitResponse,
+    TxnOffsetCommitResponsePartition,
+    TxnOffsetCommitResponseTopic,
+)
 from kafka_edu.protocol.schema import Message
 from kafka_edu.record.record_batch import BatchHeader, check_crc, parse_header, read_records
 
@@ -41,6 +56,8 @@ class Request:
     version: int
     correlation_id: int
     message: Message
+    to_coordinator: bool = False
+    """Whether it was sent on a connection to a coordinator."""
 
 
 @dataclass
@@ -70,7 +87,9 @@ class Core:
         self.accumulator = core.accumulator
         self.pool = core.accumulator.pool
         self.connections = core.connections
+        self.coordinators = core.coordinator_connections
         self.txn = core.transaction_manager
+        self.transactions = core.transactions
         self.sender = core.sender
         self.now = 1_000.0
         self.brokers = brokers
@@ -89,6 +108,12 @@ class Core:
         """The error that InitProducerId is answered with."""
         self.auto = True
         """Whether everything but Produce is answered at once."""
+        self.held: set[ApiKey] = set()
+        """Requests that the test answers itself, besides Produce."""
+        self.newest: dict[ApiKey, int] = {}
+        """The newest version that the brokers know, if it is not the newest of all."""
+        self.seen: list[ApiKey] = []
+        """The requests to the coordinators, in their order."""
 
     def append(self, value: bytes, partition: int = 0, key: bytes | None = None) -> ProducerBatch:
         """Do what `send` does with a record when nothing has to be waited for."""
@@ -123,15 +148,31 @@ class Core:
                     self.refused.append(node)
                     self.requests = [r for r in self.requests if r.node != node]
                 case Send(node=node, parts=parts):
-                    self._sent(node, b"".join(bytes(part_bytes(part)) for part in parts))
+                    self._sent(node, b"".join(bytes(part_bytes(part)) for part in parts), False)
+        return self._perform_to_coordinators() or bool(effects)
+
+    def _perform_to_coordinators(self) -> bool:
+        effects = self.coordinators.take_effects()
+        for effect in effects:
+            match effect:
+                case Connect(node=node):
+                    self.coordinators.connected(node, f"there:{node}", self.now)
+                case Close(node=node):
+                    self.requests = [r for r in self.requests if not r.to_coordinator]
+                case Send(node=node, parts=parts):
+                    self._sent(node, b"".join(bytes(part_bytes(part)) for part in parts), True)
         return bool(effects)
 
-    def _sent(self, node: int, frame: bytes) -> None:
+    def _sent(self, node: int, frame: bytes, to_coordinator: bool) -> None:
         header, at = decode_request_header(frame[4:])
         key = ApiKey(header.api_key)
         message = REGISTRY[key].request.decode(frame[4:], header.api_version, at)
-        request = Request(node, key, header.api_version, header.correlation_id, message)
-        if key is ApiKey.PRODUCE or not self.auto:
+        request = Request(
+            node, key, header.api_version, header.correlation_id, message, to_coordinator
+        )
+        if to_coordinator and key is not ApiKey.API_VERSIONS:
+            self.seen.append(key)
+        if key is ApiKey.PRODUCE or key in self.held or not self.auto:
             self.requests.append(request)
         else:
             self.answer(request, self.usual_answer(request))
@@ -148,7 +189,7 @@ class Core:
                             min_version=p.min_version,
                             max_version=self.newest_produce
                             if k is ApiKey.PRODUCE
-                            else p.max_version,
+                            else self.newest.get(k, p.max_version),
                         )
                         for k, p in REGISTRY.items()
                     ],
@@ -159,6 +200,22 @@ class Core:
             case ApiKey.METADATA:
                 assert isinstance(request.message, MetadataRequest)
                 return self.metadata_answer()
+            case ApiKey.FIND_COORDINATOR:
+                return FindCoordinatorResponse(
+                    throttle_time_ms=0,
+                    error_code=0,
+                    node_id=self.brokers[-1],
+                    host="coordinator",
+                    port=9092,
+                )
+            case ApiKey.ADD_PARTITIONS_TO_TXN:
+                return partitions_added(request)
+            case ApiKey.ADD_OFFSETS_TO_TXN:
+                return AddOffsetsToTxnResponse(throttle_time_ms=0, error_code=0)
+            case ApiKey.TXN_OFFSET_COMMIT:
+                return offsets_stored(request)
+            case ApiKey.END_TXN:
+                return EndTxnResponse(throttle_time_ms=0, error_code=0)
             case _:
                 self.producer_ids += 1
                 return InitProducerIdResponse(
@@ -202,7 +259,8 @@ class Core:
             self.requests.remove(request)
         parts = encode_response(request.key, request.version, request.correlation_id, message)
         frame = b"".join(bytes(part_bytes(part)) for part in parts)
-        self.connections.received(request.node, frame[4:], self.now)
+        connections = self.coordinators if request.to_coordinator else self.connections
+        connections.received(request.node, frame[4:], self.now)
 
     def batches(self, request: Request) -> list[tuple[int, bytes, BatchHeader]]:
         """Return (partition, bytes, header) of each batch in a Produce request."""
@@ -250,9 +308,52 @@ class Core:
         self.requests = [r for r in self.requests if r.node != node]
         self.connections.disconnected(node, "cut by the test", self.now)
 
+    def lose_coordinator(self) -> None:
+        """End the connection to the coordinator. Its request gets no answer."""
+        self.requests = [r for r in self.requests if not r.to_coordinator]
+        self.coordinators.disconnected(self.brokers[-1], "cut by the test", self.now)
+
     def advance(self, ms: float) -> None:
         self.now += ms
         self.run()
+
+
+def partitions_added(request: Request, error: Errors = Errors.NONE) -> AddPartitionsToTxnResponse:
+    """Return an answer to AddPartitionsToTxn: the same error for each partition."""
+    assert isinstance(request.message, AddPartitionsToTxnRequest)
+    return AddPartitionsToTxnResponse(
+        throttle_time_ms=0,
+        results=[
+            AddPartitionsToTxnTopicResult(
+                name=topic.name,
+                results=[
+                    AddPartitionsToTxnPartitionResult(partition_index=p, error_code=int(error))
+                    for p in topic.partitions
+                ],
+            )
+            for topic in request.message.topics
+        ],
+    )
+
+
+def offsets_stored(request: Request, error: Errors = Errors.NONE) -> TxnOffsetCommitResponse:
+    """Return an answer to TxnOffsetCommit: the same error for each partition."""
+    assert isinstance(request.message, TxnOffsetCommitRequest)
+    return TxnOffsetCommitResponse(
+        throttle_time_ms=0,
+        topics=[
+            TxnOffsetCommitResponseTopic(
+                name=topic.name,
+                partitions=[
+                    TxnOffsetCommitResponsePartition(
+                        partition_index=each.partition_index, error_code=int(error)
+                    )
+                    for each in topic.partitions
+                ],
+            )
+            for topic in request.message.topics
+        ],
+    )
 
 
 def produced(results: Mapping[int, tuple[Errors, int]]) -> ProduceResponse:

@@ -400,7 +400,7 @@ class TestIdempotence:
             core.answer(core.requests[0], core.store(core.requests[0]))
         assert core.stored[0].values == [b"0", b"1", b"2", b"3"]
         assert core.txn is not None
-        assert core.txn.identity.epoch == 0
+        assert core.txn.producer.identity.epoch == 0
 
     @pytest.mark.parametrize(
         "error", [Errors.UNKNOWN_PRODUCER_ID, Errors.OUT_OF_ORDER_SEQUENCE_NUMBER]

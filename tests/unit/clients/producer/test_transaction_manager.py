@@ -46,8 +46,8 @@ def test_states_follow_the_table() -> None:
     assert txn.needs_producer_id()
     txn.init_sent()
     txn.init_failed(Errors.CLUSTER_AUTHORIZATION_FAILED)
-    assert txn.state is State.FATAL_ERROR
-    assert txn.error is not None
+    assert txn.producer.state is State.FATAL_ERROR
+    assert txn.producer.error is not None
 
 
 def test_sequence_numbers_count_records_of_each_partition() -> None:
@@ -84,7 +84,7 @@ def test_out_of_order_behind_another_batch_is_only_sent_again() -> None:
     assigned(txn, first, second)
     assert txn.can_retry(second, Errors.OUT_OF_ORDER_SEQUENCE_NUMBER, 0)
     txn.bump_epoch_if_needed()
-    assert txn.identity.epoch == 0
+    assert txn.producer.identity.epoch == 0
 
 
 def test_a_gap_numbers_the_batches_in_flight_from_0_in_the_next_epoch() -> None:
@@ -154,5 +154,5 @@ def test_after_the_last_epoch_a_new_producer_id_is_asked_for() -> None:
     assert not txn.may_drain(waiting, LEADER)
     txn.init_sent()
     txn.init_done(8, 0)
-    assert txn.identity == ProducerIdAndEpoch(8, 0)
+    assert txn.producer.identity == ProducerIdAndEpoch(8, 0)
     assert (waiting.producer_id, waiting.base_sequence) == (8, 0)

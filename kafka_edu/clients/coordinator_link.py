@@ -1,15 +1,21 @@
-"""The consumer's own connection to the coordinator of its group.
+"""A client's own connection to a coordinator: that of a group, or of a transactional id.
 
-(Kafka: AbstractCoordinator.java, the parts about FindCoordinator.) A broker works on the requests
-of a connection one after another. So a heartbeat behind a fetch would wait up to fetch.max.wait.ms.
-Therefore the coordinator gets a second connection, although the broker may also be a leader.
+(Kafka: AbstractCoordinator.java and TransactionManager.java, the parts about FindCoordinator.) A
+broker works on the requests of a connection one after another. So a heartbeat behind a fetch would
+wait up to fetch.max.wait.ms, and the end of a transaction behind a produce request until all
+replicas have the records. Therefore the coordinator gets a second connection, although the broker
+may also be a leader.
 """
 
+from enum import IntEnum
 from typing import Final
 
 from kafka_edu.clients.client_connections import ClientConnections, ConnectionState, OnResponse
-from kafka_edu.clients.client_errors import BrokerException, ClientException
-from kafka_edu.clients.consumer.consumer_config import ConsumerConfig
+from kafka_edu.clients.client_errors import (
+    BrokerException,
+    ClientException,
+    UnsupportedVersionException,
+)
 from kafka_edu.clients.metadata import NEVER, ClientNode, Metadata
 from kafka_edu.common.errors import Errors
 from kafka_edu.protocol.api_keys import ApiKey
@@ -20,9 +26,19 @@ from kafka_edu.protocol.messages.find_coordinator import (
 from kafka_edu.protocol.messages.registry import REGISTRY
 from kafka_edu.protocol.schema import Message
 from kafka_edu.trace.events.consumer import GroupCoordinatorChanged
+from kafka_edu.trace.events.producer import ClientLink, TransactionCoordinatorChanged
 from kafka_edu.trace.tracer import Tracer
 
 NO_NODE: Final = -1
+_FIRST_WITH_KEY_TYPE: Final = 1
+"""The first version of FindCoordinator that knows transactional ids."""
+
+
+class CoordinatorType(IntEnum):
+    """The kind of key that a coordinator has (Kafka: FindCoordinatorRequest.CoordinatorType)."""
+
+    GROUP = 0
+    TRANSACTION = 1
 
 
 class CoordinatorLink:
@@ -30,14 +46,22 @@ class CoordinatorLink:
 
     def __init__(
         self,
-        config: ConsumerConfig,
+        client_id: str,
+        key: str,
+        key_type: CoordinatorType,
+        retry_backoff_ms: float,
         connections: ClientConnections,
         own_metadata: Metadata,
         own_connections: ClientConnections,
         trace: Tracer | None = None,
     ) -> None:
-        """`own_metadata` holds the coordinator's address, and `own_connections` its connection."""
-        self._config = config
+        """`key` is the group or the transactional id. `own_metadata` holds the coordinator's
+        address, and `own_connections` its connection. Links of one client may share these two.
+        """
+        self._client_id = client_id
+        self.key = key
+        self._key_type = key_type
+        self._retry_backoff_ms = retry_backoff_ms
         self._connections = connections
         self._own_metadata = own_metadata
         self._own = own_connections
@@ -61,10 +85,16 @@ class CoordinatorLink:
             return
         key = ApiKey.FIND_COORDINATOR
         version = self._connections.version(node, key, REGISTRY[key].max_version)
+        if self._key_type is not CoordinatorType.GROUP and version < _FIRST_WITH_KEY_TYPE:
+            self.error = UnsupportedVersionException(
+                "The broker has no transactions.",
+                "Leave out transactional.id, or use a broker from 0.11 on.",
+            )
+            return
         self._finding = True
         self._connections.send(
             node,
-            FindCoordinatorRequest(key=self._config.group_id, key_type=0),
+            FindCoordinatorRequest(key=self.key, key_type=self._key_type),
             version,
             now,
             self._on_found,
@@ -79,23 +109,36 @@ class CoordinatorLink:
 
     def _on_found(self, answer: Message | None, now: float) -> None:
         self._finding = False
-        self._find_again_ms = now + self._config.retry_backoff_ms
+        self._find_again_ms = now + self._retry_backoff_ms
         if not isinstance(answer, FindCoordinatorResponse):
             return
         error = Errors.of(answer.error_code)
         if error is Errors.NONE:
             self.node, self._opened = answer.node_id, False
-            self._own_metadata.nodes = {self.node: ClientNode(self.node, answer.host, answer.port)}
+            self._own_metadata.nodes[self.node] = ClientNode(self.node, answer.host, answer.port)
             self._changed("FindCoordinator was answered")
         elif not error.retriable:
-            self.error = BrokerException(error, f"Group {self._config.group_id}: {error.message}")
+            self.error = self.refused(error)
+
+    def refused(self, error: Errors) -> BrokerException:
+        """Return the error of a broker with the name of the group or the transactional id."""
+        what = "Group" if self._key_type is CoordinatorType.GROUP else "Transactional id"
+        return BrokerException(error, f"{what} {self.key}: {error.message}")
 
     def _changed(self, reason: str) -> None:
-        if self._trace:
+        if not self._trace:
+            return
+        if self._key_type is CoordinatorType.GROUP:
             self._trace(
                 GroupCoordinatorChanged(
-                    client=self._config.client_id,
-                    group=self._config.group_id,
+                    client=self._client_id, group=self.key, broker_id=self.node, reason=reason
+                )
+            )
+        else:
+            self._trace(
+                TransactionCoordinatorChanged(
+                    client=self._client_id,
+                    transactional_id=self.key,
                     broker_id=self.node,
                     reason=reason,
                 )
@@ -105,8 +148,12 @@ class CoordinatorLink:
         """Forget the coordinator, and ask for it again after retry.backoff.ms."""
         if self.node != NO_NODE:
             self.node = NO_NODE
-            self._find_again_ms = now + self._config.retry_backoff_ms
+            self._find_again_ms = now + self._retry_backoff_ms
             self._changed(reason)
+
+    def links(self, now: float) -> tuple[ClientLink, ...]:
+        """Return the connection to the coordinator, or nothing, as a sample shows it."""
+        return tuple(link for link in self._own.links(now) if link.broker_id == self.node)
 
     def ready(self, now: float) -> bool:
         """Return whether a request can be sent now. If not, connect."""

@@ -1,0 +1,24 @@
+"""The membership of a consumer, as a transactional producer hands it to the group's coordinator."""
+
+from typing import NamedTuple
+
+from kafka_edu.clients.consumer.assignors import NO_GENERATION
+from kafka_edu.clients.consumer.membership import NO_MEMBER_ID
+
+
+class ConsumerGroupMetadata(NamedTuple):
+    """A group and one membership in it (Kafka: ConsumerGroupMetadata.java; KIP-447).
+
+    The coordinator refuses the offsets of a member that the group has removed. So two consumers
+    never store offsets for the same partition.
+    """
+
+    group_id: str
+    generation_id: int = NO_GENERATION
+    member_id: str = NO_MEMBER_ID
+    group_instance_id: str | None = None
+
+    @property
+    def names_a_member(self) -> bool:
+        """Return whether there is more than the group's name."""
+        return self != ConsumerGroupMetadata(self.group_id)

@@ -1,0 +1,536 @@
+"""Our transactional producer on a simulated cluster: whole, in virtual time, with faults."""
+
+import asyncio
+import random
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping
+
+import pytest
+
+from kafka_edu.clients.client_errors import (
+    ClientException,
+    IllegalStateException,
+    ProducerFencedException,
+    TimeoutException,
+    TransactionAbortedException,
+)
+from kafka_edu.clients.consumer.consumer import Consumer
+from kafka_edu.clients.consumer.group_offsets import CommitFailedException
+from kafka_edu.clients.consumer.subscription_state import OffsetAndMetadata
+from kafka_edu.clients.producer.producer import Producer
+from kafka_edu.common.errors import Errors, KafkaException
+from kafka_edu.common.topic_partition import TopicPartition
+from kafka_edu.sim.sim_client import SimClient
+from kafka_edu.sim.sim_cluster import FIRST_PORT, SimCluster
+from kafka_edu.sim.sim_loop import SimProcess
+from kafka_edu.trace.event import CLIENT
+from kafka_edu.trace.events.producer import (
+    OffsetsAddedToTransaction,
+    PartitionsAddedToTransaction,
+    ProducerStateChanged,
+)
+from kafka_edu.trace.events.transaction import TransactionStateChanged
+from kafka_edu.trace.tracer import Tracer
+
+IN, OUT = "in", "out"
+PARTITIONS = 2
+PROPERTIES = {
+    "auto.create.topics.enable": "false",
+    "offsets.topic.num.partitions": "3",
+    "transaction.state.log.num.partitions": "3",
+    "group.initial.rebalance.delay.ms": "0",
+    "replica.lag.time.max.ms": "5000",
+    "transaction.abort.timed.out.transaction.cleanup.interval.ms": "5000",
+}
+
+
+class Bench:
+    """A simulated cluster with two topics, and one process for clients."""
+
+    def __init__(self, seed: int = 7) -> None:
+        self.cluster = SimCluster(seed, properties=PROPERTIES)
+        self.cluster.start_all()
+        self.client = SimClient(self.cluster)
+        self.process = SimProcess("clients")
+        for topic in (IN, OUT):
+            made = self.cluster.run_as(
+                self.client.process, self.client.create_topic(topic, PARTITIONS, 3)
+            )
+            assert made is Errors.NONE
+        self.cluster.advance(1_000)
+        self.trace = Tracer(CLIENT, self.cluster.time)
+        self.trace.add_sink(self.cluster.sink)
+        self._made = 0
+
+    def _settings(self, settings: Mapping[str, object]) -> dict[str, object]:
+        servers = ",".join(f"127.0.0.1:{FIRST_PORT + b}" for b in self.cluster.brokers)
+        return {"bootstrap.servers": servers} | dict(settings)
+
+    def producer(self, settings: Mapping[str, object] | None = None) -> Producer:
+        self._made += 1
+        return Producer(
+            self._settings(
+                {"client.id": f"p{self._made}", "transactional.id": "x"} | dict(settings or {})
+            ),
+            transport=self.cluster.network.transport(),
+            time=self.cluster.time,
+            trace=self.trace,
+            chance=random.Random(self._made),
+        )
+
+    def consumer(self, settings: Mapping[str, object] | None = None) -> Consumer:
+        self._made += 1
+        given = {
+            "client.id": f"c{self._made}",
+            "auto.offset.reset": "earliest",
+            "isolation.level": "read_committed",
+            "enable.auto.commit": False,
+            "group.id": "g",
+        }
+        return Consumer(
+            self._settings(given | dict(settings or {})),
+            transport=self.cluster.network.transport(),
+            time=self.cluster.time,
+            trace=self.trace,
+            chance=random.Random(self._made),
+        )
+
+    def run(self, body: Coroutine[object, object, None], limit_ms: float = 300_000) -> None:
+        self.cluster.run_as(self.process, body, limit_ms)
+
+    def run_with(
+        self,
+        body: Callable[[Producer], Awaitable[None]],
+        settings: Mapping[str, object] | None = None,
+    ) -> None:
+        async def whole() -> None:
+            async with self.producer(settings) as producer:
+                await producer.init_transactions()
+                await body(producer)
+
+        self.run(whole())
+
+    def committed(self, topic: str = OUT) -> list[list[str]]:
+        """Return what read_committed reads of each partition, up to the end of the log."""
+        found: list[list[str]] = []
+
+        async def read() -> None:
+            for partition in range(PARTITIONS):
+                tp = TopicPartition(topic, partition)
+                values: list[str] = []
+                async with self.consumer({"group.id": ""}) as consumer:
+                    consumer.assign([tp])
+                    # With read_committed, this is the last stable offset.
+                    [end] = (await consumer.end_offsets([tp])).values()
+                    while await consumer.position(tp) < end:
+                        values += [_text(each.value) for each in await consumer.poll(1_000)]
+                found.append(values)
+
+        self.run(read())
+        return found
+
+    def states(self) -> list[str]:
+        return [
+            each.event.after
+            for each in self.cluster.facts(ProducerStateChanged)
+            if isinstance(each.event, ProducerStateChanged)
+        ]
+
+
+def _text(value: object) -> str:
+    assert isinstance(value, bytes)
+    return value.decode()
+
+
+@pytest.fixture
+def bench() -> Iterator[Bench]:
+    bench = Bench()
+    yield bench
+    bench.cluster.close()
+
+
+async def write(producer: Producer, name: str) -> None:
+    for partition in range(PARTITIONS):
+        await producer.send(OUT, name, partition=partition)
+
+
+async def fails(producer: Producer) -> None:
+    async with producer.transaction():
+        await write(producer, "c")
+        raise RuntimeError("a bug of the program")
+
+
+def test_a_transaction_is_read_when_it_is_committed_and_never_when_it_is_aborted(
+    bench: Bench,
+) -> None:
+    async def body(producer: Producer) -> None:
+        async with producer.transaction():
+            await write(producer, "a")
+        producer.begin_transaction()
+        await write(producer, "b")
+        await producer.flush()
+        await producer.abort_transaction()
+        with pytest.raises(RuntimeError, match="a bug of the program"):
+            await fails(producer)
+        async with producer.transaction():
+            pass  # nothing to tell the coordinator
+        async with producer.transaction():
+            await write(producer, "d")
+
+    bench.run_with(body)
+    assert bench.committed() == [["a", "d"]] * PARTITIONS
+    assert bench.states() == [
+        "INITIALIZING",
+        "READY",
+        *("IN_TRANSACTION", "COMMITTING_TRANSACTION", "READY"),
+        *("IN_TRANSACTION", "ABORTING_TRANSACTION", "READY"),
+        *("IN_TRANSACTION", "ABORTING_TRANSACTION", "READY"),
+        *("IN_TRANSACTION", "COMMITTING_TRANSACTION", "READY"),
+        *("IN_TRANSACTION", "COMMITTING_TRANSACTION", "READY"),
+    ]
+    added = [
+        tuple(sorted(each.event.partitions))
+        for each in bench.cluster.facts(PartitionsAddedToTransaction)
+        if isinstance(each.event, PartitionsAddedToTransaction)
+    ]
+    assert (f"{OUT}-0", f"{OUT}-1") in added or (f"{OUT}-0",) in added
+
+
+def test_an_abort_gives_up_what_was_not_sent(bench: Bench) -> None:
+    async def body(producer: Producer) -> None:
+        producer.begin_transaction()
+        lingers = await producer.send(OUT, b"lingers", partition=0)
+        await producer.abort_transaction()
+        assert isinstance(lingers.exception(), TransactionAbortedException)
+        async with producer.transaction():  # a commit does not wait for linger.ms
+            stored = await producer.send(OUT, b"stored", partition=0)
+        assert stored.done()
+
+    began = bench.cluster.time.milliseconds()
+    bench.run_with(body, {"linger.ms": 100_000, "delivery.timeout.ms": 200_000})
+    assert bench.cluster.time.milliseconds() - began < 50_000
+    assert bench.committed()[0] == ["stored"]
+
+
+def test_calls_in_the_wrong_order_say_what_to_do(bench: Bench) -> None:
+    async def body() -> None:
+        async with bench.producer() as producer:
+            with pytest.raises(IllegalStateException, match=r"Await init_transactions\(\) first"):
+                producer.begin_transaction()
+            await producer.init_transactions()
+            with pytest.raises(IllegalStateException, match=r"Call begin_transaction\(\) first"):
+                await producer.send(OUT, b"v")
+            producer.begin_transaction()
+            with pytest.raises(IllegalStateException, match="Commit or abort the open transaction"):
+                producer.begin_transaction()
+            await producer.abort_transaction()
+        async with bench.producer({"transactional.id": ""}) as plain:
+            with pytest.raises(IllegalStateException, match=r"Set transactional\.id"):
+                await plain.init_transactions()
+
+    bench.run(body())
+
+
+def test_a_newer_producer_fences_an_older_one(bench: Bench) -> None:
+    async def body() -> None:
+        async with bench.producer() as zombie, bench.producer() as newer:
+            await zombie.init_transactions()
+            zombie.begin_transaction()
+            await write(zombie, "zombie")
+            await zombie.flush()
+            await newer.init_transactions()
+            with pytest.raises(ProducerFencedException) as fenced:
+                await zombie.commit_transaction()
+            assert str(fenced.value) == (
+                "PRODUCER_FENCED: Another producer with the transactional id x has started, or the"
+                " transaction was open for longer than transaction.timeout.ms. Close this"
+                " producer. Only the newest one may go on."
+            )
+            with pytest.raises(ProducerFencedException):
+                await zombie.abort_transaction()
+            async with newer.transaction():
+                await write(newer, "newer")
+
+    bench.run(body())
+    assert bench.committed() == [["newer"]] * PARTITIONS
+
+
+def test_a_zombie_that_sends_is_refused_by_the_partition_and_then_fenced(bench: Bench) -> None:
+    async def body() -> None:
+        async with bench.producer() as zombie, bench.producer() as newer:
+            await zombie.init_transactions()
+            zombie.begin_transaction()
+            await write(zombie, "zombie")
+            await zombie.flush()
+            await newer.init_transactions()
+            async with newer.transaction():
+                await write(newer, "newer")
+            late = await zombie.send(OUT, b"late", partition=0)
+            with pytest.raises(ClientException) as refused:
+                await late
+            assert refused.value.error is Errors.INVALID_PRODUCER_EPOCH
+            with pytest.raises(ClientException):
+                await zombie.commit_transaction()
+            with pytest.raises(ProducerFencedException):
+                await zombie.abort_transaction()
+
+    bench.run(body())
+    assert bench.committed() == [["newer"]] * PARTITIONS
+
+
+def test_a_transaction_that_lasts_too_long_is_aborted_by_its_coordinator(bench: Bench) -> None:
+    async def body(producer: Producer) -> None:
+        producer.begin_transaction()
+        await write(producer, "late")
+        await producer.flush()
+        await asyncio.sleep(30)
+        with pytest.raises(ProducerFencedException):
+            await producer.commit_transaction()
+
+    bench.run_with(body, {"transaction.timeout.ms": 10_000})
+    assert bench.committed() == [[]] * PARTITIONS
+
+
+def test_close_aborts_the_open_transaction_at_once(bench: Bench) -> None:
+    async def body(producer: Producer) -> None:
+        producer.begin_transaction()
+        await write(producer, "open")
+        await producer.flush()
+
+    bench.run_with(body)
+    after = [
+        each.event.after
+        for each in bench.cluster.facts(TransactionStateChanged)
+        if isinstance(each.event, TransactionStateChanged)
+    ]
+    assert after[-1] in ("PrepareAbort", "CompleteAbort")
+    assert bench.committed() == [[]] * PARTITIONS
+
+
+def test_an_expired_record_aborts_the_transaction_and_raises_the_epoch(bench: Bench) -> None:
+    settings = {"request.timeout.ms": 1_000, "delivery.timeout.ms": 2_000, "max.block.ms": 60_000}
+
+    async def body(producer: Producer) -> None:
+        async with producer.transaction():
+            await write(producer, "first")
+        producer.begin_transaction()
+        await write(producer, "sent")
+        await producer.flush()
+        for broker in bench.cluster.brokers:
+            bench.cluster.pause(broker)
+        lost = await producer.send(OUT, b"lost", partition=0)
+        with pytest.raises(TimeoutException):
+            await lost
+        for broker in bench.cluster.brokers:
+            bench.cluster.resume(broker)
+        with pytest.raises(ClientException):
+            await producer.commit_transaction()
+        await producer.abort_transaction()
+        async with producer.transaction():
+            await write(producer, "next")
+
+    bench.run_with(body, settings)
+    bench.cluster.advance(5_000)
+    assert bench.committed() == [["first", "next"]] * PARTITIONS
+    assert "INITIALIZING" in bench.states()[bench.states().index("ABORTING_TRANSACTION") :]
+
+
+def test_offsets_belong_to_the_transaction_and_a_removed_member_is_refused(bench: Bench) -> None:
+    tp = TopicPartition(IN, 0)
+
+    async def body(producer: Producer) -> None:
+        async with bench.producer({"transactional.id": "", "acks": "all"}) as plain:
+            for number in range(4):
+                await (await plain.send(IN, f"{number}", partition=0))
+        async with bench.consumer() as consumer:
+            consumer.subscribe([IN])
+            read = []
+            while len(read) < 4:
+                read += await consumer.poll(1_000)
+            for offset, commit in ((1, True), (2, False), (3, True)):
+                producer.begin_transaction()
+                await producer.send(OUT, f"{offset}", partition=0)
+                await producer.send_offsets_to_transaction(
+                    {tp: OffsetAndMetadata(offset, "m")}, consumer.group_metadata()
+                )
+                if commit:
+                    await producer.commit_transaction()
+                else:
+                    await producer.abort_transaction()
+                found = await consumer.committed([tp])
+                assert (found[tp].offset, found[tp].metadata) == (3 if offset == 3 else 1, "m")
+            stale = consumer.group_metadata()._replace(generation_id=77)
+            producer.begin_transaction()
+            with pytest.raises(CommitFailedException):
+                await producer.send_offsets_to_transaction({tp: OffsetAndMetadata(4)}, stale)
+            with pytest.raises(CommitFailedException):
+                await producer.commit_transaction()
+            await producer.abort_transaction()
+            async with producer.transaction():  # only by the group's name
+                await producer.send_offsets_to_transaction({tp: OffsetAndMetadata(4)}, "other")
+            assert (await consumer.committed([tp]))[tp].offset == 3
+
+    bench.run_with(body)
+    assert bench.committed()[0] == ["1", "3"]
+    assert len(bench.cluster.facts(OffsetsAddedToTransaction)) == 4
+
+
+class Faults:
+    """Kills, pauses and cuts brokers at random from a seed, until the client's task ends."""
+
+    def __init__(self, bench: Bench, seed: int) -> None:
+        self._bench = bench
+        self._chance = random.Random(seed)
+        self._down: list[int] = []
+        self.kills = 0
+
+    async def _do(self) -> None:
+        cluster, chance = self._bench.cluster, self._chance
+        for _ in range(6):
+            await asyncio.sleep(chance.uniform(2, 6))
+            victim = chance.choice(list(cluster.brokers))
+            match chance.choice(("kill", "kill", "pause", "cut")):
+                case "kill":
+                    self._down.append(victim)
+                case "pause":
+                    cluster.pause(victim)
+                    await asyncio.sleep(chance.uniform(1, 4))
+                    cluster.resume(victim)
+                case _:
+                    process = cluster.brokers[victim].process
+                    cluster.network.cut(self._bench.process, process)
+                    await asyncio.sleep(chance.uniform(1, 12))
+                    cluster.network.mend(self._bench.process, process)
+
+    def run(self, body: Coroutine[object, object, None]) -> None:
+        cluster = self._bench.cluster
+        task = cluster.loop.spawn(self._bench.process, body)
+        cluster.loop.spawn(SimProcess("faults"), self._do())
+        for _ in range(20_000):
+            if task.done():
+                break
+            cluster.advance(100)
+            if self._down:
+                victim = self._down.pop()
+                cluster.kill(victim)
+                self.kills += 1
+                cluster.advance(12_000)
+                cluster.start(victim)
+        assert task.done()
+        task.result()
+        cluster.advance(30_000)
+
+
+SETTINGS = {
+    "batch.size": 60,
+    "request.timeout.ms": 3_000,
+    "delivery.timeout.ms": 20_000,
+    "transaction.timeout.ms": 60_000,
+    "max.block.ms": 120_000,
+}
+
+
+@pytest.mark.parametrize(
+    "seed", [0, *(pytest.param(n, marks=pytest.mark.faults) for n in range(1, 8))]
+)
+def test_with_faults_each_transaction_is_there_whole_or_not_at_all(seed: int) -> None:
+    """Coordinators move, leaders die, and answers are lost."""
+    bench = Bench(seed)
+    chance = random.Random(seed)
+    ended: dict[int, str] = {}
+
+    async def one(producer: Producer, number: int) -> None:
+        commit = number % 4 != 3
+        producer.begin_transaction()
+        try:
+            for part in range(4):
+                await producer.send(OUT, f"{number}.{part}", partition=part % PARTITIONS)
+                await asyncio.sleep(chance.uniform(0, 0.4))
+            await (producer.commit_transaction() if commit else producer.abort_transaction())
+            ended[number] = "committed" if commit else "aborted"
+        except KafkaException:
+            ended[number] = "aborted"
+            await producer.abort_transaction()
+
+    async def body() -> None:
+        number = 0
+        while number < 40:
+            async with bench.producer(SETTINGS) as producer:
+                try:
+                    await producer.init_transactions()
+                    while number < 40:
+                        number += 1
+                        await one(producer, number)
+                except KafkaException:
+                    continue  # fenced: a new producer goes on
+
+    faults = Faults(bench, seed)
+    faults.run(body())
+    stored = bench.committed()
+    wanted = [
+        [
+            f"{number}.{part}"
+            for number, end in sorted(ended.items())
+            if end == "committed"
+            for part in range(partition, 4, PARTITIONS)
+        ]
+        for partition in range(PARTITIONS)
+    ]
+    assert stored == wanted
+    assert sum(end == "committed" for end in ended.values()) >= 20
+    bench.cluster.close()
+
+
+@pytest.mark.parametrize(
+    "seed", [0, *(pytest.param(n, marks=pytest.mark.faults) for n in range(1, 8))]
+)
+def test_with_faults_read_process_write_handles_each_record_once(seed: int) -> None:
+    bench = Bench(seed)
+    count = 60
+
+    async def feed() -> None:
+        async with bench.producer({"transactional.id": "", "enable.idempotence": True}) as plain:
+            for number in range(count):
+                await (await plain.send(IN, f"{number}", partition=number % PARTITIONS))
+
+    bench.run(feed())
+    tps = [TopicPartition(IN, partition) for partition in range(PARTITIONS)]
+
+    async def rounds(producer: Producer, consumer: Consumer) -> bool:
+        """Process records until all are committed. False if the transaction was aborted."""
+        while True:
+            committed = await consumer.committed(tps)
+            if sum(each.offset for each in committed.values()) == count:
+                return True
+            records = await consumer.poll(1_000)
+            if not records:
+                continue
+            ends = {TopicPartition(IN, r.partition): r.offset + 1 for r in records}
+            try:
+                async with producer.transaction():
+                    for record in records:
+                        text = _text(record.value)
+                        await producer.send(OUT, text, partition=record.partition)
+                    await producer.send_offsets_to_transaction(
+                        {tp: OffsetAndMetadata(offset) for tp, offset in ends.items()},
+                        consumer.group_metadata(),
+                    )
+            except KafkaException:
+                return False
+
+    async def body() -> None:
+        done = False
+        while not done:
+            settings = {"request.timeout.ms": 3_000, "max.poll.records": 5}
+            async with bench.consumer(settings) as consumer:
+                consumer.subscribe([IN])
+                async with bench.producer(SETTINGS) as producer:
+                    try:
+                        await producer.init_transactions()
+                        done = await rounds(producer, consumer)
+                    except KafkaException:
+                        continue
+
+    Faults(bench, seed).run(body())
+    stored = bench.committed()
+    assert stored == [[str(n) for n in range(p, count, PARTITIONS)] for p in range(PARTITIONS)]
+    bench.cluster.close()
