@@ -121,6 +121,7 @@ class Consumer(BlockingClient[consumer.Consumer]):
 
     commit = waiting(consumer.Consumer.commit)
     commit_async = at_once(consumer.Consumer.commit_async)
+    group_metadata = at_once(consumer.Consumer.group_metadata)
     committed = waiting(consumer.Consumer.committed)
     seek = at_once(consumer.Consumer.seek)
     seek_to_beginning = at_once(consumer.Consumer.seek_to_beginning)

@@ -8,8 +8,10 @@
 
 import asyncio
 from collections.abc import Iterable, Mapping
+from contextlib import AbstractContextManager
+from types import TracebackType
 
-from kafka_edu.clients.blocking.client import BlockingClient, waiting
+from kafka_edu.clients.blocking.client import BlockingClient, at_once, waiting
 from kafka_edu.clients.client_errors import TimeoutException
 from kafka_edu.clients.producer import producer
 from kafka_edu.clients.producer.producer_batch import Callback, RecordMetadata
@@ -61,6 +63,25 @@ class RecordFuture:
         return self._future.exception()
 
 
+class _Transaction(AbstractContextManager[None]):
+    """The `with` block of one transaction."""
+
+    def __init__(self, owner: "Producer") -> None:
+        self._producer = owner
+        self._block = owner.client.transaction()
+
+    def __enter__(self) -> None:
+        self._producer.run(self._block.__aenter__)
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._producer.run(lambda: self._block.__aexit__(kind, error, traceback))
+
+
 class Producer(BlockingClient[producer.Producer]):
     """Sends records to a Kafka cluster. Several threads may use it."""
 
@@ -98,6 +119,19 @@ class Producer(BlockingClient[producer.Producer]):
             )
 
         return RecordFuture(self, self.run(call))
+
+    init_transactions = waiting(producer.Producer.init_transactions)
+    begin_transaction = at_once(producer.Producer.begin_transaction)
+    send_offsets_to_transaction = waiting(producer.Producer.send_offsets_to_transaction)
+    commit_transaction = waiting(producer.Producer.commit_transaction)
+    abort_transaction = waiting(producer.Producer.abort_transaction)
+
+    def transaction(self) -> AbstractContextManager[None]:
+        """Begin a transaction, and commit it at the end of the `with` block.
+
+        If the block or the commit raises an error, abort the transaction and raise that error.
+        """
+        return _Transaction(self)
 
     partitions_for = waiting(producer.Producer.partitions_for)
     flush = waiting(producer.Producer.flush)
