@@ -1,9 +1,13 @@
-"""`kafka-edu bench clients`: our own producer compared with the other producers for Python.
+"""`kafka-edu bench clients`: our own producer and consumer compared with the others for Python.
 
 Each producer sends the same records to the same broker of ours, with the same batch.size and
 linger.ms, one after the other in turn. The figure is thousands of records a second, from the first
-`send` until the last acknowledgement; each is the median of the repeats. kafka-python and aiokafka
-are in Python, like ours. confluent-kafka sends with librdkafka, which is C: it shows the limit.
+`send` until the last acknowledgement; each is the median of the repeats. Then each consumer reads
+the same topic, with the same limits of a fetch, from its first records to the last. The processor
+time of the reading process is shown too, because other work on the machine changes it less.
+
+kafka-python is in Python, like ours. aiokafka reads and writes records with an extension in C.
+confluent-kafka is librdkafka, which is C: it shows the limit.
 """
 
 import argparse
@@ -24,20 +28,23 @@ from kafka_edu.supervisor.cluster import running_cluster
 
 from . import confluent_clients
 from .confluent_clients import MEGABYTE
+from .consumer_clients import CONSUMERS, ConsumerClient
 from .java_clients import BATCH, LINGER_MS
 from .options import add_repeats
 
 NAME = "clients"
-HELP = "our producer compared with kafka-python, aiokafka and confluent-kafka (some minutes)"
+HELP = "our producer and consumer compared with those of kafka-python, aiokafka and confluent-kafka"
 
 PARTITIONS: Final = 3
 REPEATS: Final = 5
 RECORDS: Final = {100: 100_000, 1024: 40_000}
-"""Record size in bytes → the number of records that are sent in one measurement."""
+"""Record size in bytes → the number of records that are sent or read in one measurement."""
 ACKS: Final = ("1", "all")
 BESIDE_KAFKA_PYTHON: Final = 1.5
 BESIDE_AIOKAFKA: Final = 1.2
 TIMEOUT_S: Final = 120.0
+SENDING: Final = "sending"
+READING: Final = "reading"
 
 
 def ours(bootstrap: str, topic: str, size: int, acks: str, records: int) -> float:
@@ -147,6 +154,39 @@ def measure(
     return {name: statistics.median(found) for name, found in rates.items()}
 
 
+def measure_reading(
+    clients: Mapping[str, ConsumerClient], bootstrap: str, size: int, repeats: int, records: int
+) -> tuple[dict[str, float], dict[str, float]]:
+    """Return client → thousands of records a second, and → µs of processor time for a record.
+
+    The topic must have the records. Both are medians of the repeats, in turn as in `measure`. The
+    processor time has the client's start in it.
+    """
+    rates: dict[str, list[float]] = {name: [] for name in clients}
+    used: dict[str, list[float]] = {name: [] for name in clients}
+    names = list(clients)
+    for _ in range(repeats):
+        for name in names:
+            before = time.process_time()
+            rate = clients[name](bootstrap, f"read-{size}", PARTITIONS, size, records)
+            rates[name].append(rate)
+            used[name].append((time.process_time() - before) / records * 1_000_000)
+        names.reverse()
+    return (
+        {name: statistics.median(found) for name, found in rates.items()},
+        {name: statistics.median(found) for name, found in used.items()},
+    )
+
+
+def compare(report: Report, cell: str, found: Mapping[str, float]) -> None:
+    """Put the rates of one line of the table into the report, and our targets beside them."""
+    for name, rate in found.items():
+        report.figure(f"{cell}: {name}, thousand records/s", rate)
+    for peer, least in (("kafka-python", BESIDE_KAFKA_PYTHON), ("aiokafka", BESIDE_AIOKAFKA)):
+        ratio = found["ours"] / found[peer] if peer in found else None
+        report.target(f"{cell}: ours / {peer}", ratio, ">=", least)
+
+
 def main(argv: list[str]) -> int:
     """Run the benchmark. Return 0 when it has run, even if targets do not hold."""
     parser = argparse.ArgumentParser(prog=command_line(f"bench {NAME}"), description=HELP)
@@ -157,29 +197,32 @@ def main(argv: list[str]) -> int:
         metavar="N",
         help="records in one measurement (default 100,000 of 100 B, 40,000 of 1 KiB)",
     )
+    parser.add_argument("--only", choices=(SENDING, READING), help="measure this part only")
     add_repeats(parser, REPEATS)
     args = parser.parse_args(argv)
-    clients = dict(CLIENTS)
+    clients, consumers = dict(CLIENTS), dict(CONSUMERS)
     if importlib.util.find_spec("aiokafka") is None:
         print(f"aiokafka is left out: {command_line('setup dev')} downloads it.", file=sys.stderr)
-        del clients["aiokafka"]
+        del clients["aiokafka"], consumers["aiokafka"]
     report = Report(NAME)
     with running_cluster(NAME, brokers=1, props={"num.partitions": str(PARTITIONS)}) as cluster:
         servers = cluster.bootstrap_servers
         for size, usual in RECORDS.items():
-            for client in clients.values():  # creates the topic, and warms everything up
-                client(servers, f"bench-{size}", size, "1", 1_000)
-            for acks in ACKS:
-                found = measure(clients, servers, size, acks, args.repeats, args.records or usual)
-                cell = f"{size} B, acks {acks}"
-                for name, rate in found.items():
-                    report.figure(f"{cell}: {name}, thousand records/s", rate)
-                for peer, least in (
-                    ("kafka-python", BESIDE_KAFKA_PYTHON),
-                    ("aiokafka", BESIDE_AIOKAFKA),
-                ):
-                    ratio = found["ours"] / found[peer] if peer in found else None
-                    report.target(f"{cell}: ours / {peer}", ratio, ">=", least)
+            records = args.records or usual
+            if args.only != READING:
+                for client in clients.values():  # creates the topic, and warms everything up
+                    client(servers, f"bench-{size}", size, "1", 1_000)
+                for acks in ACKS:
+                    found = measure(clients, servers, size, acks, args.repeats, records)
+                    compare(report, f"{size} B, acks {acks}", found)
+            if args.only != SENDING:
+                ours(servers, f"read-{size}", size, "1", records)
+                for consumer in consumers.values():
+                    consumer(servers, f"read-{size}", PARTITIONS, size, 1_000)
+                rates, used = measure_reading(consumers, servers, size, args.repeats, records)
+                compare(report, f"{size} B, reading", rates)
+                for name, micros in used.items():
+                    report.figure(f"{size} B, reading: {name}, processor time µs/record", micros)
     report.show()
     if args.json:
         report.write(args.json)

@@ -33,8 +33,8 @@ def open_jobs(place: JobPlace) -> Iterator[Callable[[str], None]]:
     jobs: Mapping[str, Callable[[Path], None]] = {"lose-dir": lose, "repair": repair}
 
     def run(name: str) -> None:
-        place.emit(JobStarted(job=name))
         jobs[name](log_dir)
+        place.emit(JobStarted(job=name))  # now broker 2 may start
 
     yield run
 

@@ -76,7 +76,6 @@ class OrderJobs:
 
         Raises KafkaTimeoutError of kafka-python if the leader does not answer.
         """
-        self._place.emit(JobStarted(job=name))
         jobs: Mapping[str, Callable[[], None]] = {
             "orders": self._orders,
             "refused": self._refused,
@@ -147,6 +146,7 @@ class OrderJobs:
         sent.add_errback(failed)
 
     def _orders(self) -> None:
+        self._place.emit(JobStarted(job="orders"))
         answers: Counter[str] = Counter()
         producer = self._producer()
         for _ in range(RECORDS):
@@ -155,9 +155,16 @@ class OrderJobs:
         self._tell(answers)
 
     def _refused(self) -> None:
-        """Send a record every 100 ms, until REFUSALS of them were refused at once."""
+        """Send a record every 100 ms, until REFUSALS of them were refused at once.
+
+        The job has begun when its first record has an answer. So records come before and after the
+        ISR shrinks, however long this process needs to find the leader.
+        """
         answers: Counter[str] = Counter()
         producer = self._producer()
+        self._send(producer, answers)
+        producer.flush(PATIENCE_S)
+        self._place.emit(JobStarted(job="refused"))
         while answers[REFUSED] < REFUSALS and not self._place.another_waits():
             self._send(producer, answers)
             time.sleep(EVERY_S)  # the pace of this producer, as the presentation announces it
@@ -170,6 +177,7 @@ class OrderJobs:
             self._place.emit(ClientProduced(client=CLIENT, sent=count, acked=acked, error=answer))
 
     def _read(self) -> None:
+        self._place.emit(JobStarted(job="read"))
         if not self._answers:  # the presentation was left meanwhile: this process is a new one
             self._refused()
         there = {*read_to_the_end(self._leader(), TOPIC)}

@@ -20,28 +20,14 @@ from enum import StrEnum
 from typing import Final, NamedTuple
 
 from kafka_edu.clients.metadata import NEVER, Metadata
+from kafka_edu.clients.throttling import throttle_time_ms
 from kafka_edu.common.errors import Errors
 from kafka_edu.common.transport import Part
 from kafka_edu.protocol.api_keys import ApiKey
 from kafka_edu.protocol.headers import decode_response, encode_request
-from kafka_edu.protocol.messages.add_offsets_to_txn import AddOffsetsToTxnResponse
-from kafka_edu.protocol.messages.add_partitions_to_txn import AddPartitionsToTxnResponse
 from kafka_edu.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
-from kafka_edu.protocol.messages.end_txn import EndTxnResponse
-from kafka_edu.protocol.messages.fetch import FetchResponse
-from kafka_edu.protocol.messages.find_coordinator import FindCoordinatorResponse
-from kafka_edu.protocol.messages.heartbeat import HeartbeatResponse
-from kafka_edu.protocol.messages.init_producer_id import InitProducerIdResponse
-from kafka_edu.protocol.messages.join_group import JoinGroupResponse
-from kafka_edu.protocol.messages.leave_group import LeaveGroupResponse
-from kafka_edu.protocol.messages.list_offsets import ListOffsetsResponse
 from kafka_edu.protocol.messages.metadata import MetadataResponse
-from kafka_edu.protocol.messages.offset_commit import OffsetCommitResponse
-from kafka_edu.protocol.messages.offset_fetch import OffsetFetchResponse
-from kafka_edu.protocol.messages.produce import ProduceResponse
 from kafka_edu.protocol.messages.registry import REGISTRY
-from kafka_edu.protocol.messages.sync_group import SyncGroupResponse
-from kafka_edu.protocol.messages.txn_offset_commit import TxnOffsetCommitResponse
 from kafka_edu.protocol.schema import Message
 from kafka_edu.protocol.types import ProtocolError
 from kafka_edu.trace.events.producer import (
@@ -53,46 +39,6 @@ from kafka_edu.trace.events.producer import (
 from kafka_edu.trace.tracer import Tracer
 
 _JITTER: Final = 0.2
-_WITH_THROTTLE_TIME: Final = (
-    ProduceResponse,
-    FetchResponse,
-    ListOffsetsResponse,
-    MetadataResponse,
-    OffsetCommitResponse,
-    OffsetFetchResponse,
-    FindCoordinatorResponse,
-    JoinGroupResponse,
-    HeartbeatResponse,
-    LeaveGroupResponse,
-    SyncGroupResponse,
-    ApiVersionsResponse,
-    InitProducerIdResponse,
-    AddPartitionsToTxnResponse,
-    AddOffsetsToTxnResponse,
-    EndTxnResponse,
-    TxnOffsetCommitResponse,
-)
-#: request → the first version after whose response the client itself pauses (KIP-219). In an older
-#: version the broker has waited already. OffsetForLeaderEpoch is not here, as in Kafka.
-FIRST_THROTTLED_VERSION: Final[Mapping[int, int]] = {
-    ApiKey.PRODUCE: 6,
-    ApiKey.FETCH: 8,
-    ApiKey.LIST_OFFSETS: 3,
-    ApiKey.METADATA: 6,
-    ApiKey.OFFSET_COMMIT: 4,
-    ApiKey.OFFSET_FETCH: 4,
-    ApiKey.FIND_COORDINATOR: 2,
-    ApiKey.JOIN_GROUP: 3,
-    ApiKey.HEARTBEAT: 2,
-    ApiKey.LEAVE_GROUP: 2,
-    ApiKey.SYNC_GROUP: 2,
-    ApiKey.API_VERSIONS: 2,
-    ApiKey.INIT_PRODUCER_ID: 1,
-    ApiKey.ADD_PARTITIONS_TO_TXN: 1,
-    ApiKey.ADD_OFFSETS_TO_TXN: 1,
-    ApiKey.END_TXN: 1,
-    ApiKey.TXN_OFFSET_COMMIT: 1,
-}
 
 
 class ConnectionState(StrEnum):
@@ -410,12 +356,9 @@ class ClientConnections:
             return
         connection = self._connections[node]
         connection.last_used_ms = now
-        if (
-            isinstance(response, _WITH_THROTTLE_TIME)
-            and request.version >= FIRST_THROTTLED_VERSION[request.api_key]
-        ):
-            until_ms = now + response.throttle_time_ms
-            connection.muted_until_ms = max(connection.muted_until_ms, until_ms)
+        throttled_ms = throttle_time_ms(response, request.api_key, request.version)
+        if throttled_ms:
+            connection.muted_until_ms = max(connection.muted_until_ms, now + throttled_ms)
         if self._trace and self._trace.hops:
             with self._trace.because(request.event):
                 event = self._trace(

@@ -584,6 +584,14 @@ class LogManager:
             return False
         return True
 
+    async def flush_future_log(self, topic_partition: TopicPartition) -> None:
+        """Have a worker force the copy of a replica to the disk. If the disk fails, its dir goes
+        offline.
+        """
+        future = self._future_logs.get(topic_partition)
+        if future is not None:
+            await self._flush(future, future.log_end_offset)
+
     async def delete_future_log(self, topic_partition: TopicPartition) -> None:
         """Give up the copy of a replica. A worker renames its folder; it is removed after
         file.delete.delay.ms. If the disk below fails, its dir goes offline.
@@ -632,6 +640,9 @@ class LogManager:
     async def _move_replaced_aside(self) -> None:
         """Write the checkpoints of the dirs that have new logs, then rename the folders of the old
         ones.
+
+        A checkpoint is forced to the disk. On a file system with a journal the rename of the new
+        log's folder, which came before, is then on the disk too.
         """
         while self._replaced:
             some = [_GivenUp(log, folder) for log, folder in self._replaced.items()]

@@ -16,6 +16,10 @@ and the loop appends it to the future log. Then other tasks have their turn. A s
 just written and lies in the page cache, is read on the loop: under load that is how the copy
 catches up, because nobody appends to the current log between this read and the swap.
 
+The copy lies in the page cache at first. So before the swap a worker flushes it, unless less of the
+current log was flushed. After a power failure no record is missing that was on the disk before the
+move. Kafka does not flush here.
+
 This is shell: in Kafka a thread, here a task. The swap itself is
 `LogManager.replace_current_with_future_log`.
 """
@@ -63,6 +67,7 @@ class ReplicaMove:
         "partition",
         "throttled",
         "truncating",
+        "unflushed_bytes",
     )
 
     def __init__(self, partition: Partition, current: Log, future: Log, now_ms: int) -> None:
@@ -79,6 +84,8 @@ class ReplicaMove:
         """Monotonic ms until which the replica is left aside after an error; -1: it is not."""
         self.throttled = False
         self.copied_bytes = 0
+        self.unflushed_bytes = future.size
+        """Bytes of the copy that no flush of this move has forced to the disk; at most so many."""
         self.began_ms = now_ms
         self.event = 0
         """The number of its ReplicaMoveStarted, 0 without a tracer."""
@@ -267,10 +274,32 @@ class ReplicaAlterLogDirsThread:
         copied = move.partition.append_records_to_future(records, self._time.milliseconds())
         self._quota.record(copied, self._now_ms())
         move.copied_bytes += copied
+        move.unflushed_bytes += copied
+        if (
+            current.log_end_offset == future.log_end_offset
+            and future.recovery_point < current.recovery_point
+            and not await self._flush(move)
+        ):
+            return
         if move.partition.maybe_replace_current_with_future_replica(self._logs):
             del self._moves[move.topic_partition]
             self._in_progress = None  # it holds the old log
             self._on_swapped(move)
+
+    async def _flush(self, move: ReplicaMove) -> bool:
+        """Force the copy to the disk. Return whether the logs may be swapped now.
+
+        After a worker's flush the current log may have more records, and the next step copies them.
+        If these few were flushed there too, for example because of flush.messages, the loop flushes
+        them here, as it did there.
+        """
+        future, unflushed = move.future, move.unflushed_bytes
+        move.unflushed_bytes = 0
+        if unflushed <= SHORT_REST_BYTES:
+            future.flush(self._time.milliseconds())
+            return True
+        await self._logs.flush_future_log(move.topic_partition)
+        return False
 
     def _begin_at_first_batch(self, move: ReplicaMove, records: Buffer) -> None:
         """Let an empty future log begin where the first batch begins.

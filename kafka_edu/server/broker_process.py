@@ -4,7 +4,6 @@ kazoo as the ZooKeeper client, and with the configured outputs for its events.
 
 import asyncio
 import contextlib
-import faulthandler
 import gc
 import logging
 import os
@@ -55,8 +54,6 @@ from kafka_edu.zk.zk_client import ZkError
 log = logging.getLogger("kafka_edu.server")
 
 T = TypeVar("T")
-HANG_S: Final = 30
-REARM_EVERY_TICKS: Final = 10
 LAST_EVENTS: Final = 1000
 GIVE_BACK_EVERY_MS: Final = 60_000
 GARBAGE_REST: Final = 1_000
@@ -80,7 +77,6 @@ class OsProcess:
 
     def __init__(self) -> None:
         self.pid = os.getpid()
-        self._ticks = 0
         self.sampler = LoopSampler()
 
     def memory(self) -> tuple[int, int]:
@@ -99,14 +95,10 @@ class OsProcess:
         return time.thread_time_ns() // 1_000_000
 
     def rearm_watchdog(self) -> None:
-        """Restart the timer of the stack dump, because the loop is alive. If the loop then hangs
-        for HANG_S seconds, a thread writes the stack to standard error. This thread does not need
-        the interpreter lock.
+        """Note that the loop is alive. If it then hangs, the sampler's thread writes the stacks to
+        standard error.
         """
         self.sampler.tick()
-        self._ticks += 1
-        if self._ticks % REARM_EVERY_TICKS == 1:
-            faulthandler.dump_traceback_later(HANG_S, exit=False)
 
     def loop_held(self) -> LoopHeld:
         return self.sampler.take()
@@ -202,7 +194,6 @@ class BrokerProcess:
             code = await self._serve(server)
             for task in tells:
                 task.cancel()
-        faulthandler.cancel_dump_traceback_later()
         process.sampler.stop()
         self._workers.shutdown()
         return code

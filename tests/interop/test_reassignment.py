@@ -147,7 +147,7 @@ class Stage:
         )
 
     def replicas(self, topic: str) -> list[list[int]]:
-        partitions = self.admin.list_topics(topic, timeout=10).topics[topic].partitions
+        partitions = self.admin.list_topics(topic, timeout=PATIENCE_S).topics[topic].partitions
         return [
             list(partitions[number].replicas)
             for number in sorted(partitions)

@@ -92,6 +92,11 @@ class AdminStateException(ClientException):
         super().__init__(Errors.INVALID_REQUEST, message, advice)
 
 
+def already_closed() -> AdminStateException:
+    """Return the error of a call after `close`."""
+    return AdminStateException("This admin client has already been closed.", "Create a new client.")
+
+
 class Admin:
     """Asks the brokers of a Kafka cluster, and lets them change it. One event loop uses it.
 
@@ -196,9 +201,7 @@ class Admin:
                 f"The admin client has a bug: {self._bug!r}.", "Report it, and create a new client."
             ) from self._bug
         if self._closed:
-            raise AdminStateException(
-                "This admin client has already been closed.", "Create a new client."
-            )
+            raise already_closed()
 
     async def _call(self, call: AdminCall[K, V], timeout_ms: float | None) -> Results[K, V]:
         """Start a call in the core, and wait until each item has its result or its error."""

@@ -49,7 +49,7 @@ from kafka_edu.trace.tracer import Tracer
 log = logging.getLogger(__name__)
 
 _numbers: Final = itertools.count(1)
-_CLOSE_TIMEOUT_S: Final = 30.0
+CLOSE_TIMEOUT_S: Final = 30.0
 _SUSPEND_EVERY_MS: Final = 50
 """So often, `poll()` lets the event loop run, for heartbeats and fetches, if it need not wait."""
 
@@ -64,6 +64,13 @@ class ConsumerStateException(ClientException):
 
     def __init__(self, message: str, advice: str) -> None:
         super().__init__(Errors.INVALID_REQUEST, message, advice)
+
+
+def already_closed() -> ConsumerStateException:
+    """Return the error of a call after `close`."""
+    return ConsumerStateException(
+        "This consumer has already been closed.", "Create a new consumer."
+    )
 
 
 class Consumer:
@@ -181,9 +188,7 @@ class Consumer:
                 f"The consumer has a bug: {self._bug!r}.", "Report it, and create a new consumer."
             ) from self._bug
         if self._closing:
-            raise ConsumerStateException(
-                "This consumer has already been closed.", "Create a new consumer."
-            )
+            raise already_closed()
 
     def _check_group(self) -> None:
         if not self.config.group_id:
@@ -249,13 +254,16 @@ class Consumer:
         """Return the partitions that the consumer has now."""
         return self._subscriptions.assigned()
 
-    async def poll(self, timeout_ms: float = 0) -> list[ConsumerRecord]:
-        """Return at most max.poll.records records, each partition's in order.
+    async def poll(
+        self, timeout_ms: float = 0, *, max_records: int | None = None
+    ) -> list[ConsumerRecord]:
+        """Return at most max.poll.records records, or `max_records`, each partition's in order.
 
         Wait at most `timeout_ms` for the first one. The records of the last call count as done, so
         with enable.auto.commit their offsets may be committed now.
         """
-        return await self._poll(timeout_ms, self.config.max_poll_records)
+        most = self.config.max_poll_records if max_records is None else max_records
+        return await self._poll(timeout_ms, most)
 
     async def _poll(self, timeout_ms: float, most: int) -> list[ConsumerRecord]:
         self._check_usable()
@@ -583,7 +591,7 @@ class Consumer:
             await self._changed(deadline)
         return [TopicPartition(topic, each.partition) for each in info.partitions]
 
-    async def close(self, timeout_s: float = _CLOSE_TIMEOUT_S) -> None:
+    async def close(self, timeout_s: float = CLOSE_TIMEOUT_S) -> None:
         """Commit the positions with enable.auto.commit, leave the group, and close everything.
 
         Waits at most `timeout_s` for the brokers. A second call does nothing. A static member does

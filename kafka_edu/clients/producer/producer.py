@@ -147,6 +147,13 @@ def _end(future: "asyncio.Future[None]") -> None:
         future.set_result(None)
 
 
+def already_closed() -> ProducerClosedException:
+    """Return the error of a call after `close`."""
+    return ProducerClosedException(
+        "Cannot perform operation after producer has been closed.", "Create a new producer."
+    )
+
+
 class Producer:
     """Sends records to a Kafka cluster. One event loop owns it.
 
@@ -345,10 +352,7 @@ class Producer:
 
     def _not_usable(self) -> ProducerClosedException:
         if self._closing:
-            return ProducerClosedException(
-                "Cannot perform operation after producer has been closed.",
-                "Create a new producer.",
-            )
+            return already_closed()
         return ProducerClosedException(
             "The producer is not started.", "Use `async with Producer(...)`, or await start()."
         )

@@ -59,7 +59,20 @@ def meets(
         return False
     if expectation.source and str(envelope.source) != filled(expectation.source, names):
         return False
+    if isinstance(expectation, Expectation) and not _is_after(expectation.after, envelope, names):
+        return False
     return all(_holds(envelope.event, condition, names) for condition in expectation.where)
+
+
+def _is_after(moment: str, envelope: Envelope, names: Mapping[str, str]) -> bool:
+    """Return whether an event is not older than a bound moment. A moment is a number of ms.
+
+    An act shows in the event that says it is done, for example ProcessPaused. What its step waits
+    for may also happen by chance, shortly before.
+    """
+    if not moment:
+        return True
+    return moment in names and envelope.mono_us // 1000 >= int(names[moment])
 
 
 def bound_by(expectation: Expectation, envelope: Envelope) -> dict[str, str]:
@@ -82,11 +95,23 @@ def _holds(event: Event, condition: Condition, names: Mapping[str, str]) -> bool
         case "has":
             return isinstance(value, tuple) and any(_equal(v, wanted, names) for v in value)
         case "lacks":
-            return isinstance(value, tuple) and not any(_equal(v, wanted, names) for v in value)
+            known = not isinstance(wanted, str) or "{" not in filled(wanted, names)
+            among = isinstance(value, tuple) and any(_equal(v, wanted, names) for v in value)
+            return known and isinstance(value, tuple) and not among
         case "above":
-            return isinstance(value, int | float) and isinstance(wanted, int) and value > wanted
+            bound = _number(wanted, names)
+            return isinstance(value, int | float) and bound is not None and value > bound
         case _:
-            return isinstance(value, int | float) and isinstance(wanted, int) and value < wanted
+            bound = _number(wanted, names)
+            return isinstance(value, int | float) and bound is not None and value < bound
+
+
+def _number(wanted: Value, names: Mapping[str, str]) -> int | None:
+    """Return the number to compare with, or None while its name is not bound to a number."""
+    if not isinstance(wanted, str):
+        return wanted
+    words = filled(wanted, names)
+    return int(words) if words.isdecimal() else None
 
 
 def _equal(value: object, wanted: Value, names: Mapping[str, str]) -> bool:

@@ -19,6 +19,7 @@ from kafka_edu.instruments.presenter.expectation import bound_by, filled, meets,
 from kafka_edu.instruments.presenter.script import SURE, Script, ScriptAct, Step
 from kafka_edu.supervisor.act_table import ACTS, ZOOKEEPER_KEY
 from kafka_edu.trace.event import EVENT_TYPES, Envelope, Kind, Level
+from kafka_edu.trace.events.spark import JobStarted
 from kafka_edu.trace.events.supervisor import ActionAsked, ActionDone
 
 MAX_PAST: Final = 10_000
@@ -192,6 +193,10 @@ class Presentation:
         self._level = Level.STATE
         self._helped = False
         """Whether the learner pressed space, so that the presenter does the learner's acts."""
+        self._job_began = False
+        """Whether the job of the present step has begun."""
+        self._acts_wait = False
+        """Whether the acts of the present step wait for its job."""
         self._past: deque[Envelope] = deque(maxlen=MAX_PAST)
         """The latest facts of a live cluster, which go on arriving while the learner reads."""
         if place is not None:
@@ -327,7 +332,7 @@ class Presentation:
             return self._show(self.shown)
         match self.phase:
             case Phase.WATCHING if self._acts_left and (self.failure or self.your_turn):
-                self.failure, self._helped = "", True
+                self.failure, self._helped, self._acts_wait = "", True, False
                 return [Perform(self._acts_left[0])]
             case Phase.WATCHING if self.waits and not self.impatient and not self.failure:
                 self.impatient = True
@@ -388,11 +393,26 @@ class Presentation:
         if self.live and (known := EVENT_TYPES.get(envelope.name)) and known.kind is Kind.FACT:
             self._past.append(envelope)
             self._look_at_act(envelope)
+            self._look_at_job(envelope)
         return self._look_at(envelope)
 
     def _look_at(self, envelope: Envelope) -> bool:
+        """Take one event, and the earlier ones again if it has bound a name.
+
+        A busy process sends its events late. So an event may arrive before the event of another
+        process that binds the name by which it is recognized.
+        """
         if not self.watching or self._all_seen:
             return False
+        known = len(self.names)
+        done = self._sees(envelope)
+        while not done and len(self.names) > known:
+            known = len(self.names)
+            done = any(self._sees(past) for past in self._in_order())
+        return done
+
+    def _sees(self, envelope: Envelope) -> bool:
+        """Compare one event with all expectations. Return whether it was the last one."""
         if self.live and envelope.mono_us < self.since_us:
             return False  # the event is older than this step
         for at, expectation in enumerate(self.present.expectations):
@@ -406,6 +426,15 @@ class Presentation:
                     self.moments[self.step] = envelope.mono_us
                     return True
         return False
+
+    def _in_order(self) -> list[Envelope]:
+        return sorted(self._past, key=lambda past: past.mono_us)
+
+    def _look_at_job(self, envelope: Envelope) -> None:
+        if self.watching and envelope.mono_us >= self.since_us:
+            match envelope.event:
+                case JobStarted(job=name) if name == self.present.job:
+                    self._job_began = True
 
     def _look_at_act(self, envelope: Envelope) -> None:
         """Remember an act of the learner that the step does not expect.
@@ -496,7 +525,14 @@ class Presentation:
             self.failure = "the recording ended without it"
 
     def after_seen(self, now_us: int) -> list[Effect]:
-        """Show the answer without a key press, once everything the step waits for was seen."""
+        """Return what is to be done without a key press, after events were taken.
+
+        The acts of a step begin when its job has begun. The answer is shown when everything the
+        step waits for was seen.
+        """
+        if self._job_began and self._acts_wait:
+            self._acts_wait = False
+            return [Perform(act) for act in self._acts_left[:1]]
         if self.watching and not self.waits and self.present.ask is not None:
             return self._enter(self.phase, now_us)
         return []
@@ -554,7 +590,9 @@ class Presentation:
             if step.job:
                 effects.append(RunJob(step.job))
             self._acts_left = list(step.acts)
-            if not step.hands:
+            self._job_began = False
+            self._acts_wait = bool(step.job and step.acts) and not step.hands
+            if not step.hands and not self._acts_wait:
                 effects += [Perform(act) for act in self._acts_left[:1]]
             if step.hands or not (step.acts or step.job):
                 self._look_back()
@@ -565,7 +603,7 @@ class Presentation:
         """Also count the events since the step before ended, which came while the learner read."""
         if self.step:
             self.since_us = self.moments[self.step - 1] + 1
-        for envelope in sorted(self._past, key=lambda past: past.mono_us):
+        for envelope in self._in_order():
             self._look_at_act(envelope)
             self._look_at(envelope)
 

@@ -15,6 +15,9 @@ MOMENT: Final = "@ms"
 SENDER: Final = "@broker"
 """In `bind`, this stands for the id of the broker that emitted the event."""
 
+JOB_BEGUN: Final = "JobStarted"
+"""The event with which a job begins. The acts of its step come after it."""
+
 
 class Picture(NamedTuple):
     """A picture of what the real classes did in a simulation, which the learner sees in a step."""
@@ -61,6 +64,7 @@ class Condition(NamedTuple):
     test: str
     """The kind of comparison: `is`, `has`, `lacks`, `above` or `below`."""
     value: Value
+    """The value to compare with. A text may have bound names in braces."""
 
 
 class Expectation(NamedTuple):
@@ -79,6 +83,8 @@ class Expectation(NamedTuple):
     The field `@ms` is the time of the event, and `@broker` the broker that emitted it.
     """
     text: str = ""
+    after: str = ""
+    """The bound name of a moment. Earlier events do not count. Empty: all events of the step."""
 
 
 class FactFilter(NamedTuple):
@@ -249,7 +255,8 @@ class Script(NamedTuple):
     breaks: tuple[Break, ...] = ()
 
     def events(self) -> frozenset[str]:
-        """Return the types of the events that the steps wait for."""
-        return frozenset(
+        """Return the types of the events that the steps and their acts wait for."""
+        jobs = frozenset(JOB_BEGUN for step in self.steps if step.job)
+        return jobs | frozenset(
             each.event for step in self.steps for each in step.expectations if each.event
         )

@@ -88,6 +88,7 @@ _RIGHT_NUMBER: Final = re.compile(r"[a-z][a-z0-9_]*(-[a-z][a-z0-9_]*)?")
 _FINDS: Final = re.compile(
     r"(leader|follower) of .+-\d+|(?:not the )?controller|\d+|\{[a-z][a-z0-9_]*\}"
 )
+_BOUND: Final = re.compile(r"\{[a-z][a-z0-9_]*\}")
 _FINDS_SERVER: Final = re.compile(r"leader|follower|\d+|\{[a-z][a-z0-9_]*\}")
 
 
@@ -197,6 +198,8 @@ class _Reader:
         self._jobs = jobs
         self._names: set[str] = set()
         """The names that earlier waits and pictures have bound."""
+        self._moments: set[str] = set()
+        """Those of these names that stand for the time of an event."""
         self._twice: dict[str, Twice] = {}
         """The groups of steps that run twice, by the name of the group."""
 
@@ -587,20 +590,29 @@ class _Reader:
         return tuple(replies.words(str(at)) for at in range(1, len(choices) + 1))
 
     def _expectation(self, table: _Table) -> Expectation:
-        table.allow("look", "event", "from", "where", "bind", "text")
+        table.allow("look", "event", "from", "where", "after", "bind", "text")
         look = self._text(table, "look", needed=True)
         event, text = table.words("event"), self._text(table, "text")
         if bool(event) == bool(text):
             table.fail("a wait has either an 'event' or a 'text'")
         if text:
-            for key in ("from", "where", "bind"):
+            for key in ("from", "where", "after", "bind"):
                 if key in table.values:
                     table.fail(f"'{key}' belongs to an event", key)
             return Expectation(look, text=text)
         self._check_event(table, event)
         where = tuple(self._conditions(table, event))
+        after = table.words("after")
+        if after and after not in self._moments:
+            known = ", ".join(sorted(self._moments)) or "none yet"
+            table.fail(f"'after' is a name that '{MOMENT}' was bound to (bound: {known})", "after")
         return Expectation(
-            look, event, self._text(table, "from"), where, self._bindings(table, event)
+            look,
+            event,
+            self._text(table, "from"),
+            where,
+            self._bindings(table, event),
+            after=after,
         )
 
     def _check_field(self, table: _Table, event: str, field: str) -> None:
@@ -629,8 +641,9 @@ class _Reader:
             where.fail(f"'{field}' knows no test '{test}': {', '.join(TESTS)}", field)
         if not isinstance(value, str | int):
             where.fail(f"'{field}' is compared with a text, a number, true or false", field)
-        if test in ("above", "below") and (not isinstance(value, int) or isinstance(value, bool)):
-            where.fail(f"'{field}': '{test}' needs a number", field)
+        named = isinstance(value, str) and _BOUND.fullmatch(value) is not None
+        if test in ("above", "below") and (type(value) is not int and not named):
+            where.fail(f"'{field}': '{test}' needs a number, or a bound name in braces", field)
         if isinstance(value, str):
             self._check_names(where, field, value)
         return Condition(field, test, value)
@@ -646,6 +659,8 @@ class _Reader:
             if field not in (MOMENT, SENDER):
                 self._check_field(bind, event, field)
             self._names.add(name)
+            if field == MOMENT:
+                self._moments.add(name)
         return {name: bind.words(name) for name in bind.values}
 
 

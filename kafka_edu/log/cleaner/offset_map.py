@@ -23,6 +23,10 @@ DIGEST_BYTES: Final = 16
 NOT_FOUND: Final = -1
 LONGEST_EXACT: Final = DIGEST_BYTES - 1
 """A key of at most this length is its own digest, so it cannot be taken for another key."""
+SLACK: Final = LONGEST_EXACT
+"""The bytes that must follow the last key, because the digests of short keys are read 15 bytes at a
+time.
+"""
 _OF_MD5: Final = 0xFF
 """The last byte of the digest of a longer key. The other 15 are from its MD5."""
 _MIX_HIGH: Final = np.uint64(0x9E3779B97F4A7C15)
@@ -42,7 +46,9 @@ class Digests(NamedTuple):
 
 
 def key_digests(data: bytes, begin: Int64s, end: Int64s) -> Digests:
-    """Return the digest of each key `data[begin:end]`. O(bytes of the keys).
+    """Return the digest of each key `data[begin:end]`. O(keys and the bytes of long keys).
+
+    At least `SLACK` bytes of any value must follow the last key. `data` is not copied.
 
     A key of up to 15 bytes is its own digest: the key, zeros, and its length plus 1. For a longer
     key, the first 15 bytes of its MD5 and 0xFF follow each other. Two long keys with the same 120
@@ -52,7 +58,7 @@ def key_digests(data: bytes, begin: Int64s, end: Int64s) -> Digests:
     lengths = end - begin
     short = np.flatnonzero(lengths <= LONGEST_EXACT)
     if short.size:
-        padded = np.frombuffer(data + bytes(LONGEST_EXACT), np.uint8)
+        padded = np.frombuffer(data, np.uint8)
         columns = np.arange(LONGEST_EXACT)
         own = padded[begin[short, None] + columns]
         own *= columns < lengths[short, None]
@@ -73,7 +79,7 @@ def key_digests(data: bytes, begin: Int64s, end: Int64s) -> Digests:
 def digest_of(*keys: bytes) -> Digests:
     """Return the digests of some keys."""
     ends = np.cumsum([0, *map(len, keys)])
-    return key_digests(b"".join(keys), ends[:-1], ends[1:])
+    return key_digests(b"".join((*keys, bytes(SLACK))), ends[:-1], ends[1:])
 
 
 class OffsetMap:

@@ -5,12 +5,19 @@ The loop cannot do this itself, because the call is over when the loop continues
 in the kernel (fsync, open) releases the interpreter's lock, so the separate thread can run during
 the call. This thread wakes ten times a second, shortly after the loop's next tick is due. While the
 loop is on time, it does nothing.
+
+If the loop hangs, the sampler writes the stacks of all threads to standard error. Such a hang is
+counted in the sampler's own looks, not by the clock: a process that was paused (SIGSTOP) has not
+hung. Python's `faulthandler.dump_traceback_later` goes by the clock and reads the stacks without
+the interpreter's lock. A process that was paused and goes on may then end by SIGSEGV.
 """
 
 import contextlib
 import sys
 import threading
 import time
+import traceback
+from collections.abc import Callable
 from types import FrameType
 from typing import Final, NamedTuple
 
@@ -22,6 +29,8 @@ NOTICED_S: Final = PERIOD_MS / 1000 + 0.02
 """The sampler reads the loop's times this many seconds after a tick, if the next tick has
 not come.
 """
+HANG_LOOKS: Final = 300
+"""After so many looks in a row at a late loop, the loop hangs: 30 s, or more on a busy machine."""
 FRAMES_TOLD: Final = 4
 OURS: Final = "kafka_edu"
 
@@ -41,7 +50,9 @@ class LoopSampler:
     `tick` regularly. `take` returns what blocked the loop since the last `take`.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, on_hang: Callable[[str], None] | None = None) -> None:
+        """`on_hang` gets the stacks of all threads when the loop hangs. None: standard error."""
+        self._on_hang = on_hang or _to_standard_error
         self._loop_thread = threading.get_ident()
         self._thread_id = threading.get_native_id()
         self._ticked = time.monotonic()
@@ -94,8 +105,13 @@ class LoopSampler:
         return None
 
     def _run(self) -> None:
+        looks, ticked = 0, self._ticked
         while not self._stop.wait(self._pause()):
             late_s = time.monotonic() - self._ticked
+            looks = looks + 1 if ticked == self._ticked else 0
+            ticked = self._ticked
+            if looks == HANG_LOOKS:
+                self._on_hang(stacks())
             if late_s >= NOTICED_S and self._when_late is None:
                 self._when_late = self.times()
             if not self._held_by and late_s > LATE_S:
@@ -107,6 +123,21 @@ class LoopSampler:
         """Return how many seconds the sampler's thread waits before it checks the loop again."""
         until_due = self._ticked + NOTICED_S - time.monotonic()
         return until_due if 0 < until_due < LOOK_EVERY_S + 0.02 else LOOK_EVERY_S
+
+
+def _to_standard_error(text: str) -> None:
+    sys.stderr.write(text)
+    sys.stderr.flush()
+
+
+def stacks() -> str:
+    """Return what all threads of this process do now, the innermost call last."""
+    names = {thread.ident: thread.name for thread in threading.enumerate()}
+    told = ["the loop hangs; the stacks of all threads:\n"]
+    for ident, frame in sys._current_frames().items():
+        told.append(f"thread {names.get(ident, ident)}:\n")
+        told += traceback.format_stack(frame)
+    return "".join(told)
 
 
 def describe(frame: FrameType) -> str:

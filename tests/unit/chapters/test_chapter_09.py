@@ -1,9 +1,11 @@
 """Chapter 09's pictures say what book and Kafka say, by the broker's own log."""
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+from chapters.ch09_log_storage import jobs
 from chapters.ch09_log_storage.jobs import aside, lose, repair
 from chapters.ch09_log_storage.pictures import (
     BOOK_BASES,
@@ -23,6 +25,7 @@ from chapters.ch09_log_storage.pictures import (
     walked,
     zero_copy,
 )
+from chapters.chapter import JobPlace
 
 SAID = {
     "look-up": {"segment": "368769", "relative": "56545", "looks": "10", "walked": "6"},
@@ -115,6 +118,20 @@ def test_the_jobs_take_a_log_dir_away_and_put_it_back(tmp_path: Path) -> None:
         repair(log_dir)
         assert (log_dir / "meta.properties").read_text() == "broker.id=2\n"
         assert not aside(log_dir).exists()
+
+
+def test_broker_2_may_start_when_its_log_dir_is_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log_dir = tmp_path / "data"
+    log_dir.mkdir()
+    there: list[bool] = []
+    monkeypatch.setattr(jobs, "attach", lambda _: SimpleNamespace(log_dirs=lambda _: [log_dir]))
+    place = JobPlace("", tmp_path, lambda _: there.append(log_dir.is_dir()), lambda: False)
+    with jobs.open_jobs(place) as run:
+        run("lose-dir")
+        run("repair")
+    assert there == [False, True], "the presenter starts the broker when the job has begun"
 
 
 def test_figures_are_not_empty() -> None:

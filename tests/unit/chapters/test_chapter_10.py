@@ -1,8 +1,13 @@
 """Chapter 10's pictures say what book and Kafka say, by the broker's own classes."""
 
+from collections.abc import Callable
+from pathlib import Path
+
 import pytest
+from kafka.errors import NotEnoughReplicasAfterAppendError, NotEnoughReplicasError
 
 from chapters.ch10_replication.eight_rules import RECORDS, RULES, Both, Outcome, report_of
+from chapters.ch10_replication.jobs import REFUSALS, OrderJobs
 from chapters.ch10_replication.pictures import (
     DRAWINGS,
     FIRST_EPOCH_RECORDS,
@@ -16,6 +21,10 @@ from chapters.ch10_replication.pictures import (
     readers,
     ten_six_three,
 )
+from chapters.chapter import JobPlace
+from kafka_edu.trace.event import Event
+from kafka_edu.trace.events.client import ClientProduced
+from kafka_edu.trace.events.spark import JobStarted
 
 SAID = {
     "offsets": {"hw": "8", "leo": "15", "readable": "8", "uncommitted": "7"},
@@ -76,6 +85,47 @@ def test_a_follower_shows_fewer_records_than_it_has() -> None:
     leader, near, late = readers()
     assert leader.leo == near.leo == late.leo
     assert leader.readable == near.readable > late.readable == late.hw
+
+
+class Answers:
+    """A producer whose first record is acknowledged. The next one is too late, and then all are.
+
+    It stands for kafka-python's producer and for the future of a record.
+    """
+
+    def __init__(self) -> None:
+        self.sent = 0
+
+    def send(self, topic: str, value: bytes, *, partition: int) -> "Answers":
+        self.sent += 1
+        return self
+
+    def add_callback(self, note: Callable[[object], None]) -> None:
+        if self.sent == 1:
+            note(None)
+
+    def add_errback(self, note: Callable[[Exception], None]) -> None:
+        if self.sent > 1:
+            late = self.sent == 2
+            note(NotEnoughReplicasAfterAppendError() if late else NotEnoughReplicasError())
+
+    def flush(self, timeout: float) -> None: ...
+
+
+def test_a_follower_may_be_paused_when_the_first_record_has_its_answer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    producer = Answers()
+    told: list[tuple[int, Event]] = []
+    place = JobPlace("", tmp_path, lambda event: told.append((producer.sent, event)), lambda: False)
+    jobs = OrderJobs(place)
+    monkeypatch.setattr(jobs, "_producer", lambda: producer)
+    jobs.run("refused")
+    assert told[0] == (1, JobStarted(job="refused"))
+    produced = {event.error: event for _, event in told if isinstance(event, ClientProduced)}
+    assert produced[""].acked == 1
+    assert produced["NOT_ENOUGH_REPLICAS_AFTER_APPEND"].sent == 1
+    assert produced["NOT_ENOUGH_REPLICAS"].sent == REFUSALS
 
 
 def test_figures_are_not_empty() -> None:

@@ -23,6 +23,7 @@ from kafka_edu.instruments.presenter.break_tools import TAKE_CLUSTER
 from kafka_edu.log.log_config import TOPIC_CONFIG
 from kafka_edu.server.config.kafka_config_keys import CONFIG_DEF
 from kafka_edu.supervisor.act_table import ACTS, parse_values
+from kafka_edu.trace.event import EVENT_TYPES, Kind, Level
 from kafka_edu.zk.embedded.session_tracker import LONGEST_SESSION_MS
 from tui.presenter.run import screen_names
 
@@ -50,6 +51,17 @@ def test_the_page_has_all_parts_in_their_order(one: Chapter) -> None:
     assert -1 not in at
     assert at == sorted(at)
     assert one.title.startswith(f"{one.number} ")
+
+
+@each_page
+def test_an_act_is_never_proved_by_what_happens_all_the_time(one: Chapter) -> None:
+    """A sample, or a hop of a request, may come by chance while the act is on its way."""
+    for step in one.script(screen_names()).steps:
+        for wait in step.expectations if step.acts else ():
+            known = EVENT_TYPES[wait.event]
+            recurs = known.kind is Kind.GAUGE or known.level is not Level.STATE
+            is_of_before = wait.look == "all three brokers live"
+            assert not recurs or wait.after or is_of_before, f"{step.title}: {wait.look}"
 
 
 @pytest.mark.labs

@@ -5,7 +5,6 @@ import random
 import pytest
 
 from kafka_edu.clients.client_connections import (
-    FIRST_THROTTLED_VERSION,
     ClientConnections,
     Close,
     Connect,
@@ -14,6 +13,7 @@ from kafka_edu.clients.client_connections import (
     Send,
 )
 from kafka_edu.clients.metadata import Metadata
+from kafka_edu.clients.throttling import FIRST_THROTTLED_VERSION
 from kafka_edu.common.transport import part_bytes
 from kafka_edu.protocol.api_keys import ApiKey
 from kafka_edu.protocol.headers import encode_response
@@ -25,6 +25,7 @@ from kafka_edu.protocol.messages.find_coordinator import (
 from kafka_edu.protocol.messages.metadata import MetadataRequest
 from kafka_edu.protocol.messages.registry import REGISTRY
 from kafka_edu.protocol.schema import Message
+from tests.golden.throttling.record import recorded
 from tests.unit.clients.producer.parts import Core
 
 CONFIG = ConnectionsConfig("c", 1_000, 100, 400, 5_000, 2_000, 2)
@@ -182,6 +183,13 @@ def test_a_throttled_client_pauses() -> None:
     assert client.ready(-1, 520)
 
 
+def test_a_client_pauses_after_the_same_responses_as_kafkas() -> None:
+    of_kafka = {
+        key: first for key, first in recorded().items() if first is not None and key in REGISTRY
+    }
+    assert of_kafka == FIRST_THROTTLED_VERSION
+
+
 @pytest.mark.parametrize("key", FIRST_THROTTLED_VERSION, ids=lambda key: key.name)
 def test_a_client_pauses_after_each_response_from_the_version_on_in_which_kafkas_does(
     key: ApiKey,
@@ -189,7 +197,7 @@ def test_a_client_pauses_after_each_response_from_the_version_on_in_which_kafkas
     """Before KIP-219, the broker had waited itself before it answered."""
     pair = REGISTRY[key]
     first = FIRST_THROTTLED_VERSION[key]
-    for version in range(max(first - 1, 1), pair.max_version + 1):
+    for version in range(first if first == pair.min_version else first - 1, pair.max_version + 1):
         client = opened()
         client.send(-1, pair.request(), version, 10, lambda answer, now: None)
         answer = pair.response(throttle_time_ms=500)

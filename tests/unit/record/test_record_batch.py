@@ -17,9 +17,11 @@ from kafka_edu.record.record import (
     InvalidRecordError,
     Record,
     append_varint,
+    decode_records,
     encode_record,
     encode_records,
     read_varint,
+    varint,
 )
 from kafka_edu.record.record_batch import (
     HEADER_BYTES,
@@ -158,6 +160,32 @@ def test_a_wrong_count_is_an_invalid_record(count: int) -> None:
     struct.pack_into(">i", batch, 57, count)
     with pytest.raises(InvalidRecordError):
         read_records(batch)
+
+
+@pytest.mark.parametrize("number", [0, 63, 64, 8191, 8192, 1_048_575, 1_048_576])
+def test_a_record_with_varints_of_one_to_four_bytes_comes_back(number: int) -> None:
+    content = b"x" * number
+    records = [
+        Record(5, 1_000, None, None),
+        Record(5 + number, 1_000 + number, content, content, (("h", content), ("", None))),
+        Record(6 + number, 1_000 - number, None, content),
+        Record(7 + number, 2**50, content, None),
+    ]
+    body = encode_records(records, 5, 1_000)
+    assert decode_records(body, 4, 5, 1_000) == records
+    at_append = [record._replace(timestamp=7) for record in records]
+    assert decode_records(body, 4, 5, 1_000, 7) == at_append
+
+
+def test_a_record_that_ends_too_early_is_an_invalid_record() -> None:
+    content = b"x" * 70
+    body = encode_records([Record(0, 9_000, content, content, (("h", content),))], 0, 0)
+    for end in range(len(body)):
+        with pytest.raises(InvalidRecordError):
+            decode_records(body[:end], 1, 0, 0)
+    for end in range(len(body) - 2):
+        with pytest.raises(InvalidRecordError):  # the length is right, the content is not whole
+            decode_records(varint(end) + body[2 : 2 + end], 1, 0, 0)
 
 
 @pytest.mark.parametrize("position", range(HEADER_BYTES, HEADER_BYTES + 33))

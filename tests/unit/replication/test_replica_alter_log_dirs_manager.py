@@ -16,8 +16,6 @@ from kafka_edu.log.cleaner.log_cleaner import (
 from kafka_edu.log.log_file_names import MOVING_TO_FILE
 from kafka_edu.log.offset_checkpoint_file import CLEANER_OFFSET_FILE
 from kafka_edu.protocol.messages.stop_replica import StopReplicaRequest, StopReplicaTopicV1
-from kafka_edu.record.record import Record
-from kafka_edu.record.record_batch import build_batch
 from kafka_edu.replication.replication_quota_manager import UNLIMITED
 from kafka_edu.sim.memory_file_system import MemoryFileSystem
 from kafka_edu.trace.events.log import LogDeleted
@@ -30,6 +28,7 @@ from kafka_edu.trace.events.replication import (
 from tests.unit.log.cleaner.world import rows, write
 from tests.unit.log.test_log import NOW
 from tests.unit.log.test_log_manager import inline
+from tests.unit.replication.killed_move import CHANGES, KilledMove
 from tests.unit.replication.logs import stop_replicas
 from tests.unit.replication.moving import Broker, T, run
 
@@ -513,85 +512,6 @@ def test_a_checkpoint_of_a_dir_that_the_log_has_left_does_not_count() -> None:
     run(after)
 
 
-CHANGES = 150
-"""More than a move makes from its order to the removal of the old folder."""
-
-
-class KilledMove:
-    """A replica moves while it gets a record in each turn of the loop. The process dies before the
-    n-th change of the disk. `orders` are the dirs that are ordered, one after the other.
-    """
-
-    def __init__(self, change: int, orders: str, *, follower: bool) -> None:
-        self.disk = MemoryFileSystem()
-        self.change = change
-        self.orders = orders
-        self.follower = follower
-        self.acked: list[str] = []
-        self.found: list[str] = []
-        """The folders that the next start finds."""
-        self.ended_in = ""
-        run(self.before)
-        self.crashed = self.disk.crashed
-        self.disk.restart()
-        run(self.after)
-
-    async def before(self) -> None:
-        broker = Broker(self.disk)
-        await broker.start()
-        self.acked.extend(broker.fill(6))
-        if self.follower:
-            await broker.elect(leader=1)
-        self.disk.crash_at_change(self.change)
-        moving = asyncio.ensure_future(self._order(broker))
-        for number in range(12):
-            self._append(broker, f"meanwhile {number}")
-            for _ in range(3):
-                await asyncio.sleep(0)
-            if self.follower and number == 4:
-                end = broker.log.log_end_offset - 2
-                del self.acked[-2:]
-                broker.partition.truncate_to(end, broker.logs)
-        last = self.orders[-2:]
-        await broker.until(lambda: moving.done() and broker.log.log_dir == last)
-        await broker.moved(last)
-        await moving
-
-    async def _order(self, broker: Broker) -> None:
-        for log_dir in self.orders.split(" then "):
-            await broker.order(log_dir)
-
-    def _append(self, broker: Broker, value: str) -> None:
-        if self.follower:
-            offset = broker.log.log_end_offset
-            batch = bytearray(build_batch([Record(0, 5, None, value.encode())]))
-            batch[:8] = offset.to_bytes(8, "big")
-            batch[12:16] = broker.partition.leader_epoch.to_bytes(4, "big")
-            broker.partition.append_records_to_follower(offset, bytes(batch), 5)
-            broker.partition.update_follower_offsets(offset + 1, 0)
-        else:
-            broker.produce(value)
-        self.acked.append(value)
-
-    async def after(self) -> None:
-        broker = Broker(self.disk)
-        self.found = broker.folders()
-        await broker.start()
-        await broker.until(lambda: broker.partition.future_log is None)
-        self.ended_in = broker.log.log_dir
-        await broker.moved(self.ended_in)
-        values = broker.values()
-        assert values[: len(self.acked)] == self.acked, (self.change, self.found)
-        if not self.follower:
-            assert len(values) <= len(self.acked) + 1, "at most the one that was being written"
-        assert not self.disk.exists(f"{self.ended_in}/t-0/{MOVING_TO_FILE}")
-        broker.produce("it goes on")
-        assert await broker.order("/b" if self.ended_in != "/b" else "/c") is Errors.NONE
-        await broker.until(lambda: broker.partition.future_log is None)
-        assert broker.values() == [*values, "it goes on"]
-        assert broker.bugs == []
-
-
 @pytest.mark.parametrize("follower", [False, True])
 @pytest.mark.parametrize("orders", ["/b", "/b then /c", "/b then /a"])
 def test_a_kill_at_any_change_of_the_disk_loses_nothing(orders: str, follower: bool) -> None:
@@ -609,3 +529,32 @@ def test_a_kill_at_any_change_of_the_disk_loses_nothing(orders: str, follower: b
             ("/a/t-0-delete", "/b/t-0", "/b"),
             ("/b/t-0", "/b"),
         }
+
+
+@pytest.mark.parametrize(
+    ("orders", "follower", "flush_messages"),
+    [
+        ("/b", False, 0),
+        ("/b", True, 0),
+        ("/b", False, 1),
+        ("/b then /c", False, 0),
+        ("/b then /c", True, 1),
+        ("/b then /a", True, 0),
+    ],
+)
+def test_a_power_failure_at_any_change_of_the_disk_loses_nothing_that_was_flushed(
+    orders: str, follower: bool, flush_messages: int
+) -> None:
+    """The copy is in the page cache at first. It replaces the log only when it is on the disk."""
+    for change in range(CHANGES):
+        killed = KilledMove(
+            change,
+            orders,
+            follower=follower,
+            power_fails=True,
+            flush_messages=flush_messages,
+        )
+        if not killed.crashed:  # the power has failed after the end of the move
+            break
+    assert not killed.crashed
+    assert change > 20

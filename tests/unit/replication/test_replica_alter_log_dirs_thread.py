@@ -2,6 +2,7 @@
 
 import asyncio
 import itertools
+from collections.abc import Callable
 from functools import partial
 
 import pytest
@@ -97,6 +98,50 @@ def test_it_catches_up_although_records_come_all_the_time() -> None:
         await broker.moved("/b")
 
     run(scenario)
+
+
+def test_a_worker_flushes_a_large_copy_and_the_loop_what_was_flushed_meanwhile() -> None:
+    """While the worker flushes the copy, the replica gets one more record, which is flushed too."""
+    disk, values = MemoryFileSystem(), [f"{number} {'.' * 3000}" for number in range(60)]
+
+    async def before() -> None:
+        flushed_to: list[int] = []
+
+        async def worker(call: Callable[[], object]) -> object:
+            result = call()
+            future = broker.logs.get_future_log(T)
+            if future is not None and getattr(call, "__name__", "") == "flush":
+                flushed_to.append(future.log_end_offset)
+                values.append("meanwhile")
+                broker.produce("meanwhile")
+                broker.log.flush()
+            return result
+
+        broker = Broker(
+            disk,
+            {"segment.bytes": "10000000"},
+            run_blocking=worker,
+            fetch_max_bytes=1 << 20,
+        )
+        await broker.start()
+        for value in values:
+            broker.produce(value)
+        broker.log.flush()
+        await broker.order("/b")
+        await broker.moved("/b")
+        assert flushed_to == [60]
+        assert broker.log.recovery_point == 61
+
+    async def after() -> None:
+        broker = Broker(disk)
+        await broker.start()
+        assert broker.folders() == ["/b/t-0"]
+        assert broker.values() == values
+
+    run(before)
+    disk.lose_power()
+    disk.restart()
+    run(after)
 
 
 def test_the_log_start_moves_with_it_also_into_a_batch() -> None:

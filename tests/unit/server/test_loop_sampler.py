@@ -1,14 +1,19 @@
 """When a loop that was held runs again, it reports the call that held it."""
 
 import threading
+import time
+
+import pytest
 
 from kafka_edu.common.time import MockTime
+from kafka_edu.server.health import loop_sampler
 from kafka_edu.server.health.loop_sampler import LoopSampler, ThreadTimes
 from kafka_edu.server.health.loop_watchdog import LoopHeld, LoopWatchdog
 from kafka_edu.trace.event import Source
 from kafka_edu.trace.events.server import LoopStalled
 from kafka_edu.trace.ring_sink import RingSink
 from kafka_edu.trace.tracer import Tracer
+from tests.waiting import PATIENCE_S
 
 
 def _hold_the_loop(sampler: LoopSampler) -> None:
@@ -69,3 +74,49 @@ def test_a_loop_in_time_was_held_by_nothing() -> None:
     sampler = LoopSampler()
     sampler.tick()
     assert sampler.take() == LoopHeld()
+
+
+def test_the_stacks_of_all_threads_are_told_once_when_the_loop_hangs(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(loop_sampler, "HANG_LOOKS", 3)
+    told: list[str] = []
+    hangs, looked_on = threading.Event(), threading.Event()
+
+    def on_hang(text: str) -> None:
+        told.append(text)
+        hangs.set()
+
+    sampler = LoopSampler(on_hang)
+    pause = sampler._pause
+
+    def looks_on() -> float:
+        if len(looks := [*looks_after, 1]) > 5:
+            looked_on.set()
+        looks_after[:] = looks if hangs.is_set() else []
+        return min(pause(), 0.001)
+
+    looks_after: list[int] = []
+    monkeypatch.setattr(sampler, "_pause", looks_on)
+    sampler.start()
+    try:
+        assert hangs.wait(PATIENCE_S)
+        assert looked_on.wait(PATIENCE_S)
+    finally:
+        sampler.stop()
+    (text,) = told
+    assert "thread MainThread:" in text
+    assert "thread loop-sampler:" in text
+    assert "test_the_stacks_of_all_threads_are_told_once_when_the_loop_hangs" in text
+
+
+def test_a_process_that_was_paused_for_an_hour_has_not_hung() -> None:
+    told: list[str] = []
+    sampler = LoopSampler(told.append)
+    sampler._ticked = time.monotonic() - 3_600
+    sampler.start()
+    try:
+        _hold_the_loop(sampler)
+    finally:
+        sampler.stop()
+    assert told == [], "it has looked once, an hour after the last tick"

@@ -40,6 +40,7 @@ from kafka_edu.instruments.presenter.script import (
 from kafka_edu.supervisor.act_table import ACTS
 from kafka_edu.trace.event import SUPERVISOR, Envelope, Event, Level, Source
 from kafka_edu.trace.events.controller import BrokerFailed
+from kafka_edu.trace.events.spark import JobStarted
 from kafka_edu.trace.events.supervisor import (
     ActionAsked,
     ActionDone,
@@ -108,7 +109,7 @@ def test_narration_load_question_acts_evidence_answer() -> None:
     assert at.go_on(40) == [Perform(KILL), Watch()], "nobody has to say it"
 
     assert not at.apply(happened(ended(1), 39)), "that was before the act"
-    assert at.apply(happened(BrokerFailed(broker_id=1, shutting_down=False), 41)) is False
+    assert at.apply(happened(BrokerFailed(broker_id=2, shutting_down=False), 41)) is False
     assert not at.apply(happened(ended(1), 42))
     assert at.names == {"victim": "1"}
     assert not at.apply(happened(BrokerFailed(broker_id=2, shutting_down=False), 43))
@@ -155,6 +156,42 @@ def test_a_job_shows_nothing_of_before_it_began() -> None:
     at.go_on(20)
     assert at.waits, "an earlier run may have left the same event"
     assert at.apply(happened(ended(1), 21))
+
+
+def test_the_acts_of_a_step_wait_until_its_job_has_begun() -> None:
+    run = Step("Run", "It runs.", job="plan", acts=(KILL,), expectations=(DEAD,))
+    at = Presentation(JOBS._replace(steps=(run,)), live=True)
+    at.begin()
+    assert at.go_on(20) == [RunJob("plan"), Watch()]
+    at.apply(happened(JobStarted(job="plan"), 19))
+    assert at.after_seen(21) == [], "that was an earlier run"
+    at.apply(happened(JobStarted(job="late"), 22))
+    assert at.after_seen(23) == [], "that is another job"
+    at.apply(happened(JobStarted(job="plan"), 24))
+    assert at.after_seen(25) == [Perform(KILL)]
+    assert at.after_seen(26) == [], "once"
+    assert {"JobStarted", "ProcessEnded"} == at.script.events(), "never left out"
+
+
+def test_space_does_the_act_if_the_job_has_failed() -> None:
+    run = Step("Run", "It runs.", job="plan", acts=(KILL,), expectations=(DEAD,))
+    at = Presentation(JOBS._replace(steps=(run,)), live=True)
+    at.begin()
+    at.go_on(20)
+    at.act_failed("exit code 1")
+    assert at.go_on(21) == [Perform(KILL)]
+    at.apply(happened(JobStarted(job="plan"), 24))
+    assert at.after_seen(25) == [], "it is on its way"
+
+
+def test_the_order_in_which_events_arrive_does_not_matter() -> None:
+    at = at_the_question()
+    at.go_on(40)
+    at.apply(happened(BrokerFailed(broker_id=1, shutting_down=False), 50))
+    at.apply(happened(BrokerFailed(broker_id=2, shutting_down=False), 51))
+    assert at.seen == [False, False], "nobody knows yet which broker was killed"
+    assert at.apply(happened(ended(1), 42)), "the supervisor was late"
+    assert at.moments[1] == 50
 
 
 def test_the_last_job_begins_again_after_a_resumption() -> None:

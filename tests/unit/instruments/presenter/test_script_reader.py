@@ -105,6 +105,8 @@ def test_a_whole_script(tmp_path: Path) -> None:
         ("right = 2", "right = 3", 30, "'right' is a number up to 2"),
         ("lacks =", "misses =", 36, "no test 'misses'"),
         ("above = 0", 'above = "x"', 36, "needs a number"),
+        ("above = 0", 'above = "{nobody}"', 36, "nothing before this binds '{nobody}'"),
+        ('event = "IsrShrunk"', 'event = "IsrShrunk"\nafter = "victim"', 36, "bound: none yet"),
         ('event = "IsrShrunk"\n', "", 33, "either an 'event' or a 'text'"),
         ('load = { topic = "web"', 'load = { topics = "web"', 11, "there is no key 'topics'"),
         ('say = "Broker', 'sag = "Broker', 25, "did you mean 'say'?"),
@@ -348,6 +350,14 @@ def test_a_name_may_be_the_time_of_the_event(tmp_path: Path) -> None:
     text = GOOD.replace('victim = "child.id" }', 'victim = "child.id", at = "@ms" }')
     path.write_text(text, encoding="utf-8")
     assert read_script(path, SCREENS).steps[0].expectations[0].bind["at"] == "@ms"
+
+
+def test_a_wait_may_count_from_a_moment_on_and_compare_with_a_bound_number(tmp_path: Path) -> None:
+    text = GOOD.replace('victim = "child.id" }', 'victim = "child.id", at = "@ms" }')
+    text = text.replace("above = 0 } }", 'above = "{victim}" } }\nafter = "at"')
+    (waits,) = read(tmp_path, text).steps[1].expectations
+    assert waits.after == "at"
+    assert waits.where[1] == Condition("leader_epoch", "above", "{victim}")
 
 
 def test_the_script_of_the_first_lesson_is_right() -> None:
