@@ -203,7 +203,7 @@ LOOKED_AT: Final[dict[Callable[[Tracer], Sink], Event]] = {
     _terminal: ProxyStarted(listener="x", targets=(), routes=()),
     _repairs: CheckpointUnreadable(log_dir="/d", file="f", reason="it is empty"),
     _connection_warnings: ClientDisconnected(
-        client="c", broker_id=1, local="", reason="refused", unanswered=0
+        client="c", broker_id=1, local="", reason="refused", in_flight=0
     ),
 }
 
