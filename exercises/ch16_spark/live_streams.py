@@ -15,15 +15,23 @@ from kafka_edu.supervisor.cluster import Cluster, ClusterError, running_cluster
 from ..runner.manifest import Exercise
 from ..runner.material import new_seed
 from ..runner.public_tests import SPARK_LIMITS
-from ..runner.spark_learner import NO_TABLES, Row, Rows, SparkLearner, Tables
+from ..runner.spark_learner import NO_TABLES, Row, SparkLearner, Tables
 from ..runner.topics import make_topic
 from ..runner.verdict import Step
+from .blame import ENDS, SCHEMAS, TABLES, Deployment, Request, RightBlame
+from .both_connectors import CONNECTORS, why_no_official
+from .error_minutes import RightErrors, quiet_shop
 from .live_job import CLUSTER, PARTITIONS
+from .minutes import LINES
+from .page_counts import VIEWS, RightCounts, fields_of, random_views
+from .page_views import RECORDS, random_requests
 from .sales import ORDERS, RightSales, random_orders
 
 FLUSH_S: Final = 120.0
 SALES_ORDERS: Final = 4_000
-CONNECTORS: Final = ("python", "official")
+BLAME_REQUESTS: Final = 4_000
+ERROR_LINES: Final = 4_000
+PAGE_VIEWS: Final = 4_000
 
 
 class Message(NamedTuple):
@@ -46,6 +54,10 @@ class Scene(NamedTuple):
     most_state: int = 0
     """The most rows that the state may have at the end; 0 if it is not judged."""
     at_once: int = 2_000
+    into: str = ""
+    """The topic into which the rows are written; empty if there is none. `right` has then (key,
+    value) of the last record of each key, and a value is the fields of its JSON, sorted by name.
+    """
 
 
 SCENES: Final[dict[str, Callable[[Random], Scene]]] = {}
@@ -83,6 +95,10 @@ def check_on(
                 break
             say(f"Spark runs the job with the connector {connector}")
             with_it = f"with the connector {connector}"
+            into = scene.into and f"{scene.into}-{connector}"
+            if into:
+                compacted = {"cleanup.policy": "compact"}
+                make_topic(cluster, into, cluster.broker_ids, PARTITIONS, compacted)
             try:
                 rows = learner.topics(
                     cluster.bootstrap_servers,
@@ -91,11 +107,16 @@ def check_on(
                     tables=scene.tables,
                     mode=scene.mode,
                     at_once=scene.at_once,
+                    into=into,
                 )
             except LearnerFailure as failure:
                 yield Step(f"the job reads the topics {with_it}", False, failure.message)
                 return
-            yield compared_rows(f"the rows {with_it}", scene.right, rows)
+            if into:
+                last = last_values(cluster.bootstrap_servers, into)
+                yield compared_rows(f"the last value of each key {with_it}", scene.right, last)
+            else:
+                yield compared_rows(f"the rows {with_it}", scene.right, rows.rows)
             if scene.most_state:
                 held = rows.state_rows[-1] if rows.state_rows else 0
                 seen = f"{held} rows, and {scene.most_state} are enough"
@@ -104,22 +125,9 @@ def check_on(
         learner.close()
 
 
-def why_no_official() -> str:
-    """Return why Spark's own connector cannot be used here; empty if it can be."""
-    from pyspark import __version__
-
-    from kafka_edu.spark.official_jars import OfficialConnectorMissing, official_jars
-
-    try:
-        official_jars(__version__)
-    except OfficialConnectorMissing as error:
-        return str(error)
-    return ""
-
-
-def compared_rows(says: str, right: Sequence[Row], rows: Rows) -> Step:
+def compared_rows(says: str, right: Sequence[Row], rows: Sequence[Row]) -> Step:
     """Return a Step that passes if a job has written exactly these rows, in any order."""
-    came, wanted = rows.rows, sorted(right, key=repr)
+    came, wanted = sorted(rows, key=repr), sorted(right, key=repr)
     if came == wanted:
         return Step(says, True, f"{len(wanted):,} rows, as they should be")
     missing = [row for row in wanted if row not in came]
@@ -130,6 +138,44 @@ def compared_rows(says: str, right: Sequence[Row], rows: Rows) -> Step:
     if other:
         seen += f"; wrong: {other[0]}"
     return Step(says, False, seen)
+
+
+def last_values(servers: str, topic: str) -> list[Row]:
+    """Return (key, fields of the value) of the last record of each key. Raises ClusterError."""
+    from confluent_kafka import Consumer, KafkaError, TopicPartition
+
+    consumer = Consumer(
+        {
+            "bootstrap.servers": servers,
+            "group.id": "kafka-edu-lab",
+            "auto.offset.reset": "earliest",
+            "enable.partition.eof": True,
+            "enable.auto.commit": False,
+            "log_level": 0,
+        }
+    )
+    found: dict[str, object] = {}
+    try:
+        consumer.assign([TopicPartition(topic, number, 0) for number in range(PARTITIONS)])
+        left = PARTITIONS
+        while left:
+            record = consumer.poll(FLUSH_S)
+            if record is None:
+                raise ClusterError(f"topic {topic} could not be read to its end")
+            if (error := record.error()) is None:
+                found[(record.key() or b"").decode()] = fields_of(record.value())
+            elif error.code() == KafkaError._PARTITION_EOF:
+                left -= 1
+            else:
+                raise ClusterError(f"topic {topic} could not be read: {error}")
+    finally:
+        consumer.close()
+    return [(key, sorted_fields(value)) for key, value in found.items()]
+
+
+def sorted_fields(value: object) -> object:
+    """Return the fields of a JSON object sorted by name; another value as it is."""
+    return sorted(value.items()) if isinstance(value, dict) else value
 
 
 def fill(cluster: Cluster, scene: Scene) -> None:
@@ -188,4 +234,71 @@ def sales(random: Random) -> Scene:
     return Scene({"orders": ORDERS}, messages, rows, most_state=2, at_once=SALES_ORDERS // 3)
 
 
+def blame(random: Random) -> Scene:
+    """Make the requests and deployments of 16-11s. After one deployment, half of the requests to
+    its service fail.
+    """
+    right, messages, now_s = RightBlame(), list[Message](), 0
+    services = ("cart", "pay", "mail")
+    deployed = [
+        Deployment(service, at_s, f"{service}-{at_s}")
+        for service in services
+        for at_s in sorted(random.sample(range(BLAME_REQUESTS // 4), 3))
+    ]
+    bad = random.choice(deployed)
+    for one in deployed:
+        messages.append(Message("deployments", one.service, one.row()))
+    requests = []
+    for _ in range(BLAME_REQUESTS):
+        now_s += random.choice((0, 0, 0, 1))
+        service = random.choice(services)
+        hit = service == bad.service and 0 <= now_s - bad.time_s < 120 and random.random() < 0.5
+        failed = hit or random.random() < 0.02
+        requests.append(Request(service, now_s, 503 if failed else 200))
+        messages.append(Message("requests", f"{len(requests)}", requests[-1].row()))
+    for batch in (deployed, requests, *ENDS):
+        right.batch(batch)
+    for topic, batch in zip(("requests", "deployments"), ENDS, strict=True):
+        messages += (Message(topic, "end", one.row()) for one in batch)
+    return Scene(SCHEMAS, messages, right.rows(), TABLES, most_state=2, at_once=BLAME_REQUESTS // 3)
+
+
+def late_errors(random: Random) -> Scene:
+    """Make the lines of 16-13s. They are at most one minute late, because a partition that is read
+    ahead of the others takes some of the 2 minutes.
+    """
+    *lines, end = quiet_shop(random, ERROR_LINES, (0, 0, 0, 1), latest_s=60)
+    right = RightErrors()
+    rows = [row for batch in (lines, [end]) for row in right.batch(batch)]
+    messages = [
+        Message("lines", f"{number}", one.row()) for number, one in enumerate((*lines, end))
+    ]
+    return Scene({"lines": LINES}, messages, rows, most_state=1, at_once=ERROR_LINES // 3)
+
+
+def page_views(random: Random) -> Scene:
+    """Make the requests of 16-14s."""
+    requests = random_requests(random, PAGE_VIEWS)
+    messages = [Message("requests", f"{number}", one) for number, one in enumerate(requests)]
+    return Scene({"requests": RECORDS}, messages, [one.answer() for one in requests])
+
+
+def page_counts(random: Random) -> Scene:
+    """Make the views of 16-15s, at most one minute late, as in 16-13s."""
+    views = random_views(random, PAGE_VIEWS, (0, 0, 0, 1), latest_s=60)
+    last = RightCounts().batch(views)
+    return Scene(
+        {"views": VIEWS},
+        [Message("views", f"{number}", one.row()) for number, one in enumerate(views)],
+        [(key, sorted_fields(value)) for key, value in last.items()],
+        mode="update",
+        at_once=PAGE_VIEWS // 3,
+        into="page-counts",
+    )
+
+
 SCENES["16-10s"] = sales
+SCENES["16-11s"] = blame
+SCENES["16-13s"] = late_errors
+SCENES["16-14s"] = page_views
+SCENES["16-15s"] = page_counts

@@ -134,10 +134,12 @@ class SparkLearner(Learner):
         tables: Tables = NO_TABLES,
         mode: str = "append",
         at_once: int = 2_000,
+        into: str = "",
     ) -> Rows:
         """Run the job over a stream of each of these topics, which have JSON values.
 
-        A micro-batch reads at most `at_once` records of a topic. Raises LearnerFailure.
+        A micro-batch reads at most `at_once` records of a topic. With `into`, the rows are also
+        written to this topic. Raises LearnerFailure.
         """
         question = {
             "topics": dict(schemas),
@@ -146,6 +148,7 @@ class SparkLearner(Learner):
             "tables": dict(tables),
             "mode": mode,
             "at_once": at_once,
+            "into": into,
         }
         given = ", ".join((*schemas, *tables))
         return self._job(question, f"{self._wanted}(spark, {given}), with connector {connector}")
@@ -178,6 +181,11 @@ class SparkLearner(Learner):
             "topic": topic,
         }
         self._job(question, f"{self._wanted}(rows, batch_id, folder), in a stream")
+
+    def run_with(self, *values: object, connector: str) -> None:
+        """Call the job with these values, which JSON can hold. Raises LearnerFailure."""
+        shown = f"{self._wanted}(spark, …), with the connector {connector}"
+        self._job({"run": values, "connector": connector}, shown)
 
     def read(self, folder: str) -> Rows:
         """Return the rows of the Parquet files in a folder. Raises LearnerFailure."""

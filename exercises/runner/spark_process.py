@@ -15,10 +15,12 @@ A question is one job:
       live topics with JSON values, one stream of each; WANTED(spark, input, …)
   {"sink": [[batch id, [row, …]], …], "schema": DDL, "folder": …}    WANTED(rows, batch id, folder)
   {"query": folder, "checkpoint": folder, "topic": …, "servers": …}  the same, in a stream
+  {"run": [value, …], "connector": …}                                WANTED(spark, value, …)
   {"read": folder}                                                   Parquet that was written
 
 With "tables": {name: [DDL, [row, …]]}, a question about streams or topics also gives WANTED these
-tables, after the streams. With "mode", the result is written in this output mode.
+tables, after the streams. With "mode", the result is written in this output mode. With "into", each
+micro-batch of the result is written to this topic too.
 
 The answer has the rows of the DataFrame that WANTED returned, by micro-batch, with the columns,
 their types, the physical plan, and how many rows the state held after each batch:
@@ -56,6 +58,8 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
     from pyspark.sql.streaming.readwriter import DataStreamWriter
+
+    from kafka_edu.spark.connectors import Connector
 
 MOST_ROWS: Final = 20_000
 """The largest number of rows that a job may return. The exercises' jobs return far fewer."""
@@ -197,6 +201,10 @@ def run_job(
         folder = Path(name)
         if "read" in question:
             return read_parquet(spark, question["read"])
+        if "run" in question:
+            add_connector(spark, question["connector"])
+            wanted(spark, *question["run"])
+            return {"batches": []}
         if "sink" in question:
             for batch_id, batch in question["sink"]:
                 rows = table(spark, batch, question["schema"])
@@ -295,6 +303,19 @@ def topic_records(spark: "SparkSession", question: Mapping[str, Any]) -> "DataFr
     return records
 
 
+def add_connector(spark: "SparkSession", name: str) -> "Connector":
+    """Return the connector of this name. Spark can use it from now on.
+
+    Raises OfficialConnectorMissing if it is Spark's own, and it cannot be downloaded.
+    """
+    from kafka_edu.spark.connectors import Connector, add_official_connector
+
+    connector = Connector(name)
+    if connector is Connector.OFFICIAL:
+        add_official_connector(spark)
+    return connector
+
+
 def topics_of_json(spark: "SparkSession", question: Mapping[str, Any]) -> "dict[str, DataFrame]":
     """Return a stream for each live topic, with the fields of its JSON values as columns.
 
@@ -303,11 +324,9 @@ def topics_of_json(spark: "SparkSession", question: Mapping[str, Any]) -> "dict[
     """
     from pyspark.sql.functions import col, from_json
 
-    from kafka_edu.spark.connectors import Connector, add_official_connector, format_of
+    from kafka_edu.spark.connectors import format_of
 
-    connector = Connector(question["connector"])
-    if connector is Connector.OFFICIAL:
-        add_official_connector(spark)
+    connector = add_connector(spark, question["connector"])
     found = {}
     for topic, schema in question["topics"].items():
         records = (
@@ -341,6 +360,8 @@ def run_stream(result: "DataFrame", folder: Path, question: Mapping[str, Any]) -
 
     def keep(batch: "DataFrame", _: int) -> None:
         written.extend(collected(batch))
+        if question.get("into"):
+            write_records(batch, question)
 
     query = started(
         result.writeStream.outputMode(question.get("mode", "append"))
@@ -366,6 +387,19 @@ def run_stream(result: "DataFrame", folder: Path, question: Mapping[str, Any]) -
         if one["stateOperators"]
     ]
     return {**shape(result), "batches": rows_of, "plan": "", "state_rows": held}
+
+
+def write_records(batch: "DataFrame", question: Mapping[str, Any]) -> None:
+    """Write the rows of a micro-batch to a topic. Their columns are key and value."""
+    from kafka_edu.spark.connectors import Connector, format_of
+
+    (
+        batch.write.format(format_of(Connector(question["connector"])))
+        .mode("append")
+        .option("kafka.bootstrap.servers", question["servers"])
+        .option("topic", question["into"])
+        .save()
+    )
 
 
 def write_stream(
@@ -483,7 +517,9 @@ def said_of(error: BaseException, file: str, limit_s: float) -> dict[str, object
     if isinstance(error, ModuleNotFoundError):
         said["error"] = f"ModuleNotFoundError: {error}"
     elif type(error).__module__.startswith(("pyspark.", "py4j.")):
-        said["error"] = words_of(text)
+        from kafka_edu.spark.source_errors import user_error
+
+        said["error"] = user_error(error) or words_of(text)
         if not said["line"]:
             named = [re.findall(line.format(file=re.escape(file)), text) for line in _LINES]
             lines = [int(line) for found in named for line in found]
@@ -497,8 +533,10 @@ def words_of(text: str) -> str:
     if raised and "Traceback (most recent call last)" in text:
         return f"a function of yours failed in a worker: {raised[-1][0]}: {raised[-1][1]}"
     text, of_stream = re.subn(_STREAM_FAILED, "", text)
-    found = re.search(r"(\[[A-Z][A-Z0-9_.]+\] [^\n]+)", text) or (
-        re.match("(.+)", text) if of_stream else None
+    found = (
+        re.search(r"(\[[A-Z][A-Z0-9_.]+\] [^\n]+)", text)
+        or re.match(r"([^\n]+);\n", text)  # behind it stands the plan, of many lines
+        or (re.match("(.+)", text) if of_stream else None)
     )
     if found is not None:
         line = re.split(r" SQLSTATE: \w+|;$", found[1])[0]

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from exercises.ch16_spark.both_connectors import why_no_official
 from exercises.ch16_spark.jobs import RECORDS, records_of
-from exercises.ch16_spark.live_streams import SCENES, check_on, why_no_official
+from exercises.ch16_spark.live_streams import SCENES, check_on
 from exercises.prove import prove_wrong
 from exercises.runner import spark_learner
 from exercises.runner.check import check_public, live_part

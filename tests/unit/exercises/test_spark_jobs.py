@@ -3,6 +3,8 @@
 import pytest
 
 from exercises.ch16_spark import live_job
+from exercises.ch16_spark.blame import END_S, ENDS, Deployment, Request, RightBlame
+from exercises.ch16_spark.error_minutes import RightErrors
 from exercises.ch16_spark.ex03s_sessions.public_tests import RightVisits
 from exercises.ch16_spark.ex09s_remembers.public_tests import Order, RightOrders
 from exercises.ch16_spark.jobs import (
@@ -13,7 +15,10 @@ from exercises.ch16_spark.jobs import (
 )
 from exercises.ch16_spark.live_job import compared
 from exercises.ch16_spark.live_streams import compared_rows, value_of
-from exercises.ch16_spark.minutes import Line, Minute, RightMinutes, clock
+from exercises.ch16_spark.minutes import DELAY_S, Line, Minute, RightMinutes, clock
+from exercises.ch16_spark.page_counts import RightCounts, fields_of
+from exercises.ch16_spark.page_counts import View as PageView
+from exercises.ch16_spark.page_views import Request as View
 from exercises.ch16_spark.sales import ORDERS, RightSales
 from exercises.ch16_spark.sales import Order as Sale
 from exercises.grading.grade import Grader, Kind, RefusedError
@@ -124,8 +129,8 @@ def test_the_value_of_a_live_record_and_its_rows() -> None:
         "time": "2018-08-01T10:00:50.000000Z",
         "cents": 40,
     }
-    assert compared_rows("rows", [(1, "y"), (2, "x")], ROWS).passed
-    step = compared_rows("rows", [(1, "y"), (3, "x")], ROWS)
+    assert compared_rows("rows", [(1, "y"), (2, "x")], ROWS.rows).passed
+    step = compared_rows("rows", [(1, "y"), (3, "x")], ROWS.rows)
     assert step.seen == "2 rows, and 2 are right; missing: (3, 'x'); wrong: (2, 'x')"
 
 
@@ -147,6 +152,10 @@ def test_a_late_line_joins_two_sessions() -> None:
             "[STREAM_FAILED] Query [id = 1, runId = 2] terminated with exception: it is late"
             " SQLSTATE: XXKST\n=== Streaming Query ===",
             "it is late",
+        ),
+        (
+            "A join of two streams is not supported without a watermark;\n~Join LeftOuter\n:- ~Rel",
+            "A join of two streams is not supported without a watermark",
         ),
         (
             "An exception was thrown:\nTraceback (most recent call last):\n  File …\n"
@@ -180,3 +189,46 @@ def test_without_pyspark_the_check_says_how_to_get_it(monkeypatch: pytest.Monkey
     monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
     with pytest.raises(CheckError, match=r"is written in PySpark: run `.*setup spark` first"):
         check_public(exercise, exercise.solution, 1)
+
+
+def test_a_failed_request_has_the_deployments_of_the_ten_minutes_before_it() -> None:
+    right = RightBlame()
+    right.batch([Deployment("cart", 0, "c1"), Deployment("cart", 90, "c2")])
+    right.batch([Request("cart", 89), Request("cart", 600), Request("cart", 601, 404)])
+    at = clock(89), clock(600)
+    assert right.rows() == [("cart", at[0], "c1", "blue"), ("cart", at[1], "c2", "blue")]
+    right.batch([Request("mail", 650)])
+    assert len(right.rows()) == 2, "a deployment of mail may still come: the other stream is behind"
+    for batch in ENDS:
+        right.batch(batch)
+    assert right.rows()[-1] == ("mail", clock(650), None, None)
+    right.batch([Request("cart", END_S - DELAY_S)])
+    assert Request("cart", END_S - DELAY_S) in right.too_late
+
+
+def test_all_lines_move_the_watermark_and_only_errors_are_counted() -> None:
+    right = RightErrors()
+    assert right.batch([Line(10, status=500), Line(70), Line(179)]) == []
+    assert right.batch([Line(59, status=599), Line(180)]) == [(clock(0), 2)]
+    assert right.batch([Line(59, status=500)]) == [], "it is too late"
+
+
+def test_the_rows_of_the_slow_functions() -> None:
+    one = View("10.0.3.77", "/a//b/?q=1", "Chrome/67 Safari/537", 404)
+    assert one.answer() == ("10.0.3.0", "/a/b", "chrome", "theirs")
+    assert View("::1", "//", None, None).answer() == ("hidden", "/", "other", "unknown")
+    assert View("1.2.3.4\n", "/a\n/", "a Bot", 500).answer() == ("hidden", "/a\n", "bot", "ours")
+
+
+def test_a_count_is_written_again_when_a_view_has_changed_it() -> None:
+    right = RightCounts()
+    key = "2018-08-01T10:00:00Z /"
+    first = right.batch([PageView("/", 0), PageView("/", 10), PageView(None, 11)])
+    assert first == {key: {"page": "/", "begin": "2018-08-01T10:00:00Z", "views": 2}}
+    assert list(right.batch([PageView("/", 299), PageView("/", 420)])) == [
+        key,
+        "2018-08-01T10:05:00Z /",
+    ]
+    assert right.batch([PageView("/", 299)]) == {}, "the five minutes are over"
+    assert fields_of(b'{"a": 1}') == {"a": 1}
+    assert fields_of("no JSON") == "no JSON"
