@@ -1,13 +1,19 @@
-"""Write a generated web log to a topic, with the standard producer of confluent-kafka."""
+"""Write a generated web log to a topic, and count its records.
 
-from collections.abc import Iterable
+The lines are written by confluent-kafka, because a log of millions of lines must be there soon:
+librdkafka is C and writes several times as many lines a second as our producer.
+"""
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import Final
 
-from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
-from confluent_kafka.admin import AdminClient
+from confluent_kafka import KafkaError, Message, Producer
 
+from kafka_edu.clients import blocking
 from kafka_edu.clients.admin import BootstrapAddressError
 from kafka_edu.clients.admin.brokers import parse_addresses
+from kafka_edu.clients.client_errors import ClientException
 from kafka_edu.clients.web_log.generator import LogGenerator, LogSettings
 from kafka_edu.clients.web_log.records import LogRecord, records
 from kafka_edu.clients.web_log.truth import LogTruth
@@ -33,10 +39,10 @@ def brokers_up(bootstrap_servers: str) -> int:
         parse_addresses(bootstrap_servers)
     except BootstrapAddressError as error:
         raise TopicNotFilled(f"{error}. An address is HOST:PORT, and commas part them.") from error
-    admin = AdminClient({"bootstrap.servers": bootstrap_servers, **QUIET})
     try:
-        return len(admin.list_topics(timeout=ANSWER_S).brokers)
-    except KafkaException as error:
+        with blocking.Admin({"bootstrap.servers": bootstrap_servers}) as admin:
+            return len(admin.describe_cluster(timeout_ms=ANSWER_S * 1000).nodes)
+    except ClientException as error:
         raise TopicNotFilled(
             f"no broker answers at {bootstrap_servers} within {ANSWER_S:.0f} s."
             " Is the cluster up, and is this its address?"
@@ -45,20 +51,31 @@ def brokers_up(bootstrap_servers: str) -> int:
 
 def records_in_topic(bootstrap_servers: str, topic: str) -> int:
     """Return the number of records in a topic. Raises TopicNotFilled if it cannot be read."""
-    consumer = Consumer(
-        {"bootstrap.servers": bootstrap_servers, "group.id": "kafka-edu-counts", **QUIET}
-    )
+    with topic_reader(bootstrap_servers, topic) as consumer:
+        partitions = consumer.partitions_for(topic)
+        begins = consumer.beginning_offsets(partitions)
+        return sum(consumer.end_offsets(partitions).values()) - sum(begins.values())
+
+
+@contextmanager
+def topic_reader(
+    bootstrap_servers: str, topic: str, isolation_level: str = "read_uncommitted"
+) -> Iterator[blocking.Consumer]:
+    """Yield a consumer without a group. Raises TopicNotFilled if the block cannot read the topic.
+
+    A partition of a new topic may have no leader for a moment. The consumer waits for it.
+    """
+    settings = {
+        "bootstrap.servers": bootstrap_servers,
+        "isolation.level": isolation_level,
+        "allow.auto.create.topics": False,
+        "default.api.timeout.ms": int(TIMEOUT_S * 1000),
+    }
     try:
-        found = consumer.list_topics(topic, timeout=TIMEOUT_S).topics[topic].partitions
-        ends = [
-            consumer.get_watermark_offsets(TopicPartition(topic, one), timeout=TIMEOUT_S)
-            for one in found
-        ]
-        return sum(high - low for low, high in filter(None, ends))
-    except KafkaException as error:
-        raise TopicNotFilled(f"topic {topic} could not be read: {error.args[0]}") from error
-    finally:
-        consumer.close()
+        with blocking.Consumer(settings) as consumer:
+            yield consumer
+    except ClientException as error:
+        raise TopicNotFilled(f"topic {topic} could not be read: {error.message}") from error
 
 
 class TopicWriter:

@@ -9,16 +9,14 @@ from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
-from confluent_kafka import Consumer, KafkaException, TopicPartition
-
 from kafka_edu.clients.web_log.access_log import MONTHS
 from kafka_edu.clients.web_log.generator import LogGenerator, LogSettings
 from kafka_edu.clients.web_log.records import LogRecord, records
 from kafka_edu.spark.log_topic import (
-    QUIET,
     TIMEOUT_S,
     TopicWriter,
     records_in_topic,
+    topic_reader,
 )
 from kafka_edu.spark.web_log_topic import TopicNotFilled
 
@@ -182,52 +180,26 @@ def first_values(bootstrap_servers: str, topic: str) -> list[bytes]:
     """Return the first value of each partition that has a record. Raises TopicNotFilled if it
     cannot be read.
     """
-    consumer = Consumer(
-        {
-            "bootstrap.servers": bootstrap_servers,
-            "group.id": "kafka-edu-counts",
-            "enable.auto.commit": False,
-            **QUIET,
-        }
-    )
-    try:
-        values: dict[int, bytes] = {}
-        for partition, end in topic_ends(bootstrap_servers, topic).items():
+    values: list[bytes] = []
+    with topic_reader(bootstrap_servers, topic) as consumer:
+        ends = consumer.end_offsets(consumer.partitions_for(topic))
+        for tp, end in ends.items():
             if not end:
                 continue
-            consumer.assign([TopicPartition(topic, partition, 0)])
-            found = consumer.poll(TIMEOUT_S)
-            if found is None or found.error() is not None:
-                why = "no answer" if found is None else found.error()
-                raise TopicNotFilled(f"the first record of {topic}-{partition} was not read: {why}")
-            values[partition] = found.value() or b""
-        return list(values.values())
-    except KafkaException as error:
-        raise TopicNotFilled(f"topic {topic} could not be read: {error.args[0]}") from error
-    finally:
-        consumer.close()
+            consumer.assign([tp])
+            consumer.seek_to_beginning()
+            found = consumer.poll(TIMEOUT_S * 1000, max_records=1)
+            if not found:
+                raise TopicNotFilled(f"the first record of {tp} was not read: no answer")
+            value = found[0].value
+            values.append(value if isinstance(value, bytes) else b"")
+    return values
 
 
 def topic_ends(bootstrap_servers: str, topic: str) -> dict[int, int]:
     """Return the end offset of each partition of the topic. Raises TopicNotFilled if no broker
     answers.
     """
-    consumer = Consumer(
-        {"bootstrap.servers": bootstrap_servers, "group.id": "kafka-edu-counts", **QUIET}
-    )
-    try:
-        partitions = consumer.list_topics(topic, timeout=TIMEOUT_S).topics[topic].partitions
-        ends = {}
-        for one in partitions:
-            found = consumer.get_watermark_offsets(TopicPartition(topic, one), timeout=TIMEOUT_S)
-            if found is None:
-                raise TopicNotFilled(
-                    f"the end of {topic}-{one} is not known: no broker answered within"
-                    f" {TIMEOUT_S:.0f} s. Are all brokers up?"
-                )
-            ends[one] = found[1]
-        return ends
-    except KafkaException as error:
-        raise TopicNotFilled(f"topic {topic} could not be read: {error.args[0]}") from error
-    finally:
-        consumer.close()
+    with topic_reader(bootstrap_servers, topic) as consumer:
+        ends = consumer.end_offsets(consumer.partitions_for(topic))
+        return {tp.partition: end for tp, end in ends.items()}

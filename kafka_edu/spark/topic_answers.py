@@ -6,14 +6,14 @@ isolation.level=read_committed, as every consumer of these topics should.
 """
 
 import json
+import time
 from collections import Counter
 from collections.abc import Iterator
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
-
-from kafka_edu.spark.log_topic import QUIET, TIMEOUT_S
+from kafka_edu.common.topic_partition import TopicPartition
+from kafka_edu.spark.log_topic import TIMEOUT_S, topic_reader
 from kafka_edu.spark.pipeline_answers import (
     Comparison,
     Window,
@@ -25,6 +25,9 @@ from kafka_edu.spark.web_log_topic import TopicNotFilled
 
 if TYPE_CHECKING:
     from kafka_edu.clients.web_log.truth import LogTruth
+
+
+_POLL_MS: Final = 100
 
 
 class TopicWindows(NamedTuple):
@@ -76,36 +79,23 @@ def read_lines(bootstrap_servers: str, topic: str) -> TopicLines:
 
 def _committed(bootstrap_servers: str, topic: str) -> Iterator[dict[str, Any]]:
     """Yield the decoded value of each committed record, up to the end of each partition."""
-    consumer = Consumer(
-        {
-            "bootstrap.servers": bootstrap_servers,
-            "group.id": "kafka-edu-answers",
-            "isolation.level": "read_committed",
-            "enable.auto.commit": False,
-            "enable.partition.eof": True,
-            **QUIET,
-        }
-    )
-    try:
-        left = set(consumer.list_topics(topic, timeout=TIMEOUT_S).topics[topic].partitions)
-        consumer.assign([TopicPartition(topic, number, 0) for number in left])
-        while left:
-            message = consumer.poll(TIMEOUT_S)
-            if message is None:
+    with topic_reader(bootstrap_servers, topic, "read_committed") as consumer:
+        ends = consumer.end_offsets(consumer.partitions_for(topic))
+        consumer.assign(list(ends))
+        consumer.seek_to_beginning()
+        deadline_s = time.monotonic() + TIMEOUT_S
+        before: dict[TopicPartition, int] = {}
+        while (now := {tp: consumer.position(tp) for tp in ends}) != ends:
+            if now != before:  # a marker at the end of a transaction moves it too
+                before, deadline_s = now, time.monotonic() + TIMEOUT_S
+            elif time.monotonic() > deadline_s:
+                behind = next(tp for tp, end in ends.items() if now[tp] < end)
                 raise TopicNotFilled(
-                    f"topic {topic} could not be read to its end: partition {min(left)} sent"
-                    f" nothing for {TIMEOUT_S:.0f} s. Are all brokers up?"
+                    f"topic {topic} could not be read to its end: {behind} sent nothing for"
+                    f" {TIMEOUT_S:.0f} s. Are all brokers up?"
                 )
-            if (error := message.error()) is None:
-                yield json.loads(message.value() or b"{}")
-            elif error.code() == KafkaError._PARTITION_EOF:
-                left.discard(message.partition())
-            else:
-                raise KafkaException(error)
-    except KafkaException as error:
-        raise TopicNotFilled(f"topic {topic} could not be read: {error.args[0]}") from error
-    finally:
-        consumer.close()
+            for record in consumer.poll(_POLL_MS):
+                yield json.loads(record.value if isinstance(record.value, bytes) else b"{}")
 
 
 def compare_window_topic(found: TopicWindows, truth: "LogTruth") -> list[Comparison]:

@@ -1,8 +1,9 @@
-"""Create the topic for a web log, with the standard client of confluent-kafka."""
+"""Create the topic for a web log."""
 
-from confluent_kafka import KafkaError
-from confluent_kafka.admin import AdminClient
-from confluent_kafka.cimpl import NewTopic
+from kafka_edu.clients import blocking
+from kafka_edu.clients.admin.topic_calls import NewTopic
+from kafka_edu.clients.client_errors import ClientException
+from kafka_edu.common.errors import Errors
 
 
 class TopicNotFilled(Exception):
@@ -20,18 +21,14 @@ def create_topic(
     The topic has no retention limit by time. The times of the log's lines are long past, and the
     default retention.ms of a week would delete such records.
     """
-    new = NewTopic(topic, partitions, replication_factor, config={"retention.ms": "-1"})
-    admin = AdminClient({"bootstrap.servers": bootstrap_servers, "log_level": 0})
-    for future in admin.create_topics([new], request_timeout=30).values():
+    new = NewTopic(topic, partitions, replication_factor, configs={"retention.ms": "-1"})
+    with blocking.Admin({"bootstrap.servers": bootstrap_servers}) as admin:
         try:
-            future.result(60)
-        except Exception as error:
-            refused = error.args[0] if error.args else error
-            if (
-                not isinstance(refused, KafkaError)
-                or refused.code() != KafkaError.TOPIC_ALREADY_EXISTS
-            ):
-                why = refused.str() if isinstance(refused, KafkaError) else refused
-                raise TopicNotFilled(f"topic {topic} could not be created: {why}") from error
+            admin.create_topics([new]).all()
+        except ClientException as error:
+            if error.error is not Errors.TOPIC_ALREADY_EXISTS:
+                raise TopicNotFilled(
+                    f"topic {topic} could not be created: {error.message}"
+                ) from error
             return False
     return True

@@ -16,6 +16,7 @@ from kafka_edu.clients.client_config import ConfigException
 from kafka_edu.clients.client_errors import (
     BrokerException,
     ProducerClosedException,
+    SerializationException,
     TimeoutException,
 )
 from kafka_edu.clients.consumer.consumer import ConsumerStateException
@@ -107,6 +108,31 @@ def test_an_error_is_kafkas(servers: str) -> None:
             future.result()
     with pytest.raises(ProducerClosedException):
         producer.send("t", b"x")
+
+
+def test_a_record_that_cannot_be_sent_has_the_error_and_the_others_are_sent_in_order(
+    servers: str, topic: str
+) -> None:
+    settings = {"bootstrap.servers": servers, "value.serializer": lambda value: value + b"!"}
+    with blocking.Producer(settings) as producer:
+        futures = [
+            producer.send(topic, b"x" if number % 2 else 5, partition=0) for number in range(3_000)
+        ]
+        producer.flush()
+        assert all(future.done() for future in futures)
+        sent, not_sent = futures[1::2], futures[::2]
+        assert [future.result().offset for future in sent] == list(range(RECORDS, RECORDS + 1_500))
+        assert {type(future.exception()) for future in not_sent} == {SerializationException}
+        with pytest.raises(SerializationException, match="cannot serialize 5"):
+            not_sent[0].result()
+
+
+def test_close_keeps_its_time_without_a_broker() -> None:
+    """The record waits for metadata that never comes."""
+    producer = blocking.Producer({"bootstrap.servers": NOWHERE})
+    futures = [producer.send("t", b"x") for _ in range(3)]
+    producer.close(0)
+    assert {type(future.exception()) for future in futures} == {ProducerClosedException}
 
 
 def test_close_keeps_its_time(servers: str) -> None:

@@ -30,14 +30,22 @@ class BlockingClient(ABC, Generic[C]):
 
     def run(self, call: Callable[[], Awaitable[T]]) -> T:
         """Run a call in the client's thread, and wait for it."""
-        if self._thread.stopped:
-            raise self._closed
+        self.check_open()
         try:
             return self._thread.run(call)
         except CancelledError:  # another thread has closed the client
             raise self._closed from None
 
-    def prepare(self) -> None:
+    def call_soon(self, function: Callable[[], object]) -> None:
+        """Let the client's thread run a function soon, and do not wait for it."""
+        self._thread.call_soon(function)
+
+    def check_open(self) -> None:
+        """Raise an error if the client is closed."""
+        if self._thread.stopped:
+            raise self._closed
+
+    async def prepare(self) -> None:
         """Get the client ready for any call but `close`. Runs in the client's thread."""
 
     def _close(self, close: Callable[[], Awaitable[None]]) -> None:
@@ -73,7 +81,7 @@ def waiting(
     @functools.wraps(method)
     def wait(self: BlockingClient[C], /, *args: P.args, **kwargs: P.kwargs) -> T:
         async def call() -> T:
-            self.prepare()
+            await self.prepare()
             return await method(self.client, *args, **kwargs)
 
         return self.run(call)
@@ -89,7 +97,7 @@ def at_once(
     @functools.wraps(method)
     def wait(self: BlockingClient[C], /, *args: P.args, **kwargs: P.kwargs) -> T:
         async def call() -> T:
-            self.prepare()
+            await self.prepare()
             return method(self.client, *args, **kwargs)
 
         return self.run(call)

@@ -48,7 +48,7 @@ class Consumer(BlockingClient[consumer.Consumer]):
         self._polled_s = 0.0
         self._closing = False
 
-    def prepare(self) -> None:
+    async def prepare(self) -> None:
         """Go back to the first record that the program does not have. Runs in the client's thread.
 
         The group may have taken a partition away. Then its new member reads these records.
@@ -111,7 +111,7 @@ class Consumer(BlockingClient[consumer.Consumer]):
     async def _poll_next(self) -> None:
         """Poll until there is a record, or until the consumer is closed."""
         most = self._most if not self._unread else 1
-        self.prepare()
+        await self.prepare()
         config = self.client.config
         while not self._unread and not self._closing:
             records = await self.client.poll(config.max_poll_interval_ms, max_records=most)
@@ -144,7 +144,7 @@ class Consumer(BlockingClient[consumer.Consumer]):
         """
 
         async def close() -> None:
-            self.prepare()
+            await self.prepare()
             await self.client.close(timeout_s)
 
         self._closing = True

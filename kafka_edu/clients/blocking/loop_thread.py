@@ -98,6 +98,10 @@ class LoopThread:
                     pass
         return ended.result()
 
+    def call_soon(self, function: Callable[[], object]) -> None:
+        """Let the loop run a function soon, and do not wait for it."""
+        self._loop.call_soon_threadsafe(function)
+
     def stop(self) -> None:
         """End the thread. No call may be running."""
         if not self.stopped:
