@@ -17,7 +17,8 @@ from confluent_kafka import Consumer, Producer, TopicPartition
 
 from kafka_edu.cli.report import Report
 from kafka_edu.clients.admin.new_topic import make_topic
-from kafka_edu.clients.load.load import Load, LoadSpec, unmodified_clients
+from kafka_edu.clients.load.load import Load, LoadSpec
+from kafka_edu.clients.load.load_clients import unmodified_clients
 from kafka_edu.common.time import SystemTime
 from kafka_edu.learner.lab_partitions import LAB_TOPICS
 from kafka_edu.supervisor.cluster import Cluster, ClusterError, running_cluster

@@ -11,6 +11,7 @@ from kafka_edu.trace.events.producer import ClientLink, PartitionBuffer, Produce
 
 from ..model import Model
 from ..subjects import CLIENT_PARTITIONS, CLIENTS
+from ..view_model.broker_view import OLD_US
 from ..view_model.client_view import (
     FETCHING,
     READY,
@@ -165,6 +166,9 @@ class ClientLines(Lines):
         if any(each.requests.fetches for each in seen.asked):
             read = per_second(sum(fetches for _, _, fetches in rates))
             line.append(f"{' · ' if line else ''}fetches {read}")
+        idle_us = min((each.heard_us_ago(now_us) for each in seen.asked), default=0)
+        if idle_us > OLD_US:
+            line.append(f"{' · ' if line else ''}asks nothing for {duration(idle_us / 1000)}")
         return line.append(" · seen from the brokers' side", style=colours.dim)
 
 
@@ -252,9 +256,9 @@ class ClientHead(Drawn):
             buffer.append(f"{duration(state.oldest_ms)}, given up in {duration(left)}")
         return [name, buffer, self._links(state.links, state.max_in_flight)]
 
-    def _links(self, links: Sequence[ClientLink], most: int, title: str = "in flight: ") -> Text:
+    def _links(self, links: Sequence[ClientLink], most: int) -> Text:
         """Draw the requests without a response: a square each, by connection."""
-        colours, line = self.palette, ink(title, self.palette.dim)
+        colours, line = self.palette, ink("in flight: ", self.palette.dim)
         wide = self.size.width >= _WIDE
         shown = [link for link in links if link.broker_id >= 0 or link.in_flight] or links
         if not shown:
@@ -311,7 +315,7 @@ class ClientHead(Drawn):
             f" · commits every {every}" if state.auto_commit_ms else " · commits by hand",
             style=colours.dim,
         )
-        return [name, clocks, self._links(state.links, 0, "fetches in flight: ")]
+        return [name, clocks, self._links(state.links, 0)]
 
     def _foreign(self, seen: Seen) -> list[Text]:
         colours = self.palette

@@ -9,17 +9,8 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple, Protocol
 
-from kafka_edu.clients.load.load_clients import (
-    Acked,
-    Found,
-    LoadConsumer,
-    LoadProducer,
-    Outcome,
-    Refused,
-    Sent,
-)
+from kafka_edu.clients.load.load_outcomes import Acked, Found, Outcome, Refused, Sent
 from kafka_edu.clients.load.load_tally import LoadTally, StoredRecord
-from kafka_edu.common.time import Time
 from kafka_edu.trace.event import Event
 from kafka_edu.trace.events.client import (
     LoadGoesOn,
@@ -91,33 +82,6 @@ class LoadClients(NamedTuple):
 def first_number() -> int:
     """Return the number of a load's first record. Later loads get higher numbers."""
     return time.time_ns() // 1_000_000 * 1_000_000
-
-
-def unmodified_clients(spec: LoadSpec, bootstrap_servers: str, clock: Time) -> LoadClients:
-    """Return producers and consumers that use librdkafka. They have not started yet."""
-    first = first_number()
-    outcomes: deque[Outcome] = deque()
-    producers = [
-        LoadProducer(
-            bootstrap_servers,
-            f"load-producer-{i + 1}",
-            spec.topic,
-            spec.acks,
-            spec.rate / spec.producers,
-            spec.keys,
-            spec.size,
-            first + i,
-            spec.producers,
-            outcomes,
-            clock,
-        )
-        for i in range(spec.producers)
-    ]
-    consumers = [
-        LoadConsumer(bootstrap_servers, f"load-consumer-{i + 1}", spec.topic, spec.group, outcomes)
-        for i in range(spec.consumers)
-    ]
-    return LoadClients(producers, consumers, outcomes, first)
 
 
 class Load:

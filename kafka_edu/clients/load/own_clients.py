@@ -11,7 +11,7 @@ from typing import Final
 from kafka_edu.clients.client_errors import ClientException
 from kafka_edu.clients.consumer.consumer import Consumer
 from kafka_edu.clients.load.load import LoadClients, LoadSpec, first_number
-from kafka_edu.clients.load.load_clients import (
+from kafka_edu.clients.load.load_outcomes import (
     LEAVE_S,
     MAX_WAITING,
     MOST_BEHIND_S,

@@ -9,7 +9,7 @@ import pytest
 
 from kafka_edu.clients.load import load_clients
 from kafka_edu.clients.load.load import LAST_ANSWERS_S, Load, LoadClients, LoadSpec
-from kafka_edu.clients.load.load_clients import Acked, Found, Outcome, Refused, Sent
+from kafka_edu.clients.load.load_outcomes import Acked, Found, Outcome, Refused, Sent
 from kafka_edu.clients.load.load_tally import StoredRecord
 from kafka_edu.common.time import MockTime
 from kafka_edu.trace.event import Envelope, Level, Source, SourceKind

@@ -8,7 +8,7 @@ from typing import Final
 from kafka_edu.clients.client_errors import BufferExhaustedException, ClientException
 from kafka_edu.clients.consumer.consumer_record import ConsumerRecord
 from kafka_edu.clients.load.load import LoadSpec
-from kafka_edu.clients.load.load_clients import Acked, Found, Outcome, Refused, Sent
+from kafka_edu.clients.load.load_outcomes import Acked, Found, Outcome, Refused, Sent
 from kafka_edu.clients.load.load_tally import StoredRecord
 from kafka_edu.clients.load.own_clients import OwnConsumer, OwnProducer
 from kafka_edu.clients.producer.producer_batch import Callback, RecordMetadata
