@@ -54,7 +54,7 @@ class LearnerAccumulator(RecordAccumulator):
     def ready(self, metadata: Metadata, now: float) -> Ready:
         if self._off():
             return super().ready(metadata, now)
-        at_once = self.flushing or self.pool.waiting > 0
+        at_once = self.at_once
         queues = {
             self._places.setdefault(tp, len(self._places)): queue
             for tp, queue in self._filled.items()

@@ -41,12 +41,15 @@ from kafka_edu.trace.events.producer import (
     ClientConnected,
     ClientDisconnected,
     ClientLink,
+    OffsetsAddedToTransaction,
     PartitionBuffer,
+    PartitionsAddedToTransaction,
     ProducerDescription,
     ProducerEpochBumped,
     ProducerSampled,
     ProducerSnapshot,
     ProducerStateChanged,
+    TransactionCoordinatorChanged,
 )
 from kafka_edu.trace.events.trace import SnapshotBegins, SnapshotEnds
 
@@ -64,6 +67,9 @@ PRODUCER_EVENTS: Final[tuple[type[Event], ...]] = (
     BatchFailed,
     ProducerStateChanged,
     ProducerEpochBumped,
+    TransactionCoordinatorChanged,
+    PartitionsAddedToTransaction,
+    OffsetsAddedToTransaction,
 )
 CONSUMER_EVENTS: Final[tuple[type[Event], ...]] = (
     ConsumerSnapshot,
@@ -97,6 +103,8 @@ _FILL_US: Final = 500_000
 STABLE: Final = "Stable"
 READY: Final = "READY"
 FETCHING: Final = "Fetching"
+TXN_READY: Final = "READY"
+IN_TRANSACTION: Final = "IN_TRANSACTION"
 #: Why the oldest batch of a partition is not sent, in words.
 WAITS: Final = {
     "linger": "waits for linger.ms",
@@ -304,7 +312,13 @@ class ClientsView:
                     view.retried_us = at_us
                     self._tell(view, envelope, "warning")
                 self.glow.touch("partition", view.key, event.topic, event.partition)
-            case ProducerStateChanged(client=client) | ProducerEpochBumped(client=client):
+            case (
+                ProducerStateChanged(client=client)
+                | ProducerEpochBumped(client=client)
+                | TransactionCoordinatorChanged(client=client)
+                | PartitionsAddedToTransaction(client=client)
+                | OffsetsAddedToTransaction(client=client)
+            ):
                 self._tell(self._of(envelope, Role.PRODUCER, client), envelope, "ok")
             case ClientConnected(client=client):
                 for view in self._known.get((envelope.source, client), ()):

@@ -14,8 +14,10 @@ from ..subjects import CLIENT_PARTITIONS, CLIENTS
 from ..view_model.broker_view import OLD_US
 from ..view_model.client_view import (
     FETCHING,
+    IN_TRANSACTION,
     READY,
     STABLE,
+    TXN_READY,
     WAITS,
     ClientKey,
     ClientView,
@@ -239,6 +241,11 @@ class ClientHead(Drawn):
         )
         if state.producer_id >= 0:
             name.append(f" · id {state.producer_id}, epoch {state.epoch}", style=colours.dim)
+        if state.transactional_id:
+            name.append(f" · transactional.id {state.transactional_id}", style=colours.dim)
+        if state.state:
+            quiet = state.state in (TXN_READY, IN_TRANSACTION)
+            name.append(f" · {state.state}", style="" if quiet else f"bold {colours.warning}")
         full = state.buffer_used / state.buffer_memory if state.buffer_memory else 0.0
         bar, rest = gauge(full, 2 * _CLOCK)
         style = colours.error if full > 0.9 else colours.warning if full > 0.5 else colours.ok

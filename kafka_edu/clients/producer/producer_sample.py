@@ -41,6 +41,8 @@ def describe_producer(
             for queue in sorted(core.accumulator.queues(), key=lambda queue: queue.tp)
         ),
         links=core.connections.links(now),
+        state="" if txn is None else txn.producer.state,
+        transactional_id="" if txn is None else txn.transactional_id or "",
     )
 
 

@@ -434,6 +434,11 @@ class RecordAccumulator:
         """Return the queues of all partitions that were used, also empty ones. O(partitions)."""
         return [queue for by_partition in self._queues.values() for queue in by_partition.values()]
 
+    @property
+    def at_once(self) -> bool:
+        """Whether no batch waits for linger.ms: somebody waits for all of them, or for memory."""
+        return self.flushing or self.completing or self.pool.waiting > 0
+
     def wait_ms(self, queue: PartitionQueue, now: float) -> float:
         """Return for how many ms the first batch must still wait: for retry.backoff.ms if it was
         sent already, else for linger.ms. 0 if it is ready. O(1).
@@ -442,8 +447,7 @@ class RecordAccumulator:
         waited = now - batch.last_attempt_ms
         if batch.attempts > 0:
             return max(self._retry_backoff_ms - waited, 0)
-        at_once = self.flushing or self.completing or self.pool.waiting > 0
-        if at_once or len(queue.batches) > 1 or batch.is_full:
+        if self.at_once or len(queue.batches) > 1 or batch.is_full:
             return 0
         return max(self._linger_ms - waited, 0)
 

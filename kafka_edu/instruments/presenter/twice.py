@@ -73,4 +73,6 @@ def _field_of_run(
         return {f"{name}_{letter}": of for name, of in field.items()}
     if key == "right" and isinstance(field, str):  # the right value of a typed number
         return suffixed(field, letter)
+    if key == "after" and isinstance(field, str) and field in bound:  # a moment
+        return suffixed(field, letter)
     return of_run(field, letter, values, bound)

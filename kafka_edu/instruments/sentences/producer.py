@@ -39,7 +39,7 @@ def record_accumulated(e: producer.RecordAccumulated) -> Sentence:
 
 @sentence.register
 def client_closed(e: producer.ClientClosed) -> Sentence:
-    return quiet("closes", f"client {e.client}", "")
+    return quiet("closes the client", e.client)
 
 
 @sentence.register

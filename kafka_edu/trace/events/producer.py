@@ -289,6 +289,10 @@ class ProducerDescription(NamedTuple):
     partitions: tuple[PartitionBuffer, ...]
     """Those that the producer has used."""
     links: tuple[ClientLink, ...]
+    state: str = ""
+    """The state of an idempotent or transactional producer; empty for any other."""
+    transactional_id: str = ""
+    """Empty if the producer has no transactions."""
 
 
 @event(kind=Kind.GAUGE, thing=("client",))

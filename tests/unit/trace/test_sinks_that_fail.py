@@ -21,8 +21,10 @@ from kafka_edu.common.user_files import naming
 from kafka_edu.replication.isr import IsrState
 from kafka_edu.server.health.repairs import Repairs
 from kafka_edu.server.health.troubles import Troubles
+from kafka_edu.tools.client_settings import ConnectionWarnings
 from kafka_edu.trace.event import Envelope, Event, Level, Source
 from kafka_edu.trace.events.log import CheckpointUnreadable
+from kafka_edu.trace.events.producer import ClientDisconnected
 from kafka_edu.trace.events.proxy import ProxyStarted
 from kafka_edu.trace.events.server import SessionLost
 from kafka_edu.trace.events.trace import EventConnectionFailed, SampleFailed, SinkFailed
@@ -189,15 +191,35 @@ def _terminal(trace: Tracer) -> Sink:
     return sink
 
 
+def _connection_warnings(trace: Tracer) -> Sink:
+    sink = ConnectionWarnings()
+    sink._written_us = None  # type: ignore[assignment]  # any bug
+    trace.add_sink(sink)
+    return sink
+
+
 #: Events that a sink looks at which leaves out others.
 LOOKED_AT: Final[dict[Callable[[Tracer], Sink], Event]] = {
     _terminal: ProxyStarted(listener="x", targets=(), routes=()),
     _repairs: CheckpointUnreadable(log_dir="/d", file="f", reason="it is empty"),
+    _connection_warnings: ClientDisconnected(
+        client="c", broker_id=1, local="", reason="refused", unanswered=0
+    ),
 }
 
 
 @pytest.mark.parametrize(
-    "make", [_file, _subscriber, _ring, _last_events, _troubles, _repairs, _terminal]
+    "make",
+    [
+        _file,
+        _subscriber,
+        _ring,
+        _last_events,
+        _troubles,
+        _repairs,
+        _terminal,
+        _connection_warnings,
+    ],
 )
 def test_each_sink_of_ours_is_removed_when_it_fails(make: Callable[[Tracer], Sink]) -> None:
     trace, witness = tracer()
@@ -229,6 +251,7 @@ def test_the_classes_above_are_all_that_are_attached_to_a_tracer() -> None:
     }
     assert found == {
         "Block(NamedTuple)",
+        "ConnectionWarnings",
         "FileSink",
         "Repairs",
         "RingSink",

@@ -38,6 +38,9 @@ from tui.view_model.groups_view import GroupsView
 
 CLIENT: Final = Source(SourceKind.CLIENT, 1)
 SECOND: Final = 1_000_000
+RETRIED: Final = BatchRetried(
+    client="shop", topic="web", partition=0, batch=4, attempts=1, error="NETWORK_EXCEPTION"
+)
 
 
 def buffer(**changed: object) -> PartitionBuffer:
@@ -147,7 +150,7 @@ def test_a_late_subscriber_has_a_client_from_its_snapshot(look: Look) -> None:
 def test_a_new_snapshot_keeps_the_news_and_drops_who_is_gone(look: Look) -> None:
     for name in ("shop", "gone"):
         look.tell(ProducerSampled(producer=producer(client=name)))
-    look.tell(BatchRetried("shop", "web", 0, 4, 1, "NETWORK_EXCEPTION"))
+    look.tell(RETRIED)
     look.tell(SnapshotBegins(as_of=1))
     assert len(look.view.clients()) == 2, "nobody is forgotten before the snapshot is whole"
     look.tell(ProducerSnapshot(producer=producer()))
@@ -188,24 +191,28 @@ def test_a_batch_that_cannot_go_is_the_answer(look: Look) -> None:
 
 def test_a_retry_is_told_for_a_while_and_a_failure_is_worse(look: Look) -> None:
     look.tell(ProducerSampled(producer=producer(retried=1)))
-    look.tell(BatchRetried("shop", "web", 0, 4, 1, "NETWORK_EXCEPTION"))
+    look.tell(RETRIED)
     kind, words = look.answer
     assert kind == "warning"
     assert words.startswith("producer shop has sent 1 batch again")
     assert look.view.glow.glows("partition", look.one.key, "web", 0)
     look.tell(ProducerSampled(producer=producer(retried=1)), after_us=11 * SECOND)
     assert look.answer[0] == "ok"
-    look.tell(BatchFailed("shop", "web", 0, 4, 12, "TimeoutException"))
+    look.tell(
+        BatchFailed(
+            client="shop", topic="web", partition=0, batch=4, records=12, error="TimeoutException"
+        )
+    )
     look.tell(ProducerSampled(producer=producer(failed=12)))
     assert look.answer == ("error", "producer shop gave up batches: 12 records failed")
 
 
 def test_the_same_news_is_kept_once_with_its_number(look: Look) -> None:
     look.tell(ProducerSampled(producer=producer()))
-    lost = ClientDisconnected("shop", 2, "", "refused", 0)
+    lost = ClientDisconnected(client="shop", broker_id=2, local="", reason="refused", in_flight=0)
     for _ in range(3):
         look.tell(lost)
-        look.tell(BatchRetried("shop", "web", 0, 4, 1, "NETWORK_EXCEPTION"))
+        look.tell(RETRIED)
     assert [news.times for news in look.one.news] == [3, 3]
     assert not look.one.news[0].words.startswith("shop"), "the line above names the client"
 
@@ -244,15 +251,29 @@ def test_the_lag_is_known_only_with_position_and_high_watermark() -> None:
 
 def test_a_commit_glows_and_one_that_failed_is_news(look: Look) -> None:
     look.tell(ConsumerSampled(consumer=consumer()))
-    look.tell(ConsumerCommitted("reader", "readers", (("my-web-0", 90),), ""))
+    look.tell(
+        ConsumerCommitted(client="reader", group="readers", offsets=(("my-web-0", 90),), error="")
+    )
     assert look.view.glow.glows("committed", look.one.key, "my-web", 0)
     assert not look.one.news
-    look.tell(ConsumerCommitted("reader", "readers", (), "UNKNOWN_MEMBER_ID"))
+    look.tell(
+        ConsumerCommitted(client="reader", group="readers", offsets=(), error="UNKNOWN_MEMBER_ID")
+    )
     assert look.one.news[-1].kind == "error"
 
 
 def test_of_facts_alone_the_state_is_known_and_no_sample(look: Look) -> None:
-    look.tell(MembershipChanged("reader", "readers", "Assigning", "Stable", "m", 1, "because"))
+    look.tell(
+        MembershipChanged(
+            client="reader",
+            group="readers",
+            before="Assigning",
+            after="Stable",
+            member_id="m",
+            generation=1,
+            reason="SyncGroup brought the assignment",
+        )
+    )
     assert look.one.consumer is None
     assert look.one.state == "Stable"
 

@@ -83,6 +83,7 @@ class Core:
         given = {"bootstrap.servers": "boot:9092", "client.id": "p"} | dict(settings or {})
         self.config = config = parse_producer_config(given, 1)
         core = build_core(config, random.Random(seed))
+        self.parts = core
         self.metadata = core.metadata
         self.accumulator = core.accumulator
         self.pool = core.accumulator.pool

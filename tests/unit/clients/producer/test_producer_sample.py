@@ -1,6 +1,5 @@
 """The description of a producer, as samples and snapshots hold it."""
 
-from kafka_edu.clients.producer.producer_core import ProducerCore
 from kafka_edu.clients.producer.producer_sample import describe_producer
 from kafka_edu.common.errors import Errors
 from kafka_edu.protocol.api_keys import ApiKey
@@ -10,16 +9,7 @@ from tests.unit.clients.producer.test_transactions import Txn
 
 
 def describe(core: Core) -> ProducerDescription:
-    parts = ProducerCore(
-        core.metadata,
-        core.accumulator,
-        core.connections,
-        core.txn,
-        core.transactions,
-        core.coordinators,
-        core.sender,
-    )
-    return describe_producer(core.config, parts, core.now)
+    return describe_producer(core.config, core.parts, core.now)
 
 
 def one(core: Core) -> PartitionBuffer:
@@ -85,7 +75,8 @@ def test_without_a_producer_id_nothing_goes() -> None:
     core.append(b"a")
     core.run()
     assert one(core).wait == "producer id"
-    assert describe(core).producer_id == -1
+    state = describe(core)
+    assert (state.producer_id, state.state, state.transactional_id) == (-1, "INITIALIZING", "")
 
 
 def test_with_one_request_in_flight_the_next_batch_waits_for_the_order() -> None:

@@ -360,5 +360,23 @@ def test_a_wait_may_count_from_a_moment_on_and_compare_with_a_bound_number(tmp_p
     assert waits.where[1] == Condition("leader_epoch", "above", "{victim}")
 
 
+def test_each_of_two_runs_counts_from_its_own_moment(tmp_path: Path) -> None:
+    text = GOOD.replace('victim = "child.id" }', 'victim = "child.id", at = "@ms" }')
+    text = text.replace(
+        "above = 0 } }\n",
+        'above = 0 } }\nbind = { gone = "@ms" }\n\n[[step.wait]]\nlook = "it is back"\n'
+        'event = "IsrExpanded"\nafter = "gone"\n\n[[step.wait]]\nlook = "it was killed"\n'
+        'event = "ProcessEnded"\nafter = "at"\n',
+    ).replace('title = "Two"', 'title = "Two"\ntwice = "acks"')
+    rows = 'rows = [{ what = "gone", value = "gone" }]'
+    text += f'\n[twice.acks]\na = {{ label = "1" }}\nb = {{ label = "2" }}\n{rows}\n'
+    steps = read(tmp_path, text).steps
+    assert [[wait.after for wait in step.expectations] for step in steps] == [
+        [""],
+        ["", "gone_a", "at"],
+        ["", "gone_b", "at"],
+    ]
+
+
 def test_the_script_of_the_first_lesson_is_right() -> None:
     assert read_script(ROOT / "chapters" / "ch00_first_lesson" / "script.toml", SCREENS).steps
