@@ -258,3 +258,35 @@ def learner_broker(
         broker = LearnerBroker(cluster, listeners, topic, patience_s, stack)
         broker.create_topic()
         yield broker
+
+
+Moment = Callable[[LearnerBroker, Callable[[str], None]], Iterator[Step]]
+CheckLive = Callable[[Exercise, Path | None, Callable[[str], None], float], Iterator[Step]]
+
+
+def live_check(
+    topic: str,
+    moment: Moment,
+    seen: str,
+    *,
+    props: Mapping[str, str] = PATIENT_ISR,
+    racks: Mapping[int, str] = NO_RACKS,
+) -> CheckLive:
+    """Return the function that runs a live part: `moment` in a cluster with the learner's code in
+    broker 2. At the end it judges the calls of that code, and shows `seen`, their result.
+    """
+
+    def check_live(
+        exercise: Exercise, file: Path | None, say: Callable[[str], None], patience_s: float
+    ) -> Iterator[Step]:
+        """Run the learner's `file` (the shipped code if it is None), and yield the result of each
+        check.
+        """
+        with learner_broker(
+            exercise, file, topic, say, patience_s, props=props, racks=racks
+        ) as broker:
+            yield from moment(broker, say)
+            if file is not None:
+                yield broker.judge_calls(seen)
+
+    return check_live

@@ -4,7 +4,7 @@ The learner's code runs in all three brokers, because each of them may become th
 """
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Final, TypeVar
@@ -89,10 +89,10 @@ def kill_and_wait(broker: LearnerBroker, dies: int) -> Step:
     return Step(says, True, f"broker {leaders()[-1]} leads now")
 
 
-def send_to_all(broker: LearnerBroker, says: str, records: int) -> Step:
-    """Send records with a client that knows all brokers and retries, as clients usually do.
+def send_each(broker: LearnerBroker, topic: str, values: Iterable[bytes]) -> int:
+    """Send values one after another until one is not acknowledged. Return how many were.
 
-    The step passes if all records are acknowledged.
+    The client knows all brokers, waits for acks=all, and retries, as clients usually do.
     """
     wait_ms = round(broker.patience_s * 1000)
     acked = 0
@@ -105,10 +105,18 @@ def send_to_all(broker: LearnerBroker, says: str, records: int) -> Step:
             delivery_timeout_ms=wait_ms + 30_000,
         )
     ) as producer:
-        for _ in range(records):
+        for value in values:
             try:
-                producer.send(broker.topic, b"a record of the lab").get(broker.patience_s)
-                acked += 1
+                producer.send(topic, value, partition=0).get(broker.patience_s)
             except KafkaError:
                 break
+            acked += 1
+    return acked
+
+
+def send_to_all(broker: LearnerBroker, says: str, records: int) -> Step:
+    """Send records with a client that knows all brokers. The step passes if all records are
+    acknowledged.
+    """
+    acked = send_each(broker, broker.topic, [b"a record of the lab"] * records)
     return Step(says, acked == records, f"{acked} of {records} acked", late=acked < records)

@@ -5,15 +5,13 @@ follower is paused and goes on again.
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
-from pathlib import Path
 from typing import Final
 
 from kafka_edu.trace.events.replication import IsrExpanded, IsrShrunk
 
 from ..lab_cluster import properties_of, zookeeper_of
-from ..learner_broker import BROKER, LearnerBroker, learner_broker
+from ..learner_broker import BROKER, LearnerBroker, live_check
 from ..learner_controller import send_to_all
-from ..runner.manifest import Exercise
 from ..runner.verdict import Step
 
 TOPIC: Final = "lab-072"
@@ -25,18 +23,6 @@ PROPS: Final[Mapping[str, str]] = {
     "zookeeper.session.timeout.ms": "60000",
 }
 _CAUGHT_UP: Final = re.compile(r"LEO (\d+), HW (\d+)")
-
-
-def check_live(
-    exercise: Exercise, file: Path | None, say: Callable[[str], None], patience_s: float
-) -> Iterator[Step]:
-    """Run the learner's `file` (the shipped code if it is None) in broker 2, and yield the result
-    of each check.
-    """
-    with learner_broker(exercise, file, TOPIC, say, patience_s, props=PROPS) as broker:
-        yield from moment(broker, say)
-        if file is not None:
-            yield broker.judge_calls("the ISR shrank and grew")
 
 
 def moment(broker: LearnerBroker, say: Callable[[str], None]) -> Iterator[Step]:
@@ -115,3 +101,6 @@ def _joins(broker: LearnerBroker) -> Step:
         return Step(says, False, f"it joined because {grown.reason}")
     leo, hw = map(int, found.groups())
     return Step(says, leo >= hw, f"its log ended at {leo}, and the high watermark was {hw}")
+
+
+check_live: Final = live_check(TOPIC, moment, "the ISR shrank and grew", props=PROPS)

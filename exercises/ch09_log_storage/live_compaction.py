@@ -6,7 +6,6 @@ a consumer reads all from the beginning.
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
-from pathlib import Path
 from random import Random
 from typing import Final, NamedTuple
 
@@ -14,8 +13,7 @@ from kafka import KafkaConsumer, TopicPartition
 
 from kafka_edu.trace.events.log import LogCleaned
 
-from ..learner_broker import BROKER, LearnerBroker, learner_broker
-from ..runner.manifest import Exercise
+from ..learner_broker import BROKER, LearnerBroker, live_check
 from ..runner.verdict import Step
 
 TOPIC: Final = "lab-095"
@@ -41,18 +39,6 @@ class Stored(NamedTuple):
     offset: int
     key: str
     value: str | None
-
-
-def check_live(
-    exercise: Exercise, file: Path | None, say: Callable[[str], None], patience_s: float
-) -> Iterator[Step]:
-    """Run the learner's `file` (the shipped code if it is None) in broker 2, and yield the result
-    of each check.
-    """
-    with learner_broker(exercise, file, TOPIC, say, patience_s, props=PROPS) as broker:
-        yield from moment(broker, say)
-        if file is not None:
-            yield broker.judge_calls("the topic was compacted")
 
 
 def moment(broker: LearnerBroker, say: Callable[[str], None]) -> Iterator[Step]:
@@ -206,3 +192,6 @@ def _no_old_tombstone(stored: list[Stored], deleted_end: int) -> Step:
     left = [one.key for one in stored if one.value is None and one.offset < deleted_end]
     seen = f"still there: {', '.join(left)}" if left else "none is left"
     return Step("the tombstones go in the second pass", not left, seen)
+
+
+check_live: Final = live_check(TOPIC, moment, "the topic was compacted", props=PROPS)

@@ -6,7 +6,6 @@ records from all over the log.
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
-from pathlib import Path
 from random import Random
 from typing import Final
 
@@ -14,8 +13,7 @@ from kafka import KafkaConsumer, TopicPartition
 
 from kafka_edu.trace.events.learner import LearnerFailed
 
-from ..learner_broker import BROKER, LearnerBroker, learner_broker
-from ..runner.manifest import Exercise
+from ..learner_broker import BROKER, LearnerBroker, live_check
 from ..runner.verdict import Step
 
 TOPIC: Final = "lab-091"
@@ -27,18 +25,6 @@ PROPS: Final[Mapping[str, str]] = {
     "zookeeper.session.timeout.ms": "30000",
 }
 POLL_MS: Final = 500
-
-
-def check_live(
-    exercise: Exercise, file: Path | None, say: Callable[[str], None], patience_s: float
-) -> Iterator[Step]:
-    """Run the learner's `file` (the shipped code if it is None) in broker 2, and yield the result
-    of each check.
-    """
-    with learner_broker(exercise, file, TOPIC, say, patience_s, props=PROPS) as broker:
-        yield from moment(broker, say)
-        if file is not None:
-            yield broker.judge_calls("offsets were looked up")
 
 
 def moment(broker: LearnerBroker, say: Callable[[str], None]) -> Iterator[Step]:
@@ -103,3 +89,6 @@ def _first(broker: LearnerBroker, consumer: KafkaConsumer, partition: TopicParti
 
     broker.listener.wait_for(came, broker.patience_s)
     return found[0] if found else None
+
+
+check_live: Final = live_check(TOPIC, moment, "offsets were looked up", props=PROPS)

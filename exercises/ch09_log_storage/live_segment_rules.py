@@ -5,13 +5,11 @@ the other two keep by our own rules.
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from pathlib import Path
 from typing import Final, TypeVar
 
 from kafka_edu.trace.events.log import SegmentDeleted, SegmentRolled
 
-from ..learner_broker import LearnerBroker, learner_broker
-from ..runner.manifest import Exercise
+from ..learner_broker import LearnerBroker, live_check
 from ..runner.verdict import Step
 
 E = TypeVar("E", SegmentRolled, SegmentDeleted)
@@ -25,18 +23,6 @@ PROPS: Final[Mapping[str, str]] = {
     "log.retention.check.interval.ms": "500",
     "zookeeper.session.timeout.ms": "30000",
 }
-
-
-def check_live(
-    exercise: Exercise, file: Path | None, say: Callable[[str], None], patience_s: float
-) -> Iterator[Step]:
-    """Run the learner's `file` (the shipped code if it is None) in broker 2, and yield the result
-    of each check.
-    """
-    with learner_broker(exercise, file, TOPIC, say, patience_s, props=PROPS) as broker:
-        yield from moment(broker, say)
-        if file is not None:
-            yield broker.judge_calls("segments rolled and went")
 
 
 def moment(broker: LearnerBroker, say: Callable[[str], None]) -> Iterator[Step]:
@@ -129,3 +115,6 @@ def _by_time(broker: LearnerBroker) -> Step:
 
     come = broker.listener.wait_for(lambda: gone() == RECORDS * batch, broker.patience_s)
     return Step(says, come, f"{gone():,} of {RECORDS * batch:,} bytes are gone", late=not come)
+
+
+check_live: Final = live_check(TOPIC, moment, "segments rolled and went", props=PROPS)

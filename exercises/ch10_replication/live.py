@@ -5,7 +5,6 @@ topic and follows in another. Meanwhile a follower stands still.
 import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
-from pathlib import Path
 from typing import Final
 
 from kafka import KafkaConsumer, KafkaProducer, TopicPartition
@@ -19,9 +18,8 @@ from kafka_edu.trace.events.replication import (
 )
 
 from ..lab_cluster import zookeeper_of
-from ..learner_broker import BROKER, SHORT_TIMEOUT_MS, LearnerBroker, learner_broker
+from ..learner_broker import BROKER, SHORT_TIMEOUT_MS, LearnerBroker, live_check
 from ..learner_controller import send_to_all
-from ..runner.manifest import Exercise
 from ..runner.topics import make_topic
 from ..runner.verdict import Step
 
@@ -33,18 +31,6 @@ PROPS: Final[Mapping[str, str]] = {
     "replica.lag.time.max.ms": "12000",
     "zookeeper.session.timeout.ms": "60000",
 }
-
-
-def check_live(
-    exercise: Exercise, file: Path | None, say: Callable[[str], None], patience_s: float
-) -> Iterator[Step]:
-    """Run the learner's `file` (the shipped code if it is None) in broker 2, and yield the result
-    of each check.
-    """
-    with learner_broker(exercise, file, TOPIC, say, patience_s, props=PROPS) as broker:
-        yield from moment(broker, say)
-        if file is not None:
-            yield broker.judge_calls("the marks moved")
 
 
 def moment(broker: LearnerBroker, say: Callable[[str], None]) -> Iterator[Step]:
@@ -184,3 +170,6 @@ def _follows(broker: LearnerBroker) -> Step:
 
     came = broker.listener.wait_for(lambda: mark() == RECORDS, broker.patience_s)
     return Step(says, came, f"its mark is {mark()} of {RECORDS}", late=not came)
+
+
+check_live: Final = live_check(TOPIC, moment, "the marks moved", props=PROPS)

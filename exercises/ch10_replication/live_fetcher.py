@@ -13,8 +13,7 @@ from pathlib import Path
 from struct import Struct
 from typing import Final, NamedTuple
 
-from kafka import KafkaAdminClient, KafkaProducer, TopicPartition
-from kafka.errors import KafkaError
+from kafka import KafkaAdminClient, TopicPartition
 
 from kafka_edu.supervisor.cluster import ClusterError
 from kafka_edu.trace.events.replication import (
@@ -26,6 +25,7 @@ from kafka_edu.trace.events.replication import (
 from ..ch07_leader_election import live_truncation as truncation
 from ..lab_cluster import zookeeper_of
 from ..learner_broker import ALL, BROKER, LearnerBroker, learner_broker
+from ..learner_controller import send_each
 from ..runner.manifest import Exercise
 from ..runner.topics import make_topic
 from ..runner.verdict import Step
@@ -100,25 +100,10 @@ class _Scene:
 
     def send(self, topic: str, says: str, count: int) -> Step:
         """Send records with acks=all, one after another. The step passes if all are acked."""
-        wait_ms = round(self._broker.patience_s * 1000)
-        acked = 0
-        with closing(
-            KafkaProducer(
-                bootstrap_servers=self._cluster.bootstrap_servers,
-                acks="all",
-                linger_ms=0,
-                max_block_ms=wait_ms,
-                delivery_timeout_ms=wait_ms + 30_000,
-            )
-        ) as producer:
-            for _ in range(count):
-                value = b"%s record %04d." % (topic.encode(), len(self._acked[topic]))
-                try:
-                    producer.send(topic, value, partition=0).get(self._broker.patience_s)
-                except KafkaError:
-                    break
-                self._acked[topic].append(value)
-                acked += 1
+        known = self._acked[topic]
+        values = [b"%s record %04d." % (topic.encode(), len(known) + at) for at in range(count)]
+        acked = send_each(self._broker, topic, values)
+        known += values[:acked]
         return Step(says, acked == count, f"{acked} of {count}", late=acked < count)
 
     def delete_the_oldest(self) -> Iterator[Step]:

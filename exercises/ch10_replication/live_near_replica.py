@@ -5,7 +5,6 @@ north. Brokers 0 and 1 are in rack east, and one of them stands still.
 import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
-from pathlib import Path
 from typing import Final
 
 from confluent_kafka import Consumer, TopicPartition
@@ -14,9 +13,8 @@ from kafka import KafkaProducer
 from kafka_edu.trace.events.replication import ConsumerSentToFollower
 
 from ..lab_cluster import zookeeper_of
-from ..learner_broker import BROKER, PATIENT_ISR, LearnerBroker, learner_broker
+from ..learner_broker import BROKER, PATIENT_ISR, LearnerBroker, live_check
 from ..learner_controller import send_to_all
-from ..runner.manifest import Exercise
 from ..runner.verdict import Step
 
 TOPIC: Final = "lab-102"
@@ -27,18 +25,6 @@ PROPS: Final[Mapping[str, str]] = {
     **PATIENT_ISR,
     "replica.selector.class": "org.apache.kafka.common.replica.RackAwareReplicaSelector",
 }
-
-
-def check_live(
-    exercise: Exercise, file: Path | None, say: Callable[[str], None], patience_s: float
-) -> Iterator[Step]:
-    """Run the learner's `file` (the shipped code if it is None) in broker 2, and yield the result
-    of each check.
-    """
-    with learner_broker(exercise, file, TOPIC, say, patience_s, props=PROPS, racks=RACKS) as broker:
-        yield from moment(broker, say)
-        if file is not None:
-            yield broker.judge_calls("consumers were sent where they belong")
 
 
 def moment(broker: LearnerBroker, say: Callable[[str], None]) -> Iterator[Step]:
@@ -123,3 +109,8 @@ def _read(broker: LearnerBroker, rack: str) -> int:
         consumer.assign([TopicPartition(broker.topic, 0, 0)])
         broker.listener.wait_for(some, broker.patience_s)
     return read
+
+
+check_live: Final = live_check(
+    TOPIC, moment, "consumers were sent where they belong", props=PROPS, racks=RACKS
+)

@@ -168,7 +168,20 @@ LABELS = {
     ],
     "dump": ["SessionTracker dump", "ephemeral nodes dump", "Sessions with Ephemerals"],
     "wchs": ["connections watching", "Total watches"],
-    "conf": ["clientPort", "dataDir", "tickTime", "minSessionTimeout", "maxSessionTimeout"],
+    "conf": [
+        "clientPort=",
+        "secureClientPort=-1",
+        "dataDir=",
+        "dataDirSize=",
+        "dataLogDir=",
+        "dataLogSize=",
+        "tickTime=",
+        "maxClientCnxns=0",
+        "minSessionTimeout=",
+        "maxSessionTimeout=",
+        "clientPortListenBacklog=-1",
+        "serverId=0",
+    ],
     "envi": ["zookeeper.version", "host.name", "os.name", "user.dir"],
     "mntr": [
         "zk_version",
@@ -192,6 +205,10 @@ LABELS = {
 def test_four_letter_words_say_what_scripts_look_for(server: Server, zk: Raw, word: str) -> None:
     said = four_letter_word("127.0.0.1", server.port, word, PATIENCE_S)
     assert [label for label in LABELS[word] if label not in said] == []
+    if word == "conf":  # then these are all lines, in this order
+        assert [line.partition("=")[0] for line in said.splitlines()] == [
+            label.partition("=")[0] for label in LABELS[word]
+        ]
 
 
 def test_four_letter_words_report_the_true_state(server: Server, zk: Raw, root: str) -> None:
@@ -218,6 +235,7 @@ def test_four_letter_words_report_the_true_state(server: Server, zk: Raw, root: 
     assert number(r"Total watches:(\d+)", ask("wchs")) >= 1
     assert f"clientPort={server.port}" in ask("conf")
     assert number(r"zk_ephemerals_count\s+(\d+)", ask("mntr")) >= 1
+    assert number(r"dataDirSize=(\d+)", ask("conf")) > 0
     sizes = re.fullmatch(r"datadir_size: (\d+)\nlogdir_size: (\d+)\n", ask("dirs"))
     assert sizes is not None
     assert int(sizes[1]) > 0 < int(sizes[2])

@@ -174,10 +174,18 @@ def _grouped(view: ServerView, key_and_item: Callable[[str, int], tuple[str, str
 
 
 def conf(view: ServerView) -> str:
-    sessions = view.server.sessions
+    """Return the settings, with the names and in the order of ZooKeeper. -1: there is no TLS port,
+    and the operating system chooses the backlog.
+    """
+    sessions, size = view.server.sessions, _bytes_in(view.data_dir)
     return (
-        f"clientPort={view.port}\ndataDir={view.data_dir}\ndataLogDir={view.data_dir}\ntickTime={sessions.tick_time_ms}\nmaxClientCnxns=0\n"
-        f"minSessionTimeout={sessions.min_timeout_ms}\nmaxSessionTimeout={sessions.max_timeout_ms}\nserverId=0\n"
+        f"clientPort={view.port}\nsecureClientPort=-1\n"
+        f"dataDir={view.data_dir}\ndataDirSize={size}\n"
+        f"dataLogDir={view.data_dir}\ndataLogSize={size}\n"
+        f"tickTime={sessions.tick_time_ms}\nmaxClientCnxns=0\n"
+        f"minSessionTimeout={sessions.min_timeout_ms}\n"
+        f"maxSessionTimeout={sessions.max_timeout_ms}\n"
+        "clientPortListenBacklog=-1\nserverId=0\n"
     )
 
 
@@ -203,11 +211,17 @@ def dirs(view: ServerView) -> str:
     whole data folder, because the two kinds of files lie in the same folder. ZooKeeper does the
     same if no dataLogDir is configured.
     """
+    size = _bytes_in(view.data_dir)
+    return f"datadir_size: {size}\nlogdir_size: {size}\n"
+
+
+def _bytes_in(folder: str) -> int:
+    """Return the size of all files in the folder, in bytes."""
     size = 0
-    for path in Path(view.data_dir).rglob("*"):
+    for path in Path(folder).rglob("*"):
         with contextlib.suppress(FileNotFoundError):  # an old snapshot was deleted in between
             size += path.stat().st_size if path.is_file() else 0
-    return f"datadir_size: {size}\nlogdir_size: {size}\n"
+    return size
 
 
 _COMMANDS: Final[dict[str, Callable[[ServerView], str]]] = {
