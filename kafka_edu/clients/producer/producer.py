@@ -336,6 +336,8 @@ class Producer:
                     info, chosen, partition, timestamp, key_bytes, value_bytes, tail, now
                 )
         except ClientException as error:
+            if self._transactions is not None:
+                self._transactions.send_failed(error)
             return self._failed(error, callback)
         batch, index, wake = appended
         if self._transactions is not None:

@@ -205,6 +205,13 @@ class Transactions:
         """Raise an error if no record may be sent now. O(1)."""
         self._producer.check(Call.SEND)
 
+    def send_failed(self, error: ClientException) -> None:
+        """Note that a record of the transaction could not be put into a batch. Without it, the
+        transaction must not be committed.
+        """
+        if self._producer.state is State.IN_TRANSACTION:
+            self._manager.abortable(error)
+
     def add_partition(self, tp: TopicPartition) -> None:
         """Note that a batch of a partition has a record of the transaction. O(1)."""
         if self._manager.may_be_added(tp) and tp not in self._adding:
