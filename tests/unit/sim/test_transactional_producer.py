@@ -9,6 +9,7 @@ import pytest
 from kafka_edu.clients.client_errors import (
     ClientException,
     IllegalStateException,
+    ProducerClosedException,
     ProducerFencedException,
     TimeoutException,
     TransactionAbortedException,
@@ -17,6 +18,7 @@ from kafka_edu.clients.consumer.consumer import Consumer
 from kafka_edu.clients.consumer.group_offsets import CommitFailedException
 from kafka_edu.clients.consumer.subscription_state import OffsetAndMetadata
 from kafka_edu.clients.producer.producer import Producer
+from kafka_edu.clients.producer.sender import Sender
 from kafka_edu.common.errors import Errors, KafkaException
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.sim.sim_client import SimClient
@@ -463,6 +465,28 @@ def test_close_without_brokers_ends_and_the_coordinator_aborts(
     everywhere(bench, bench.cluster.resume)
     bench.cluster.advance(60_000)
     assert bench.committed() == [["committed"]] * PARTITIONS
+
+
+def test_a_bug_ends_the_calls_that_wait(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    def bug(sender: Sender, now: float) -> bool:
+        raise RuntimeError("a bug of the producer")
+
+    async def body(producer: Producer) -> None:
+        producer.begin_transaction()
+        await write(producer, "a")
+        await producer.flush()
+        everywhere(bench, bench.cluster.pause)
+        began = bench.cluster.time.milliseconds()
+        committing = asyncio.ensure_future(producer.commit_transaction())
+        await asyncio.sleep(1)
+        monkeypatch.setattr(Sender, "run", bug)
+        producer._wake()  # as an answer would
+        with pytest.raises(ProducerClosedException, match=r"closed during commit_transaction\(\)"):
+            await committing
+        assert bench.cluster.time.milliseconds() - began < 2_000
+        everywhere(bench, bench.cluster.resume)
+
+    bench.run_with(body)
 
 
 def test_a_block_that_fails_keeps_its_own_error_if_the_abort_fails_too(bench: Bench) -> None:
