@@ -7,6 +7,7 @@ over. In the end acknowledged records are compared with consumed records, and th
 are checked for broken invariants.
 """
 
+import asyncio
 import json
 import threading
 import time
@@ -18,7 +19,8 @@ from typing import Any, Final, NamedTuple
 from kafka.errors import KafkaError
 
 from kafka_edu.clients.admin.new_topic import make_topic
-from kafka_edu.clients.load.load import Load, LoadSpec, unmodified_clients
+from kafka_edu.clients.load.load import Load, LoadSpec
+from kafka_edu.clients.load.load_clients import unmodified_clients
 from kafka_edu.common.time import SystemTime
 from kafka_edu.learner.lab_partitions import LAB_TOPICS
 from kafka_edu.supervisor.cluster import Cluster, ClusterError, running_cluster
@@ -188,7 +190,7 @@ class Shop:
         """
         self._ended.set()
         self._thread.join()
-        return self._load.finish(), self._load.unread
+        return asyncio.run(self._load.finish()), self._load.unread
 
 
 def play(

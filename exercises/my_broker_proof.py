@@ -5,6 +5,7 @@ be lost, and a broker has to stop in order. The speed is compared with that of t
 broker.
 """
 
+import asyncio
 import statistics
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -16,7 +17,8 @@ from confluent_kafka import Consumer, Producer, TopicPartition
 
 from kafka_edu.cli.report import Report
 from kafka_edu.clients.admin.new_topic import make_topic
-from kafka_edu.clients.load.load import Load, LoadSpec, unmodified_clients
+from kafka_edu.clients.load.load import Load, LoadSpec
+from kafka_edu.clients.load.load_clients import unmodified_clients
 from kafka_edu.common.time import SystemTime
 from kafka_edu.learner.lab_partitions import LAB_TOPICS
 from kafka_edu.supervisor.cluster import Cluster, ClusterError, running_cluster
@@ -261,7 +263,7 @@ def _kill_and_count(cluster: Cluster, report: Report) -> None:
     cluster.kill(controller)
     _run(load, AFTER_S)
     after = cluster.wait_ready()
-    state = load.finish()
+    state = asyncio.run(load.finish())
     report.figure("records sent", state.sent)
     report.target("records acked", state.acked, ">=", 1)
     report.target("acked records that were lost", state.lost, "==", 0)

@@ -10,6 +10,7 @@ from typing import Final, NamedTuple
 
 from kafka_edu.trace.event import Envelope
 
+from .view_model.client_view import ClientsView
 from .view_model.cluster_view import ClusterView
 from .view_model.controller_view import ControllerView
 from .view_model.groups_view import GroupsView
@@ -181,6 +182,7 @@ class Model:
         self.controller = ControllerView()
         self.zookeeper = ZookeeperView()
         self.groups = GroupsView()
+        self.clients = ClientsView(self.groups)
         self.requests = RequestsView()
         self.ticker = Ticker()
         self.wire.forget_captures()
@@ -213,6 +215,7 @@ class Model:
                 (self.controller, None),  # any fact may be the effect of a controller event
                 (self.zookeeper, None),  # any event of a broker may report a znode
                 (self.groups, GroupsView.READS),
+                (self.clients, ClientsView.READS),
                 (self.requests, RequestsView.READS),
                 (self.wire, WireView.READS),
                 (self.ticker, None),
@@ -234,4 +237,5 @@ class Model:
         self.controller.advance(now_us)
         self.zookeeper.advance(now_us)
         self.groups.advance(now_us)
+        self.clients.advance(now_us)
         self.requests.advance(now_us)

@@ -15,6 +15,7 @@ from kafka_edu.trace.events.log import LogDirFailed
 from kafka_edu.trace.events.supervisor import ActionAsked, ActionDone
 
 from .view_model.broker_view import BROKER_EVENTS
+from .view_model.client_view import CONSUMER_EVENTS, LINK_EVENTS, PRODUCER_EVENTS, SEEN_EVENTS
 from .view_model.cluster_view import HEADER_EVENTS
 from .view_model.controller_view import CONTROLLER_EVENTS, DECISION_EVENTS, STATE_EVENTS
 from .view_model.learners_view import LEARNER_EVENTS
@@ -114,9 +115,9 @@ TICKER = Subject(
 )
 LOAD = Subject(
     "The load",
-    "Producers and consumers that `l` started here, or the command `load` in a shell: unmodified"
-    " clients on librdkafka. Waiting records are sent and not answered. An acked record is lost if"
-    " a consumer has passed its offset and did not find it there.",
+    "Producers and consumers that `l` started here, or the command `load` in a shell: clients of"
+    " ours, whose inside the screen Client (C) shows. Waiting records are sent and not answered. An"
+    " acked record is lost if a consumer has passed its offset and did not find it there.",
     LOAD_EVENTS,
     (Source("clients.load.load", "Load"), Source("clients.load.load_tally", "LoadTally")),
 )
@@ -243,6 +244,34 @@ THROTTLES = Subject(
     (
         Source("replication.replication_quota_manager", "ReplicationQuotaManager"),
         Source("controller.partition_reassignments", "PartitionReassignments"),
+    ),
+)
+CLIENTS = Subject(
+    "What does the client hold?",
+    "Producers and consumers of ours that have a tracer report themselves ten times a second: the"
+    " load does, and a program may. Below them are foreign clients, with what brokers know of them:"
+    " their requests and their group. The buffer is buffer.memory: batches in the queues and in"
+    " flight. The bars of a consumer run out: session.timeout.ms without an answered heartbeat, and"
+    " max.poll.interval.ms without poll().",
+    PRODUCER_EVENTS + CONSUMER_EVENTS + LINK_EVENTS + SEEN_EVENTS,
+    (
+        Source("clients.producer.producer", "Producer"),
+        Source("clients.consumer.consumer", "Consumer"),
+        Source("clients.client_connections", "ClientConnections"),
+    ),
+)
+CLIENT_PARTITIONS = Subject(
+    "Why has it not gone?",
+    "Of a producer: the batches of each partition in the accumulator, and why the oldest one is"
+    " not sent: linger.ms is not over, no leader is known, its connection has too many requests in"
+    " flight, or it was sent already and waits for retry.backoff.ms. Of a consumer: the position"
+    " (the next record of poll()), the committed offset, the high watermark of the last fetch, and"
+    " the lag between the two.",
+    PRODUCER_EVENTS + CONSUMER_EVENTS,
+    (
+        Source("clients.producer.record_accumulator", "RecordAccumulator"),
+        Source("clients.producer.sender", "Sender"),
+        Source("clients.consumer.subscription_state", "SubscriptionState"),
     ),
 )
 PURGATORY = Subject(
@@ -482,6 +511,8 @@ ALL_SUBJECTS = (
     SEGMENTS,
     MOVES,
     THROTTLES,
+    CLIENTS,
+    CLIENT_PARTITIONS,
     CONTROLLER_QUEUE,
     DECISIONS,
     STATE_MACHINES,

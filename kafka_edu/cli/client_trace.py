@@ -1,7 +1,8 @@
 """Give a client process of a cluster its own number, and serve the events that it emits.
 
-`kafka-edu load` runs everything in one event loop, and uses only `client_number`. A process whose
-main thread belongs to another library, such as Spark, emits its events with `client_trace`.
+A program with an event loop gives its producers and consumers the tracer of `client_tracer`, as
+`kafka-edu load` does. A process whose main thread belongs to another library, such as Spark, emits
+its events with `client_trace`.
 """
 
 import asyncio
@@ -9,7 +10,7 @@ import contextlib
 import fcntl
 import secrets
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Final
 
 from kafka_edu.common.socket_transport import SocketTransport
@@ -64,6 +65,42 @@ def client_number(folder: ClusterFolder) -> Iterator[int]:
     )
 
 
+@contextlib.asynccontextmanager
+async def client_tracer(folder: ClusterFolder) -> AsyncIterator[Tracer]:
+    """Serve the events of this process on the running event loop during the block.
+
+        async with client_tracer(ClusterFolder.of("default")) as trace:
+            async with Producer(settings, trace=trace) as producer:
+                ...
+
+    Then dashboards and recordings of the cluster show the clients. Raises NoClientNumber if no
+    client number is free.
+    """
+    with client_number(folder) as number:
+        trace, events = _server(folder, number)
+        await events.publish(folder.client_events(number))
+        serving = asyncio.create_task(events.run())
+        try:
+            yield trace
+            await asyncio.sleep(LAST_EVENTS_S)
+        finally:
+            serving.cancel()
+            events.close()
+
+
+def _server(folder: ClusterFolder, number: int) -> tuple[Tracer, EventServer]:
+    clock = SystemTime()
+    trace = Tracer(Source(SourceKind.CLIENT, number), clock)
+    return trace, EventServer(
+        trace,
+        SocketTransport(),
+        clock,
+        secrets.token_hex(16),
+        cluster=folder.name,
+        ring_bytes=SMALL_BYTES,
+    )
+
+
 @contextlib.contextmanager
 def client_trace(folder: ClusterFolder) -> Iterator[Callable[[Event], None]]:
     """Serve the events of this process from a thread during the block.
@@ -72,16 +109,7 @@ def client_trace(folder: ClusterFolder) -> Iterator[Callable[[Event], None]]:
     client number is free.
     """
     with client_number(folder) as number:
-        clock = SystemTime()
-        trace = Tracer(Source(SourceKind.CLIENT, number), clock)
-        events = EventServer(
-            trace,
-            SocketTransport(),
-            clock,
-            secrets.token_hex(16),
-            cluster=folder.name,
-            ring_bytes=SMALL_BYTES,
-        )
+        trace, events = _server(folder, number)
         loop = asyncio.new_event_loop()
         loop.run_until_complete(events.publish(folder.client_events(number)))
         serving = loop.create_task(events.run())

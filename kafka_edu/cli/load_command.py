@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import secrets
 import signal
 import sys
 import threading
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from kafka_edu.cli.client_trace import NoClientNumber, client_number
+from kafka_edu.cli.client_trace import NoClientNumber, client_tracer
 from kafka_edu.cli.demo_frame import json_option, rate_option
 from kafka_edu.common.python_process import DEFAULT_CLUSTER, command_line
 from kafka_edu.supervisor.cluster_folder import ClusterFolder, cluster_names
@@ -81,9 +80,9 @@ def load(
 ) -> None:
     """Send and read records at a steady rate, and count what is sent, acked, lost and read.
 
-    The clients are unmodified ones (librdkafka). While they run, you can watch the cluster, for
-    example in the dashboard, and kill a broker. Dashboards of the cluster show the counts. Ctrl-C
-    stops the load. The command then waits for the last answers and prints a summary.
+    The clients are our own producers and consumers, so a dashboard of the cluster also shows what
+    is inside them (screen Client), besides the counts. While they run, you can kill a broker.
+    Ctrl-C stops the load. The command then waits for the last answers and prints a summary.
     """
     from kafka_edu.clients.load.load import LoadSpec
 
@@ -94,11 +93,8 @@ def load(
     spec = LoadSpec(topic, rate, acks, keys, size, producers, consumers, group)
     bootstrap = _bootstrap_of(folder)
     try:
-        with client_number(folder) as number:
-            compacted = _create_topic(bootstrap, topic)
-            state, unread, ran_s = asyncio.run(
-                _run(spec, folder, number, bootstrap, seconds, owned, compacted)
-            )
+        compacted = _create_topic(bootstrap, topic)
+        state, unread, ran_s = asyncio.run(_run(spec, folder, bootstrap, seconds, owned, compacted))
     except (_Failed, NoClientNumber) as error:
         raise click.ClickException(str(error)) from error
     if owned:
@@ -173,7 +169,6 @@ def _create_topic(bootstrap: str, topic: str) -> bool:
 async def _run(
     spec: "LoadSpec",
     folder: ClusterFolder,
-    number: int,
     bootstrap: str,
     seconds: float | None,
     owned: bool,
@@ -184,45 +179,25 @@ async def _run(
     Return the last counts, the number of acked records that were not read, and the seconds that the
     load ran.
     """
-    from kafka_edu.clients.load.load import Load, unmodified_clients
-    from kafka_edu.common.socket_transport import SocketTransport
-    from kafka_edu.common.time import SystemTime
-    from kafka_edu.trace.event import Source, SourceKind
-    from kafka_edu.trace.socket_sink import EventServer
-    from kafka_edu.trace.trace_ring import SMALL_BYTES
-    from kafka_edu.trace.tracer import Tracer
+    from kafka_edu.clients.load.load import Load
+    from kafka_edu.clients.load.own_clients import own_clients
 
-    clock = SystemTime()
-    trace = Tracer(Source(SourceKind.CLIENT, number), clock)
-    events = EventServer(
-        trace,
-        SocketTransport(),
-        clock,
-        secrets.token_hex(16),
-        cluster=folder.name,
-        ring_bytes=SMALL_BYTES,
-    )
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for each in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         loop.add_signal_handler(each, stop.set)
     if owned:
         threading.Thread(target=_wait_for_owner, args=(loop, stop), daemon=True).start()
-    await events.publish(folder.client_events(number))
-    serving = asyncio.create_task(events.run())
-    running = Load(spec, unmodified_clients(spec, bootstrap, clock), trace, compacted=compacted)
-    began = time.monotonic()
-    try:
+    async with client_tracer(folder) as trace:
+        clients = own_clients(spec, bootstrap, trace.time, trace)
+        running = Load(spec, clients, trace, compacted=compacted)
+        began = time.monotonic()
         running.start()
         await _watch(running, began, seconds, stop, quiet=owned)
         ran_s = time.monotonic() - began
         if not owned:
             _show(running, ran_s, "waiting for the last answers")
-        state = await asyncio.to_thread(running.finish)
-        await asyncio.sleep(0.15)  # the events of the end leave with the next tick of the server
-    finally:
-        serving.cancel()
-        events.close()
+        state = await running.finish()
     if not owned and sys.stderr.isatty():
         click.echo("", err=True)
     return state, running.unread, ran_s

@@ -33,6 +33,7 @@ from kafka_edu.protocol.types import ProtocolError
 from kafka_edu.trace.events.producer import (
     ClientConnected,
     ClientDisconnected,
+    ClientLink,
     ClientRequestSent,
     ClientResponseReceived,
 )
@@ -128,6 +129,11 @@ class InFlightRequests:
     def count(self, node: int) -> int:
         return len(self._requests.get(node, ()))
 
+    def oldest_ms(self, node: int) -> float | None:
+        """Return when the oldest request of a connection was sent. None if there is none. O(1)."""
+        waiting = self._requests.get(node)
+        return waiting[0].sent_ms if waiting else None
+
     def clear(self, node: int) -> list[InFlight]:
         """Remove all requests of a connection and return them, oldest first."""
         return list(self._requests.pop(node, ()))
@@ -200,6 +206,38 @@ class ClientConnections:
             and now >= connection.muted_until_ms
             and self.in_flight.count(node) < self._config.max_in_flight_requests_per_connection
         )
+
+    def held_back_by(self, node: int, now: float) -> str:
+        """Return why no request can be sent to the broker now: `no connection`, `throttled`, or
+        `in flight` if there are too many already. Empty if one can be sent.
+        """
+        connection = self._connections.get(node)
+        if connection is None or connection.state is not ConnectionState.READY:
+            return "no connection"
+        if now < connection.muted_until_ms:
+            return "throttled"
+        return "" if self._can_send(node, connection, now) else "in flight"
+
+    def links(self, now: float) -> tuple[ClientLink, ...]:
+        """Return the connections as a sample shows them, by the broker's id. O(connections).
+
+        A bootstrap server's connection that is closed is left out.
+        """
+        found = []
+        for node, connection in sorted(self._connections.items()):
+            if node < 0 and connection.state is ConnectionState.DISCONNECTED:
+                continue
+            oldest = self.in_flight.oldest_ms(node)
+            found.append(
+                ClientLink(
+                    broker_id=node,
+                    state=connection.state,
+                    in_flight=self.in_flight.count(node),
+                    oldest_ms=0 if oldest is None else int(now - oldest),
+                    muted_ms=max(int(connection.muted_until_ms - now), 0),
+                )
+            )
+        return tuple(found)
 
     def _connect(self, node: int, now: float) -> None:
         address = self._metadata.nodes.get(node)

@@ -26,7 +26,7 @@ from kafka_edu.protocol.messages.find_coordinator import (
 from kafka_edu.protocol.messages.registry import REGISTRY
 from kafka_edu.protocol.schema import Message
 from kafka_edu.trace.events.consumer import GroupCoordinatorChanged
-from kafka_edu.trace.events.producer import TransactionCoordinatorChanged
+from kafka_edu.trace.events.producer import ClientLink, TransactionCoordinatorChanged
 from kafka_edu.trace.tracer import Tracer
 
 NO_NODE: Final = -1
@@ -150,6 +150,10 @@ class CoordinatorLink:
             self.node = NO_NODE
             self._find_again_ms = now + self._retry_backoff_ms
             self._changed(reason)
+
+    def links(self, now: float) -> tuple[ClientLink, ...]:
+        """Return the connection to the coordinator, or nothing, as a sample shows it."""
+        return tuple(link for link in self._own.links(now) if link.broker_id == self.node)
 
     def ready(self, now: float) -> bool:
         """Return whether a request can be sent now. If not, connect."""

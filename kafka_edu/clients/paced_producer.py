@@ -11,6 +11,8 @@ from typing import Final
 
 from confluent_kafka import Producer
 
+from kafka_edu.clients.pace import Pace
+
 _STEP_S: Final = 0.005
 
 
@@ -30,18 +32,11 @@ class PacedProducer:
         name: str,
         most_behind_s: float | None = None,
     ) -> None:
-        """`most_behind_s` limits the records that are sent late, after a time without sending.
-
-        If the producer is further behind than this many seconds, it does not send the missed
-        records.
-        """
+        """`most_behind_s` is as in Pace."""
         self.sent = 0
         self._client = client
-        self._rate = records_a_second
+        self._pace = Pace(records_a_second, most_behind_s)
         self._send = send
-        self._most_behind_s = most_behind_s
-        self._began: float | None = None
-        self._given_up_s = 0.0
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
 
@@ -55,13 +50,7 @@ class PacedProducer:
 
     def turn(self, now: float) -> None:
         """Send the records that are due at `now` (seconds of the monotonic clock)."""
-        if self._began is None:
-            self._began = now
-        due = (now - self._began - self._given_up_s) * self._rate - self.sent
-        if self._most_behind_s is not None and due > self._most_behind_s * self._rate:
-            self._given_up_s += due / self._rate
-            return
-        for _ in range(int(due)):
+        for _ in range(self._pace.due(self.sent, now)):
             if not self._send(self.sent):
                 return
             self.sent += 1

@@ -47,7 +47,8 @@ def duration(ms: float) -> str:
     if seconds < 120:
         return f"{seconds:.0f} s"
     if seconds < 7200:
-        return f"{seconds // 60:.0f} min {seconds % 60:02.0f} s"
+        minutes, rest = divmod(round(seconds), 60)
+        return f"{minutes} min {rest:02} s"
     return f"{seconds // 3600:.0f} h {seconds % 3600 // 60:02.0f} min"
 
 

@@ -283,6 +283,13 @@ class Tracer:
         """
         self._gauges = (*self._gauges, source)
 
+    def forget(self, *sources: Samples) -> None:
+        """Never sample these functions again: their part, such as a client, has ended. A function
+        that is not registered is ignored.
+        """
+        self._snapshots = tuple(each for each in self._snapshots if each not in sources)
+        self._gauges = tuple(each for each in self._gauges if each not in sources)
+
     def snapshot(self) -> list[Envelope]:
         """Return the state of all parts after the fact `seq`, as snapshot events. O(state)."""
         return self._sample(self._snapshots)
@@ -311,8 +318,7 @@ class Tracer:
         """Never sample this part again, because it raised an exception. Otherwise it would raise
         ten times a second.
         """
-        self._snapshots = tuple(each for each in self._snapshots if each != source)
-        self._gauges = tuple(each for each in self._gauges if each != source)
+        self.forget(source)
         name = _name(source)
         log.error("%s is not sampled any more, because it failed: %s", name, error, exc_info=error)
         with self.because(0):

@@ -5,6 +5,7 @@
 follower-paused   a follower is paused under acks=all; its session ends; it comes back
 replica-truncated a follower lags, its leader is killed, and cuts off what nobody else has
 replicas-move     to another log dir, then to another broker, both throttled; a broker stops
+clients-hold      a producer and a consumer of ours, and two foreign ones; a leader is killed
 log-compacted     a topic of few keys is compacted, and another one loses segments by its size
 
 Run it by hand if events have changed so that the old recording cannot be read any more.
@@ -18,8 +19,13 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Final
 
+from kafka_edu.cli.client_trace import client_tracer
+from kafka_edu.clients.admin.new_topic import make_topic
+from kafka_edu.clients.load.load import Load, LoadSpec
+from kafka_edu.clients.load.own_clients import own_clients
 from kafka_edu.supervisor.cluster import Cluster, running_cluster
 from kafka_edu.tools import reassign_partitions
+from kafka_edu.trace.events.consumer import ConsumerCommitted
 from kafka_edu.trace.events.controller import BrokerFailed, LeaderElected
 from kafka_edu.trace.events.log import LogCleaned, SegmentDeleted
 from kafka_edu.trace.events.reassignment import ReassignmentCompleted
@@ -121,10 +127,39 @@ async def replicas_move(tape: Tape) -> None:
     await tape.watch(2)
 
 
+async def clients_hold(tape: Tape) -> None:
+    cluster = tape.cluster
+    bootstrap = cluster.bootstrap_servers
+    await asyncio.to_thread(make_topic, bootstrap, "orders", 6, 3, {"min.insync.replicas": "2"})
+    spec = LoadSpec("orders", rate=300, size=300)
+    async with client_tracer(cluster.folder) as trace:
+        load = Load(spec, own_clients(spec, bootstrap, trace.time, trace), trace)
+        load.start()
+        counting = asyncio.create_task(_count(load))
+        with PatientConsumer(bootstrap, "orders", 1, 500), AcksAll(bootstrap, "orders", 1):
+            read = await tape.watch(60, lambda e: isinstance(e.event, ConsumerCommitted))
+            print("offsets committed:", read)
+            await tape.watch(3)
+            victim = next(each for each in (1, 2, 0) if each != controller_of(bootstrap))
+            cluster.kill(victim)
+            again = await tape.watch(60, lambda e: isinstance(e.event, LeaderElected))
+            print("elected:", again)
+            await tape.watch(2)
+        counting.cancel()
+        await load.finish()
+
+
+async def _count(load: Load) -> None:
+    while True:
+        load.tick()
+        await asyncio.sleep(0.05)  # as the command does
+
+
 STORIES: Final[dict[str, Callable[[Tape], Awaitable[None]]]] = {
     "follower-paused": follower_paused,
     "replica-truncated": replica_truncated,
     "log-compacted": log_compacted,
+    "clients-hold": clients_hold,
     "replicas-move": replicas_move,
 }
 

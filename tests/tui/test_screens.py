@@ -3,6 +3,8 @@ came back.
 """
 
 import asyncio
+import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
@@ -19,6 +21,7 @@ from kafka_edu.trace.event import meaning
 from kafka_edu.trace.events.controller import BrokerFailed, LeaderElected
 from kafka_edu.trace.events.supervisor import ProcessEnded
 from tests.tui.paused_app import Ask, look_at, recording, screen_text, shown, until
+from tests.waiting import PATIENCE_S
 from tui.app import DashboardApp, picture
 from tui.command import dashboard
 from tui.palette import DARK, LIGHT
@@ -354,21 +357,22 @@ def test_a_filter_that_nothing_holds_says_so() -> None:
     look(moment(ProcessEnded)[0] - 300, ask)
 
 
+async def seen(pilot: Pilot[None], holds: Callable[[], bool]) -> None:
+    """Wait until this holds. The palette searches in a thread."""
+    end = time.monotonic() + PATIENCE_S
+    while not holds():
+        assert time.monotonic() < end, screen_text(pilot.app.screen)
+        await pilot.pause(0.1)
+
+
 def test_the_palette_lists_screens_and_jumps() -> None:
     async def ask(pilot: Pilot[None], app: DashboardApp) -> None:
         await pilot.press("colon")
         await pilot.pause()
         await pilot.press(*"wheels")
-        for _ in range(50):
-            await pilot.pause(0.1)
-            if "screen: Wheels" in screen_text(app.screen):
-                break
+        await seen(pilot, lambda: "screen: Wheels" in screen_text(app.screen))
         await pilot.press("enter")
-        for _ in range(50):
-            await pilot.pause(0.1)
-            if isinstance(app.screen, WheelsScreen):
-                break
-        assert isinstance(app.screen, WheelsScreen)
+        await seen(pilot, lambda: isinstance(app.screen, WheelsScreen))
 
     look(moment(ProcessEnded)[0] - 300, ask)
 
@@ -539,3 +543,41 @@ def test_a_recording_has_no_bytes_of_a_log_and_says_so() -> None:
         assert notes == ["a recording has events, and not the bytes of the log's files"]
 
     look_at(recording(RECORDING.with_name("log-compacted.jsonl.gz")), 30_520, ask)
+
+
+def test_the_client_screen_says_what_each_client_holds_and_why() -> None:
+    events = recording(RECORDING.with_name("clients-hold.jsonl.gz"))
+
+    async def in_the_stall(pilot: Pilot[None], app: DashboardApp) -> None:
+        await pilot.press("C")
+        text = shown(app)
+        assert "load-producer-1 holds 492 records back for 2.8 s: orders-0: no connection" in text
+        assert "broker 0 ■■■■■ 5 of 5, oldest 2.8 s" in text
+        assert "broker 2 DISCONNECTED" in text
+        assert "442 kB of 33.6 MB" in text
+        assert "oldest batch 3.1 s, given up in 117 s" in text
+        assert "no connection to the leader · 2.8 s old · 6 batches, 284 records" in text
+        await pilot.press("down")
+        text = shown(app)
+        assert "consumer load-consumer-1 · group load · Stable · generation 1 · range" in text
+        assert "heartbeat ━" in text
+        assert "poll() ━━━━━━━━ 5 min 00 s of 5 min 00 s left" in text
+        assert "position    committed           HW      lag  state" in text
+        await pilot.press("down")
+        text = shown(app)
+        assert "seen from the brokers' side: its buffers, positions and poll clock" in text
+        assert "heartbeat ? broker 2: 3.0 s old" in text, "its coordinator is gone"
+        await pilot.press("down")
+        text = shown(app)
+        assert "web-log-0       foreign  produces 0/s · asks nothing for" in text
+        assert "fetches  last" in text
+
+    look_at(events, 13_000, in_the_stall, size=(180, 45))
+
+    async def while_all_is_well(pilot: Pilot[None], app: DashboardApp) -> None:
+        await pilot.press("C")
+        text = shown(app)
+        assert "2 clients without trouble: " in text
+        assert "requests: broker" not in text
+
+    look_at(events, 8_000, while_all_is_well, size=(180, 45))

@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from .client_screen import ClientScreen
 from .cluster_screen import ClusterScreen
 from .controller_screen import ControllerScreen
 from .dashboard_screen import DashboardScreen
@@ -30,5 +31,6 @@ SCREENS: Final[tuple[type[DashboardScreen], ...]] = (
     WireScreen,
     LogScreen,
     MovesScreen,
+    ClientScreen,
 )
 DECLARATIONS: Final[tuple[ScreenDeclaration, ...]] = tuple(screen.declaration for screen in SCREENS)

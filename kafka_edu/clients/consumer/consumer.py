@@ -17,7 +17,7 @@ import itertools
 import logging
 import random
 import re
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from functools import partial
 from types import TracebackType
 from typing import Final, Self, TypeVar
@@ -29,6 +29,7 @@ from kafka_edu.clients.consumer.consumer_config import parse_consumer_config
 from kafka_edu.clients.consumer.consumer_coordinator import RebalanceCallback, RebalanceStep
 from kafka_edu.clients.consumer.consumer_core import ConsumerCore
 from kafka_edu.clients.consumer.consumer_record import ConsumerRecord
+from kafka_edu.clients.consumer.consumer_sample import describe_consumer
 from kafka_edu.clients.consumer.group_metadata import ConsumerGroupMetadata
 from kafka_edu.clients.consumer.group_offsets import GiveUp, OnCommitted
 from kafka_edu.clients.consumer.offset_lookups import FoundOffset
@@ -44,6 +45,13 @@ from kafka_edu.common.time import SystemTime, Time
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.common.transport import Transport
 from kafka_edu.protocol.messages.list_offsets import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP
+from kafka_edu.trace.event import Event
+from kafka_edu.trace.events.consumer import (
+    ConsumerDescription,
+    ConsumerSampled,
+    ConsumerSnapshot,
+)
+from kafka_edu.trace.events.producer import ClientClosed
 from kafka_edu.trace.tracer import Tracer
 
 log = logging.getLogger(__name__)
@@ -93,6 +101,7 @@ class Consumer:
         self.config = parse_consumer_config(config, next(_numbers))
         self._time = time or SystemTime()
         self._core = core = ConsumerCore(self.config, chance or random.Random(), trace)
+        self._trace = trace
         self._subscriptions = core.subscriptions
         wires = transport or SocketTransport()
 
@@ -116,7 +125,19 @@ class Consumer:
         """Bind the consumer to the running event loop."""
         if self._loop is None:
             self._loop = asyncio.get_running_loop()
+            if self._trace:
+                self._trace.on_snapshot(self._snapshot)
+                self._trace.on_gauges(self._gauges)
         return self
+
+    def _describe(self) -> ConsumerDescription:
+        return describe_consumer(self.config, self._core, self._now())
+
+    def _snapshot(self) -> Iterator[Event]:
+        yield ConsumerSnapshot(consumer=self._describe())
+
+    def _gauges(self) -> Iterator[Event]:
+        yield ConsumerSampled(consumer=self._describe())
 
     async def __aenter__(self) -> Self:
         return await self.start()
@@ -613,6 +634,9 @@ class Consumer:
                 self._timer.cancel()
             self._end_waiting()
             self._core.close(self._now())
+            if self._trace and self._loop is not None:
+                self._trace.forget(self._snapshot, self._gauges)
+                self._trace(ClientClosed(client=self.config.client_id))
             for shell in self._shells:
                 shell.perform()
                 await shell.close()

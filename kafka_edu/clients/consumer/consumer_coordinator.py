@@ -169,6 +169,21 @@ class ConsumerCoordinator:
         self._auto_commit_ms = NEVER
         self._auto_committing = False
 
+    def polled_ms_ago(self, now: float) -> int:
+        """Return how long ago `poll` was called, in ms; -1 if it never was."""
+        return -1 if self._polled_ms == -NEVER else int(now - self._polled_ms)
+
+    def session_left_ms(self, now: float) -> int:
+        """Return in how many ms the session ends without a heartbeat; -1 if there is no session."""
+        if not self._membership.in_generation or self._session_ends_ms == NEVER:
+            return -1
+        return max(int(self._session_ends_ms - now), 0)
+
+    @property
+    def heartbeat_waits(self) -> bool:
+        """Whether a heartbeat has no answer yet."""
+        return self._heartbeat_in_flight
+
     @property
     def rebalancing(self) -> bool:
         """Return whether `poll` may return no records, because partitions are being given up."""

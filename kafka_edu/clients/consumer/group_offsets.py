@@ -125,6 +125,8 @@ class GroupOffsets:
         self._trace = trace
         self.rejoin: Callable[[str, bool], None] = lambda reason, member_is_unknown: None
         """Called when a commit's answer shows that the consumer must join again."""
+        self.committed: dict[TopicPartition, int] = {}
+        """Partition → the last offset that this consumer committed, or read as committed."""
         self._commits: dict[_Commit, None] = {}
         self._fetches: dict[_Fetch, None] = {}
 
@@ -279,6 +281,7 @@ class GroupOffsets:
                 )
             )
         if error is None:
+            self.committed.update((tp, each.offset) for tp, each in commit.offsets.items())
             self._tell_interceptors(commit.offsets)
         if commit.on_done is not None:
             commit.on_done(error)
@@ -337,13 +340,12 @@ class GroupOffsets:
         elif error is not Errors.NONE:
             fetch.on_done(None, self._of_group(error))
         else:
-            fetch.on_done(
-                {
-                    tp: OffsetAndMetadata(
-                        each.committed_offset, each.metadata or "", each.committed_leader_epoch
-                    )
-                    for tp, each in partitions
-                    if each.committed_offset >= 0
-                },
-                None,
-            )
+            found = {
+                tp: OffsetAndMetadata(
+                    each.committed_offset, each.metadata or "", each.committed_leader_epoch
+                )
+                for tp, each in partitions
+                if each.committed_offset >= 0
+            }
+            self.committed.update((tp, each.offset) for tp, each in found.items())
+            fetch.on_done(found, None)

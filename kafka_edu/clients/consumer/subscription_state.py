@@ -26,6 +26,7 @@ from kafka_edu.common.errors import Errors
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.protocol.messages.list_offsets import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP
 from kafka_edu.trace.events.consumer import (
+    ConsumedPartition,
     ConsumerAssigned,
     ConsumerSubscribed,
     FetchStateChanged,
@@ -178,6 +179,8 @@ class SubscriptionState:
         self.pattern: re.Pattern[str] | None = None
         self.version = 0
         """The number of changes of topics, pattern, or partitions by `assign`."""
+        self.records = 0
+        """How many records `poll()` has returned."""
         self._partitions: dict[TopicPartition, _Partition] = {}
 
     def subscribe(self, topics: Iterable[str]) -> None:
@@ -405,6 +408,7 @@ class SubscriptionState:
         before = partition.position
         assert before <= offset
         partition.position, partition.epoch = offset, epoch
+        self.records += records
         if self._trace and self._trace.hops:
             self._trace(
                 PositionAdvanced(
@@ -457,6 +461,20 @@ class SubscriptionState:
         partition = self._partitions.get(tp)
         if partition is not None:
             partition.high_watermark = high_watermark
+
+    def describe(self, tp: TopicPartition, leader: int, committed: int) -> ConsumedPartition:
+        """Return what is known of a partition, as a sample shows it. O(1)."""
+        partition = self._of(tp)
+        return ConsumedPartition(
+            topic=tp.topic,
+            partition=tp.partition,
+            leader=leader,
+            state=partition.state,
+            paused=partition.paused,
+            position=partition.position,
+            committed=committed,
+            high_watermark=partition.high_watermark,
+        )
 
     def lag(self, tp: TopicPartition) -> int:
         """Return how many offsets the position is before the high watermark; -1 if unknown."""

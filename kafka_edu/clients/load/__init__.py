@@ -1,1 +1,1 @@
-"""A steady load by unmodified clients, in which every record is counted (`kafka-edu load`)."""
+"""A steady load, in which every record is counted (`kafka-edu load`)."""

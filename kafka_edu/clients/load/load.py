@@ -3,22 +3,14 @@
 The code that runs the load calls `tick` often.
 """
 
+import asyncio
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple, Protocol
 
-from kafka_edu.clients.load.load_clients import (
-    Acked,
-    Found,
-    LoadConsumer,
-    LoadProducer,
-    Outcome,
-    Refused,
-    Sent,
-)
+from kafka_edu.clients.load.load_outcomes import Acked, Found, Outcome, Refused, Sent
 from kafka_edu.clients.load.load_tally import LoadTally, StoredRecord
-from kafka_edu.common.time import Time
 from kafka_edu.trace.event import Event
 from kafka_edu.trace.events.client import (
     LoadGoesOn,
@@ -64,14 +56,14 @@ class Producing(Protocol):
     def waiting(self) -> Mapping[int, int]: ...
     def start(self) -> None: ...
     def oldest(self) -> int | None: ...
-    def finish(self, timeout_s: float) -> int: ...
+    async def finish(self, timeout_s: float) -> int: ...
 
 
 class Consuming(Protocol):
     """The methods of a consumer that its load uses."""
 
     def start(self) -> None: ...
-    def finish(self) -> None: ...
+    async def finish(self) -> None: ...
 
 
 class LoadClients(NamedTuple):
@@ -87,42 +79,20 @@ class LoadClients(NamedTuple):
     """
 
 
-def unmodified_clients(spec: LoadSpec, bootstrap_servers: str, clock: Time) -> LoadClients:
-    """Return producers and consumers that use librdkafka. They have not started yet."""
-    first = time.time_ns() // 1_000_000 * 1_000_000
-    outcomes: deque[Outcome] = deque()
-    producers = [
-        LoadProducer(
-            bootstrap_servers,
-            f"load-producer-{i + 1}",
-            spec.topic,
-            spec.acks,
-            spec.rate / spec.producers,
-            spec.keys,
-            spec.size,
-            first + i,
-            spec.producers,
-            outcomes,
-            clock,
-        )
-        for i in range(spec.producers)
-    ]
-    consumers = [
-        LoadConsumer(bootstrap_servers, f"load-consumer-{i + 1}", spec.topic, spec.group, outcomes)
-        for i in range(spec.consumers)
-    ]
-    return LoadClients(producers, consumers, outcomes, first)
+def first_number() -> int:
+    """Return the number of a load's first record. Later loads get higher numbers."""
+    return time.time_ns() // 1_000_000 * 1_000_000
 
 
 class Load:
-    """One run of a load. It starts no tasks, but its clients work in threads."""
+    """One run of a load. Its clients work in threads, or as tasks of the event loop."""
 
     def __init__(
         self,
         spec: LoadSpec,
         clients: LoadClients,
         trace: Tracer,
-        pause: Callable[[float], None] = time.sleep,
+        pause: Callable[[float], Awaitable[None]] = asyncio.sleep,
         *,
         compacted: bool = False,
     ) -> None:
@@ -147,7 +117,7 @@ class Load:
         trace.on_gauges(self._gauges)
 
     def start(self) -> None:
-        """Start the consumers and the producers."""
+        """Start the consumers and the producers. Clients of ours need a running event loop."""
         for consumer in self._consumers:
             consumer.start()
         for producer in self._producers:
@@ -241,20 +211,20 @@ class Load:
                 )
             )
 
-    def finish(self) -> LoadState:
+    async def finish(self) -> LoadState:
         """Stop the producers, wait for the last answers and reads, and stop the consumers.
 
-        This blocks for about 30 s at most.
+        This takes about 30 s at most.
         """
         for producer in self._producers:
-            producer.finish(LAST_ANSWERS_S)
+            await producer.finish(LAST_ANSWERS_S)
         end_ms = self._clock.hi_res_clock_ms() + 1000 * LAST_ANSWERS_S
         self.tick()
         while self._consumers and self._tally.unread and self._clock.hi_res_clock_ms() < end_ms:
-            self._pause(0.05)
+            await self._pause(0.05)
             self.tick()
         for consumer in self._consumers:
-            consumer.finish()
+            await consumer.finish()
         self.tick()
         state = self.state()
         self._trace(LoadStopped(load=state))

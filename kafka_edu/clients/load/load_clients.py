@@ -1,73 +1,40 @@
-"""The load's unmodified clients. They use librdkafka (confluent-kafka), each in its own thread.
+"""Unmodified clients for a load. They use librdkafka (confluent-kafka), each in its own thread.
+
+The labs use them, because there a client that is not ours judges the learner's broker. The command
+`load` uses clients of ours (`own_clients`).
 
 A thread puts the result of each record into a deque, whose `append` and `popleft` are atomic. Only
 the load's event loop takes results out and counts them.
 """
 
+import asyncio
 import threading
 from collections import deque
-from typing import Final, NamedTuple
+from typing import Final
 
 from confluent_kafka import Consumer, KafkaError, Message, Producer
 
+from kafka_edu.clients.load.load import LoadClients, LoadSpec, first_number
+from kafka_edu.clients.load.load_outcomes import (
+    LEAVE_S,
+    MAX_WAITING,
+    MOST_BEHIND_S,
+    Acked,
+    Found,
+    Outcome,
+    Refused,
+    Sent,
+    number_of,
+    record_value,
+)
 from kafka_edu.clients.load.load_tally import StoredRecord
 from kafka_edu.clients.paced_producer import PacedProducer
 from kafka_edu.common.time import Time
 
 _POLL_S: Final = 0.1
-LEAVE_S: Final = 10.0
 _MAX_BATCH: Final = 500
-#: Seconds. After a longer time in which it could not send, a producer does not catch up.
-_MOST_BEHIND_S: Final = 1.0
-#: A producer sends nothing while this many records wait for their answers.
-MAX_WAITING: Final = 100_000
-
-
-class Acked(NamedTuple):
-    """Result of a producer: a broker has acked that it stored the record."""
-
-    record: StoredRecord
-
-
-class Sent(NamedTuple):
-    """Result of a producer with acks=0: the record was sent.
-
-    No broker confirms that it is stored.
-    """
-
-    partition: int
-
-
-class Refused(NamedTuple):
-    """Result of a producer: a record failed with an error.
-
-    `number` is -1 if the client itself failed.
-    """
-
-    number: int
-    error: str
-
-
-class Found(NamedTuple):
-    """Result of a consumer: it has read a record."""
-
-    record: StoredRecord
-
-
-Outcome = Acked | Sent | Refused | Found
 #: The load shows its clients' errors itself, so librdkafka does not need to print them too.
 _QUIET: Final = {"reconnect.backoff.max.ms": 500, "log_level": 0}
-
-
-def record_value(number: int, size: int) -> bytes:
-    """Return the value of record `number`: the number, a blank, and dots up to `size` bytes."""
-    return (b"%d " % number).ljust(size, b".")
-
-
-def number_of(value: bytes | None) -> int | None:
-    """Return the number at the start of a record's value. Return None if it has no number."""
-    head = (value or b"").split(b" ", 1)[0]
-    return int(head) if head.isdigit() else None
 
 
 class LoadProducer:
@@ -116,7 +83,7 @@ class LoadProducer:
         }
         self._client = Producer(settings, error_cb=self._on_error)
         self._paced = PacedProducer(
-            self._client, rate, self._send, client_id, most_behind_s=_MOST_BEHIND_S
+            self._client, rate, self._send, client_id, most_behind_s=MOST_BEHIND_S
         )
 
     @property
@@ -163,11 +130,14 @@ class LoadProducer:
             except RuntimeError:  # the producer's thread has just added or removed one
                 continue
 
-    def finish(self, timeout_s: float) -> int:
+    async def finish(self, timeout_s: float) -> int:
         """Stop sending, and wait for the answers.
 
         Return the number of records without an answer.
         """
+        return await asyncio.to_thread(self._finish, timeout_s)
+
+    def _finish(self, timeout_s: float) -> int:
         left = self._paced.finish(timeout_s)
         if left:
             self._paced.drop()
@@ -221,7 +191,7 @@ class LoadConsumer:
                     self._outcomes.append(Found(StoredRecord(partition, offset, number)))
         self._client.close()
 
-    def finish(self) -> None:
+    async def finish(self) -> None:
         """Commit, leave the group and stop.
 
         If no broker can be reached, librdkafka tries for ever. So after LEAVE_S seconds this method
@@ -229,4 +199,31 @@ class LoadConsumer:
         """
         self._stop.set()
         if self._thread.is_alive():
-            self._thread.join(LEAVE_S)
+            await asyncio.to_thread(self._thread.join, LEAVE_S)
+
+
+def unmodified_clients(spec: LoadSpec, bootstrap_servers: str, clock: Time) -> LoadClients:
+    """Return producers and consumers that use librdkafka. They have not started yet."""
+    first = first_number()
+    outcomes: deque[Outcome] = deque()
+    producers = [
+        LoadProducer(
+            bootstrap_servers,
+            f"load-producer-{i + 1}",
+            spec.topic,
+            spec.acks,
+            spec.rate / spec.producers,
+            spec.keys,
+            spec.size,
+            first + i,
+            spec.producers,
+            outcomes,
+            clock,
+        )
+        for i in range(spec.producers)
+    ]
+    consumers = [
+        LoadConsumer(bootstrap_servers, f"load-consumer-{i + 1}", spec.topic, spec.group, outcomes)
+        for i in range(spec.consumers)
+    ]
+    return LoadClients(producers, consumers, outcomes, first)

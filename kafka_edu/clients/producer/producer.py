@@ -15,7 +15,7 @@ import functools
 import itertools
 import logging
 import random
-from collections.abc import AsyncIterator, Generator, Iterable, Mapping
+from collections.abc import AsyncIterator, Generator, Iterable, Iterator, Mapping
 from types import TracebackType
 from typing import Final, Self
 
@@ -52,6 +52,7 @@ from kafka_edu.clients.producer.producer_config import (
     parse_producer_config,
 )
 from kafka_edu.clients.producer.producer_core import build_core
+from kafka_edu.clients.producer.producer_sample import describe_producer
 from kafka_edu.clients.producer.producer_state import ACCEPTED_IN, Call, State
 from kafka_edu.clients.producer.record_accumulator import Appended
 from kafka_edu.clients.producer.transactions import TransactionalResult, Transactions
@@ -60,6 +61,13 @@ from kafka_edu.common.socket_transport import SocketTransport
 from kafka_edu.common.time import SystemTime, Time
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.common.transport import Transport
+from kafka_edu.trace.event import Event
+from kafka_edu.trace.events.producer import (
+    ClientClosed,
+    ProducerDescription,
+    ProducerSampled,
+    ProducerSnapshot,
+)
 from kafka_edu.trace.tracer import Tracer
 
 log = logging.getLogger(__name__)
@@ -97,6 +105,11 @@ class FutureRecordMetadata:
             return None
         batch, index = self._batch.locate(self._index)
         return None if batch.outcome is None else (batch, index, batch.outcome)
+
+    @property
+    def in_batch(self) -> bool:
+        """Whether the record was put into a batch. If not, it has failed at once."""
+        return self._batch is not None
 
     def done(self) -> bool:
         """Return whether the record has its metadata or its error."""
@@ -174,7 +187,8 @@ class Producer:
         self.config = parsed = parse_producer_config(config, next(_numbers))
         chance = chance or random.Random()
         self._time = time or SystemTime()
-        core = build_core(parsed, chance, trace)
+        self._core = core = build_core(parsed, chance, trace)
+        self._trace = trace
         self._metadata = core.metadata
         self._accumulator = core.accumulator
         self._pool = core.accumulator.pool
@@ -205,7 +219,19 @@ class Producer:
         """Bind the producer to the running event loop. It connects when the first record comes."""
         if self._loop is None:
             self._loop = asyncio.get_running_loop()
+            if self._trace:
+                self._trace.on_snapshot(self._snapshot)
+                self._trace.on_gauges(self._gauges)
         return self
+
+    def _describe(self) -> ProducerDescription:
+        return describe_producer(self.config, self._core, self._time.hi_res_clock_ms())
+
+    def _snapshot(self) -> Iterator[Event]:
+        yield ProducerSnapshot(producer=self._describe())
+
+    def _gauges(self) -> Iterator[Event]:
+        yield ProducerSampled(producer=self._describe())
 
     async def __aenter__(self) -> Self:
         return await self.start()
@@ -543,6 +569,11 @@ class Producer:
 
         return call
 
+    @property
+    def last_failure(self) -> str:
+        """Why the last connection was lost or could not be opened. Empty if none was."""
+        return self._connections.last_failure
+
     async def partitions_for(self, topic: str) -> list[TopicPartition]:
         """Return the partitions of a topic. Raises TimeoutException after max.block.ms."""
         if self._loop is None or self._closing:
@@ -719,6 +750,9 @@ class Producer:
             self._closed = True
             if self._timer is not None:
                 self._timer.cancel()
+            if self._trace and self._loop is not None:
+                self._trace.forget(self._snapshot, self._gauges)
+                self._trace(ClientClosed(client=self.config.client_id))
             for shell in self._shells:
                 await shell.close()
 

@@ -6,7 +6,7 @@ batch ends in one of three ways: it is acknowledged, it is put back to be sent a
 """
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Final
 
 from kafka_edu.clients.client_connections import ClientConnections
@@ -22,7 +22,7 @@ from kafka_edu.clients.metadata import NEVER, NO_LEADER, Metadata
 from kafka_edu.clients.producer.producer_batch import Outcome, ProducerBatch
 from kafka_edu.clients.producer.producer_config import ProducerConfig
 from kafka_edu.clients.producer.producer_state import State
-from kafka_edu.clients.producer.record_accumulator import RecordAccumulator
+from kafka_edu.clients.producer.record_accumulator import PartitionQueue, RecordAccumulator
 from kafka_edu.clients.producer.transaction_manager import TransactionManager
 from kafka_edu.clients.producer.transactions import Transactions
 from kafka_edu.common.config_def import MAX_INT
@@ -91,6 +91,8 @@ class Sender:
         """The batches in requests without an answer, including those that have expired."""
         self._guarantee_order = config.max_in_flight == 1 and not config.idempotent
         self._init_again_ms = -NEVER
+        self.acked = self.failed = self.retried = 0
+        """How many records were acknowledged and failed, and how many batches were put back."""
 
     def run(self, now: float) -> bool:
         """Send what can be sent now, and give up what is too late.
@@ -131,7 +133,7 @@ class Sender:
             if not connections.ready(node, now):
                 continue
             drained = self._accumulator.drain(
-                queues, self._config.max_request_size, self._may_drain, self._assign, now
+                node, queues, self._config.max_request_size, self._may_drain, self._assign, now
             )
             if drained:
                 self._send(node, drained, now)
@@ -168,6 +170,33 @@ class Sender:
     def _assign(self, batch: ProducerBatch) -> None:
         if self._txn is not None:
             self._txn.assign(batch)
+
+    @property
+    def in_flight(self) -> Iterable[ProducerBatch]:
+        """The batches in requests without an answer, including those that have expired."""
+        return self._in_flight
+
+    def wait_of(self, queue: PartitionQueue, now: float) -> tuple[str, float]:
+        """Return why the first batch of a queue is not sent now, and for how many ms it still waits
+        if it waits for the time. `PartitionBuffer.wait` lists the reasons.
+        """
+        batch = queue.batches[0]
+        if queue.muted:
+            return "order", 0
+        left = self._accumulator.wait_ms(queue, now)
+        if left > 0:
+            return ("backoff" if batch.attempts else "linger"), left
+        leader, _ = self._leader(batch)
+        if leader == NO_LEADER:
+            return "no leader", 0
+        held = self._connections.held_back_by(leader, now)
+        if held:
+            return held, 0
+        if self._txn is not None and self._txn.needs_id:
+            return "producer id", 0
+        if self._txn is not None and self._txn.waits_for_transaction(batch.tp):
+            return "transaction", 0
+        return ("ready" if self._may_drain(batch) else "order"), 0
 
     def next_run_ms(self, now: float) -> float:
         """Return in how many ms `run` has something to do. NEVER if nothing waits."""
@@ -324,6 +353,7 @@ class Sender:
                             error=error.name,
                         )
                     )
+            self.retried += 1
             self._accumulator.reenqueue(batch, now)
             return
         if not again and self._txn is not None:
@@ -358,6 +388,7 @@ class Sender:
                         took_ms=int(now - batch.created_ms),
                     )
                 )
+        self.acked += batch.count
         self._end(batch, Outcome(base_offset, log_append_time, None))
 
     def _fail(
@@ -381,6 +412,7 @@ class Sender:
                         error=str(error),
                     )
                 )
+        self.failed += batch.count
         self._end(batch, Outcome(-1, NO_TIMESTAMP, error))
 
     def _end(self, batch: ProducerBatch, outcome: Outcome) -> None:

@@ -93,6 +93,15 @@ class TransactionManager:
             state is State.INITIALIZING and not self._init_in_flight
         )
 
+    @property
+    def needs_id(self) -> bool:
+        """Whether no batch can be sent before InitProducerId is answered."""
+        return self.producer.state in (State.UNINITIALIZED, State.INITIALIZING)
+
+    def waits_for_transaction(self, tp: TopicPartition) -> bool:
+        """Return whether the coordinator must add a partition before its batches can be sent."""
+        return self.is_transactional and tp not in self._in_transaction
+
     def init_sent(self) -> None:
         """Note that an InitProducerId request is in flight."""
         self._init_in_flight = True

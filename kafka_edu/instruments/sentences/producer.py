@@ -38,6 +38,11 @@ def record_accumulated(e: producer.RecordAccumulated) -> Sentence:
 
 
 @sentence.register
+def client_closed(e: producer.ClientClosed) -> Sentence:
+    return quiet("closes", f"client {e.client}", "")
+
+
+@sentence.register
 def batch_drained(e: producer.BatchDrained) -> Sentence:
     return _of_partition(e, f"{_batch(e)} is ready after {duration(e.waited_ms)}")
 

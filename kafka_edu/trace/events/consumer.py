@@ -2,7 +2,8 @@
 
 from typing import NamedTuple
 
-from kafka_edu.trace.event import Level, event
+from kafka_edu.trace.event import Kind, Level, event
+from kafka_edu.trace.events.producer import ClientLink
 
 
 @event()
@@ -137,3 +138,71 @@ class ConsumerCommitted(NamedTuple):
     offsets: tuple[tuple[str, int], ...]
     """Pairs of a partition and its offset."""
     error: str
+
+
+class ConsumedPartition(NamedTuple):
+    """One partition of a consumer at one moment. A value within events."""
+
+    topic: str
+    partition: int
+    leader: int
+    """The leader as the consumer knows it; -1 if it knows none."""
+    state: str
+    """The fetch state, such as `Fetching` (Kafka: SubscriptionState.FetchStates)."""
+    paused: bool
+    position: int
+    """The offset of the next record that poll() returns; -1 if there is none yet."""
+    committed: int
+    """The last offset that this consumer committed, or read as committed; -1 if it knows none."""
+    high_watermark: int
+    """The high watermark that came with the last fetch; -1 if none came yet."""
+
+
+class ConsumerDescription(NamedTuple):
+    """A consumer of ours at one moment. A value within events."""
+
+    client: str
+    group: str
+    """Empty without a group."""
+    state: str
+    """The state of the membership. `Unjoined` also if it is no member by its own choice."""
+    member_id: str
+    generation: int
+    assignor: str
+    coordinator: int
+    """The coordinator's broker id; -1 if it is unknown."""
+    session_timeout_ms: int
+    session_left_ms: int
+    """In how many ms the session ends, unless a heartbeat is answered. -1: no session runs."""
+    heartbeat_interval_ms: int
+    heartbeat_waits: bool
+    """Whether a heartbeat was sent and has no answer yet."""
+    max_poll_interval_ms: int
+    polled_ms_ago: int
+    """How long ago poll() was called last, in ms; -1 if it never was."""
+    auto_commit_ms: int
+    """auto.commit.interval.ms; 0 if the consumer does not commit by itself."""
+    records: int
+    """How many records poll() has returned."""
+    buffered: int
+    """How many fetched pieces of partitions wait for poll()."""
+    partitions: tuple[ConsumedPartition, ...]
+    """Those that the consumer has."""
+    links: tuple[ClientLink, ...]
+    """Its connections. The coordinator has a connection of its own: see `coordinator_link`."""
+    coordinator_link: tuple[ClientLink, ...]
+    """The connection to the coordinator, or none."""
+
+
+@event(kind=Kind.GAUGE, thing=("client",))
+class ConsumerSampled(NamedTuple):
+    """A sample of a consumer of ours."""
+
+    consumer: ConsumerDescription
+
+
+@event(kind=Kind.SNAPSHOT)
+class ConsumerSnapshot(NamedTuple):
+    """A consumer of ours, sent to a new subscriber."""
+
+    consumer: ConsumerDescription

@@ -220,6 +220,36 @@ class RequestTimesSnapshot(NamedTuple):
     times: RequestTimes
 
 
+class ClientRequests(NamedTuple):
+    """The produce and fetch requests of one client id that a broker has handled since its start.
+    The fetches of other brokers are not among them. A value within events.
+    """
+
+    client: str
+    produces: int
+    produced_bytes: int
+    """The bytes of the produce requests, with their headers."""
+    fetches: int
+    heard_ms_ago: int
+    """How long ago the broker had done with the last of them, in ms."""
+
+
+@event(kind=Kind.GAUGE, thing=("client",))
+class ClientRequestsSampled(NamedTuple):
+    """A sample of what a broker knows of a client by its requests. It is taken twice a second, for
+    each client that had requests.
+    """
+
+    requests: ClientRequests
+
+
+@event(kind=Kind.SNAPSHOT)
+class ClientRequestsSnapshot(NamedTuple):
+    """What a broker knows of a client by its requests, sent to a new subscriber."""
+
+    requests: ClientRequests
+
+
 @event(kind=Kind.SNAPSHOT)
 class ConnectionSnapshot(NamedTuple):
     """One open connection, sent to a new subscriber."""

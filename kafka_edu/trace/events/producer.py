@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from kafka_edu.trace.event import Level, event
+from kafka_edu.trace.event import Kind, Level, event
 
 
 @event(level=Level.HOPS, joins=("topic", "partition"))
@@ -201,3 +201,112 @@ class OffsetsAddedToTransaction(NamedTuple):
     group: str
     offsets: tuple[tuple[str, int], ...]
     """Each partition with its offset."""
+
+
+class ClientLink(NamedTuple):
+    """A client's connection to one broker at one moment. A value within events."""
+
+    broker_id: int
+    """The broker's id. A bootstrap server has the id -1, -2 and so on."""
+    state: str
+    """Kafka's name of the state: `CONNECTING`, `CHECKING_API_VERSIONS`, `READY`, or `DISCONNECTED`.
+    """
+    in_flight: int
+    """The number of requests without a response."""
+    oldest_ms: int
+    """How long the oldest of them has waited, in ms. 0 if none waits."""
+    muted_ms: int
+    """For how many ms the client sends nothing, because the broker throttled it. 0: not muted."""
+
+
+class PartitionBuffer(NamedTuple):
+    """What the accumulator holds of one partition at one moment. A value within events."""
+
+    topic: str
+    partition: int
+    leader: int
+    """The leader as the producer knows it; -1 if it knows none."""
+    batches: int
+    """The number of batches in the queue."""
+    bytes: int
+    """The bytes of these batches."""
+    filling: int
+    """The bytes of the last batch, if it still takes records; else 0."""
+    records: int
+    """The number of records in these batches."""
+    age_ms: int
+    """How long the oldest batch has existed, in ms. 0 if there is none."""
+    attempts: int
+    """How often the oldest batch was sent already."""
+    wait: str
+    """Why the oldest batch is not sent now: `linger`, `backoff`, `order` (a batch before it is in
+    flight), `no leader`, `no connection`, `in flight` (the connection takes no more requests),
+    `throttled`, `producer id`, `transaction` (the coordinator has not added the partition yet), or
+    `ready`. Empty without a batch.
+    """
+    left_ms: int
+    """For how many ms it still waits, if it waits for linger.ms or retry.backoff.ms; else 0."""
+    in_flight: int
+    """The number of batches of the partition that were sent and have no answer."""
+    sent: int
+    """How many batches were sent so far. One that is sent again counts again."""
+    sent_records: int
+    """How many records were in them."""
+    last_records: int
+    """The number of records in the last batch that was sent."""
+    last_bytes: int
+    last_waited_ms: int
+    """How long that batch had existed when it was sent, in ms."""
+
+
+class ProducerDescription(NamedTuple):
+    """A producer of ours at one moment. A value within events."""
+
+    client: str
+    acks: int
+    """-1 stands for `all`."""
+    batch_size: int
+    linger_ms: int
+    buffer_memory: int
+    buffer_used: int
+    """The bytes of buffer.memory that batches hold, in the queues or in flight."""
+    waiting_sends: int
+    """How many calls of `send()` wait for memory."""
+    max_in_flight: int
+    """max.in.flight.requests.per.connection."""
+    delivery_timeout_ms: int
+    oldest_ms: int
+    """How long the oldest batch without an outcome has existed, in ms. 0 if there is none."""
+    producer_id: int
+    """The id of an idempotent producer. -1: it has none yet, or it is not idempotent."""
+    epoch: int
+    acked: int
+    """How many records are acknowledged. With acks=0, how many were sent."""
+    failed: int
+    """How many records failed."""
+    retried: int
+    """How many batches were put back, to be sent again."""
+    partitions: tuple[PartitionBuffer, ...]
+    """Those that the producer has used."""
+    links: tuple[ClientLink, ...]
+
+
+@event(kind=Kind.GAUGE, thing=("client",))
+class ProducerSampled(NamedTuple):
+    """A sample of a producer of ours."""
+
+    producer: ProducerDescription
+
+
+@event(kind=Kind.SNAPSHOT)
+class ProducerSnapshot(NamedTuple):
+    """A producer of ours, sent to a new subscriber."""
+
+    producer: ProducerDescription
+
+
+@event()
+class ClientClosed(NamedTuple):
+    """The program closed a producer or a consumer of ours."""
+
+    client: str

@@ -8,6 +8,7 @@ import pytest
 
 from kafka_edu.common.log_histogram import Histogram
 from kafka_edu.common.time import MockTime
+from kafka_edu.network import request_metrics
 from kafka_edu.network.processor import Processor, ProcessorSettings, SharedByProcessors
 from kafka_edu.network.request import Request
 from kafka_edu.network.request_channel import RequestChannel
@@ -16,10 +17,14 @@ from kafka_edu.protocol.api_keys import ApiKey
 from kafka_edu.protocol.headers import encode_request
 from kafka_edu.protocol.messages.api_versions import ApiVersionsRequest
 from kafka_edu.protocol.messages.fetch import FetchRequest
+from kafka_edu.protocol.messages.produce import ProduceRequest
 from kafka_edu.protocol.schema import Message
 from kafka_edu.trace.event import SLOW_MS, Level, Source
 from kafka_edu.trace.events.network import (
     REQUEST_PARTS,
+    ClientRequests,
+    ClientRequestsSampled,
+    ClientRequestsSnapshot,
     RequestTimes,
     RequestTimesSampled,
     RequestTimesSnapshot,
@@ -75,13 +80,15 @@ class Bench:
         )
         self.channel = self.processor.accept(StillWire())  # type: ignore[arg-type]
 
-    def serve(self, waits: Mapping[str, float], message: Message | None = None) -> Request:
+    def serve(
+        self, waits: Mapping[str, float], message: Message | None = None, client: str = "shop"
+    ) -> Request:
         """Send one request through all hops. It waits for so many ms in each part."""
 
         async def served() -> Request:
             frame = b"".join(
                 bytes(part)
-                for part in encode_request(message or ApiVersionsRequest(), 0, 7, "shop")
+                for part in encode_request(message or ApiVersionsRequest(), 0, 7, client)
                 if isinstance(part, bytes | bytearray | memoryview)
             )
             self.channel.data_received(memoryview(frame))
@@ -104,9 +111,16 @@ class Bench:
         return asyncio.run(served())
 
     def one(self) -> RequestTimes:
-        (event,) = self.metrics.snapshot()
-        assert isinstance(event, RequestTimesSnapshot)
+        (event,) = [e for e in self.metrics.snapshot() if isinstance(e, RequestTimesSnapshot)]
         return event.times
+
+    def clients(self) -> list[ClientRequests]:
+        told = self.metrics.snapshot()
+        return [e.requests for e in told if isinstance(e, ClientRequestsSnapshot)]
+
+    def sampled(self) -> list[ClientRequestsSampled]:
+        self.time.advance(SAMPLE_EVERY_MS)
+        return [e for e in self.metrics.gauges() if isinstance(e, ClientRequestsSampled)]
 
     def parts(self) -> dict[str, Histogram]:
         return dict(zip(REQUEST_PARTS, map(Histogram, self.one().parts), strict=True))
@@ -154,6 +168,29 @@ def test_fetches_of_followers_count_apart(replica_id: int, follower: bool) -> No
     )
     times = bench.one()
     assert (times.api_key, times.follower, times.requests) == (ApiKey.FETCH, follower, 1)
+
+
+def test_produces_and_consumers_fetches_are_counted_by_client() -> None:
+    bench = Bench()
+    bench.serve({})
+    assert bench.clients() == [], "ApiVersions is neither"
+    produce = bench.serve({}, ProduceRequest(acks=0, timeout_ms=1, topic_data=[]))
+    bench.serve({"no answer": 1}, ProduceRequest(acks=0, timeout_ms=1, topic_data=[]))
+    bench.serve({}, FetchRequest(replica_id=-1))
+    bench.serve({}, FetchRequest(replica_id=2))
+    bench.time.advance(40)
+    size = 2 * len(produce.frame)
+    assert bench.clients() == [ClientRequests("shop", 2, size, 1, 40)], "no follower's fetch"
+    assert [e.requests for e in bench.sampled()] == bench.clients()
+    assert bench.sampled() == [], "nothing was asked since"
+
+
+def test_only_so_many_clients_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(request_metrics, "MOST_CLIENTS", 2)
+    bench = Bench()
+    for client in ("a", "b", "c", "b"):
+        bench.serve({}, FetchRequest(replica_id=-1), client)
+    assert [(each.client, each.fetches) for each in bench.clients()] == [("b", 2), ("c", 1)]
 
 
 def test_a_sample_comes_twice_a_second_for_the_apis_that_had_requests() -> None:

@@ -24,14 +24,17 @@ from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.sim.sim_client import SimClient
 from kafka_edu.sim.sim_cluster import FIRST_PORT, SimCluster
 from kafka_edu.sim.sim_loop import SimProcess
-from kafka_edu.trace.event import CLIENT, Level
+from kafka_edu.trace.event import CLIENT, Event, Level
 from kafka_edu.trace.events.consumer import (
     ConsumerAssigned,
     ConsumerCommitted,
+    ConsumerSampled,
+    ConsumerSnapshot,
     MembershipChanged,
     RecordsFetched,
 )
 from kafka_edu.trace.events.group import RebalanceCompleted
+from kafka_edu.trace.events.producer import ClientClosed
 from kafka_edu.trace.tracer import Tracer
 
 PARTITIONS = 4
@@ -930,3 +933,27 @@ def test_faults_lose_nothing_and_keep_the_order(seed: int, assignor: str) -> Non
                 assert part[0] <= end
                 end = max(end, part[-1] + 1)
     bench.cluster.close()
+
+
+def test_a_consumer_reports_itself_until_it_is_closed(bench: Bench) -> None:
+    seen: list[Event] = []
+
+    async def body(consumer: Consumer) -> None:
+        await bench.send(range(8))
+        consumer.subscribe(["t"])
+        await read(consumer, 8)
+        await consumer.commit()
+        seen.extend(each.event for each in [*bench.trace.snapshot(), *bench.trace.gauges()])
+
+    bench.with_consumer(body)
+    snapshot, sample = seen
+    assert isinstance(snapshot, ConsumerSnapshot)
+    assert isinstance(sample, ConsumerSampled)
+    assert snapshot.consumer == sample.consumer
+    state = snapshot.consumer
+    assert (state.client, state.group, state.state, state.records) == ("c", "g", "Stable", 8)
+    assert [(each.position, each.committed) for each in state.partitions] == [(2, 2)] * PARTITIONS
+    assert bench.trace.snapshot() == []
+    assert bench.trace.gauges() == []
+    closed = [each for each in bench.cluster.sink.events if isinstance(each.event, ClientClosed)]
+    assert [each.event for each in closed] == [ClientClosed(client="c")]

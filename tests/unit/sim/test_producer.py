@@ -23,13 +23,16 @@ from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.sim.sim_client import SimClient
 from kafka_edu.sim.sim_cluster import FIRST_PORT, SimCluster
 from kafka_edu.sim.sim_loop import SimProcess
-from kafka_edu.trace.event import CLIENT, Level
+from kafka_edu.trace.event import CLIENT, Event, Level
 from kafka_edu.trace.events.network import ConnectionClosed, RequestReceived, ResponseSent
 from kafka_edu.trace.events.producer import (
     BatchAcknowledged,
     BatchDrained,
+    ClientClosed,
     ClientRequestSent,
     ClientResponseReceived,
+    ProducerSampled,
+    ProducerSnapshot,
     RecordAccumulated,
 )
 from kafka_edu.trace.reader import History
@@ -430,3 +433,22 @@ def test_with_idempotence_faults_lose_and_double_nothing(seed: int) -> None:
         assert [value for _, value in acked[partition]] == sent[partition]
         assert all(stored[offset] == value for offset, value in acked[partition] if offset >= 0)
     bench.cluster.close()
+
+
+def test_a_producer_reports_itself_until_it_is_closed(bench: Bench) -> None:
+    seen: list[Event] = []
+
+    async def body(producer: Producer) -> None:
+        await (await producer.send("t", b"a", partition=1))
+        seen.extend(each.event for each in [*bench.trace.snapshot(), *bench.trace.gauges()])
+
+    bench.run(body)
+    snapshot, sample = seen
+    assert isinstance(snapshot, ProducerSnapshot)
+    assert isinstance(sample, ProducerSampled)
+    assert (snapshot.producer.client, snapshot.producer.acked) == ("p", 1)
+    assert snapshot.producer == sample.producer
+    assert bench.trace.snapshot() == []
+    assert bench.trace.gauges() == []
+    closed = [each for each in bench.cluster.sink.events if isinstance(each.event, ClientClosed)]
+    assert [each.event for each in closed] == [ClientClosed(client="p")]

@@ -32,6 +32,7 @@ from tui.widgets.partition_matrix import lag_bar
         (duration(1_400), "1.4 s"),
         (duration(42_000), "42 s"),
         (duration(725_000), "12 min 05 s"),
+        (duration(299_900), "5 min 00 s"),
         (duration(7_500_000), "2 h 05 min"),
         (span(400), "400 ms"),
         (span(8_000), "8 s"),

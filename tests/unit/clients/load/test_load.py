@@ -1,5 +1,6 @@
 """A load on clients and a clock of its own: it stalls, goes on, is refused and finishes."""
 
+import asyncio
 import threading
 from collections import deque
 from typing import Final
@@ -8,7 +9,7 @@ import pytest
 
 from kafka_edu.clients.load import load_clients
 from kafka_edu.clients.load.load import LAST_ANSWERS_S, Load, LoadClients, LoadSpec
-from kafka_edu.clients.load.load_clients import Acked, Found, Outcome, Refused, Sent
+from kafka_edu.clients.load.load_outcomes import Acked, Found, Outcome, Refused, Sent
 from kafka_edu.clients.load.load_tally import StoredRecord
 from kafka_edu.common.time import MockTime
 from kafka_edu.trace.event import Envelope, Level, Source, SourceKind
@@ -39,7 +40,7 @@ class FakeProducer:
     def oldest(self) -> int | None:
         return next(iter(self.waiting.values()), None)
 
-    def finish(self, timeout_s: float) -> int:
+    async def finish(self, timeout_s: float) -> int:
         self.is_running = False
         return len(self.waiting)
 
@@ -51,7 +52,7 @@ class FakeConsumer:
     def start(self) -> None:
         self.is_running = True
 
-    def finish(self) -> None:
+    async def finish(self) -> None:
         self.is_running = False
 
 
@@ -76,7 +77,7 @@ class Stage:
     def accept(self, envelope: Envelope) -> None:
         self.envelopes.append(envelope)
 
-    def _pause(self, seconds: float) -> None:
+    async def _pause(self, seconds: float) -> None:
         self.clock.advance(1000 * seconds)
         self.outcomes.extend(self.pauses.popleft() if self.pauses else [])
 
@@ -192,7 +193,7 @@ def test_a_load_finishes_when_its_last_acked_record_is_read() -> None:
     for number in numbers:
         stage.ack(number)
     stage.pauses.extend([[found(numbers[0])], [], [found(numbers[1])]])
-    state = stage.load.finish()
+    state = asyncio.run(stage.load.finish())
     assert (state.acked, state.read, state.lost, stage.load.unread) == (2, 2, 0, 0)
     assert not stage.pauses
     assert not stage.producer.is_running
@@ -204,7 +205,7 @@ def test_a_load_gives_up_waiting_for_reads_after_its_time() -> None:
     stage = Stage()
     stage.ack(stage.producer.send())
     began_ms = stage.clock.hi_res_clock_ms()
-    stage.load.finish()
+    asyncio.run(stage.load.finish())
     assert stage.load.unread == 1
     assert 0 <= stage.clock.hi_res_clock_ms() - began_ms - 1000 * LAST_ANSWERS_S < 100
 
@@ -229,5 +230,5 @@ def test_a_consumer_that_cannot_leave_its_group_does_not_hold_the_load_for_ever(
     monkeypatch.setattr(load_clients, "Consumer", lambda *_, **__: Stuck())
     consumer = load_clients.LoadConsumer("127.0.0.1:1", "c", "t", "g", deque())
     consumer.start()
-    consumer.finish()
+    asyncio.run(consumer.finish())
     never.set()

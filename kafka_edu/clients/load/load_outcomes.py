@@ -1,0 +1,57 @@
+"""The records of a load, and what can happen to each: the words between clients and their load."""
+
+from typing import Final, NamedTuple
+
+from kafka_edu.clients.load.load_tally import StoredRecord
+
+#: A consumer that cannot leave its group is given up after this many seconds.
+LEAVE_S: Final = 10.0
+#: Seconds. After a longer time in which it could not send, a producer does not catch up.
+MOST_BEHIND_S: Final = 1.0
+#: A producer sends nothing while this many records wait for their answers.
+MAX_WAITING: Final = 100_000
+
+
+class Acked(NamedTuple):
+    """Result of a producer: a broker has acked that it stored the record."""
+
+    record: StoredRecord
+
+
+class Sent(NamedTuple):
+    """Result of a producer with acks=0: the record was sent.
+
+    No broker confirms that it is stored.
+    """
+
+    partition: int
+
+
+class Refused(NamedTuple):
+    """Result of a producer: a record failed with an error.
+
+    `number` is -1 if the client itself failed.
+    """
+
+    number: int
+    error: str
+
+
+class Found(NamedTuple):
+    """Result of a consumer: it has read a record."""
+
+    record: StoredRecord
+
+
+Outcome = Acked | Sent | Refused | Found
+
+
+def record_value(number: int, size: int) -> bytes:
+    """Return the value of record `number`: the number, a blank, and dots up to `size` bytes."""
+    return (b"%d " % number).ljust(size, b".")
+
+
+def number_of(value: bytes | None) -> int | None:
+    """Return the number at the start of a record's value. Return None if it has no number."""
+    head = (value or b"").split(b" ", 1)[0]
+    return int(head) if head.isdigit() else None

@@ -1,0 +1,96 @@
+"""Client (C): what a producer holds and why it has not gone, and where a consumer stands."""
+
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+
+from ..subjects import CLIENT_PARTITIONS, CLIENTS
+from ..view_model.client_view import ClientView
+from ..widgets.broker_choice import BrokerChoice
+from ..widgets.client_board import (
+    ClientAnswer,
+    ClientChoice,
+    ClientHead,
+    ClientLines,
+    ClientPartitions,
+)
+from ..widgets.drawn import Lines, set_rows
+from .chain_screen import ChainScreen
+from .dashboard_screen import DashboardScreen
+from .declaration import ScreenDeclaration
+
+_LEAST_HEAD, _MOST_HEAD = 5, 9
+
+
+class ClientScreen(DashboardScreen):
+    """The clients above; the chosen one with its connections, news and partitions below."""
+
+    declaration = ScreenDeclaration(
+        name="client",
+        key="C",
+        title="Client",
+        question="What does the client hold, and why has it not gone?",
+        subjects=(CLIENTS, CLIENT_PARTITIONS),
+        acts=("kill", "start", "pause", "resume"),
+        break_="start a load (l) and kill a leader; or stop the process of a consumer",
+    )
+    default_subject = CLIENTS
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("k", "act('kill')", "kill"),
+        Binding("s", "act('start')", "start"),
+        Binding("p", "act('pause')", "pause"),
+        Binding("r", "act('resume')", "resume"),
+    ]
+
+    def body(self) -> ComposeResult:
+        """Yield the widgets, and keep references to them."""
+        self._choice = ClientChoice()
+        self._broker = BrokerChoice()
+        self._answer = ClientAnswer(self.model, id="client-answer")
+        self._lines = ClientLines(self.model, self._choice)
+        self._head = ClientHead(self.model, self._choice)
+        self._partitions = ClientPartitions(self.model, self._choice)
+        yield self._answer
+        with Vertical(id="client-list") as listed:
+            self._listed = listed
+            yield self._lines
+        yield self._head
+        yield self._partitions
+
+    def on_mount(self) -> None:
+        self._lines.focus()
+        self.tick()
+
+    def tick(self) -> None:
+        if self._lines.is_mounted:
+            self._lines.tick()
+        broker = self._chosen_broker()
+        acts = f" · keys act on broker {broker}" if broker is not None else ""
+        self._listed.border_title = f"clients{acts}"
+        set_rows(self._listed, max(min(self._lines.count() + 1, self.size.height // 5), 3))
+        room = self.size.height // 5
+        set_rows(self._head, max(_LEAST_HEAD, min(room, _MOST_HEAD)))
+        super().tick()
+
+    def _chosen_broker(self) -> int | None:
+        return self._broker.of(sorted(self.model.cluster.brokers.by_id))
+
+    def act_values(self) -> dict[str, int | str]:
+        """Return the broker that ← → has chosen."""
+        broker = self._chosen_broker()
+        return {"broker": broker} if broker is not None else {}
+
+    def action_broker(self, by: int) -> None:
+        """Choose the next broker for the acts."""
+        self._broker.move(sorted(self.model.cluster.brokers.by_id), by)
+        self.tick()
+
+    def on_lines_chosen(self, message: Lines.Chosen) -> None:
+        """Follow the causes of the last news of the chosen client."""
+        row = self._choice.row
+        if not isinstance(row, ClientView) or not row.news:
+            self.notify("nothing has happened to this client since you look")
+            return
+        self.app.push_screen(ChainScreen(self.model.ticker, row.news[-1].envelope))
