@@ -362,6 +362,8 @@ class Producer:
                     info, chosen, partition, timestamp, key_bytes, value_bytes, tail, now
                 )
         except ClientException as error:
+            if self._transactions is not None:
+                self._transactions.send_failed(error)
             return self._failed(error, callback)
         batch, index, wake = appended
         if self._transactions is not None:
@@ -615,8 +617,6 @@ class Producer:
             left_ms = deadline_ms - self._time.hi_res_clock_ms()
             if left_ms <= 0:
                 raise self._not_ended(result.call)
-            if self._closed:
-                raise ProducerClosedException(f"The producer was closed during {result.call}().")
             ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
             result.listeners.append(functools.partial(_end, ended))
             await self._wait(ended, left_ms)

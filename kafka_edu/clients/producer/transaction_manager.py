@@ -171,7 +171,13 @@ class TransactionManager:
             )
 
     def transaction_ended(self, reason: str) -> None:
-        """Note that the transaction is committed or aborted. Raise the epoch if that is needed."""
+        """Note that the transaction is committed or aborted. Raise the epoch if that is needed.
+
+        A batch may have expired a moment ago, so first look whether it has left a gap.
+        """
+        self.resolve()
+        if self.producer.is_fatal:
+            return
         self._in_transaction.clear()
         if self.epoch_bump_required:
             self.epoch_bump_required = False

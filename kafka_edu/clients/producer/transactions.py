@@ -23,6 +23,7 @@ from typing import Final
 from kafka_edu.clients.client_connections import ClientConnections
 from kafka_edu.clients.client_errors import (
     ClientException,
+    ProducerClosedException,
     TransactionAbortedException,
     UnsupportedVersionException,
 )
@@ -204,6 +205,13 @@ class Transactions:
     def check_send(self) -> None:
         """Raise an error if no record may be sent now. O(1)."""
         self._producer.check(Call.SEND)
+
+    def send_failed(self, error: ClientException) -> None:
+        """Note that a record of the transaction could not be put into a batch. Without it, the
+        transaction must not be committed.
+        """
+        if self._producer.state is State.IN_TRANSACTION:
+            self._manager.abortable(error)
 
     def add_partition(self, tp: TopicPartition) -> None:
         """Note that a batch of a partition has a record of the transaction. O(1)."""
@@ -569,8 +577,16 @@ class Transactions:
             self._finish_call()
 
     def close(self, now: float) -> None:
-        """Close the connections to the coordinators. Calls that wait get no end any more."""
+        """Close the connections to the coordinators, and end the calls that wait."""
         self._own.close_all("the producer was closed", now)
+        waiting = [call.result for call in self._offsets]
+        for result in (*waiting, *([] if self._result is None else [self._result])):
+            result.finish(
+                ProducerClosedException(
+                    f"The producer was closed during {result.call}().",
+                    "Create a new producer. Its init_transactions() ends the transaction.",
+                )
+            )
 
 
 def _offset_of(partition: int, offset: OffsetAndMetadata) -> TxnOffsetCommitRequestPartition:

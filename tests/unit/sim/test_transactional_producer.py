@@ -2,13 +2,14 @@
 
 import asyncio
 import random
-from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
 
 import pytest
 
 from kafka_edu.clients.client_errors import (
     ClientException,
     IllegalStateException,
+    ProducerClosedException,
     ProducerFencedException,
     TimeoutException,
     TransactionAbortedException,
@@ -17,6 +18,7 @@ from kafka_edu.clients.consumer.consumer import Consumer
 from kafka_edu.clients.consumer.group_offsets import CommitFailedException
 from kafka_edu.clients.consumer.subscription_state import OffsetAndMetadata
 from kafka_edu.clients.producer.producer import Producer
+from kafka_edu.clients.producer.sender import Sender
 from kafka_edu.common.errors import Errors, KafkaException
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.sim.sim_client import SimClient
@@ -343,9 +345,9 @@ def test_offsets_belong_to_the_transaction_and_a_removed_member_is_refused(bench
                 await (await plain.send(IN, f"{number}", partition=0))
         async with bench.consumer() as consumer:
             consumer.subscribe([IN])
-            read = []
-            while len(read) < 4:
-                read += await consumer.poll(1_000)
+            read = 0
+            while read < 4:
+                read += len(await consumer.poll(1_000))
             for offset, commit in ((1, True), (2, False), (3, True)):
                 producer.begin_transaction()
                 await producer.send(OUT, f"{offset}", partition=0)
@@ -372,6 +374,22 @@ def test_offsets_belong_to_the_transaction_and_a_removed_member_is_refused(bench
     bench.run_with(body)
     assert bench.committed()[0] == ["1", "3"]
     assert len(bench.cluster.facts(OffsetsAddedToTransaction)) == 4
+
+
+def test_a_record_that_send_cannot_take_forbids_the_commit(bench: Bench) -> None:
+    async def body(producer: Producer) -> None:
+        producer.begin_transaction()
+        await write(producer, "whole")
+        lost = await producer.send("nothing", b"v")
+        assert isinstance(lost.exception(), TimeoutException)
+        with pytest.raises(TimeoutException, match="Topic nothing not present in metadata"):
+            await producer.commit_transaction()
+        await producer.abort_transaction()
+        async with producer.transaction():
+            await write(producer, "next")
+
+    bench.run_with(body, {"max.block.ms": 2_000})
+    assert bench.committed() == [["next"]] * PARTITIONS
 
 
 def everywhere(bench: Bench, act: Callable[[int], None]) -> None:
@@ -449,6 +467,28 @@ def test_close_without_brokers_ends_and_the_coordinator_aborts(
     assert bench.committed() == [["committed"]] * PARTITIONS
 
 
+def test_a_bug_ends_the_calls_that_wait(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    def bug(sender: Sender, now: float) -> bool:
+        raise RuntimeError("a bug of the producer")
+
+    async def body(producer: Producer) -> None:
+        producer.begin_transaction()
+        await write(producer, "a")
+        await producer.flush()
+        everywhere(bench, bench.cluster.pause)
+        began = bench.cluster.time.milliseconds()
+        committing = asyncio.ensure_future(producer.commit_transaction())
+        await asyncio.sleep(1)
+        monkeypatch.setattr(Sender, "run", bug)
+        producer._wake()  # as an answer would
+        with pytest.raises(ProducerClosedException, match=r"closed during commit_transaction\(\)"):
+            await committing
+        assert bench.cluster.time.milliseconds() - began < 2_000
+        everywhere(bench, bench.cluster.resume)
+
+    bench.run_with(body)
+
+
 def test_a_block_that_fails_keeps_its_own_error_if_the_abort_fails_too(bench: Bench) -> None:
     async def body() -> None:
         async with bench.producer() as zombie, bench.producer() as newer:
@@ -469,8 +509,11 @@ def test_a_block_that_fails_keeps_its_own_error_if_the_abort_fails_too(bench: Be
 class Faults:
     """Kills, pauses and cuts brokers at random from a seed, until the client's task ends."""
 
-    def __init__(self, bench: Bench, seed: int) -> None:
+    def __init__(
+        self, bench: Bench, seed: int, kinds: Sequence[str] = ("kill", "kill", "pause", "cut")
+    ) -> None:
         self._bench = bench
+        self._kinds = kinds
         self._chance = random.Random(seed)
         self._down: list[int] = []
         self.kills = 0
@@ -480,7 +523,7 @@ class Faults:
         for _ in range(6):
             await asyncio.sleep(chance.uniform(2, 6))
             victim = chance.choice(list(cluster.brokers))
-            match chance.choice(("kill", "kill", "pause", "cut")):
+            match chance.choice(self._kinds):
                 case "kill":
                     self._down.append(victim)
                 case "pause":
@@ -512,19 +555,28 @@ class Faults:
         cluster.advance(30_000)
 
 
-SETTINGS = {
+SETTINGS: dict[str, object] = {
     "batch.size": 60,
     "request.timeout.ms": 3_000,
     "delivery.timeout.ms": 20_000,
     "transaction.timeout.ms": 60_000,
     "max.block.ms": 120_000,
 }
+#: Records expire, commits time out, and coordinators abort transactions that last too long.
+HASTY: dict[str, object] = SETTINGS | {
+    "delivery.timeout.ms": 3_500,
+    "transaction.timeout.ms": 6_000,
+    "max.block.ms": 5_000,
+}
 
 
+@pytest.mark.parametrize("settings", [SETTINGS, HASTY], ids=["patient", "hasty"])
 @pytest.mark.parametrize(
     "seed", [0, *(pytest.param(n, marks=pytest.mark.faults) for n in range(1, 8))]
 )
-def test_with_faults_each_transaction_is_there_whole_or_not_at_all(seed: int) -> None:
+def test_with_faults_each_transaction_is_there_whole_or_not_at_all(
+    seed: int, settings: Mapping[str, object]
+) -> None:
     """Coordinators move, leaders die, and answers are lost."""
     bench = Bench(seed)
     chance = random.Random(seed)
@@ -537,8 +589,17 @@ def test_with_faults_each_transaction_is_there_whole_or_not_at_all(seed: int) ->
             for part in range(4):
                 await producer.send(OUT, f"{number}.{part}", partition=part % PARTITIONS)
                 await asyncio.sleep(chance.uniform(0, 0.4))
-            await (producer.commit_transaction() if commit else producer.abort_transaction())
-            ended[number] = "committed" if commit else "aborted"
+            if commit:
+                ended[number] = "unknown"
+                await producer.commit_transaction()
+                ended[number] = "committed"
+            else:
+                await producer.abort_transaction()
+        except TimeoutException as error:
+            if "awaiting commit_transaction" in str(error):
+                raise  # nobody knows; close() ends the commit
+            ended[number] = "aborted"
+            await producer.abort_transaction()
         except KafkaException:
             ended[number] = "aborted"
             await producer.abort_transaction()
@@ -546,7 +607,7 @@ def test_with_faults_each_transaction_is_there_whole_or_not_at_all(seed: int) ->
     async def body() -> None:
         number = 0
         while number < 40:
-            async with bench.producer(SETTINGS) as producer:
+            async with bench.producer(settings) as producer:
                 try:
                     await producer.init_transactions()
                     while number < 40:
@@ -555,20 +616,26 @@ def test_with_faults_each_transaction_is_there_whole_or_not_at_all(seed: int) ->
                 except KafkaException:
                     continue  # fenced: a new producer goes on
 
-    faults = Faults(bench, seed)
-    faults.run(body())
+    # A record that has expired may still wait in a broker that is paused. If that broker appends it
+    # after the abort, the next commit shows it: the gap in the protocol that KIP-890 closes. So
+    # brokers of a hasty producer are only killed.
+    Faults(bench, seed, ("kill",) if settings is HASTY else ("kill", "kill", "pause", "cut")).run(
+        body()
+    )
     stored = bench.committed()
-    wanted = [
-        [
-            f"{number}.{part}"
-            for number, end in sorted(ended.items())
-            if end == "committed"
-            for part in range(partition, 4, PARTITIONS)
-        ]
+    found = {int(value.partition(".")[0]) for values in stored for value in values}
+    kept = [
+        number
+        for number, end in sorted(ended.items())
+        if end == "committed" or (end == "unknown" and number in found)
+    ]
+    assert stored == [
+        [f"{number}.{part}" for number in kept for part in range(partition, 4, PARTITIONS)]
         for partition in range(PARTITIONS)
     ]
-    assert stored == wanted
-    assert sum(end == "committed" for end in ended.values()) >= 20
+    assert sum(end == "committed" for end in ended.values()) >= 15
+    if settings is SETTINGS:
+        assert "unknown" not in ended.values()
     bench.cluster.close()
 
 

@@ -156,3 +156,25 @@ def test_after_the_last_epoch_a_new_producer_id_is_asked_for() -> None:
     txn.init_done(8, 0)
     assert txn.producer.identity == ProducerIdAndEpoch(8, 0)
     assert (waiting.producer_id, waiting.base_sequence) == (8, 0)
+
+
+@pytest.mark.parametrize("can_bump", [True, False])
+def test_a_batch_that_expires_during_an_abort_raises_the_epoch_or_ends_the_producer(
+    can_bump: bool,
+) -> None:
+    txn = TransactionManager("p", transactional_id="x")
+    txn.can_bump_epoch = can_bump
+    txn.init_sent()
+    txn.init_done(7, 0)
+    txn.producer.enter(State.IN_TRANSACTION, "a test")
+    txn.partitions_added([T0])
+    lost = batch(1)
+    assert txn.may_drain(lost, LEADER)
+    txn.assign(lost)
+    txn.producer.enter(State.ABORTING_TRANSACTION, "a test")
+    txn.mark_unresolved(lost)
+    txn.failed(lost, KafkaException(Errors.REQUEST_TIMED_OUT), exhausted=True)
+    txn.transaction_ended("EndTxn was answered before the sender ran again")
+    assert txn.producer.state is (State.INITIALIZING if can_bump else State.FATAL_ERROR)
+    txn.resolve()
+    assert txn.producer.state is (State.INITIALIZING if can_bump else State.FATAL_ERROR)
