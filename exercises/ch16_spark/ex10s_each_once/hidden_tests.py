@@ -21,3 +21,12 @@ def test_again_after_hours(learner: SparkLearner) -> None:
         [Order("web", "a", 10_001, 4), Order("web", "a", 10_001 + DELAY_S - 1, 4)],
         [Order("web", "end", 20_000)],
     )
+
+
+def test_refunds(learner: SparkLearner) -> None:
+    """cents of 0 and below it are orders like others, also if the sum of a minute is 0"""
+    Checked(learner).agrees(
+        [Order("web", "a", 0, 250), Order("web", "b", 1, -250), Order("web", "c", 2, 0)],
+        [Order("web", "b", 59, -250), Order("web", "c", 61, 0), Order("web", "d", 62, -7)],
+        [Order("web", "end", 400)],
+    )

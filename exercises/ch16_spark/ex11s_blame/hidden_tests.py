@@ -22,3 +22,16 @@ def test_one_stream_is_far_behind(learner: SparkLearner) -> None:
         [Deployment("cart", 0, "old"), Deployment("pay", 7_000, "p1")],
         *ENDS,
     )
+
+
+def test_names_in_other_scripts(learner: SparkLearner) -> None:
+    """names in other scripts, with a space, or in capitals are joined as they are"""
+    Checked(learner).agrees(
+        [Request("购物车", 50), Request("cart ", 51), Request("cart", 52), Request("Ä", 53)],
+        [
+            Deployment("购物车", 45, "第一版"),
+            Deployment("cart ", 46, " "),
+            Deployment("ä", 47, "x"),
+        ],
+        *ENDS,
+    )
