@@ -220,6 +220,18 @@ SERVING = [
         "if False:",
         "lab-106-moved alone waited, and each time for the back-off",
     ),
+    (
+        "12-1",
+        "self.last[broker] = taken[-1]",
+        "self.last[broker] = -1",
+        "each of the six partitions gets its turn",
+    ),
+    (
+        "12-2",
+        "h = (h ^ h >> 13) * M & BITS",
+        "h = (h ^ h >> 12) * M & BITS",
+        "500 keys are in the partitions that another client chose",
+    ),
 ]
 SOME = drawn(SERVING, 6)
 """Those that are tried: each takes a cluster twice."""
