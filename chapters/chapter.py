@@ -8,7 +8,7 @@ the chapter's own script, page and recording: `ensemble.toml`, `ensemble.md` and
 import importlib
 import importlib.util
 import pkgutil
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Coroutine, Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
 from types import ModuleType
@@ -19,7 +19,10 @@ import graphviz
 from kafka_edu.instruments.presenter.script import Jobs, Picture, Script
 from kafka_edu.instruments.presenter.script_reader import read_script
 from kafka_edu.trace.event import Event
+from kafka_edu.trace.tracer import Tracer
 
+#: A program of a job. It may build clients of ours with the tracer that it gets.
+Program = Callable[[Tracer], Coroutine[object, object, None]]
 PACKAGE: Final = __name__.rpartition(".")[0]
 FOLDER: Final = Path(__file__).parent
 SCRIPT: Final = "script"
@@ -42,8 +45,10 @@ class JobPlace(NamedTuple):
     emit: Callable[[Event], None]
     another_waits: Callable[[], bool]
     """Returns whether the job should end because another job waits."""
-    cluster: str = ""
+    cluster: str
     """The cluster's name."""
+    run: Callable[[Program], None]
+    """Run a program to its end. The clients of ours in it emit their events on the cluster."""
 
 
 RunsJobs = Callable[[JobPlace], AbstractContextManager[Callable[[str], None]]]

@@ -77,14 +77,14 @@ def _opened(
         servers, folder = attached.bootstrap_servers, attached.folder
     with contextlib.ExitStack() as stack:
         try:
-            emit = stack.enter_context(client_trace(folder))
+            trace = stack.enter_context(client_trace(folder))
         except NoClientNumber as error:
             raise click.ClickException(str(error)) from error
 
         def say(event: Event) -> None:
-            emit(event)
+            trace.emit(event)
             if aloud:
                 click.echo(sentence(event).line)
 
-        place = JobPlace(servers, folder.path / "jobs", say, another_waits, cluster)
+        place = JobPlace(servers, folder.path / "jobs", say, another_waits, cluster, trace.run)
         yield stack.enter_context(chosen.open_jobs(place))

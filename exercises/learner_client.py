@@ -45,6 +45,8 @@ from .runner.verdict import Step
 _LOOK_EVERY_MS: Final = 100
 
 
+START_LIMIT_S: Final = 120.0
+"""The longest start of the producer's process, in seconds. No code of a learner runs in it."""
 EVENTS: Final = "events"
 OUTPUT: Final = "output"
 
@@ -78,12 +80,15 @@ class LearnerClient:
     """The process of a producer with the learner's code, and the listener to its events."""
 
     def __init__(self, process: "subprocess.Popen[bytes]", folder: Path, patience_s: float) -> None:
-        """Wait until the producer takes orders. Raises NoAnswerError and ClusterError."""
+        """Wait until the producer takes orders. Raises ClusterError."""
         self._process = process
         self._folder = folder
         self._answers = b""
         self.patience_s = patience_s
-        self._line("the producer has not started")
+        try:
+            self._line("the producer has not started", START_LIMIT_S)
+        except NoAnswerError as error:
+            raise ClusterError(str(error)) from None
         self.listener = Listener(EventsAddress.read(str(folder / EVENTS)), since_us=0)
 
     def send(self, records: Sequence[Record]) -> None:
@@ -102,18 +107,19 @@ class LearnerClient:
         with suppress(BrokenPipeError):  # the process has ended: the answer says so
             self._process.stdin.write(json.dumps(words).encode() + b"\n")
             self._process.stdin.flush()
-        return json.loads(self._line(f"the producer has not done its order `{words[0]}`"))
+        late = f"the producer has not done its order `{words[0]}`"
+        return json.loads(self._line(late, self.patience_s))
 
-    def _line(self, late: str) -> bytes:
+    def _line(self, late: str, patience_s: float) -> bytes:
         """Return the next line that the process prints. Raises NoAnswerError and ClusterError."""
         assert self._process.stdout is not None
         poller = poll()
         poller.register(self._process.stdout)
-        end = time.monotonic() + self.patience_s
+        end = time.monotonic() + patience_s
         while b"\n" not in self._answers:
             if not poller.poll(_LOOK_EVERY_MS):
                 if time.monotonic() > end:
-                    raise NoAnswerError(f"{late} after {self.patience_s:.0f} s")
+                    raise NoAnswerError(f"{late} after {patience_s:.0f} s")
                 continue
             came = os.read(self._process.stdout.fileno(), 1 << 16)
             if not came:
@@ -149,7 +155,7 @@ def learner_client(
 ) -> Iterator[LearnerClient]:
     """Run a producer with the learner's `file` for the length of a `with` block.
 
-    If `file` is None, it runs the course's own code. Raises ClusterError and NoAnswerError.
+    If `file` is None, it runs the course's own code. Raises ClusterError.
     """
     with (
         tempfile.TemporaryDirectory(prefix="kafka-edu-", ignore_cleanup_errors=True) as folder,

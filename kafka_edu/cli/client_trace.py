@@ -10,8 +10,8 @@ import contextlib
 import fcntl
 import secrets
 import threading
-from collections.abc import AsyncIterator, Callable, Iterator
-from typing import Final
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from typing import Final, TypeVar
 
 from kafka_edu.common.socket_transport import SocketTransport
 from kafka_edu.common.time import SystemTime
@@ -25,6 +25,9 @@ from kafka_edu.trace.tracer import Tracer
 MAX_CLIENTS: Final = 16
 #: Seconds to wait at the end, so that the server can still send the last events.
 LAST_EVENTS_S: Final = 0.15
+
+
+T = TypeVar("T")
 
 
 class NoClientNumber(Exception):
@@ -65,6 +68,29 @@ def client_number(folder: ClusterFolder) -> Iterator[int]:
     )
 
 
+class ClientTrace:
+    """The events of a client process. A thread of its own serves them.
+
+    All methods may be called from any other thread.
+    """
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, trace: Tracer) -> None:
+        self._loop = loop
+        self._trace = trace
+
+    def emit(self, event: Event) -> None:
+        """Emit an event soon."""
+        self._loop.call_soon_threadsafe(self._trace, event)
+
+    def run(self, program: Callable[[Tracer], Coroutine[object, object, T]]) -> T:
+        """Run a program in the thread's event loop, and return its result.
+
+        The program gets the tracer of this process. A client of ours that is built with it emits
+        its events there.
+        """
+        return asyncio.run_coroutine_threadsafe(program(self._trace), self._loop).result()
+
+
 @contextlib.asynccontextmanager
 async def client_tracer(folder: ClusterFolder) -> AsyncIterator[Tracer]:
     """Serve the events of this process on the running event loop during the block.
@@ -102,11 +128,10 @@ def _server(folder: ClusterFolder, number: int) -> tuple[Tracer, EventServer]:
 
 
 @contextlib.contextmanager
-def client_trace(folder: ClusterFolder) -> Iterator[Callable[[Event], None]]:
+def client_trace(folder: ClusterFolder) -> Iterator[ClientTrace]:
     """Serve the events of this process from a thread during the block.
 
-    Yield the function `emit(event)`. Any thread may call that function. Raises NoClientNumber if no
-    client number is free.
+    Raises NoClientNumber if no client number is free.
     """
     with client_number(folder) as number:
         trace, events = _server(folder, number)
@@ -116,7 +141,7 @@ def client_trace(folder: ClusterFolder) -> Iterator[Callable[[Event], None]]:
         thread = threading.Thread(target=_run_until_cancelled, args=(loop, serving), daemon=True)
         thread.start()
         try:
-            yield lambda event: _emit(loop, trace, event)
+            yield ClientTrace(loop, trace)
         finally:
             loop.call_soon_threadsafe(_end_soon, loop, serving)
             thread.join()
@@ -132,7 +157,3 @@ def _run_until_cancelled(loop: asyncio.AbstractEventLoop, serving: "asyncio.Task
 
 def _end_soon(loop: asyncio.AbstractEventLoop, serving: "asyncio.Task[None]") -> None:
     loop.call_later(LAST_EVENTS_S, serving.cancel)
-
-
-def _emit(loop: asyncio.AbstractEventLoop, trace: Tracer, event: Event) -> None:
-    loop.call_soon_threadsafe(trace, event)

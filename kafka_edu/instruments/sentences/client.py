@@ -93,5 +93,20 @@ def client_read(e: client.ClientRead) -> Sentence:
 
 
 @sentence.register
+def client_listed(e: client.ClientListed) -> Sentence:
+    return Sentence(e.client, after=f"reads {plural(e.records, 'record')}: {e.values or 'none'}")
+
+
+@sentence.register
+def producer_measured(e: client.ProducerMeasured) -> Sentence:
+    return Sentence(
+        e.client,
+        after=f"sent {plural(e.records, 'record')} with {e.linger_ms:,} ms of linger:"
+        f" {plural(e.requests, 'request')}, {e.bytes:,} bytes, a median of {e.median_ms:,} ms",
+        loud=False,
+    )
+
+
+@sentence.register
 def bytes_counted(e: client.BytesCounted) -> Sentence:
     return Sentence(f"{e.bytes_in:,} bytes came into {e.what}", loud=False)

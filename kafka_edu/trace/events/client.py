@@ -149,6 +149,35 @@ class ClientRead(NamedTuple):
 
 
 @event()
+class ClientListed(NamedTuple):
+    """A client read a topic or partition, and lists the records in the order in which it got
+    them.
+    """
+
+    client: str
+    records: int
+    values: str
+    """The values, joined by "-"."""
+
+
+@event()
+class ProducerMeasured(NamedTuple):
+    """A producer sent records with one setting, and has received all acknowledgements. So batching
+    can be compared: fewer requests and bytes for more latency.
+    """
+
+    client: str
+    linger_ms: int
+    records: int
+    requests: int
+    """The number of Produce requests."""
+    bytes: int
+    """The bytes of these requests."""
+    median_ms: int
+    """The median of the times from `send()` to the acknowledgement, in ms."""
+
+
+@event()
 class BytesCounted(NamedTuple):
     """How many bytes some sockets received while clients worked."""
 

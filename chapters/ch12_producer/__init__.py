@@ -1,0 +1,1 @@
+"""Chapter 12: the producer, from `send()` to the acknowledgement."""
