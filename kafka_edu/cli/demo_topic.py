@@ -1,4 +1,7 @@
-"""Create the topic of a demo, with three replicas and min.insync.replicas=2."""
+"""Create the topic of a demo, with three replicas and min.insync.replicas=2.
+
+The admin client is confluent-kafka's, because a demo shows that unmodified clients work.
+"""
 
 import time
 from collections.abc import Mapping
