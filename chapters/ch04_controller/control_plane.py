@@ -59,7 +59,7 @@ _LOOK_EVERY_S: Final = 0.2
 PROPS: Final = {
     "controller.socket.timeout.ms": "600000",
     "replica.lag.time.max.ms": "600000",
-    "zookeeper.session.timeout.ms": "10000",  # the maximum that the embedded ZooKeeper allows
+    "zookeeper.session.timeout.ms": "60000",  # the maximum that the embedded ZooKeeper allows
 }
 LEADER_AND_ISR, STOP_REPLICA, DELETION = "LeaderAndIsr", "StopReplica", "a topic's deletion"
 
@@ -190,6 +190,11 @@ def measure(
             stopped = watch.await_answer(ApiKey.STOP_REPLICA)
             took[STOP_REPLICA].append(stopped.took_ms)
             took[DELETION].append((stopped.at_us - ordered_us) / 1000)
+            console.print(
+                f"[dim]○[/] {how}: {each + 1} of {rounds} topics made and deleted; the last"
+                f" {LEADER_AND_ISR} took {took[LEADER_AND_ISR][-1]:,.0f} ms",
+                soft_wrap=True,
+            )
         if flood.refused:
             raise ClusterError(
                 f"broker {victim} lost its leadership while it was measured, so there was no"

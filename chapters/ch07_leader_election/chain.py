@@ -39,6 +39,8 @@ TOPIC: Final = "chain"
 PARTITIONS: Final = 3
 CREATE_TOPICS: Final = 19
 PATIENCE_S: Final = 60.0
+#: How long the chain waits for its last causes. A process without a core sends its events late.
+LAST_CAUSES_S: Final = 30.0
 _SEND_EVERY_S: Final = 0.05
 
 IN_ZOOKEEPER: Final = (
@@ -218,7 +220,7 @@ def chain_of(history: History, event: Envelope, expected: tuple[str, ...], begin
 def wait_for_chain(events: Events, find: "Find", expected: tuple[str, ...], begins: str) -> Chain:
     """Wait until the event and all its causes have come, by several sockets. Return its chain.
 
-    If causes are still missing 5 s after the event, return the chain without them. Raises
+    If causes are still missing LAST_CAUSES_S after the event, return the chain without them. Raises
     Standstill if the event itself does not come.
     """
     progress = Progress(find.what)
@@ -234,7 +236,7 @@ def wait_for_chain(events: Events, find: "Find", expected: tuple[str, ...], begi
         event = find.event(events.history)
         if event is not None:
             if chain is None:
-                quiet_until = time.monotonic() + 5.0
+                quiet_until = time.monotonic() + LAST_CAUSES_S
             chain = chain_of(events.history, event, expected, begins)
             if chain.complete:
                 return chain

@@ -51,7 +51,7 @@ def moment(broker: LearnerBroker, say: Callable[[str], None]) -> Iterator[Step]:
     yield send_to_all(broker, "records are acked by broker 2", RECORDS)
     say("broker 2 is stopped, and asks the controller to let it go")
     cluster.stop(BROKER)
-    yield _let_go(broker, "broker 2 is let go at the first attempt", 1)
+    yield _let_go(broker, "broker 2 is let go, and asks no more", 1)
     yield send_to_all(broker, "records are acked by the next leader", RECORDS)
     cluster.start(BROKER)
     broker.listen_again()
@@ -75,8 +75,9 @@ def _attempts(broker: LearnerBroker) -> list[tuple[float, ControlledShutdownAtte
 
 
 def _let_go(broker: LearnerBroker, says: str, least: int) -> Step:
-    """Check that the last attempt succeeded, after at least `least` attempts. If `least` is 1,
-    there must be just one attempt.
+    """Check that the last attempt succeeded, and no earlier one, after at least `least` attempts.
+
+    A controller on a busy machine may not answer the first attempt in time.
     """
     broker.listener.wait_for(lambda: broker.listener.count(ServerStopped) > 0, broker.patience_s)
     attempts = [event for _, event in _attempts(broker)]
@@ -90,7 +91,8 @@ def _let_go(broker: LearnerBroker, says: str, least: int) -> Step:
             f"it stopped after attempt {last.attempt} at broker {last.controller_id}, which ended"
             f" with {last.error or 'no answer'}, {last.partitions_remaining} partitions remaining",
         )
-    if len(attempts) < least or (least == 1 and len(attempts) > 1):
+    let_go = [one for one in attempts if one.error == "NONE" and not one.partitions_remaining]
+    if len(attempts) < least or len(let_go) > 1:
         return Step(says, False, f"it asked {len(attempts)} times")
     return Step(says, True, f"attempt {last.attempt}, at broker {last.controller_id}")
 

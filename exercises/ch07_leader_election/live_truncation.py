@@ -24,7 +24,7 @@ COMMITTED: Final = 10
 ALONE: Final = 5
 LATER: Final = 3
 PROPS: Final[Mapping[str, str]] = {
-    "zookeeper.session.timeout.ms": "6000",
+    "zookeeper.session.timeout.ms": "12000",  # the followers stay in the ISR while they stand still
     "replica.lag.time.max.ms": "60000",
 }
 

@@ -5,6 +5,7 @@ import signal
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from kafka_edu.common.package_group import how_to_install
@@ -14,6 +15,9 @@ from kafka_edu.learner.learner import Learner, LearnerFailure
 from .spark_process import JVM_ENDED
 
 Row = tuple[object, ...]
+Tables = Mapping[str, tuple[str, Sequence[Row]]]
+"""The tables of a job: name → (schema as DDL, rows)."""
+NO_TABLES: Final[Tables] = MappingProxyType({})
 DRIVER_S: Final = 10.0
 """The processor time in seconds that the learner's own Python code may use in one job.
 
@@ -88,13 +92,63 @@ class SparkLearner(Learner):
         shown = f"{self._wanted}(spark, records), of {len(rows):,} records"
         return self._job({"batch": rows, "schema": schema}, shown)
 
-    def stream(self, schema: str, batches: Sequence[Sequence[Sequence[object]]]) -> Rows:
+    def stream(
+        self, schema: str, batches: Sequence[Sequence[Sequence[object]]], *, mode: str = "append"
+    ) -> Rows:
         """Run the job as a stream over these micro-batches, one after the other.
 
         Raises LearnerFailure.
         """
-        shown = f"{self._wanted}(spark, records), a stream of {len(batches)} micro-batches"
-        return self._job({"stream": batches, "schema": schema}, shown)
+        return self.streams(
+            {"records": schema}, [("records", batch) for batch in batches], mode=mode
+        )
+
+    def streams(
+        self,
+        schemas: Mapping[str, str],
+        batches: Sequence[tuple[str, Sequence[Sequence[object]]]],
+        *,
+        tables: Tables = NO_TABLES,
+        mode: str = "append",
+    ) -> Rows:
+        """Run the job over some streams. Each micro-batch has rows for one stream, which it names.
+
+        `tables` are given to the job after the streams. Raises LearnerFailure.
+        """
+        question = {
+            "streams": batches,
+            "schemas": dict(schemas),
+            "tables": dict(tables),
+            "mode": mode,
+        }
+        given = ", ".join((*schemas, *tables))
+        shown = f"{self._wanted}(spark, {given}), a stream of {len(batches)} micro-batches"
+        return self._job(question, shown)
+
+    def topics(
+        self,
+        servers: str,
+        schemas: Mapping[str, str],
+        *,
+        connector: str,
+        tables: Tables = NO_TABLES,
+        mode: str = "append",
+        at_once: int = 2_000,
+    ) -> Rows:
+        """Run the job over a stream of each of these topics, which have JSON values.
+
+        A micro-batch reads at most `at_once` records of a topic. Raises LearnerFailure.
+        """
+        question = {
+            "topics": dict(schemas),
+            "servers": servers,
+            "connector": connector,
+            "tables": dict(tables),
+            "mode": mode,
+            "at_once": at_once,
+        }
+        given = ", ".join((*schemas, *tables))
+        return self._job(question, f"{self._wanted}(spark, {given}), with connector {connector}")
 
     def topic(self, servers: str, topic: str, *, streams: bool, parsed_s: int = 0) -> Rows:
         """Run the job over the records of a live topic. Raises LearnerFailure.

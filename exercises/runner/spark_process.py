@@ -8,11 +8,17 @@ has PySpark, a JVM and the network, so there is no wall: it is for the learner's
 
 A question is one job:
   {"batch": [row, …], "schema": DDL}            records as a DataFrame; WANTED(spark, records)
-  {"stream": [[row, …], …], "schema": DDL}      records as a stream, a micro-batch each
+  {"streams": [[input, [row, …]], …], "schemas": {input: DDL}, …}
+      some streams; each micro-batch brings rows for one of them; WANTED(spark, input, …)
   {"topic": name, "servers": …, "streams": bool, "parsed": seconds}      records of a live topic
+  {"topics": {topic: DDL}, "servers": …, "connector": …, …}
+      live topics with JSON values, one stream of each; WANTED(spark, input, …)
   {"sink": [[batch id, [row, …]], …], "schema": DDL, "folder": …}    WANTED(rows, batch id, folder)
   {"query": folder, "checkpoint": folder, "topic": …, "servers": …}  the same, in a stream
   {"read": folder}                                                   Parquet that was written
+
+With "tables": {name: [DDL, [row, …]]}, a question about streams or topics also gives WANTED these
+tables, after the streams. With "mode", the result is written in this output mode.
 
 The answer has the rows of the DataFrame that WANTED returned, by micro-batch, with the columns,
 their types, the physical plan, and how many rows the state held after each batch:
@@ -198,20 +204,25 @@ def run_job(
             return {"batches": []}
         if "query" in question:
             return write_stream(spark, wanted, question)
+        inputs: dict[str, DataFrame] = {}
+        stream = True
         if "topic" in question:
-            records = topic_records(spark, question)
+            inputs["records"] = topic_records(spark, question)
             stream = bool(question["streams"])
-            batches: Sequence[Sequence[Sequence[Any]]] = ()
-        elif "stream" in question:
-            stream, batches = True, question["stream"]
-            records = watched_folder(spark, folder / "in", question["schema"])
+        elif "topics" in question:
+            inputs = topics_of_json(spark, question)
+        elif "streams" in question:
+            for name, schema in question["schemas"].items():
+                inputs[name] = watched_folder(spark, folder / name, schema)
         else:
-            stream, batches = False, ()
-            records = table(spark, question["batch"], question["schema"])
-        result = wanted(spark, records)
+            stream = False
+            inputs["records"] = table(spark, question["batch"], question["schema"])
+        for name, (schema, rows) in question.get("tables", {}).items():
+            inputs[name] = table(spark, rows, schema)
+        result = wanted(spark, *inputs.values())
         check_result(result, wanted.__name__, stream)
         if stream:
-            return run_stream(result, folder, batches, question.get("schema", ""), question)
+            return run_stream(result, folder, question)
         rows = collected(result)
         plan = result._jdf.queryExecution().executedPlan().toString()  # type: ignore[attr-defined]
         return {**shape(result), "batches": [rows], "plan": plan, "state_rows": []}
@@ -284,6 +295,34 @@ def topic_records(spark: "SparkSession", question: Mapping[str, Any]) -> "DataFr
     return records
 
 
+def topics_of_json(spark: "SparkSession", question: Mapping[str, Any]) -> "dict[str, DataFrame]":
+    """Return a stream for each live topic, with the fields of its JSON values as columns.
+
+    Raises OfficialConnectorMissing if the question wants Spark's own connector, and it cannot be
+    downloaded.
+    """
+    from pyspark.sql.functions import col, from_json
+
+    from kafka_edu.spark.connectors import Connector, add_official_connector, format_of
+
+    connector = Connector(question["connector"])
+    if connector is Connector.OFFICIAL:
+        add_official_connector(spark)
+    found = {}
+    for topic, schema in question["topics"].items():
+        records = (
+            spark.readStream.format(format_of(connector))
+            .option("kafka.bootstrap.servers", question["servers"])
+            .option("subscribe", topic)
+            .option("startingOffsets", "earliest")
+            .option("maxOffsetsPerTrigger", str(question["at_once"]))
+            .load()
+        )
+        value = from_json(col("value").cast("string"), schema)
+        found[topic] = records.select(value.alias("row")).select("row.*")
+    return found
+
+
 def started(writer: "DataStreamWriter") -> "StreamingQuery":
     """Start a query, again and again if this machine is too busy for Spark. Raises its error."""
     from kafka_edu.spark.query_start import start_queries
@@ -291,13 +330,7 @@ def started(writer: "DataStreamWriter") -> "StreamingQuery":
     return start_queries({"job": writer})["job"]
 
 
-def run_stream(
-    result: "DataFrame",
-    folder: Path,
-    batches: Sequence[Sequence[Sequence[Any]]],
-    schema: str,
-    question: Mapping[str, Any],
-) -> dict[str, object]:
+def run_stream(result: "DataFrame", folder: Path, question: Mapping[str, Any]) -> dict[str, object]:
     """Run a stream over the batches, one after the other, and return the rows written for each.
 
     The next batch is put in only after Spark has finished the one before and the empty micro-batch
@@ -310,17 +343,18 @@ def run_stream(
         written.extend(collected(batch))
 
     query = started(
-        result.writeStream.outputMode("append")
+        result.writeStream.outputMode(question.get("mode", "append"))
         .option("checkpointLocation", str(folder / "checkpoint"))
         .foreachBatch(keep)
     )
     try:
-        for number, batch in enumerate(batches):
-            put_file(folder / "in", number, batch, schema)
+        steps = question["streams"] if "schemas" in question else ()
+        for number, (name, batch) in enumerate(steps):
+            put_file(folder / name, number, batch, question["schemas"][name])
             query.processAllAvailable()
             rows_of.append(list(written))
             written.clear()
-        if "topic" in question:
+        if not steps:  # the records are in a topic
             query.processAllAvailable()
             rows_of.append(list(written))
         progress = [json.loads(one.json) for one in query.recentProgress]

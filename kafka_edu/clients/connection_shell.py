@@ -10,6 +10,7 @@ from typing import Final
 from kafka_edu.clients.client_connections import ClientConnections, Close, Connect, Send
 from kafka_edu.common.time import Time
 from kafka_edu.common.transport import Transport, Wire
+from kafka_edu.common.words import cause_of
 from kafka_edu.protocol.framing import FrameReceiver, InvalidReceive
 
 MAX_RESPONSE_BYTES: Final = 1 << 30
@@ -96,7 +97,7 @@ class ConnectionShell:
             self._connections.disconnected(
                 effect.node,
                 f"cannot connect to {effect.host}:{effect.port}:"
-                f" {error.strerror or str(error) or 'no answer in time'}",
+                f" {cause_of(error) or 'no answer in time'}",
                 self._time.hi_res_clock_ms(),
             )
         else:

@@ -42,7 +42,7 @@ FAILURES_ALLOWED: Final = 3
 """After this number of failures of one file, only the shipped code is used."""
 
 
-BROKER, ZOOKEEPER, PROXY = "broker", "zookeeper", "proxy"
+BROKER, ZOOKEEPER, PROXY, PRODUCER = "broker", "zookeeper", "proxy", "producer"
 
 
 class Seam(NamedTuple):
@@ -64,7 +64,7 @@ class Seam(NamedTuple):
     also_in: tuple[str, ...] = ()
     """Other modules that import the same name. They get the same replacement."""
     process: str = BROKER
-    """The kind of process that has this seam: BROKER, ZOOKEEPER or PROXY."""
+    """The kind of process that has this seam: BROKER, ZOOKEEPER, PROXY or PRODUCER."""
     includes: tuple[str, ...] = ()
     """The exercises whose parts are never called for topics of the labs if this part runs, because
     it does their work too.
@@ -319,6 +319,28 @@ SEAMS: Final[Mapping[str, Seam]] = {
             " -> leo; error(partition, error, now_ms), offsets(partition, leo, leader_start,"
             " leader_end) -> operation",
             includes=("07-3",),
+        ),
+        Seam(
+            "12-1",
+            "kafka_edu.clients.producer.producer_core",
+            "RecordAccumulator",
+            "kafka_edu.learner.learner_accumulator:adapt",
+            "Accumulator",
+            "Accumulator(batch_size, linger_ms, backoff_ms): ready(rows, now_ms, at_once) ->"
+            " ([partition], next_ms | None); drain(broker, [(partition, bytes)], max_bytes) ->"
+            " [partition]",
+            process=PRODUCER,
+        ),
+        Seam(
+            "12-2",
+            "kafka_edu.clients.producer.partitioners",
+            "PARTITIONERS",
+            "kafka_edu.learner.learner_partitioner:adapt",
+            "Partitioner",
+            "Partitioner(): murmur2(key) -> signed hash; partition(topic, key | None, partitions,"
+            " available) -> partition; new_batch(topic, partition, partitions, available)",
+            also_in=("kafka_edu.clients.producer.producer",),
+            process=PRODUCER,
         ),
     )
 }

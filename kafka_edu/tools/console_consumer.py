@@ -1,11 +1,12 @@
 """Write the records of a topic to standard output (Kafka: kafka-console-consumer.sh).
 
-It uses kafka-python's consumer. It ends after --max-messages records, when no record has arrived
+It uses our own consumer. It ends after --max-messages records, when no record has arrived
 for --timeout-ms, or by Ctrl-C. Records that it received but did not show are not committed. (Kafka:
 ConsoleConsumer.scala)
 """
 
 import random
+import re
 import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -23,8 +24,9 @@ from kafka_edu.tools.options import (
 from kafka_edu.tools.tool import ToolCommand, ToolError, log_error, properties_of, run_tool
 
 if TYPE_CHECKING:
-    from kafka import KafkaConsumer
-
+    from kafka_edu.clients.blocking.consumer import Consumer
+    from kafka_edu.clients.consumer.consumer_record import ConsumerRecord
+    from kafka_edu.common.topic_partition import TopicPartition
     from kafka_edu.tools.message_formatters import Formatter, Record
 
 PURPOSE: Final = (
@@ -35,6 +37,7 @@ DEFAULT_FORMATTER: Final = "kafka.tools.DefaultMessageFormatter"
 EARLIEST: Final = -2
 LATEST: Final = -1
 _POLL_MS: Final = 1000
+_ANY_SERVER: Final = "127.0.0.1:9092"
 
 
 class ConsumerOptions:
@@ -177,13 +180,13 @@ def _offset(o: ConsumerOptions, given: OptionSet) -> int:
 
 
 def _settings(o: ConsumerOptions, given: OptionSet) -> dict[str, object]:
-    """Return the settings for kafka-python's consumer. Raises UsageError, ToolError.
+    """Return the settings for our consumer. Raises UsageError, ToolError.
 
     The user can name the group in three places. They must all name the same group.
     """
-    from kafka import KafkaConsumer
-
-    from kafka_edu.tools.java_clients import client_settings
+    from kafka_edu.clients.consumer.consumer_config import CONSUMER_CONFIG, parse_consumer_config
+    from kafka_edu.common.config_def import ConfigException
+    from kafka_edu.tools.client_settings import known_settings, wrong_setting
 
     from_file, from_words = (
         properties_of(given, o.consumer_config),
@@ -213,54 +216,41 @@ def _settings(o: ConsumerOptions, given: OptionSet) -> dict[str, object]:
     }
     if given.has(o.partition) and not named:  # without a group there is nothing to commit
         del properties["group.id"]
-    return client_settings(
-        properties, KafkaConsumer.DEFAULT_CONFIG, "org.apache.kafka.clients.consumer.ConsumerConfig"
+    settings = known_settings(
+        properties, CONSUMER_CONFIG.keys, "org.apache.kafka.clients.consumer.ConsumerConfig"
     )
+    try:  # the servers have an error of their own
+        parse_consumer_config(settings | {"bootstrap.servers": _ANY_SERVER}, 1)
+    except ConfigException as error:
+        raise wrong_setting(error) from error
+    return settings
 
 
 class ConflictingResetError(Exception):
     """--from-beginning is given together with a property that contradicts it."""
 
 
-class ClientError(Exception):
-    """The client cannot read any further. `error` is the exception that it raised."""
-
-    def __init__(self, error: Exception) -> None:
-        super().__init__(str(error))
-        self.error = error
-
-
 class RecordReader:
     """Reads records one by one, in order of arrival (Kafka: ConsoleConsumer.ConsumerWrapper)."""
 
-    def __init__(self, consumer: "KafkaConsumer", timeout_ms: int) -> None:
+    def __init__(self, consumer: "Consumer", timeout_ms: int) -> None:
         self._consumer = consumer
         self._timeout_ms = timeout_ms
-        self._left: list[Record] = []
+        self._left: list[ConsumerRecord] = []
 
-    def receive(self) -> "Record":
+    def receive(self) -> "ConsumerRecord":
         """Return the next record.
 
-        Raises TimeoutError if no record arrives in time, ClientError if the client fails.
+        Raises TimeoutError if no record arrives in time, ClientException if the client fails.
         """
         if not self._left:
             sys.stdout.flush()
             self._left = self._poll()
         return self._left.pop()
 
-    def _poll(self) -> "list[Record]":
+    def _poll(self) -> "list[ConsumerRecord]":
         while True:
-            wait = _POLL_MS if self._timeout_ms < 0 else self._timeout_ms
-            try:
-                records = [
-                    record
-                    for batch in self._consumer.poll(timeout_ms=wait).values()
-                    for record in batch
-                ]
-            except (
-                Exception
-            ) as error:  # codecs raise their own errors for data that they cannot read
-                raise ClientError(error) from error
+            records = self._consumer.poll(_POLL_MS if self._timeout_ms < 0 else self._timeout_ms)
             if records:
                 return records[::-1]
             if self._timeout_ms >= 0:
@@ -268,13 +258,15 @@ class RecordReader:
 
     def close(self) -> None:
         """Close the consumer. Records that were received but not shown are not committed."""
-        from kafka import TopicPartition
+        from kafka_edu.common.topic_partition import TopicPartition
 
         first = {
             TopicPartition(record.topic, record.partition): record.offset for record in self._left
         }
+        assigned = self._consumer.assignment() if first else []
         for partition, offset in first.items():
-            self._consumer.seek(partition, offset)
+            if partition in assigned:
+                self._consumer.seek(partition, offset)
         self._consumer.close()
 
 
@@ -283,30 +275,33 @@ def consume(reading: Reading) -> int:
 
     Return the exit code: 1 if the client failed, else 0.
     """
-    from kafka import KafkaConsumer, TopicPartition
-    from kafka.errors import KafkaError
+    from kafka_edu.clients.blocking.consumer import Consumer
+    from kafka_edu.clients.client_errors import ClientException
+    from kafka_edu.common.config_def import ConfigException
+    from kafka_edu.common.topic_partition import TopicPartition
+    from kafka_edu.tools.client_settings import ConnectionWarnings, java_error
 
-    from kafka_edu.tools.java_clients import java_error, log_like_java
-
-    log_like_java()
     shown = code = 0
+    warnings = ConnectionWarnings()
     try:
-        consumer = KafkaConsumer(**reading.settings, bootstrap_servers=reading.servers.split(","))
-    except (KafkaError, ValueError, RuntimeError, AssertionError) as error:
+        consumer = Consumer(
+            reading.settings | {"bootstrap.servers": reading.servers}, trace=warnings.tracer
+        )
+    except ConfigException as error:
         log_error("Unknown error when running consumer: ", LOGGER)
         raise ToolError(
             "org.apache.kafka.common.KafkaException", "Failed to construct kafka consumer"
         ) from error
     records = RecordReader(consumer, reading.timeout_ms)
     try:
-        if reading.partition is not None:
+        if reading.topic is None:
+            consumer.subscribe(re.compile(reading.whitelist or ""))
+        elif reading.partition is None:
+            consumer.subscribe([reading.topic])
+        else:
             partition = TopicPartition(reading.topic, reading.partition)
             consumer.assign([partition])
             _seek(consumer, partition, reading.offset)
-        elif reading.topic is not None:
-            _subscribe(consumer, reading.topic)
-        else:
-            consumer.subscribe(pattern=f"^(?:{reading.whitelist})$")
         while shown < reading.max_messages or reading.max_messages == -1:
             try:
                 record = records.receive()
@@ -314,52 +309,50 @@ def consume(reading: Reading) -> int:
                 log_error("Error processing message, terminating consumer process: ", LOGGER)
                 sys.stderr.write("org.apache.kafka.common.errors.TimeoutException\n")
                 break
-            except ClientError as failed:
+            except ClientException as failed:
                 log_error("Error processing message, terminating consumer process: ", LOGGER)
-                sys.stderr.write(f"{java_error(failed.error)}\n")
+                sys.stderr.write(f"{java_error(failed)}\n")
                 code = 1
                 break
             shown += 1
             _show(record, reading)
         sys.stdout.flush()
-    except KafkaError as error:
-        log_error("Unknown error when running consumer: ", LOGGER)
-        sys.stderr.write(f"{java_error(error)}\n")
-        code = 1
     except KeyboardInterrupt:
         code = EXIT_INTERRUPTED  # the line below is all that Kafka's tool prints at Ctrl-C
     except OutputClosed:
         sys.stderr.write("Unable to write to standard out, closing consumer.\n")
         raise
     finally:
+        warnings.end()
         records.close()
         sys.stderr.write(f"Processed a total of {shown} messages\n")
     return code
 
 
-def _subscribe(consumer: "KafkaConsumer", topic: str) -> None:
-    """Subscribe to the topic. Raises ToolError(InvalidTopicException)."""
-    try:
-        consumer.subscribe([topic])
-    except ValueError as error:
-        raise ToolError(
-            "org.apache.kafka.common.errors.InvalidTopicException", str(error)
-        ) from error
-
-
-def _seek(consumer: "KafkaConsumer", partition: object, offset: int) -> None:
+def _seek(consumer: "Consumer", partition: "TopicPartition", offset: int) -> None:
     if offset == EARLIEST:
-        consumer.seek_to_beginning(partition)
+        consumer.seek_to_beginning([partition])
     elif offset == LATEST:
-        consumer.seek_to_end(partition)
+        consumer.seek_to_end([partition])
     else:
         consumer.seek(partition, offset)
 
 
-def _show(record: "Record", reading: Reading) -> None:
+def _as_bytes(record: "ConsumerRecord") -> "Record":
+    """Return a record that was read without deserializers."""
+    from kafka_edu.tools.message_formatters import Record
+
+    key, value = record.key, record.value
+    assert key is None or isinstance(key, bytes)
+    assert value is None or isinstance(value, bytes)
+    kind = None if record.timestamp < 0 else int(record.timestamp_type)
+    return Record(record.topic, record.partition, record.offset, record.timestamp, kind, key, value)
+
+
+def _show(record: "ConsumerRecord", reading: Reading) -> None:
     """Write one record. If it cannot be shown, raise ToolError or skip it, as the options say."""
     try:
-        sys.stdout.buffer.write(reading.formatter(record))
+        sys.stdout.buffer.write(reading.formatter(_as_bytes(record)))
     except ToolError as error:
         if not reading.skip_on_error:
             raise

@@ -1,4 +1,4 @@
-"""Translate the Java clients' properties for kafka-python, which the console tools use.
+"""Translate the Java producer's properties for kafka-python, which console-producer uses.
 
 kafka-python's settings have Java's names with underscores. Settings that the console tools make
 themselves override the user's properties, as in Kafka. An unknown property causes a warning and is

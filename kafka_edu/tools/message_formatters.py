@@ -7,7 +7,7 @@ GroupMetadataManager.scala, TransactionLog.scala)
 
 import struct
 from collections.abc import Callable, Mapping
-from typing import Final, Protocol, TypeVar
+from typing import Final, NamedTuple, TypeVar
 
 from kafka_edu.protocol.messages.group_metadata_log import (
     GroupMetadataKey,
@@ -29,8 +29,8 @@ Properties = Mapping[str, str]
 M = TypeVar("M", bound=Message)
 
 
-class Record(Protocol):
-    """A record, with the fields that kafka-python returns."""
+class Record(NamedTuple):
+    """A record as the tool shows it."""
 
     topic: str
     partition: int

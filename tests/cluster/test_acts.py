@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 from confluent_kafka import Producer
+from confluent_kafka.admin import AdminClient
 
 from kafka_edu.clients.admin.new_topic import make_assigned_topic
 from kafka_edu.instruments.trace_feed import now_us
@@ -58,6 +59,12 @@ def send(cluster: Cluster, topic: str, timeout_s: float = PATIENCE_S) -> int:
     return int((time.monotonic() - began) * 1000)
 
 
+def in_sync(cluster: Cluster, topic: str) -> set[int]:
+    """Return the ISR of a topic's partition 0."""
+    admin = AdminClient({"bootstrap.servers": cluster.bootstrap_servers})
+    return set(admin.list_topics(topic, timeout=PATIENCE_S).topics[topic].partitions[0].isrs)
+
+
 def links(cluster: Cluster) -> list[tuple[int, int, str]]:
     return [(link.broker, link.other, link.state) for link in cluster.status().links]
 
@@ -73,7 +80,10 @@ def test_links_are_slowed_cut_and_healed_and_a_restart_forgets_them(
         lambda e: isinstance(e.event, supervisor.LinkChanged), "the link is slow", since
     )
     assert changed.event == supervisor.LinkChanged(broker=0, other=1, delay_ms=SLOW_MS, cut=False)
-    assert send(cluster, "t") >= SLOW_MS, "broker 1 gets the record over the slow link"
+    wait_for(
+        lambda: send(cluster, "t") >= SLOW_MS,
+        "broker 1, in the ISR, gets the record over the slow link",
+    )
 
     cluster.perform("cut-link", {"broker": 0, "other": 1})
     assert links(cluster) == [(0, 1, "cut")]
@@ -285,6 +295,7 @@ def _alone(envelope: Envelope) -> bool:
 
 def test_an_unclean_election_after_kills_and_starts(cluster: Cluster, watcher: Watcher) -> None:
     """u-0 has the replicas 1 and 2: 2 dies, 1 goes on alone and dies, and 2 comes back."""
+    wait_for(lambda: in_sync(cluster, "u") == {1, 2}, "u-0 has both replicas in its ISR")
     since = now_us()
     cluster.perform("pause", {"broker": 2})
     cluster.perform("resume", {"broker": 2})

@@ -180,6 +180,37 @@ def test_a_listener_runs_in_the_programs_thread_and_may_call_the_consumer(
     assert committed(servers, topic) == 99
 
 
+def send_and_fail(producer: blocking.Producer, topic: str) -> None:
+    with producer.transaction():
+        producer.send(topic, b"aborted", partition=0)
+        raise ZeroDivisionError
+
+
+def test_a_transaction_is_committed_or_aborted_at_the_end_of_its_block(
+    servers: str, topic: str
+) -> None:
+    tp = TopicPartition(topic, 0)
+    settings = {"bootstrap.servers": servers, "transactional.id": topic}
+    with blocking.Producer(settings) as producer, consumer(servers, topic) as reader:
+        producer.init_transactions()
+        reader.subscribe([topic])
+        first = next(reader)
+        done = {tp: OffsetAndMetadata(first.offset + 1)}
+        with producer.transaction():
+            producer.send(topic, b"committed", partition=0)
+            producer.send_offsets_to_transaction(done, reader.group_metadata())
+        assert reader.committed([tp])[tp].offset == 1
+        with pytest.raises(ZeroDivisionError):
+            send_and_fail(producer, topic)
+        with producer.transaction():
+            producer.send(topic, b"last", partition=0)
+    settings = {"bootstrap.servers": servers, "isolation.level": "read_committed"}
+    with blocking.Consumer(settings) as reader:
+        reader.assign([tp])
+        reader.seek(tp, RECORDS)
+        assert [next(reader).value, next(reader).value] == [b"committed", b"last"]
+
+
 def test_a_notebook_has_a_loop_of_its_own(servers: str, topic: str) -> None:
     async def cell() -> int:
         with blocking.Consumer({"bootstrap.servers": servers}) as reader:

@@ -35,9 +35,13 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     before = os.environ.get("KAFKA_EDU_HOME")
     os.environ["KAFKA_EDU_HOME"] = str(home)
     try:
-        with running_cluster(
-            NAME, home=home, props={"group.initial.rebalance.delay.ms": "0"}
-        ) as cluster:
+        props = {
+            "group.initial.rebalance.delay.ms": "0",
+            # While a follower is paused, a produce waits, and `why` has to be asked meanwhile.
+            "zookeeper.session.timeout.ms": "18000",
+            "replica.lag.time.max.ms": "30000",
+        }
+        with running_cluster(NAME, home=home, props=props) as cluster:
             admin = AdminClient({"bootstrap.servers": cluster.bootstrap_servers, "log_level": 0})
             admin.create_topics([NewTopic("web", 1, 3)])["web"].result(PATIENCE_S)
             yield cluster

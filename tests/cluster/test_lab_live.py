@@ -4,6 +4,7 @@ too.
 
 import asyncio
 import os
+import re
 import time
 from contextlib import closing
 from pathlib import Path
@@ -48,8 +49,8 @@ from kafka_edu.zk.apache import ApacheZooKeeperError, check_installed
 from tests.drawn import drawn
 
 EXERCISE = find_exercise("02-1")
-NO_PATIENCE_S = 10.0
-"""For what never comes."""
+NO_PATIENCE_S = 30.0
+"""For what never comes. What does come, comes within it on a busy machine too."""
 pytestmark = pytest.mark.cluster
 
 
@@ -220,6 +221,18 @@ SERVING = [
         "if False:",
         "lab-106-moved alone waited, and each time for the back-off",
     ),
+    (
+        "12-1",
+        "self.last[broker] = taken[-1]",
+        "self.last[broker] = -1",
+        "each of the six partitions gets its turn",
+    ),
+    (
+        "12-2",
+        "h = (h ^ h >> 13) * M & BITS",
+        "h = (h ^ h >> 12) * M & BITS",
+        "500 keys are in the partitions that another client chose",
+    ),
 ]
 SOME = drawn(SERVING, 6)
 """Those that are tried: each takes a cluster twice."""
@@ -250,7 +263,7 @@ def test_the_reference_serves_and_a_wrong_answer_shows(
         ("01-2", "104 records, with the offsets 0 to 103"),
         ("01-5", "asked with version 7, then 3; picked Fetch 11 and Metadata 8, and the broker"),
         ("01-6", "2,584 bytes; the broker opened session "),
-        ("16-8", "4, the longest "),
+        ("16-8", r"[4-9], the longest "),  # a member alone may join again
     ],
 )
 def test_the_reference_holds_in_a_live_cluster(exercise_id: str, last: str) -> None:
@@ -258,7 +271,7 @@ def test_the_reference_holds_in_a_live_cluster(exercise_id: str, last: str) -> N
     part = live_part(exercise)
     steps = list(part.check_live(exercise, exercise.solution, lambda _: None, PATIENCE_S))
     assert [step for step in steps if not step.passed] == []
-    assert steps[-1].seen.startswith(last)
+    assert re.match(last, steps[-1].seen), steps[-1].seen
 
 
 def test_all_parts_serve_in_all_brokers_while_the_controller_is_killed(
@@ -575,7 +588,8 @@ def test_an_operator_opens_the_door_of_08_6(tmp_path: Path) -> None:
 
 def not_there_any_more(pid: int) -> bool:
     """Return whether a process ends, as the shop does with its cluster."""
-    for _ in range(600):
+    end = time.monotonic() + PATIENCE_S
+    while time.monotonic() < end:
         try:
             os.kill(pid, 0)
         except ProcessLookupError:

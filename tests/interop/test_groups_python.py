@@ -145,16 +145,16 @@ def test_a_static_member_that_is_back_in_time_causes_no_rebalance(
 ) -> None:
     group = f"g-{topic}"
     one = Member(
-        cluster, group, topic, **{"group.instance.id": "one", "session.timeout.ms": 20_000}
+        cluster, group, topic, **{"group.instance.id": "one", "session.timeout.ms": 60_000}
     )
     two = Member(
-        cluster, group, topic, **{"group.instance.id": "two", "session.timeout.ms": 20_000}
+        cluster, group, topic, **{"group.instance.id": "two", "session.timeout.ms": 60_000}
     )
     wait_for(lambda: len(one.assigned) == len(two.assigned) == 2, "each has half")
     before, rebalances = set(two.assigned), one.rebalances
     two.close()  # a static member sends no LeaveGroup
     again = Member(
-        cluster, group, topic, **{"group.instance.id": "two", "session.timeout.ms": 20_000}
+        cluster, group, topic, **{"group.instance.id": "two", "session.timeout.ms": 60_000}
     )
     wait_for(lambda: again.assigned == before, "it has what it had")
     assert one.rebalances == rebalances

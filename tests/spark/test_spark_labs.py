@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from exercises.ch16_spark.jobs import RECORDS, records_of
+from exercises.ch16_spark.live_streams import SCENES, check_on, why_no_official
 from exercises.prove import prove_wrong
 from exercises.runner import spark_learner
 from exercises.runner.check import check_public, live_part
@@ -17,6 +18,8 @@ from exercises.runner.public_tests import SPARK_LIMITS, Grading
 from exercises.runner.spark_learner import SPARK, SparkLearner
 from exercises.wrong_answers import wrong_answers
 from kafka_edu.learner.learner import LearnerFailure
+from kafka_edu.supervisor.cluster import Cluster, running_cluster
+from tests.interop.external_programs import missing
 
 pytestmark = pytest.mark.spark
 
@@ -48,7 +51,28 @@ def test_the_starter_with_a_comment_fails_and_says_what_is_asked(tmp_path: Path)
     assert "build is not written yet: it returns a DataFrame" in outcome.message
 
 
-@pytest.mark.parametrize("exercise", [one for one in EXERCISES if one.live], ids=lambda one: one.id)
+ALONE = [one for one in EXERCISES if one.live and one.id not in SCENES]
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Cluster]:
+    """One cluster for all exercises whose live parts only fill topics and read them."""
+    with running_cluster("lab-spark") as cluster:
+        yield cluster
+
+
+@pytest.mark.parametrize(
+    "exercise", [one for one in EXERCISES if one.id in SCENES], ids=lambda one: one.id
+)
+def test_the_reference_works_with_both_connectors(cluster: Cluster, exercise: Exercise) -> None:
+    if why := why_no_official():
+        missing(why)
+    steps = list(check_on(cluster, exercise, None, lambda _: None))
+    assert [(step.says, step.seen) for step in steps if not step.passed] == []
+    assert len(steps) >= 2
+
+
+@pytest.mark.parametrize("exercise", ALONE, ids=lambda one: one.id)
 def test_the_reference_works_with_a_live_cluster(exercise: Exercise) -> None:
     steps = list(live_part(exercise).check_live(exercise, None, lambda _: None, 60.0))
     assert [(step.says, step.seen) for step in steps if not step.passed] == []

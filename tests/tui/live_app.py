@@ -44,12 +44,18 @@ class LiveApp:
         """Go to the Cluster screen and select a broker's card."""
         await self.press("1")
         await self.see(lambda s: f"broker {broker} :" in s, f"the card of broker {broker}")
+        chosen = self._selected()
         for _ in range(8):
-            if f"▶ broker {broker}" in self.text():
+            if chosen == str(broker):
                 return
             await self.press("right")
-            await self._pilot.pause(LOOK_EVERY_S)
+            await self.see(lambda _, before=chosen: self._selected() != before, "another broker")
+            chosen = self._selected()
         raise AssertionError(f"broker {broker} cannot be selected:\n{self.text()}")
+
+    def _selected(self) -> str:
+        """Return the id of the selected broker's card, as the Cluster screen shows it."""
+        return self.text().partition("▶ broker ")[2].partition(" ")[0]
 
 
 def run_live(

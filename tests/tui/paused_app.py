@@ -1,6 +1,7 @@
 """The dashboard without a terminal, paused at a moment of a recording, and its text."""
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable, Sequence
 from functools import cache
 from pathlib import Path
@@ -12,6 +13,7 @@ from textual.screen import Screen
 from kafka_edu.instruments.recording import read_recordings
 from kafka_edu.instruments.replay import Replay
 from kafka_edu.trace.event import Envelope, Event
+from tests.waiting import PATIENCE_S
 from tui.app import DashboardApp
 
 Ask = Callable[[Pilot[None], DashboardApp], Awaitable[None]]
@@ -45,12 +47,11 @@ def shown(app: DashboardApp) -> str:
 
 async def until(pilot: Pilot[None], app: DashboardApp, moment: Callable[[str], bool]) -> str:
     """Return the screen's text as soon as it is as wanted."""
-    for _ in range(200):
+    end = time.monotonic() + PATIENCE_S
+    while not moment(text := shown(app)):
+        assert time.monotonic() < end, text
         await pilot.pause(0.02)
-        text = shown(app)
-        if moment(text):
-            return text
-    raise AssertionError(shown(app))
+    return text
 
 
 def look_at(

@@ -33,7 +33,9 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def cluster(home: Path) -> Iterator[Cluster]:
     if shutil.which("tmux") is None:
         pytest.skip("tmux is not installed: it is the terminal of this test")
-    with running_cluster(NAME, home=home) as cluster:
+    # The countdown of a session that dies must be seen, on a busy machine too.
+    props = {"zookeeper.session.timeout.ms": "12000"}
+    with running_cluster(NAME, home=home, props=props) as cluster:
         make_topic(cluster.bootstrap_servers, "web", PARTITIONS, len(cluster.broker_ids))
         yield cluster
 

@@ -22,6 +22,8 @@ from tui.guest_consumers import MODULE
 pytestmark = pytest.mark.tui
 
 TOPIC, GROUP = "web", "shop"
+READERS_SESSION_MS = 25_000
+"""How long a reader may be silent. Meanwhile a guest starts and joins, and the screen shows it."""
 
 
 def stable(text: str, members: int) -> bool:
@@ -49,7 +51,14 @@ def readers(cluster: Cluster) -> Iterator[list[subprocess.Popen[bytes]]]:
     """Two consumers of one group: reader-1 and reader-2."""
     processes = [
         subprocess.Popen(
-            python_command(MODULE, cluster.bootstrap_servers, GROUP, TOPIC, f"reader-{i}"),
+            python_command(
+                MODULE,
+                cluster.bootstrap_servers,
+                GROUP,
+                TOPIC,
+                f"reader-{i}",
+                str(READERS_SESSION_MS),
+            ),
             env=python_environment(),
             stdin=subprocess.PIPE,
         )

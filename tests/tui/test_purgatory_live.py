@@ -21,7 +21,9 @@ def cluster(tmp_path: Path) -> Iterator[Cluster]:
     props = {
         "offsets.topic.num.partitions": "1",
         "offsets.topic.replication.factor": "1",
-        "zookeeper.session.timeout.ms": "20000",  # how long requests wait for a paused follower
+        # How long requests wait for a paused follower. Meanwhile the screen has to show it.
+        "zookeeper.session.timeout.ms": "30000",
+        "replica.lag.time.max.ms": "30000",
     }
     with running_cluster("purgatory", home=tmp_path / "home", props=props) as cluster:
         yield cluster

@@ -3,6 +3,8 @@ came back.
 """
 
 import asyncio
+import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
@@ -19,6 +21,7 @@ from kafka_edu.trace.event import meaning
 from kafka_edu.trace.events.controller import BrokerFailed, LeaderElected
 from kafka_edu.trace.events.supervisor import ProcessEnded
 from tests.tui.paused_app import Ask, look_at, recording, screen_text, shown, until
+from tests.waiting import PATIENCE_S
 from tui.app import DashboardApp, picture
 from tui.command import dashboard
 from tui.palette import DARK, LIGHT
@@ -354,21 +357,22 @@ def test_a_filter_that_nothing_holds_says_so() -> None:
     look(moment(ProcessEnded)[0] - 300, ask)
 
 
+async def seen(pilot: Pilot[None], holds: Callable[[], bool]) -> None:
+    """Wait until this holds. The palette searches in a thread."""
+    end = time.monotonic() + PATIENCE_S
+    while not holds():
+        assert time.monotonic() < end, screen_text(pilot.app.screen)
+        await pilot.pause(0.1)
+
+
 def test_the_palette_lists_screens_and_jumps() -> None:
     async def ask(pilot: Pilot[None], app: DashboardApp) -> None:
         await pilot.press("colon")
         await pilot.pause()
         await pilot.press(*"wheels")
-        for _ in range(50):
-            await pilot.pause(0.1)
-            if "screen: Wheels" in screen_text(app.screen):
-                break
+        await seen(pilot, lambda: "screen: Wheels" in screen_text(app.screen))
         await pilot.press("enter")
-        for _ in range(50):
-            await pilot.pause(0.1)
-            if isinstance(app.screen, WheelsScreen):
-                break
-        assert isinstance(app.screen, WheelsScreen)
+        await seen(pilot, lambda: isinstance(app.screen, WheelsScreen))
 
     look(moment(ProcessEnded)[0] - 300, ask)
 

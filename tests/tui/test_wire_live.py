@@ -31,17 +31,19 @@ def terminal(cluster: Cluster, tmp_path: Path) -> Iterator[Terminal]:
         yield terminal
 
 
+def counted(screen: str) -> str:
+    """Return the line that counts the frames; empty while the screen is not drawn."""
+    return next(iter(screen.partition("frames:")[2].splitlines()), "")
+
+
 def list_only(terminal: Terminal, client: str) -> None:
     """Press the key of the filter until the list holds this client's frames alone."""
     for _ in range(12):
         if f"of client {client}" in terminal.screen():
             return
-        before = terminal.screen().split("frames:")[1].splitlines()[0]
+        before = counted(terminal.wait_for(lambda s: bool(counted(s)), "its frames"))
         terminal.keys("i")
-        terminal.wait_for(
-            lambda s, before=before: s.split("frames:")[1].splitlines()[0] != before,
-            "another client",
-        )
+        terminal.wait_for(lambda s, before=before: counted(s) not in ("", before), "another client")
     raise AssertionError(f"no frame of {client} is listed:\n{terminal.screen()}")
 
 

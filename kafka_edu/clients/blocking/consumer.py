@@ -21,6 +21,7 @@ from kafka_edu.clients.blocking.loop_thread import in_caller
 from kafka_edu.clients.consumer import consumer
 from kafka_edu.clients.consumer.consumer_record import ConsumerRecord
 from kafka_edu.common.topic_partition import TopicPartition
+from kafka_edu.trace.tracer import Tracer
 
 Listener = Callable[[tuple[TopicPartition, ...]], None]
 _OLDEST_UNREAD_S: Final = 1.0
@@ -36,9 +37,9 @@ class Consumer(BlockingClient[consumer.Consumer]):
     with one record at a time again, so a program that commits each record fetches none twice.
     """
 
-    def __init__(self, config: Mapping[str, object]) -> None:
-        """Build a consumer. Raises ConfigException."""
-        client = consumer.Consumer(config)
+    def __init__(self, config: Mapping[str, object], *, trace: Tracer | None = None) -> None:
+        """Build a consumer. Its thread calls the sinks of `trace`. Raises ConfigException."""
+        client = consumer.Consumer(config, trace=trace)
         super().__init__(client, client.config.client_id, client.start, consumer.already_closed())
         self._unread: deque[ConsumerRecord] = deque()
         """Records that `for` has polled and that the program does not have yet."""
@@ -120,6 +121,7 @@ class Consumer(BlockingClient[consumer.Consumer]):
 
     commit = waiting(consumer.Consumer.commit)
     commit_async = at_once(consumer.Consumer.commit_async)
+    group_metadata = at_once(consumer.Consumer.group_metadata)
     committed = waiting(consumer.Consumer.committed)
     seek = at_once(consumer.Consumer.seek)
     seek_to_beginning = at_once(consumer.Consumer.seek_to_beginning)

@@ -8,12 +8,15 @@
 
 import asyncio
 from collections.abc import Iterable, Mapping
+from contextlib import AbstractContextManager
+from types import TracebackType
 
-from kafka_edu.clients.blocking.client import BlockingClient, waiting
+from kafka_edu.clients.blocking.client import BlockingClient, at_once, waiting
 from kafka_edu.clients.client_errors import TimeoutException
 from kafka_edu.clients.producer import producer
 from kafka_edu.clients.producer.producer_batch import Callback, RecordMetadata
 from kafka_edu.common.errors import KafkaException
+from kafka_edu.trace.tracer import Tracer
 
 
 class RecordFuture:
@@ -60,12 +63,31 @@ class RecordFuture:
         return self._future.exception()
 
 
+class _Transaction(AbstractContextManager[None]):
+    """The `with` block of one transaction."""
+
+    def __init__(self, owner: "Producer") -> None:
+        self._producer = owner
+        self._block = owner.client.transaction()
+
+    def __enter__(self) -> None:
+        self._producer.run(self._block.__aenter__)
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._producer.run(lambda: self._block.__aexit__(kind, error, traceback))
+
+
 class Producer(BlockingClient[producer.Producer]):
     """Sends records to a Kafka cluster. Several threads may use it."""
 
-    def __init__(self, config: Mapping[str, object]) -> None:
-        """Build a producer. Raises ConfigException."""
-        client = producer.Producer(config)
+    def __init__(self, config: Mapping[str, object], *, trace: Tracer | None = None) -> None:
+        """Build a producer. Its thread calls the sinks of `trace`. Raises ConfigException."""
+        client = producer.Producer(config, trace=trace)
         super().__init__(client, client.config.client_id, client.start, producer.already_closed())
 
     def send(
@@ -97,6 +119,19 @@ class Producer(BlockingClient[producer.Producer]):
             )
 
         return RecordFuture(self, self.run(call))
+
+    init_transactions = waiting(producer.Producer.init_transactions)
+    begin_transaction = at_once(producer.Producer.begin_transaction)
+    send_offsets_to_transaction = waiting(producer.Producer.send_offsets_to_transaction)
+    commit_transaction = waiting(producer.Producer.commit_transaction)
+    abort_transaction = waiting(producer.Producer.abort_transaction)
+
+    def transaction(self) -> AbstractContextManager[None]:
+        """Begin a transaction, and commit it at the end of the `with` block.
+
+        If the block or the commit raises an error, abort the transaction and raise that error.
+        """
+        return _Transaction(self)
 
     partitions_for = waiting(producer.Producer.partitions_for)
     flush = waiting(producer.Producer.flush)

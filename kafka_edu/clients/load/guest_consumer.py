@@ -4,6 +4,7 @@ The dashboard starts this process to show a rebalance, and stops it with SIGSTOP
 that is silent. On Linux the kernel kills it when its parent ends, even while it is stopped.
 
     python -m kafka_edu.clients.load.guest_consumer BOOTSTRAP GROUP TOPIC CLIENT-ID [commit]
+        [SESSION-TIMEOUT-MS]
 
 It uses librdkafka, so that the group has a member that is not ours.
 
@@ -36,7 +37,15 @@ def die_with_parent() -> None:
             ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
-def run(bootstrap: str, group: str, topic: str, client_id: str, *, commit: bool) -> None:
+def run(
+    bootstrap: str,
+    group: str,
+    topic: str,
+    client_id: str,
+    *,
+    commit: bool,
+    session_timeout_ms: int = SESSION_TIMEOUT_MS,
+) -> None:
     """Read the topic until standard input is closed. Then leave the group."""
     consumer = Consumer(
         {
@@ -45,7 +54,7 @@ def run(bootstrap: str, group: str, topic: str, client_id: str, *, commit: bool)
             "client.id": client_id,
             "auto.offset.reset": "latest",
             "enable.auto.commit": commit,
-            "session.timeout.ms": SESSION_TIMEOUT_MS,
+            "session.timeout.ms": session_timeout_ms,
             "heartbeat.interval.ms": 1_000,
         }
     )
@@ -61,4 +70,10 @@ def run(bootstrap: str, group: str, topic: str, client_id: str, *, commit: bool)
 
 if __name__ == "__main__":
     die_with_parent()
-    run(*sys.argv[1:5], commit="commit" in sys.argv[5:])
+    options = sys.argv[5:]
+    sessions = [int(option) for option in options if option.isdecimal()]
+    run(
+        *sys.argv[1:5],
+        commit="commit" in options,
+        session_timeout_ms=sessions[0] if sessions else SESSION_TIMEOUT_MS,
+    )

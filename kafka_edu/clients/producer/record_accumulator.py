@@ -161,7 +161,8 @@ class RecordAccumulator:
         self.completing = False
         """The same, while a transaction is being committed or aborted."""
         self._numbers = 0
-        self._turn = 0
+        self._turns: dict[int, int] = {}
+        """Broker → how many requests to it have been made. It decides which queue is first."""
 
     def _queue(self, topic: str, partition: int) -> PartitionQueue:
         by_partition = self._queues.get(topic)
@@ -236,16 +237,25 @@ class RecordAccumulator:
 
     def ready(self, metadata: Metadata, now: float) -> Ready:
         """Return the brokers that have a batch to get. O(partitions with batches)."""
-        queues: dict[int, list[PartitionQueue]] = {}
+        sendable: list[PartitionQueue] = []
         next_ms = NEVER
-        unknown: set[str] = set()
-        for tp, queue in self._filled.items():
+        for queue in self._filled.values():
             if queue.muted:
                 continue
             wait = self.wait_ms(queue, now)
             if wait > 0:
                 next_ms = min(next_ms, wait)
-                continue
+            else:
+                sendable.append(queue)
+        return self._by_leader(sendable, metadata, next_ms)
+
+    @staticmethod
+    def _by_leader(sendable: Iterable[PartitionQueue], metadata: Metadata, next_ms: float) -> Ready:
+        """Return these queues by the brokers that lead their partitions."""
+        queues: dict[int, list[PartitionQueue]] = {}
+        unknown: set[str] = set()
+        for queue in sendable:
+            tp = queue.tp
             leader = metadata.leader(tp.topic, tp.partition)
             if leader == NO_LEADER:
                 unknown.add(tp.topic)
@@ -255,6 +265,7 @@ class RecordAccumulator:
 
     def drain(
         self,
+        node: int,
         queues: Iterable[PartitionQueue],
         max_bytes: int,
         may_drain: Callable[[ProducerBatch], bool],
@@ -263,12 +274,14 @@ class RecordAccumulator:
     ) -> list[ProducerBatch]:
         """Take one batch of each queue, closed, up to `max_bytes`; the first one may be larger.
 
-        `may_drain` decides whether a batch may be sent now. `assign` gives it its sequence number.
-        The queue to begin with changes each time, so that no partition starves.
+        All queues are of partitions that broker `node` leads. `may_drain` decides whether a batch
+        may be sent now. `assign` gives it its sequence number. The queue to begin with changes
+        with each request to this broker, so that no partition starves. One counter for all brokers
+        would not do: with two brokers in turn, half of the partitions would never be first.
         """
         waiting = list(queues)
-        self._turn += 1
-        start = self._turn % len(waiting) if waiting else 0
+        turn = self._turns[node] = self._turns.get(node, 0) + 1
+        start = turn % len(waiting) if waiting else 0
         drained: list[ProducerBatch] = []
         total = 0
         for queue in waiting[start:] + waiting[:start]:
@@ -277,28 +290,36 @@ class RecordAccumulator:
                 continue
             if drained and total + batch.size > max_bytes:
                 break
-            self._pop(queue)
-            assign(batch)
-            batch.close(self._compression)
-            batch.drained_ms = now
-            queue.took(batch, now)
+            self._take(queue, assign, now)
             total += batch.size
             drained.append(batch)
-            if self._trace and self._trace.hops:
-                with self._trace.because(batch.cause):
-                    batch.cause = self._trace(
-                        BatchDrained(
-                            client=self._client_id,
-                            topic=batch.tp.topic,
-                            partition=batch.tp.partition,
-                            batch=batch.number,
-                            records=batch.count,
-                            bytes=batch.size,
-                            waited_ms=int(now - batch.created_ms),
-                            base_sequence=batch.base_sequence,
-                        )
-                    )
         return drained
+
+    def _take(
+        self, queue: PartitionQueue, assign: Callable[[ProducerBatch], None], now: float
+    ) -> ProducerBatch:
+        """Take the first batch out of its queue, and close it. It is sent now."""
+        batch = queue.batches[0]
+        self._pop(queue)
+        assign(batch)
+        batch.close(self._compression)
+        batch.drained_ms = now
+        queue.took(batch, now)
+        if self._trace and self._trace.hops:
+            with self._trace.because(batch.cause):
+                batch.cause = self._trace(
+                    BatchDrained(
+                        client=self._client_id,
+                        topic=batch.tp.topic,
+                        partition=batch.tp.partition,
+                        batch=batch.number,
+                        records=batch.count,
+                        bytes=batch.size,
+                        waited_ms=int(now - batch.created_ms),
+                        base_sequence=batch.base_sequence,
+                    )
+                )
+        return batch
 
     def _pop(self, queue: PartitionQueue) -> None:
         queue.batches.popleft()
@@ -413,6 +434,11 @@ class RecordAccumulator:
         """Return the queues of all partitions that were used, also empty ones. O(partitions)."""
         return [queue for by_partition in self._queues.values() for queue in by_partition.values()]
 
+    @property
+    def at_once(self) -> bool:
+        """Whether no batch waits for linger.ms: somebody waits for all of them, or for memory."""
+        return self.flushing or self.completing or self.pool.waiting > 0
+
     def wait_ms(self, queue: PartitionQueue, now: float) -> float:
         """Return for how many ms the first batch must still wait: for retry.backoff.ms if it was
         sent already, else for linger.ms. 0 if it is ready. O(1).
@@ -421,8 +447,7 @@ class RecordAccumulator:
         waited = now - batch.last_attempt_ms
         if batch.attempts > 0:
             return max(self._retry_backoff_ms - waited, 0)
-        at_once = self.flushing or self.completing or self.pool.waiting > 0
-        if at_once or len(queue.batches) > 1 or batch.is_full:
+        if self.at_once or len(queue.batches) > 1 or batch.is_full:
             return 0
         return max(self._linger_ms - waited, 0)
 

@@ -133,7 +133,7 @@ class Sender:
             if not connections.ready(node, now):
                 continue
             drained = self._accumulator.drain(
-                queues, self._config.max_request_size, self._may_drain, self._assign, now
+                node, queues, self._config.max_request_size, self._may_drain, self._assign, now
             )
             if drained:
                 self._send(node, drained, now)

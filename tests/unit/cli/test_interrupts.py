@@ -64,7 +64,11 @@ def test_while_the_program_starts(tmp_path: Path, at: str) -> None:
         ("kafka_edu.tools.topics", ["topics", "--list", "--zookeeper", "127.0.0.1:1"]),
         ("kafka_edu.tools.zookeeper", ["topics", "--list", "--zookeeper", "127.0.0.1:1"]),
         ("kazoo.client", ["topics", "--list", "--zookeeper", "127.0.0.1:1"]),
-        ("kafka", ["console-consumer", "--topic", "t", "--bootstrap-server", "127.0.0.1:1"]),
+        (
+            "kafka_edu.clients.blocking.consumer",
+            ["console-consumer", "--topic", "t", "--bootstrap-server", "127.0.0.1:1"],
+        ),
+        ("kafka", ["console-producer", "--topic", "t", "--broker-list", "127.0.0.1:1"]),
         ("chapters.ch10_replication.web_log", ["demo"]),
         ("confluent_kafka", ["demo"]),
         ("kafka_edu.supervisor.cluster", ["cluster", "up"]),

@@ -36,7 +36,7 @@ from exercises.wrong_answers import WrongAnswer, wrong_answer, wrong_answers
 from kafka_edu.common.busy_machine import Allowance
 from kafka_edu.common.python_process import command_line, python_environment
 from kafka_edu.learner.learner import Learner, LearnerFailure
-from kafka_edu.learner.seams import BROKER, PROXY, SEAMS, ZOOKEEPER
+from kafka_edu.learner.seams import BROKER, PRODUCER, PROXY, SEAMS, ZOOKEEPER
 
 EXERCISE = find_exercise("02-1")
 PUBLIC_TESTS = 12
@@ -128,6 +128,7 @@ PLACES = {
     BROKER: "serves in a broker",
     ZOOKEEPER: "serves in ZooKeeper",
     PROXY: "serves in a proxy",
+    PRODUCER: "serves in a producer",
 }
 
 
@@ -146,7 +147,7 @@ def test_the_page_of_the_labs_lists_them_all() -> None:
         hidden = "yes" if exercise.hidden_tests.is_file() else ""
         cells = (exercise.id, exercise.kind, exercise.title, f"{exercise.minutes}", live, hidden)
         assert "|".join(f" {cell} ".replace("  ", " ") for cell in cells) in page
-    assert len(re.findall(r"^\| \d\d-\ds? \|", page, re.MULTILINE)) == len(load_manifest())
+    assert len(re.findall(r"^\| \d\d-\d+s? \|", page, re.MULTILINE)) == len(load_manifest())
 
 
 def test_a_wrong_answer_that_fails_otherwise_is_found() -> None:

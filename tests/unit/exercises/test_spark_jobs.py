@@ -12,7 +12,10 @@ from exercises.ch16_spark.jobs import (
     records_of,
 )
 from exercises.ch16_spark.live_job import compared
+from exercises.ch16_spark.live_streams import compared_rows, value_of
 from exercises.ch16_spark.minutes import Line, Minute, RightMinutes, clock
+from exercises.ch16_spark.sales import ORDERS, RightSales
+from exercises.ch16_spark.sales import Order as Sale
 from exercises.grading.grade import Grader, Kind, RefusedError
 from exercises.runner.check import check_public
 from exercises.runner.manifest import find_exercise
@@ -97,6 +100,33 @@ def test_an_order_is_forgotten_two_minutes_later_and_guests_are_never_dropped() 
     assert right.batch([Order("b", 250)]) == [Order("b", 250)]
     assert right.batch([Order("a", 251)]) == [Order("a", 251)], "it is forgotten at 130"
     assert right.batch([Order("c", 131)]) == [], "later than the watermark, 131"
+
+
+def test_a_retry_counts_in_the_minute_of_its_first_try_and_a_shop_has_its_own_ids() -> None:
+    right = RightSales()
+    assert right.batch([Sale("web", "7", 50, 40), Sale("web", "7", 70, 40)]) == []
+    assert right.batch([Sale("north", "7", 59, 5), Sale("web", "8", 179)]) == []
+    assert right.batch([Sale("web", "9", 59), Sale("web", "10", 180)]) == [
+        (clock(0), "north", 1, 5),
+        (clock(0), "web", 1, 40),
+    ], "9 is dropped: the watermark is 59"
+    assert right.batch([Sale("web", "7", 181, 3)]) == [], "7 is forgotten at 170, not yet now"
+    assert right.batch([Sale("web", "0", 900)]) == [
+        (clock(120), "web", 1, 100),
+        (clock(180), "web", 1, 100),
+    ]
+
+
+def test_the_value_of_a_live_record_and_its_rows() -> None:
+    assert value_of(ORDERS, Sale("web", "7", 50, 40).row()) == {
+        "shop": "web",
+        "id": "7",
+        "time": "2018-08-01T10:00:50.000000Z",
+        "cents": 40,
+    }
+    assert compared_rows("rows", [(1, "y"), (2, "x")], ROWS).passed
+    step = compared_rows("rows", [(1, "y"), (3, "x")], ROWS)
+    assert step.seen == "2 rows, and 2 are right; missing: (3, 'x'); wrong: (2, 'x')"
 
 
 def test_a_late_line_joins_two_sessions() -> None:

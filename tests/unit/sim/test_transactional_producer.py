@@ -374,6 +374,98 @@ def test_offsets_belong_to_the_transaction_and_a_removed_member_is_refused(bench
     assert len(bench.cluster.facts(OffsetsAddedToTransaction)) == 4
 
 
+def everywhere(bench: Bench, act: Callable[[int], None]) -> None:
+    for broker in bench.cluster.brokers:
+        act(broker)
+
+
+def test_a_commit_that_timed_out_is_awaited_again(bench: Bench) -> None:
+    async def body(producer: Producer) -> None:
+        producer.begin_transaction()
+        await write(producer, "a")
+        await producer.flush()
+        everywhere(bench, bench.cluster.pause)
+        with pytest.raises(TimeoutException, match=r"Then await commit_transaction\(\) again"):
+            await producer.commit_transaction()
+        with pytest.raises(IllegalStateException, match=r"Await commit_transaction\(\) until"):
+            await producer.abort_transaction()
+        everywhere(bench, bench.cluster.resume)
+        await producer.commit_transaction()
+        async with producer.transaction():
+            await write(producer, "b")
+
+    bench.run_with(body, {"max.block.ms": 1_000})
+    assert bench.committed() == [["a", "b"]] * PARTITIONS
+
+
+def test_init_transactions_that_timed_out_is_awaited_again(bench: Bench) -> None:
+    async def body() -> None:
+        async with bench.producer({"max.block.ms": 1_000}) as producer:
+            everywhere(bench, bench.cluster.pause)
+            with pytest.raises(TimeoutException, match=r"Then await init_transactions\(\) again"):
+                await producer.init_transactions()
+            everywhere(bench, bench.cluster.resume)
+            await producer.init_transactions()
+            async with producer.transaction():
+                await write(producer, "a")
+
+    bench.run(body())
+    assert bench.committed() == [["a"]] * PARTITIONS
+
+
+def test_a_commit_that_is_cancelled_is_ended_by_close(bench: Bench) -> None:
+    """Ctrl-C during a commit: the records were acknowledged, so the commit goes on."""
+
+    async def body(producer: Producer) -> None:
+        producer.begin_transaction()
+        await write(producer, "a")
+        await producer.flush()
+        committing = asyncio.ensure_future(producer.commit_transaction())
+        await asyncio.sleep(0)
+        committing.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await committing
+
+    bench.run_with(body)
+    assert bench.committed() == [["a"]] * PARTITIONS
+
+
+def test_close_without_brokers_ends_and_the_coordinator_aborts(
+    bench: Bench, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def body(producer: Producer) -> None:
+        async with producer.transaction():
+            await write(producer, "committed")
+        producer.begin_transaction()
+        await write(producer, "open")
+        await producer.flush()
+        everywhere(bench, bench.cluster.pause)
+
+    bench.run_with(body, {"max.block.ms": 3_000, "transaction.timeout.ms": 10_000})
+    [line] = [each.getMessage() for each in caplog.records if each.levelname == "WARNING"]
+    assert line.startswith("The producer closes with an open transaction. The coordinator aborts")
+    everywhere(bench, bench.cluster.resume)
+    bench.cluster.advance(60_000)
+    assert bench.committed() == [["committed"]] * PARTITIONS
+
+
+def test_a_block_that_fails_keeps_its_own_error_if_the_abort_fails_too(bench: Bench) -> None:
+    async def body() -> None:
+        async with bench.producer() as zombie, bench.producer() as newer:
+            await zombie.init_transactions()
+            transaction = zombie.transaction()
+            await transaction.__aenter__()
+            await write(zombie, "zombie")
+            await zombie.flush()
+            await newer.init_transactions()
+            bug = RuntimeError("a bug of the program")
+            assert not await transaction.__aexit__(RuntimeError, bug, None)  # it goes on
+            [note] = bug.__notes__
+            assert note.startswith("The transaction could not be aborted: PRODUCER_FENCED: ")
+
+    bench.run(body())
+
+
 class Faults:
     """Kills, pauses and cuts brokers at random from a seed, until the client's task ends."""
 

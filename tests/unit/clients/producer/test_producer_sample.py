@@ -2,8 +2,10 @@
 
 from kafka_edu.clients.producer.producer_sample import describe_producer
 from kafka_edu.common.errors import Errors
+from kafka_edu.protocol.api_keys import ApiKey
 from kafka_edu.trace.events.producer import PartitionBuffer, ProducerDescription
-from tests.unit.clients.producer.parts import Core, produced
+from tests.unit.clients.producer.parts import Core, partitions_added, produced
+from tests.unit.clients.producer.test_transactions import Txn
 
 
 def describe(core: Core) -> ProducerDescription:
@@ -116,3 +118,17 @@ def test_a_sample_changes_nothing() -> None:
     before = [describe(core) for _ in range(3)]
     assert before[0] == before[1] == before[2]
     assert not core.requests
+
+
+def test_a_batch_waits_until_its_partition_is_in_the_transaction() -> None:
+    core = Txn().begun()
+    core.held = {ApiKey.ADD_PARTITIONS_TO_TXN}
+    core.send(b"a")
+    assert one(core).wait == "transaction"
+    state = describe(core)
+    assert state.producer_id >= 0
+    assert state.state == "IN_TRANSACTION"
+    assert state.transactional_id == core.config.transactional_id
+    asked = core.next_request(ApiKey.ADD_PARTITIONS_TO_TXN)
+    core.reply(ApiKey.ADD_PARTITIONS_TO_TXN, partitions_added(asked))
+    assert (one(core).wait, one(core).in_flight) == ("", 1)

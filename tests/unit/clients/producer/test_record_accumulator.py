@@ -98,7 +98,7 @@ def test_retried_batches_come_back_in_front_in_their_order() -> None:
     records, metadata = accumulator(0), cluster()
     batches = [begin(records, 0, b"%d" % n, 0) for n in range(3)]
     for _ in range(2):
-        records.drain(records.ready(metadata, 0).queues[1], 1_000, anyone, nothing, 0)
+        records.drain(1, records.ready(metadata, 0).queues[1], 1_000, anyone, nothing, 0)
     records.reenqueue(batches[1], 5)
     records.reenqueue(batches[0], 5)
     assert list(records.queued[batches[0].tp].batches) == batches
@@ -107,17 +107,30 @@ def test_retried_batches_come_back_in_front_in_their_order() -> None:
     assert 1 in records.ready(metadata, 105).queues
 
 
+def test_the_requests_to_other_brokers_do_not_decide_who_is_first() -> None:
+    records, metadata = accumulator(linger_ms=0), cluster()
+    for partition in (0, 1):
+        for _ in range(4):
+            begin(records, partition, b"v" * 50, 0)
+    first = []
+    for _ in range(4):
+        [batch] = records.drain(1, records.ready(metadata, 0).queues[1], 100, anyone, nothing, 0)
+        first.append(batch.tp.partition)
+        assert records.drain(2, [], 100, anyone, nothing, 0) == []
+    assert first == [1, 0, 1, 0]
+
+
 def test_drain_takes_one_batch_of_each_partition_up_to_the_size_and_in_turn() -> None:
     records, metadata = accumulator(0), cluster()
     for partition in (0, 0, 1, 1):
         begin(records, partition, b"v" * 60, 0)
     firsts = []
     for _ in range(2):
-        [batch] = records.drain(records.ready(metadata, 0).queues[1], 100, anyone, nothing, 0)
+        [batch] = records.drain(1, records.ready(metadata, 0).queues[1], 100, anyone, nothing, 0)
         assert batch.data is not None
         firsts.append(batch.tp.partition)
     assert sorted(firsts) == [0, 1]
-    both = records.drain(records.ready(metadata, 0).queues[1], 1_000, anyone, nothing, 0)
+    both = records.drain(1, records.ready(metadata, 0).queues[1], 1_000, anyone, nothing, 0)
     assert sorted(batch.tp.partition for batch in both) == [0, 1]
     assert not records.queued
 

@@ -1,0 +1,1 @@
+"""Exercise 12-1: decide which batches are sent when."""

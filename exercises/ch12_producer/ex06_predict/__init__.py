@@ -1,0 +1,1 @@
+"""Exercise 12-6: predict how many batches and requests."""

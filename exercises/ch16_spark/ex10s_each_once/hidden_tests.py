@@ -1,0 +1,23 @@
+"""Hidden tests of exercise 16-10s: only `kafka-edu lab grade 16-10s` runs them."""
+
+from ...runner.spark_learner import SparkLearner
+from ..minutes import DELAY_S
+from ..sales import Order
+from .public_tests import Checked
+
+
+def test_names_that_look_alike(learner: SparkLearner) -> None:
+    """shops and ids that are the same only when they are put together, or in capitals"""
+    alike = [("a", "bc"), ("ab", "c"), ("A", "bc"), ("a-b", "c"), ("a", "b-c"), ("a", "BC")]
+    orders = [Order(shop, name, at, 1 << at) for at, (shop, name) in enumerate(alike)]
+    Checked(learner).agrees(orders, orders[::-1], [Order("z", "z", 1_000)])
+
+
+def test_again_after_hours(learner: SparkLearner) -> None:
+    """an id that a shop uses again hours later is another order, and its retry counts once"""
+    Checked(learner).agrees(
+        [Order("web", "a", 0, 2), Order("web", "b", 5, 3)],
+        [Order("web", "c", 10_000)],
+        [Order("web", "a", 10_001, 4), Order("web", "a", 10_001 + DELAY_S - 1, 4)],
+        [Order("web", "end", 20_000)],
+    )
