@@ -13,7 +13,9 @@ def test_an_address_that_is_not_reached_is_told_once_in_a_while(
     warnings = ConnectionWarnings()
 
     def told(reason: str, at_s: float, local: str = "") -> str:
-        event = ClientDisconnected("c", -1, local, reason, 0)
+        event = ClientDisconnected(
+            client="c", broker_id=-1, local=local, reason=reason, in_flight=0
+        )
         warnings.accept(Envelope(CLIENT, 1, 0, 0, int(at_s * 1_000_000), event))
         return capsys.readouterr().err
 
@@ -29,7 +31,9 @@ def test_an_address_that_is_not_reached_is_told_once_in_a_while(
 
 def test_nothing_is_told_after_the_end(capsys: pytest.CaptureFixture[str]) -> None:
     warnings = ConnectionWarnings()
-    event = ClientDisconnected("c", -1, "", "the consumer closes", 0)
+    event = ClientDisconnected(
+        client="c", broker_id=-1, local="", reason="the consumer closes", in_flight=0
+    )
     warnings.end()
     warnings.tracer(event)
     assert capsys.readouterr().err == ""
