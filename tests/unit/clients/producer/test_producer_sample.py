@@ -125,7 +125,10 @@ def test_a_batch_waits_until_its_partition_is_in_the_transaction() -> None:
     core.held = {ApiKey.ADD_PARTITIONS_TO_TXN}
     core.send(b"a")
     assert one(core).wait == "transaction"
-    assert describe(core).producer_id >= 0
+    state = describe(core)
+    assert state.producer_id >= 0
+    assert state.state == "IN_TRANSACTION"
+    assert state.transactional_id == core.config.transactional_id
     asked = core.next_request(ApiKey.ADD_PARTITIONS_TO_TXN)
     core.reply(ApiKey.ADD_PARTITIONS_TO_TXN, partitions_added(asked))
     assert (one(core).wait, one(core).in_flight) == ("", 1)
