@@ -342,6 +342,17 @@ SEAMS: Final[Mapping[str, Seam]] = {
             also_in=("kafka_edu.clients.producer.producer",),
             process=PRODUCER,
         ),
+        Seam(
+            "12-3",
+            "kafka_edu.clients.producer.producer_core",
+            "Sender",
+            "kafka_edu.learner.learner_sender:adapt",
+            "InFlight",
+            "InFlight(max_in_flight, idempotent, retries): may_send(broker, partition, batch) ->"
+            " bool; sent(broker, [(partition, batch)]); answered(broker, [(partition, batch, error,"
+            " retriable)]) -> ['done' | 'again' | 'failed']; expired(partition, batch)",
+            process=PRODUCER,
+        ),
     )
 }
 

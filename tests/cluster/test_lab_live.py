@@ -233,6 +233,12 @@ SERVING = [
         "h = (h ^ h >> 12) * M & BITS",
         "500 keys are in the partitions that another client chose",
     ),
+    (
+        "12-3",
+        'return "again" if retriable else "failed"',
+        'return "failed"',
+        "one request in flight: batches that were refused are stored in their order",
+    ),
 ]
 SOME = drawn(SERVING, 6)
 """Those that are tried: each takes a cluster twice."""

@@ -3,7 +3,10 @@ fail.
 """
 
 import random
+from collections.abc import Callable, Mapping
 from typing import Any
+
+import pytest
 
 from exercises.runner.manifest import find_exercise
 from kafka_edu.clients.metadata import Metadata, PartitionInfo, TopicInfo
@@ -11,12 +14,14 @@ from kafka_edu.clients.producer import partitioners, producer_core
 from kafka_edu.clients.producer import producer as producer_module
 from kafka_edu.clients.producer.producer_batch import ProducerBatch
 from kafka_edu.clients.producer.record_accumulator import BufferPool, Ready, RecordAccumulator
+from kafka_edu.clients.producer.sender import Sender
+from kafka_edu.common.errors import Errors
 from kafka_edu.common.murmur2 import partition_of_key
 from kafka_edu.common.topic_partition import TopicPartition
-from kafka_edu.learner import learner_accumulator, learner_partitioner
-from kafka_edu.learner.seams import FAILURES_ALLOWED, SEAMS
+from kafka_edu.learner import learner_accumulator, learner_partitioner, learner_sender
+from kafka_edu.learner.seams import FAILURES_ALLOWED, SEAMS, LearnerError
 from kafka_edu.record.compression import CompressionType
-from tests.unit.clients.producer.parts import Core
+from tests.unit.clients.producer.parts import Core, produced
 
 from .conftest import Load
 
@@ -201,3 +206,173 @@ def test_a_partition_that_is_not_there_is_an_error_and_ours_goes_on(load: Load) 
         home = theirs.partition(WEB, None, None)
         theirs.on_new_batch(WEB, home)
         assert theirs.partition(WEB, None, None) != home
+
+
+Make = Callable[..., tuple[Core, list[LearnerError]]]
+REFUSED = Errors.NOT_ENOUGH_REPLICAS
+
+
+@pytest.fixture
+def core(load: Load, monkeypatch: pytest.MonkeyPatch) -> Make:
+    """Return a function that makes the core of a producer that asks a learner's InFlight. It is the
+    reference solution, with an edit.
+    """
+
+    def make(
+        settings: Mapping[str, object], old: str = "", new: str = "", **parts: Any
+    ) -> tuple[Core, list[LearnerError]]:
+        text = right("12-3")
+        assert old in text
+        code, errors = load("12-3", text.replace(old, new) if old else text)
+        monkeypatch.setattr(producer_core, "Sender", learner_sender.adapt(code))
+        return Core({"retry.backoff.ms": 100, "batch.size": 0, **settings}, **parts), errors
+
+    return make
+
+
+ONE = {"max.in.flight.requests.per.connection": 1}
+IDEMPOTENT = {"enable.idempotence": True}
+
+
+def test_the_seam_of_the_sender_is_where_the_producer_looks() -> None:
+    assert SEAMS["12-3"].module == producer_core.__name__
+    assert vars(producer_core)[SEAMS["12-3"].name] is Sender
+
+
+def test_a_partition_stays_muted_when_its_leader_moves(core: Make) -> None:
+    made, errors = core(ONE, brokers=(1, 2))
+    first = made.append(b"a")
+    made.run()
+    made.append(b"b")
+    made.leaders[0] = (2, 1)
+    made.metadata.request_update()
+    made.advance(200)
+    [request] = made.requests
+    assert request.node == 1
+    made.answer(request, produced({0: (Errors.NOT_LEADER_OR_FOLLOWER, -1)}))
+    made.advance(200)
+    for _ in range(2):
+        [request] = made.requests
+        assert request.node == 2
+        made.answer(request, made.store(request))
+        made.run()
+    assert made.stored[0].values == [b"a", b"b"]
+    assert first.attempts == 1
+    assert errors == []
+
+
+def test_a_learner_that_never_mutes_sends_to_the_next_leader(core: Make) -> None:
+    made, errors = core(
+        ONE, "self.max_in_flight > 1 or not self.in_flight[partition]", "True", brokers=(1, 2)
+    )
+    made.append(b"a")
+    made.run()
+    made.append(b"b")
+    made.leaders[0] = (2, 1)
+    made.metadata.request_update()
+    made.advance(200)
+    assert [request.node for request in made.requests] == [1, 2]
+    assert errors == []
+
+
+def test_batches_of_an_idempotent_producer_come_back_in_their_order(core: Make) -> None:
+    made, errors = core(IDEMPOTENT)
+    made.append(b"warm")
+    made.run()
+    made.answer(made.requests[0], made.store(made.requests[0]))
+    batches = [made.append(b"%d" % number) for number in range(3)]
+    for _ in batches:
+        made.run()
+    assert len(made.requests) == 3
+    made.answer(made.requests[0], produced({0: (REFUSED, -1)}))
+    for _ in range(2):
+        made.answer(made.requests[0], made.store(made.requests[0]))
+    assert not any(batch.done for batch in batches)
+    for _ in batches:
+        made.advance(200)
+        [request] = made.requests
+        made.answer(request, made.store(request))
+    assert made.stored[0].values == [b"warm", b"0", b"1", b"2"]
+    assert all(batch.done for batch in batches)
+    assert errors == []
+
+
+def test_a_batch_that_expires_in_flight_has_its_end_and_its_place(core: Make) -> None:
+    made, errors = core(
+        ONE | {"delivery.timeout.ms": 1_000, "request.timeout.ms": 900, "linger.ms": 0}
+    )
+    made.append(b"a")
+    made.run()
+    made.requests.clear()  # no answer comes; the time of the request is over before
+    made.advance(1_100)
+    late = made.append(b"b")
+    for _ in range(4):
+        made.advance(200)
+    [request] = made.requests
+    made.answer(request, made.store(request))
+    assert late.done
+    assert errors == []
+
+
+def test_a_learner_that_gives_up_loses_records(core: Make) -> None:
+    made, errors = core(ONE, 'return "again" if retriable else "failed"', 'return "failed"')
+    batch = made.append(b"a")
+    made.run()
+    made.answer(made.requests[0], produced({0: (REFUSED, -1)}))
+    assert batch.outcome is not None
+    assert batch.outcome.error is not None
+    assert errors == []
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ('return "again" if retriable else "failed"', 'return "done"'),
+        ('return "again" if retriable else "failed"', "return 1"),
+        ("        return words", "        return []"),
+        ("        return words", "        return None"),
+        ("        return words", "        return 1 / 0"),
+        ("or not self.in_flight[partition]", "or 1"),
+        ("        self.requests[broker] += 1", "        raise KeyError(broker)"),
+    ],
+)
+def test_ours_goes_on_after_impossible_answers(core: Make, old: str, new: str) -> None:
+    made, errors = core(ONE, old, new, brokers=(1, 2))
+    made.append(b"a")
+    made.run()
+    made.append(b"b")
+    made.run()
+    made.answer(made.requests[0], produced({0: (REFUSED, -1)}))
+    for _ in range(2):
+        made.advance(200)
+        [request] = made.requests
+        made.answer(request, made.store(request))
+    assert made.stored[0].values == [b"a", b"b"]
+    assert len(errors) == 1
+
+
+def test_ours_mutes_what_is_in_flight_when_it_goes_on(core: Make) -> None:
+    made, errors = core(
+        ONE,
+        "or not self.in_flight[partition]",
+        "or len(self.endless[partition]) * 2",
+        brokers=(1, 2),
+    )
+    made.append(b"a")
+    made.run()
+    if not made.requests:  # the first answer was impossible already
+        made.run()
+    made.append(b"b")
+    made.leaders[0] = (2, 1)
+    made.metadata.request_update()
+    made.advance(200)
+    assert [request.node for request in made.requests] == [1]
+    assert len(errors) == 1
+
+
+def test_without_answers_ours_decides(core: Make) -> None:
+    made, errors = core({"acks": "0"})
+    batch = made.append(b"a")
+    made.run()
+    assert batch.done
+    assert errors == []

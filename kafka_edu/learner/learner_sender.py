@@ -1,0 +1,173 @@
+"""Exercise 12-3 in a live producer: a learner's InFlight decides which batch may be sent when, and
+what becomes of a batch that a broker refused.
+
+The shipped sender keeps the queues, the connections and their limit. It asks the learner about the
+first batch of each queue, and after each answer. A wrong answer is carried out: a batch waits, or
+it fails. With idempotence, the shipped rules have to allow a batch, too, because they know the
+sequence numbers. An answer that says that a refused batch is stored, or the other way round, is an
+error of the learner. The shipped rules then go on.
+
+A batch that a broker refuses as too large is divided, and acks=0 has no answers. In both cases only
+the shipped rules are used.
+"""
+
+from collections.abc import Callable
+from functools import partial
+
+from kafka_edu.clients.client_connections import ClientConnections
+from kafka_edu.clients.metadata import Metadata
+from kafka_edu.clients.producer.producer_batch import ProducerBatch
+from kafka_edu.clients.producer.producer_config import ProducerConfig
+from kafka_edu.clients.producer.record_accumulator import RecordAccumulator
+from kafka_edu.clients.producer.sender import Sender
+from kafka_edu.clients.producer.transaction_manager import TransactionManager
+from kafka_edu.common.errors import Errors, KafkaException
+from kafka_edu.learner.learner import LearnerObject
+from kafka_edu.learner.seams import LearnerCode, LearnerError
+from kafka_edu.protocol.messages.produce import ProduceResponse
+from kafka_edu.protocol.schema import Message
+from kafka_edu.trace.tracer import Tracer
+
+_STORED = (Errors.NONE, Errors.DUPLICATE_SEQUENCE_NUMBER)
+
+
+class LearnerSender(Sender):
+    """Calls the learner's object. There is one object for each producer."""
+
+    def __init__(
+        self,
+        code: LearnerCode,
+        config: ProducerConfig,
+        metadata: Metadata,
+        accumulator: RecordAccumulator,
+        connections: ClientConnections,
+        transaction_manager: TransactionManager | None,
+        trace: Tracer | None = None,
+    ) -> None:
+        super().__init__(config, metadata, accumulator, connections, transaction_manager, trace)
+        self._code = code
+        self._learner: LearnerObject | None = None
+        self._mutes = self._guarantee_order
+        """Whether the shipped rules mute partitions."""
+        self._given_up = config.acks == 0
+        self._guarantee_order = self._mutes and self._given_up
+        self._brokers: dict[ProducerBatch, int] = {}
+        """The broker of each batch in flight."""
+        self._verdicts: dict[ProducerBatch, object] = {}
+        """What becomes of the batches of the answer that is handled now."""
+
+    def _may_drain(self, batch: ProducerBatch) -> bool:
+        ours = super()._may_drain(batch)
+        if self._given_up or not ours:
+            return ours
+        asked = (self._leader(batch)[0], str(batch.tp), batch.number)
+        try:
+            answer = self._ask("may_send", *asked)
+            if not isinstance(answer, bool):
+                raise self._blame("may_send", asked, answer, "True or False")
+        except LearnerError as error:
+            self._fail_learner(error)
+            return super()._may_drain(batch)
+        return answer
+
+    def _send(self, node: int, batches: list[ProducerBatch], now: float) -> None:
+        super()._send(node, batches, now)
+        flying = [batch for batch in batches if batch in self._in_flight]
+        for batch in flying:
+            self._brokers[batch] = node
+        if flying:  # else the broker is too old, and nothing was sent
+            self._tell("sent", node, [[str(batch.tp), batch.number] for batch in flying])
+
+    def _on_response(
+        self, sent: dict[ProducerBatch, tuple[int, int]], answer: Message | None, now: float
+    ) -> None:
+        errors = dict.fromkeys(sent, Errors.NETWORK_EXCEPTION)
+        if isinstance(answer, ProduceResponse):
+            found = {
+                (topic.name, each.index): Errors.of(each.error_code)
+                for topic in answer.responses
+                for each in topic.partition_responses
+            }
+            errors = {batch: found.get(batch.tp, errors[batch]) for batch in sent}
+        brokers = [self._brokers.pop(batch) for batch in sent]
+        if any(
+            error is Errors.MESSAGE_TOO_LARGE and batch.count > 1 for batch, error in errors.items()
+        ):
+            self._use_ours()
+        self._judge(brokers[0], errors)
+        try:
+            super()._on_response(sent, answer, now)
+        finally:
+            self._verdicts.clear()
+
+    def _judge(self, broker: int, errors: dict[ProducerBatch, Errors]) -> None:
+        """Ask the learner what becomes of each batch of a request that was answered."""
+        if self._given_up:
+            return
+        rows = [
+            [str(batch.tp), batch.number, error.name, error.retriable]
+            for batch, error in errors.items()
+        ]
+        try:
+            answer = self._ask("answered", broker, rows)
+            if not isinstance(answer, list | tuple) or len(answer) != len(rows):
+                raise self._blame("answered", (broker, rows), answer, "one word for each batch")
+            for (batch, error), word in zip(errors.items(), answer, strict=True):
+                fits = ("done",) if error in _STORED else ("again", "failed")
+                if not batch.done and word not in fits:
+                    raise self._blame("answered", (broker, rows), answer, " or ".join(fits))
+                self._verdicts[batch] = word
+        except LearnerError as failure:
+            self._verdicts.clear()
+            self._fail_learner(failure)
+
+    def _may_retry(self, batch: ProducerBatch, error: Errors, log_start_offset: int) -> bool:
+        ours = super()._may_retry(batch, error, log_start_offset)
+        verdict = self._verdicts.get(batch)
+        return ours if verdict is None else verdict == "again"
+
+    def _fail(
+        self, batch: ProducerBatch, error: KafkaException, *, exhausted: bool, now: float
+    ) -> None:
+        if self._verdicts.get(batch) != "failed":  # the learner does not know it yet
+            self._tell("expired", str(batch.tp), batch.number)
+        super()._fail(batch, error, exhausted=exhausted, now=now)
+
+    def _tell(self, method: str, *arguments: object) -> None:
+        """Call a method that answers nothing."""
+        if self._given_up:
+            return
+        try:
+            self._ask(method, *arguments)
+        except LearnerError as error:
+            self._fail_learner(error)
+
+    def _ask(self, method: str, *arguments: object) -> object:
+        """Return the learner's answer. Raises LearnerError."""
+        if self._learner is None:
+            config = self._config
+            self._learner = self._code.make(config.max_in_flight, config.idempotent, config.retries)
+        return self._code.ask(self._learner, method, *arguments)
+
+    def _blame(
+        self, method: str, asked: tuple[object, ...], answer: object, expected: str
+    ) -> LearnerError:
+        words = ", ".join(map(repr, asked))
+        return self._code.blame(f"{method}({words}) answered {answer!r}; expected {expected}")
+
+    def _fail_learner(self, error: LearnerError) -> None:
+        self._use_ours()
+        self._code.failed(error)
+
+    def _use_ours(self) -> None:
+        """Go on with the shipped rules. They mute the partitions that have a batch in flight."""
+        self._given_up = True
+        self._guarantee_order = self._mutes
+        if self._mutes:
+            for batch in self._in_flight:
+                self._accumulator.mute(batch.tp, True)
+
+
+def adapt(code: LearnerCode) -> Callable[..., Sender]:
+    """Return the function that replaces `Sender` where a producer is built."""
+    return partial(LearnerSender, code)
