@@ -23,7 +23,6 @@ from .both_connectors import CONNECTORS, why_no_official
 from .error_minutes import RightErrors, quiet_shop
 from .live_job import CLUSTER, PARTITIONS
 from .minutes import LINES
-from .page_counts import VIEWS, RightCounts, fields_of, random_views
 from .page_views import RECORDS, random_requests
 from .sales import ORDERS, RightSales, random_orders
 
@@ -50,14 +49,9 @@ class Scene(NamedTuple):
     messages: Sequence[Message]
     right: Sequence[Row]
     tables: Tables = NO_TABLES
-    mode: str = "append"
     most_state: int = 0
     """The most rows that the state may have at the end; 0 if it is not judged."""
     at_once: int = 2_000
-    into: str = ""
-    """The topic into which the rows are written; empty if there is none. `right` has then (key,
-    value) of the last record of each key, and a value is the fields of its JSON, sorted by name.
-    """
 
 
 SCENES: Final[dict[str, Callable[[Random], Scene]]] = {}
@@ -95,28 +89,18 @@ def check_on(
                 break
             say(f"Spark runs the job with the connector {connector}")
             with_it = f"with the connector {connector}"
-            into = scene.into and f"{scene.into}-{connector}"
-            if into:
-                compacted = {"cleanup.policy": "compact"}
-                make_topic(cluster, into, cluster.broker_ids, PARTITIONS, compacted)
             try:
                 rows = learner.topics(
                     cluster.bootstrap_servers,
                     scene.schemas,
                     connector=connector,
                     tables=scene.tables,
-                    mode=scene.mode,
                     at_once=scene.at_once,
-                    into=into,
                 )
             except LearnerFailure as failure:
                 yield Step(f"the job reads the topics {with_it}", False, failure.message)
                 return
-            if into:
-                last = last_values(cluster.bootstrap_servers, into)
-                yield compared_rows(f"the last value of each key {with_it}", scene.right, last)
-            else:
-                yield compared_rows(f"the rows {with_it}", scene.right, rows.rows)
+            yield compared_rows(f"the rows {with_it}", scene.right, rows.rows)
             if scene.most_state:
                 held = rows.state_rows[-1] if rows.state_rows else 0
                 seen = f"{held} rows, and {scene.most_state} are enough"
@@ -138,44 +122,6 @@ def compared_rows(says: str, right: Sequence[Row], rows: Sequence[Row]) -> Step:
     if other:
         seen += f"; wrong: {other[0]}"
     return Step(says, False, seen)
-
-
-def last_values(servers: str, topic: str) -> list[Row]:
-    """Return (key, fields of the value) of the last record of each key. Raises ClusterError."""
-    from confluent_kafka import Consumer, KafkaError, TopicPartition
-
-    consumer = Consumer(
-        {
-            "bootstrap.servers": servers,
-            "group.id": "kafka-edu-lab",
-            "auto.offset.reset": "earliest",
-            "enable.partition.eof": True,
-            "enable.auto.commit": False,
-            "log_level": 0,
-        }
-    )
-    found: dict[str, object] = {}
-    try:
-        consumer.assign([TopicPartition(topic, number, 0) for number in range(PARTITIONS)])
-        left = PARTITIONS
-        while left:
-            record = consumer.poll(FLUSH_S)
-            if record is None:
-                raise ClusterError(f"topic {topic} could not be read to its end")
-            if (error := record.error()) is None:
-                found[(record.key() or b"").decode()] = fields_of(record.value())
-            elif error.code() == KafkaError._PARTITION_EOF:
-                left -= 1
-            else:
-                raise ClusterError(f"topic {topic} could not be read: {error}")
-    finally:
-        consumer.close()
-    return [(key, sorted_fields(value)) for key, value in found.items()]
-
-
-def sorted_fields(value: object) -> object:
-    """Return the fields of a JSON object sorted by name; another value as it is."""
-    return sorted(value.items()) if isinstance(value, dict) else value
 
 
 def fill(cluster: Cluster, scene: Scene) -> None:
@@ -283,22 +229,7 @@ def page_views(random: Random) -> Scene:
     return Scene({"requests": RECORDS}, messages, [one.answer() for one in requests])
 
 
-def page_counts(random: Random) -> Scene:
-    """Make the views of 16-15s, at most one minute late, as in 16-13s."""
-    views = random_views(random, PAGE_VIEWS, (0, 0, 0, 1), latest_s=60)
-    last = RightCounts().batch(views)
-    return Scene(
-        {"views": VIEWS},
-        [Message("views", f"{number}", one.row()) for number, one in enumerate(views)],
-        [(key, sorted_fields(value)) for key, value in last.items()],
-        mode="update",
-        at_once=PAGE_VIEWS // 3,
-        into="page-counts",
-    )
-
-
 SCENES["16-10s"] = sales
 SCENES["16-11s"] = blame
 SCENES["16-13s"] = late_errors
 SCENES["16-14s"] = page_views
-SCENES["16-15s"] = page_counts

@@ -92,16 +92,12 @@ class SparkLearner(Learner):
         shown = f"{self._wanted}(spark, records), of {len(rows):,} records"
         return self._job({"batch": rows, "schema": schema}, shown)
 
-    def stream(
-        self, schema: str, batches: Sequence[Sequence[Sequence[object]]], *, mode: str = "append"
-    ) -> Rows:
+    def stream(self, schema: str, batches: Sequence[Sequence[Sequence[object]]]) -> Rows:
         """Run the job as a stream over these micro-batches, one after the other.
 
         Raises LearnerFailure.
         """
-        return self.streams(
-            {"records": schema}, [("records", batch) for batch in batches], mode=mode
-        )
+        return self.streams({"records": schema}, [("records", batch) for batch in batches])
 
     def streams(
         self,
@@ -109,7 +105,6 @@ class SparkLearner(Learner):
         batches: Sequence[tuple[str, Sequence[Sequence[object]]]],
         *,
         tables: Tables = NO_TABLES,
-        mode: str = "append",
     ) -> Rows:
         """Run the job over some streams. Each micro-batch has rows for one stream, which it names.
 
@@ -119,7 +114,6 @@ class SparkLearner(Learner):
             "streams": batches,
             "schemas": dict(schemas),
             "tables": dict(tables),
-            "mode": mode,
         }
         given = ", ".join((*schemas, *tables))
         shown = f"{self._wanted}(spark, {given}), a stream of {len(batches)} micro-batches"
@@ -132,23 +126,18 @@ class SparkLearner(Learner):
         *,
         connector: str,
         tables: Tables = NO_TABLES,
-        mode: str = "append",
         at_once: int = 2_000,
-        into: str = "",
     ) -> Rows:
         """Run the job over a stream of each of these topics, which have JSON values.
 
-        A micro-batch reads at most `at_once` records of a topic. With `into`, the rows are also
-        written to this topic. Raises LearnerFailure.
+        A micro-batch reads at most `at_once` records of a topic. Raises LearnerFailure.
         """
         question = {
             "topics": dict(schemas),
             "servers": servers,
             "connector": connector,
             "tables": dict(tables),
-            "mode": mode,
             "at_once": at_once,
-            "into": into,
         }
         given = ", ".join((*schemas, *tables))
         return self._job(question, f"{self._wanted}(spark, {given}), with connector {connector}")

@@ -19,8 +19,7 @@ A question is one job:
   {"read": folder}                                                   Parquet that was written
 
 With "tables": {name: [DDL, [row, …]]}, a question about streams or topics also gives WANTED these
-tables, after the streams. With "mode", the result is written in this output mode. With "into", each
-micro-batch of the result is written to this topic too.
+tables, after the streams.
 
 The answer has the rows of the DataFrame that WANTED returned, by micro-batch, with the columns,
 their types, the physical plan, and how many rows the state held after each batch:
@@ -360,11 +359,9 @@ def run_stream(result: "DataFrame", folder: Path, question: Mapping[str, Any]) -
 
     def keep(batch: "DataFrame", _: int) -> None:
         written.extend(collected(batch))
-        if question.get("into"):
-            write_records(batch, question)
 
     query = started(
-        result.writeStream.outputMode(question.get("mode", "append"))
+        result.writeStream.outputMode("append")
         .option("checkpointLocation", str(folder / "checkpoint"))
         .foreachBatch(keep)
     )
@@ -387,19 +384,6 @@ def run_stream(result: "DataFrame", folder: Path, question: Mapping[str, Any]) -
         if one["stateOperators"]
     ]
     return {**shape(result), "batches": rows_of, "plan": "", "state_rows": held}
-
-
-def write_records(batch: "DataFrame", question: Mapping[str, Any]) -> None:
-    """Write the rows of a micro-batch to a topic. Their columns are key and value."""
-    from kafka_edu.spark.connectors import Connector, format_of
-
-    (
-        batch.write.format(format_of(Connector(question["connector"])))
-        .mode("append")
-        .option("kafka.bootstrap.servers", question["servers"])
-        .option("topic", question["into"])
-        .save()
-    )
 
 
 def write_stream(

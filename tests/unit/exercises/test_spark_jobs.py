@@ -16,8 +16,6 @@ from exercises.ch16_spark.jobs import (
 from exercises.ch16_spark.live_job import compared
 from exercises.ch16_spark.live_streams import compared_rows, value_of
 from exercises.ch16_spark.minutes import DELAY_S, Line, Minute, RightMinutes, clock
-from exercises.ch16_spark.page_counts import RightCounts, fields_of
-from exercises.ch16_spark.page_counts import View as PageView
 from exercises.ch16_spark.page_views import Request as View
 from exercises.ch16_spark.sales import ORDERS, RightSales
 from exercises.ch16_spark.sales import Order as Sale
@@ -218,17 +216,3 @@ def test_the_rows_of_the_slow_functions() -> None:
     assert one.answer() == ("10.0.3.0", "/a/b", "chrome", "theirs")
     assert View("::1", "//", None, None).answer() == ("hidden", "/", "other", "unknown")
     assert View("1.2.3.4\n", "/a\n/", "a Bot", 500).answer() == ("hidden", "/a\n", "bot", "ours")
-
-
-def test_a_count_is_written_again_when_a_view_has_changed_it() -> None:
-    right = RightCounts()
-    key = "2018-08-01T10:00:00Z /"
-    first = right.batch([PageView("/", 0), PageView("/", 10), PageView(None, 11)])
-    assert first == {key: {"page": "/", "begin": "2018-08-01T10:00:00Z", "views": 2}}
-    assert list(right.batch([PageView("/", 299), PageView("/", 420)])) == [
-        key,
-        "2018-08-01T10:05:00Z /",
-    ]
-    assert right.batch([PageView("/", 299)]) == {}, "the five minutes are over"
-    assert fields_of(b'{"a": 1}') == {"a": 1}
-    assert fields_of("no JSON") == "no JSON"

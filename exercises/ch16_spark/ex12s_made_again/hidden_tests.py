@@ -1,0 +1,21 @@
+"""Hidden tests of exercise 16-12s: only `kafka-edu lab grade 16-12s` runs them."""
+
+from pathlib import Path
+
+from ...runner.spark_learner import SparkLearner
+from ..made_again import one_broker
+from .public_tests import Jobs, lines
+
+
+def test_shorter_and_again(learner: SparkLearner, tmp_path: Path) -> None:
+    """the topic is made again twice: shorter than before, and then just as long"""
+    with one_broker() as cluster:
+        for job in Jobs(learner, cluster, tmp_path).of_each_connector():
+            job.topic.write(lines("first", 30))
+            job.has_all("a first run")
+            job.topic.make_again()
+            job.topic.write(lines("second", 8))
+            job.has_all("the topic was made again, shorter")
+            job.topic.make_again()
+            job.topic.write(lines("third", 8))
+            job.has_all("the topic was made again, of the same length")
