@@ -56,7 +56,7 @@ from .stage import Stage, StageError, at_last, to_ms
 TICK_S: Final = 0.1
 #: With --fast: how many seconds a step may wait for what it expects. The time stands still while
 #: the events of a busy machine arrive late.
-FAST_PATIENCE_S: Final = 120.0
+FAST_PATIENCE_S: Final = 300.0
 ACT_AGAIN_S: Final = 0.5
 MAX_FACTS: Final = 12
 """The maximum number of lines with facts in one step. Further facts are only counted."""

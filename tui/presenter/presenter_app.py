@@ -43,7 +43,7 @@ from .stage import Stage, StageError, at_last, to_ms
 
 #: With --fast: how many seconds a step may wait for what it expects, and how much of a recording
 #: passes at each tick. The time stands still while the events of a busy machine arrive late.
-FAST_PATIENCE_S: Final = 120.0
+FAST_PATIENCE_S: Final = 300.0
 FAST_PLAY_US: Final = 1_000_000
 
 _DIGITS: Final = {each.key: each for each in DECLARATIONS}
