@@ -21,6 +21,7 @@ from kafka_edu.clients.producer.producer_config import ProducerConfig
 from kafka_edu.clients.producer.record_accumulator import RecordAccumulator
 from kafka_edu.clients.producer.sender import Sender
 from kafka_edu.clients.producer.transaction_manager import TransactionManager
+from kafka_edu.clients.producer.transactions import Transactions
 from kafka_edu.common.errors import Errors, KafkaException
 from kafka_edu.learner.learner import LearnerObject
 from kafka_edu.learner.seams import LearnerCode, LearnerError
@@ -42,9 +43,12 @@ class LearnerSender(Sender):
         accumulator: RecordAccumulator,
         connections: ClientConnections,
         transaction_manager: TransactionManager | None,
+        transactions: Transactions | None,
         trace: Tracer | None = None,
     ) -> None:
-        super().__init__(config, metadata, accumulator, connections, transaction_manager, trace)
+        super().__init__(
+            config, metadata, accumulator, connections, transaction_manager, transactions, trace
+        )
         self._code = code
         self._learner: LearnerObject | None = None
         self._mutes = self._guarantee_order
