@@ -1,9 +1,10 @@
 """Run the test suite: the fast part, or with --full all of it.
 
-The fast part needs only this installation and takes about five minutes on two cores. `--full` adds
-the tests that take longer or need other programs: clusters of real processes, faults, other clients
-and tools, the dashboard, Spark, and the wrong answers to the exercises. If a test's program is
-missing, the test is skipped and says what to install.
+The fast part needs only this installation and takes about five minutes on two cores. It runs in two
+processes; `-n 0` runs it in one. `--full` adds the tests that take longer or need other programs:
+clusters of real processes, faults, other clients and tools, the dashboard, Spark, and the wrong
+answers to the exercises. If a test's program is missing, the test is skipped and says what to
+install.
 """
 
 from enum import StrEnum
@@ -25,6 +26,10 @@ from kafka_edu.common.python_process import (
 SLOW_SUITES: Final = ("cluster", "faults", "interop", "tools", "tui", "spark", "labs")
 #: Marker of tests that take minutes of processor time. They run only with `-m long`.
 LONG: Final = "long"
+#: pytest's options for the fast part: two tests at once (pytest-xdist).
+TWO_AT_ONCE: Final = ("-n", "2")
+#: Begin of pytest's options that need all tests in one process, or that choose their number.
+_IN_ONE_PROCESS: Final = ("-n", "--numprocesses", "--pdb", "--trace", "-s", "--capture=no")
 
 
 class Part(StrEnum):
@@ -49,8 +54,10 @@ def pytest_arguments(root: Path, part: Part, extra: tuple[str, ...]) -> list[str
     match part:
         case Part.FAST:
             arguments += ["-m", f"not ({slow} or {LONG})"]
+            if not any(argument.startswith(_IN_ONE_PROCESS) for argument in extra):
+                arguments += TWO_AT_ONCE
         case Part.SLOW:
-            arguments += ["-m", slow]
+            arguments += ["-m", f"({slow}) and not {LONG}"]
         case Part.FULL:
             arguments += ["-m", f"not {LONG}"]
     return [*arguments, *extra, str(root / "tests")]

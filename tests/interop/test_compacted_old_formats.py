@@ -27,6 +27,8 @@ from tests.interop.test_log_dirs_of_apache_kafka import VERSIONS
 from tests.interop.test_log_dirs_of_apache_kafka import zookeeper as zookeeper
 from tests.waiting import wait_for
 
+# The marks are in VERSIONS: pytest.mark.interop for 2.8.2, pytest.mark.long for 2.0.1.
+
 
 class Topic(NamedTuple):
     """A topic whose messages have an old format."""

@@ -63,7 +63,12 @@ def cluster() -> Iterator[Cluster]:
 
 
 @pytest.mark.parametrize(
-    "exercise", [one for one in EXERCISES if one.id in SCENES], ids=lambda one: one.id
+    "exercise",
+    [
+        pytest.param(one, id=one.id, marks=() if one.id == "16-10s" else pytest.mark.long)
+        for one in EXERCISES
+        if one.id in SCENES
+    ],
 )
 def test_the_reference_works_with_both_connectors(cluster: Cluster, exercise: Exercise) -> None:
     if why := why_no_official():

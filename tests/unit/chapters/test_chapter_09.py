@@ -127,7 +127,14 @@ def test_broker_2_may_start_when_its_log_dir_is_back(
     log_dir.mkdir()
     there: list[bool] = []
     monkeypatch.setattr(jobs, "attach", lambda _: SimpleNamespace(log_dirs=lambda _: [log_dir]))
-    place = JobPlace("", tmp_path, lambda _: there.append(log_dir.is_dir()), lambda: False)
+    place = JobPlace(
+        "",
+        tmp_path,
+        lambda _: there.append(log_dir.is_dir()),
+        lambda: False,
+        cluster="c",
+        run=lambda _: None,
+    )
     with jobs.open_jobs(place) as run:
         run("lose-dir")
         run("repair")

@@ -117,7 +117,14 @@ def test_a_follower_may_be_paused_when_the_first_record_has_its_answer(
 ) -> None:
     producer = Answers()
     told: list[tuple[int, Event]] = []
-    place = JobPlace("", tmp_path, lambda event: told.append((producer.sent, event)), lambda: False)
+    place = JobPlace(
+        "",
+        tmp_path,
+        lambda event: told.append((producer.sent, event)),
+        lambda: False,
+        cluster="c",
+        run=lambda _: None,
+    )
     jobs = OrderJobs(place)
     monkeypatch.setattr(jobs, "_producer", lambda: producer)
     jobs.run("refused")

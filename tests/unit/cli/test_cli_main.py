@@ -89,9 +89,18 @@ def test_fast_and_slow_make_the_full_suite_without_the_long_tests(tmp_path: Path
         pytest_arguments(tmp_path, part, ("-x",)) for part in (Part.FAST, Part.SLOW, Part.FULL)
     )
     markers = " or ".join(SLOW_SUITES)
-    assert fast[3:] == ["-m", f"not ({markers} or {LONG})", "-x", str(tmp_path / "tests")]
-    assert slow[3:] == ["-m", markers, "-x", str(tmp_path / "tests")]
+    two = ["-n", "2"]
+    assert fast[3:] == ["-m", f"not ({markers} or {LONG})", *two, "-x", str(tmp_path / "tests")]
+    assert slow[3:] == ["-m", f"({markers}) and not {LONG}", "-x", str(tmp_path / "tests")]
     assert full[3:] == ["-m", f"not {LONG}", "-x", str(tmp_path / "tests")]
+
+
+@pytest.mark.parametrize("option", ["-n0", "--numprocesses=1", "--pdb", "-s"])
+def test_the_fast_part_runs_in_one_process_if_the_caller_needs_that(
+    tmp_path: Path, option: str
+) -> None:
+    (tmp_path / "tests").mkdir()
+    assert "2" not in pytest_arguments(tmp_path, Part.FAST, (option,))
 
 
 def test_markers_of_the_caller_come_last_so_that_pytest_takes_them(tmp_path: Path) -> None:
