@@ -43,6 +43,7 @@ def test_each_input_counts_exactly_once(tmp_path: Path) -> None:
     ), "no kill met an open transaction"
 
 
+@pytest.mark.long  # a minute more; the test above runs both clients
 def test_without_java_it_runs_with_confluent_kafka_alone_and_says_so(tmp_path: Path) -> None:
     (tmp_path / "bin").mkdir()
     said, figures = run(tmp_path, {"PATH": str(tmp_path / "bin")})

@@ -591,7 +591,7 @@ class Presentation:
                 effects.append(RunJob(step.job))
             self._acts_left = list(step.acts)
             self._job_began = False
-            self._acts_wait = bool(step.job and step.acts) and not step.hands
+            self._acts_wait = bool(step.job and step.acts) and not (step.hands or step.acts_first)
             if not step.hands and not self._acts_wait:
                 effects += [Perform(act) for act in self._acts_left[:1]]
             if step.hands or not (step.acts or step.job):

@@ -214,6 +214,8 @@ class Step(NamedTuple):
     line: int = 0
     show: str = ""
     """The name of the picture that is shown after the question."""
+    acts_first: bool = False
+    """Whether the acts do not wait until the step's job has begun."""
     hands: bool = False
     """Whether the learner carries out the acts. The space key then carries them out as a help."""
     level: Level = Level.STATE

@@ -61,6 +61,7 @@ STEP_KEYS: Final = (
     "job",
     "ask",
     "act",
+    "acts_first",
     "hands",
     "show",
     "wait",
@@ -395,6 +396,7 @@ class _Reader:
             expectations,
             self._lines.line(table.place),
             show,
+            self._acts_first(table, job, acts),
             hands,
             self._level(table),
             self._facts(table),
@@ -437,6 +439,12 @@ class _Reader:
         if hands and (not acts or not table.values.get("wait")):
             table.fail("a step with 'hands' needs an act and a wait that sees it", "hands")
         return hands
+
+    def _acts_first(self, table: _Table, job: str, acts: tuple[ScriptAct, ...]) -> bool:
+        acts_first = table.flag("acts_first")
+        if acts_first and not (job and acts):
+            table.fail("a step with 'acts_first' needs a job and an act", "acts_first")
+        return acts_first
 
     def _job(self, table: _Table) -> str:
         name = table.words("job")

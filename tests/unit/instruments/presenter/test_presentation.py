@@ -173,6 +173,15 @@ def test_the_acts_of_a_step_wait_until_its_job_has_begun() -> None:
     assert {"JobStarted", "ProcessEnded"} == at.script.events(), "never left out"
 
 
+def test_acts_that_come_first_do_not_wait_for_the_job() -> None:
+    run = Step("Run", "It runs.", job="plan", acts=(KILL,), expectations=(DEAD,), acts_first=True)
+    at = Presentation(JOBS._replace(steps=(run,)), live=True)
+    at.begin()
+    assert at.go_on(20) == [RunJob("plan"), Perform(KILL), Watch()]
+    at.apply(happened(JobStarted(job="plan"), 21))
+    assert at.after_seen(22) == [], "once"
+
+
 def test_space_does_the_act_if_the_job_has_failed() -> None:
     run = Step("Run", "It runs.", job="plan", acts=(KILL,), expectations=(DEAD,))
     at = Presentation(JOBS._replace(steps=(run,)), live=True)

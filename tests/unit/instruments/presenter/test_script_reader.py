@@ -249,6 +249,7 @@ def test_a_step_may_show_a_picture_listen_closely_and_leave_the_act_to_the_learn
         ('job = "plan"', "there is no job 'plan': none; a chapter has them in jobs.py"),
         ('level = "most"', "'level' is one of state, hops, all"),
         ("hands = 1", "'hands' is true or false"),
+        ("acts_first = true", "a step with 'acts_first' needs a job and an act"),
         ("hands = true", "a step with 'hands' needs an act and a wait that sees it"),
         ('facts = "web-2"', "'facts' is a list of texts"),
         ("facts = [{ event = 'IsrShrank' }]", "did you mean IsrShrunk?"),
