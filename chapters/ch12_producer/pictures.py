@@ -82,7 +82,7 @@ class Regrouped(NamedTuple):
     first: Sequence[Sent]
     """The requests of the first turn."""
     left: Mapping[tuple[str, int], Sequence[int]]
-    """What the queues had after the first turn."""
+    """The same after the first turn."""
     requests: int
     """The requests until nothing waits."""
 
@@ -456,7 +456,7 @@ def interceptors() -> Picture:
 
 
 class Log(NamedTuple):
-    """What became of five records in flight."""
+    """The result of five records in flight."""
 
     words: str
     steps: tuple[str, ...]
@@ -522,7 +522,7 @@ def _cluster_figure() -> graphviz.Digraph:
 
 
 def _path_figure() -> graphviz.Digraph:
-    """Draw the way of a record from send() to the log, with the classes of table 2-4."""
+    """Draw the classes of table 2-4, through which a record passes from send() to the log."""
     rows: Rows = [
         ("your program", [("send(record)", GREY)]),
         ("", [("interceptors, serializers, partitioner", WHITE)]),

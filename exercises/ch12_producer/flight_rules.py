@@ -13,7 +13,7 @@ Sent = tuple[str, int]
 
 
 class Result(NamedTuple):
-    """What a broker answers about one batch."""
+    """A broker's answer about one batch."""
 
     partition: str
     batch: int

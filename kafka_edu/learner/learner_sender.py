@@ -58,7 +58,7 @@ class LearnerSender(Sender):
         self._brokers: dict[ProducerBatch, int] = {}
         """The broker of each batch in flight."""
         self._verdicts: dict[ProducerBatch, object] = {}
-        """What becomes of the batches of the answer that is handled now."""
+        """Batch of the answer that is handled now → the learner's verdict about it."""
 
     def _may_drain(self, batch: ProducerBatch) -> bool:
         ours = super()._may_drain(batch)

@@ -170,7 +170,7 @@ class ClientView:
         """Its last sample. None: facts only, so its buffers and clocks are not known."""
         self.state = ""
         self.assigned: tuple[str, ...] = ()
-        """What facts said of its membership and of its partitions, if there is no sample."""
+        """The membership's state and the partitions that facts have told, if there is no sample."""
         self.sampled_us = 0
         self.rate = Rate()
         """Of a producer: acknowledged records. Of a consumer: records that poll() returned."""
@@ -201,7 +201,7 @@ class ClientView:
 
 
 class Asked:
-    """What one broker knows of a client by its requests."""
+    """A client as one broker sees it by its requests."""
 
     def __init__(self, broker: int) -> None:
         self.broker = broker

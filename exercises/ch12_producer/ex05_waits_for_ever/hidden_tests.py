@@ -24,7 +24,7 @@ def test_two_producers(learner: Learner, seed: int) -> None:
 
 
 def test_a_day_of_records(learner: Learner) -> None:
-    """a small record each 40 ms, for a long time"""
+    """one small record every 40 ms, for a long time"""
     world = World(learner, 1_000_000, 50)
     world.records(*((40 * number, 10) for number in range(400)))
     world.until(60_000)

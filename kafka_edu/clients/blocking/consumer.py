@@ -25,7 +25,7 @@ from kafka_edu.trace.tracer import Tracer
 
 Listener = Callable[[tuple[TopicPartition, ...]], None]
 _OLDEST_UNREAD_S: Final = 1.0
-"""After this time `for` polls again, for a rebalance and for automatic commits."""
+"""`for` polls again after this time, so that rebalances and automatic commits go on."""
 
 
 class Consumer(BlockingClient[consumer.Consumer]):

@@ -245,7 +245,7 @@ class ClientRequestsSampled(NamedTuple):
 
 @event(kind=Kind.SNAPSHOT)
 class ClientRequestsSnapshot(NamedTuple):
-    """What a broker knows of a client by its requests, sent to a new subscriber."""
+    """A client as a broker sees it by its requests, sent to a new subscriber."""
 
     requests: ClientRequests
 

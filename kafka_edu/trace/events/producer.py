@@ -220,7 +220,7 @@ class ClientLink(NamedTuple):
 
 
 class PartitionBuffer(NamedTuple):
-    """What the accumulator holds of one partition at one moment. A value within events."""
+    """The accumulator's batches of one partition at one moment. A value within events."""
 
     topic: str
     partition: int
