@@ -239,10 +239,11 @@ class RecordAccumulator:
         """Return the brokers that have a batch to get. O(partitions with batches)."""
         sendable: list[PartitionQueue] = []
         next_ms = NEVER
+        at_once = self.at_once
         for queue in self._filled.values():
             if queue.muted:
                 continue
-            wait = self.wait_ms(queue, now)
+            wait = self._wait_ms(queue, at_once, now)
             if wait > 0:
                 next_ms = min(next_ms, wait)
             else:
@@ -441,15 +442,18 @@ class RecordAccumulator:
 
     def wait_ms(self, queue: PartitionQueue, now: float) -> float:
         """Return for how many ms the first batch must still wait: for retry.backoff.ms if it was
-        sent already, else for linger.ms. 0 if it is ready. O(1).
+        sent already, else for linger.ms. At most 0 if it is ready. O(1).
         """
+        return self._wait_ms(queue, self.at_once, now)
+
+    def _wait_ms(self, queue: PartitionQueue, at_once: bool, now: float) -> float:
         batch = queue.batches[0]
         waited = now - batch.last_attempt_ms
         if batch.attempts > 0:
-            return max(self._retry_backoff_ms - waited, 0)
-        if self.at_once or len(queue.batches) > 1 or batch.is_full:
+            return self._retry_backoff_ms - waited
+        if at_once or len(queue.batches) > 1 or batch.is_full:
             return 0
-        return max(self._linger_ms - waited, 0)
+        return self._linger_ms - waited
 
     @property
     def queued(self) -> Mapping[TopicPartition, PartitionQueue]:
