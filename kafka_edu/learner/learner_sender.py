@@ -23,6 +23,7 @@ from kafka_edu.clients.producer.sender import Sender
 from kafka_edu.clients.producer.transaction_manager import TransactionManager
 from kafka_edu.clients.producer.transactions import Transactions
 from kafka_edu.common.errors import Errors, KafkaException
+from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.learner.learner import LearnerObject
 from kafka_edu.learner.seams import LearnerCode, LearnerError
 from kafka_edu.protocol.messages.produce import ProduceResponse
@@ -57,11 +58,19 @@ class LearnerSender(Sender):
         self._guarantee_order = self._mutes and self._given_up
         self._brokers: dict[ProducerBatch, int] = {}
         """The broker of each batch in flight."""
+        self._held: dict[TopicPartition, ProducerBatch] = {}
+        """The batch of each partition that the learner has held back."""
         self._verdicts: dict[ProducerBatch, object] = {}
         """Batch of the answer that is handled now → the learner's verdict about it."""
 
+    def _in_order(self, batch: ProducerBatch) -> bool:
+        """Return the learner's last answer. A sample does not ask the learner again."""
+        held = not self._given_up and self._held.get(batch.tp) is batch
+        return super()._in_order(batch) and not held
+
     def _may_drain(self, batch: ProducerBatch) -> bool:
-        ours = super()._may_drain(batch)
+        self._held.pop(batch.tp, None)
+        ours = super()._in_order(batch)
         if self._given_up or not ours:
             return ours
         asked = (self._leader(batch)[0], str(batch.tp), batch.number)
@@ -71,7 +80,9 @@ class LearnerSender(Sender):
                 raise self._blame("may_send", asked, answer, "True or False")
         except LearnerError as error:
             self._fail_learner(error)
-            return super()._may_drain(batch)
+            return super()._in_order(batch)
+        if not answer:
+            self._held[batch.tp] = batch
         return answer
 
     def _send(self, node: int, batches: list[ProducerBatch], now: float) -> None:

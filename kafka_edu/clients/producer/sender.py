@@ -164,8 +164,15 @@ class Sender:
         partition = info.partitions[batch.tp.partition]
         return partition.leader, partition.leader_epoch
 
-    def _may_drain(self, batch: ProducerBatch) -> bool:
+    def _in_order(self, batch: ProducerBatch) -> bool:
+        """Return whether the order of the partition's batches allows this one to be sent now.
+
+        Samples call this too, so it must change nothing.
+        """
         return self._txn is None or self._txn.may_drain(batch, self._leader(batch))
+
+    def _may_drain(self, batch: ProducerBatch) -> bool:
+        return self._in_order(batch)
 
     def _assign(self, batch: ProducerBatch) -> None:
         if self._txn is not None:
@@ -196,7 +203,7 @@ class Sender:
             return "producer id", 0
         if self._txn is not None and self._txn.waits_for_transaction(batch.tp):
             return "transaction", 0
-        return ("ready" if self._may_drain(batch) else "order"), 0
+        return ("ready" if self._in_order(batch) else "order"), 0
 
     def next_run_ms(self, now: float) -> float:
         """Return in how many ms `run` has something to do. NEVER if nothing waits."""

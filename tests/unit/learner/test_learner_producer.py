@@ -13,6 +13,7 @@ from kafka_edu.clients.metadata import Metadata, PartitionInfo, TopicInfo
 from kafka_edu.clients.producer import partitioners, producer_core
 from kafka_edu.clients.producer import producer as producer_module
 from kafka_edu.clients.producer.producer_batch import ProducerBatch
+from kafka_edu.clients.producer.producer_sample import describe_producer
 from kafka_edu.clients.producer.record_accumulator import BufferPool, Ready, RecordAccumulator
 from kafka_edu.clients.producer.sender import Sender
 from kafka_edu.common.errors import Errors
@@ -272,6 +273,22 @@ def test_a_learner_that_never_mutes_sends_to_the_next_leader(core: Make) -> None
     made.metadata.request_update()
     made.advance(200)
     assert [request.node for request in made.requests] == [1, 2]
+    assert errors == []
+
+
+def test_a_sample_shows_that_the_learner_holds_a_batch_and_does_not_ask(core: Make) -> None:
+    question = "        if self.requests[broker] >= self.max_in_flight:"
+    few = '        self.again["asked"] += 1\n        assert self.again["asked"] < 20\n'
+    made, errors = core(ONE, question, few + question, brokers=(1, 2))
+    made.append(b"a")
+    made.run()
+    made.append(b"b")
+    made.leaders[0] = (2, 1)
+    made.metadata.request_update()
+    made.advance(200)
+    for _ in range(50):
+        sample = describe_producer(made.config, made.parts, made.now)
+        assert [partition.wait for partition in sample.partitions] == ["order"]
     assert errors == []
 
 
