@@ -1,16 +1,23 @@
 """The judges of the PySpark exercises, without Spark."""
 
+from collections.abc import Sequence
+
 import pytest
 
 from exercises.ch16_spark import live_job
 from exercises.ch16_spark.blame import END_S, ENDS, Deployment, Request, RightBlame
 from exercises.ch16_spark.error_minutes import RightErrors
+from exercises.ch16_spark.ex02s_windows import public_tests as ex02s
 from exercises.ch16_spark.ex03s_sessions.public_tests import RightVisits
 from exercises.ch16_spark.ex09s_remembers.public_tests import Order, RightOrders
+from exercises.ch16_spark.ex10s_each_once import public_tests as ex10s
+from exercises.ch16_spark.ex13s_waits import public_tests as ex13s
 from exercises.ch16_spark.jobs import (
     RECORDS,
     check_columns,
+    check_micro_batches,
     check_no_python,
+    check_state,
     records_of,
 )
 from exercises.ch16_spark.live_job import compared
@@ -24,7 +31,7 @@ from exercises.runner.check import check_public
 from exercises.runner.manifest import find_exercise
 from exercises.runner.mismatch import Mismatch
 from exercises.runner.public_tests import CheckError
-from exercises.runner.spark_learner import Rows, learner_class
+from exercises.runner.spark_learner import Row, Rows, SparkLearner, learner_class
 from exercises.runner.spark_process import words_of
 from kafka_edu.learner.learner import Learner
 from kafka_edu.supervisor.cluster import ClusterError
@@ -77,6 +84,73 @@ def test_python_in_the_plan() -> None:
     check_no_python("build(…)", ROWS)
     with pytest.raises(Mismatch, match="a plan with BatchEvalPython"):
         check_no_python("build(…)", ROWS._replace(plan="Project\n+- BatchEvalPython [f(a)]"))
+
+
+class WrittenRows(SparkLearner):
+    """A job that writes the same rows each time, without Spark."""
+
+    def __init__(self, columns: dict[str, str], *batches: tuple[Row, ...]) -> None:
+        names, types = tuple(columns), tuple(columns.values())
+        self._rows = Rows(names, types, batches, "", ())
+
+    def stream(self, schema: str, batches: Sequence[Sequence[Sequence[object]]]) -> Rows:
+        return self._rows
+
+
+def test_each_micro_batch_is_compared_in_any_order() -> None:
+    lines = [[Line(2), Line(1)], [Line(number) for number in range(9)]]
+    right = {2: [(2, "x"), (1, "y")], 9: [(3, "z")]}
+
+    columns = {"a": "int", "b": "string"}
+
+    def check(*written: tuple[Row, ...]) -> Rows:
+        return check_micro_batches(
+            WrittenRows(columns, *written),
+            "time int",
+            lines,
+            columns,
+            right=lambda batch: right[len(batch)],
+            why=lambda expected, found: f"{expected[0]} is first, and {found[0]} came",
+            drawn=lambda batch: [f"line {line.time_s}" for line in batch],
+        )
+
+    assert check(((1, "y"), (2, "x")), ((3, "z"),)).rows == [(1, "y"), (2, "x"), (3, "z")]
+    with pytest.raises(Mismatch) as first:
+        check(((2, "x"), (1, "z")), ((3, "z"),))
+    assert (first.value.asked, first.value.read) == ("micro-batch 1", "build")
+    assert first.value.expected == "[(1, 'y'), (2, 'x')]"
+    assert first.value.came == "[(1, 'z'), (2, 'x')]"
+    assert first.value.why == "(2, 'x') is first, and (1, 'z') came"
+    with pytest.raises(Mismatch) as second:
+        check(((2, "x"), (1, "y")), ((4, "z"),))
+    assert second.value.asked == "micro-batch 2"
+    assert second.value.drawing == tuple(f"line {number}" for number in range(6))
+
+
+def test_a_right_row_that_is_written_twice_is_a_mismatch() -> None:
+    begin, late = clock(0), 1_000
+    line, sale = (begin, 1, 1, 5_000), (begin, "web", 1, 40)
+    with pytest.raises(Mismatch, match="a minute has one row"):
+        ex02s.Checked(WrittenRows(ex02s.COLUMNS, (), (line, line))).agrees(
+            [Line(0, status=500)], [Line(late)]
+        )
+    with pytest.raises(Mismatch, match="a minute of a shop has one row"):
+        ex10s.Checked(WrittenRows(ex10s.COLUMNS, (), (sale, sale))).agrees(
+            [Sale("web", "a", 0, 40)], [Sale("web", "end", late)]
+        )
+    with pytest.raises(Mismatch, match="a minute has one row"):
+        ex13s.Checked(WrittenRows(ex13s.COLUMNS, (), (line[:2], line[:2]))).agrees(
+            [Line(0, status=500)], [Line(late)]
+        )
+
+
+def test_the_state_is_judged_at_its_largest() -> None:
+    rows = ROWS._replace(state_rows=(1, 3, 2))
+    check_state("three lines", rows, 3, "they leave")
+    with pytest.raises(Mismatch) as found:
+        check_state("three lines", rows, 2, "they leave", name="sessions")
+    assert found.value.expected == "'at most 2 sessions in the state'"
+    assert (found.value.came, found.value.why) == ("'3 sessions'", "they leave")
 
 
 def test_records_have_the_columns_of_the_connector() -> None:
