@@ -65,22 +65,12 @@ def read_varint(data: bytes, position: int, max_bytes: int = 5) -> tuple[int, in
     `max_bytes` is 5 for a varint and 10 for a varlong. Raises InvalidRecordError.
     """
     try:
-        byte = data[position]
-        if byte < 0x80:
-            return (byte >> 1) ^ -(byte & 1), position + 1
-        rest, shift, end = byte & 0x7F, 7, position + max_bytes
-        position += 1
-        while True:
-            byte = data[position]
-            position += 1
-            rest |= (byte & 0x7F) << shift
-            if byte < 0x80:
-                return (rest >> 1) ^ -(rest & 1), position
-            if position >= end:
-                raise InvalidRecordError("a varint is too long")
-            shift += 7
+        raw, position = data[position], position + 1
+        if raw > 0x7F:
+            raw, position = _longer(raw, data, position, max_bytes)
     except IndexError:
         raise InvalidRecordError("a record ends inside a varint") from None
+    return (raw >> 1) ^ -(raw & 1), position
 
 
 def varint(value: int) -> bytes:

@@ -85,13 +85,12 @@ def _committed(bootstrap_servers: str, topic: str) -> Iterator[dict[str, Any]]:
         consumer.seek_to_beginning()
         deadline_s = time.monotonic() + TIMEOUT_S
         before: dict[TopicPartition, int] = {}
-        while (now := {tp: consumer.position(tp) for tp in ends}) != ends:
-            if now != before:  # a marker at the end of a transaction moves it too
-                before, deadline_s = now, time.monotonic() + TIMEOUT_S
+        while behind := {tp: at for tp, end in ends.items() if (at := consumer.position(tp)) < end}:
+            if behind != before:  # a marker at the end of a transaction moves it too
+                before, deadline_s = behind, time.monotonic() + TIMEOUT_S
             elif time.monotonic() > deadline_s:
-                behind = next(tp for tp, end in ends.items() if now[tp] < end)
                 raise TopicNotFilled(
-                    f"topic {topic} could not be read to its end: {behind} sent nothing for"
+                    f"topic {topic} could not be read to its end: {min(behind)} sent nothing for"
                     f" {TIMEOUT_S:.0f} s. Are all brokers up?"
                 )
             for record in consumer.poll(_POLL_MS):

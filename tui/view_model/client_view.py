@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 from kafka_edu.common.words import plural
 from kafka_edu.instruments.link_events import LinkLost
-from kafka_edu.instruments.rebalances import MEMBER_EVENTS, GroupStory, Partition
+from kafka_edu.instruments.rebalances import MEMBER_EVENTS, STABLE, GroupStory, Partition
 from kafka_edu.instruments.sentences import fact_text
 from kafka_edu.trace.event import Envelope, Event, Source
 from kafka_edu.trace.events.consumer import (
@@ -56,7 +56,7 @@ from kafka_edu.trace.events.trace import SnapshotBegins, SnapshotEnds
 from .broker_view import OLD_US
 from .figures import count, duration, per_second, size
 from .glow import Glow
-from .groups_view import GroupsView
+from .groups_view import Answer, GroupsView
 from .rates import Rate
 
 PRODUCER_EVENTS: Final[tuple[type[Event], ...]] = (
@@ -100,7 +100,6 @@ _SAMPLE_US: Final = 1_000_000
 _RECENT_US: Final = 10_000_000
 _FILLS: Final = 20
 _FILL_US: Final = 500_000
-STABLE: Final = "Stable"
 READY: Final = "READY"
 FETCHING: Final = "Fetching"
 TXN_READY: Final = "READY"
@@ -151,13 +150,6 @@ class News(NamedTuple):
     envelope: Envelope
     times: int = 1
     """How often it happened, one time soon after the other."""
-
-
-class Answer(NamedTuple):
-    """A kind (`ok`, `warning` or `error`) and a sentence."""
-
-    kind: str
-    words: str
 
 
 class ClientView:
@@ -457,10 +449,10 @@ class ClientsView:
 
     def answer(self) -> Answer:
         """Answer the screen's question in a sentence: the worst trouble first."""
-        troubles = [found for view in self.clients() if (found := self.trouble(view))]
-        if troubles:
-            return min(troubles, key=lambda found: ("error", "warning", "ok").index(found.kind))
         views = self.clients()
+        troubles = [found for view in views if (found := self.trouble(view))]
+        if troubles:
+            return min(troubles, key=lambda found: ("error", "warning").index(found.kind))
         if not views:
             rest = len(self.seen())
             if not rest:
@@ -552,10 +544,6 @@ def lag_of_partition(each: ConsumedPartition) -> int:
     if min(each.position, each.high_watermark) < 0:
         return -1
     return max(each.high_watermark - each.position, 0)
-
-
-def held_bytes(state: ProducerDescription) -> int:
-    return sum(each.bytes for each in state.partitions)
 
 
 def in_flight(links: tuple[ClientLink, ...]) -> int:

@@ -6,6 +6,7 @@ from typing import Final
 from rich.text import Text
 
 from kafka_edu.common.words import plural
+from kafka_edu.instruments.rebalances import STABLE
 from kafka_edu.trace.events.consumer import ConsumedPartition, ConsumerDescription
 from kafka_edu.trace.events.producer import ClientLink, PartitionBuffer, ProducerDescription
 
@@ -16,7 +17,6 @@ from ..view_model.client_view import (
     FETCHING,
     IN_TRANSACTION,
     READY,
-    STABLE,
     TXN_READY,
     WAITS,
     ClientKey,
@@ -29,7 +29,7 @@ from ..view_model.client_view import (
     lag_of_partition,
 )
 from ..view_model.figures import count, duration, old, per_second, size, sparkline
-from .drawn import Drawn, Lines, ink, stacked
+from .drawn import Drawn, Lines, aged, ink, stacked
 from .event_text import coloured
 from .prose import gauge
 
@@ -46,10 +46,6 @@ _UNKNOWN: Final = "?"
 Row = ClientView | Seen
 
 
-def key_of(row: Row) -> ClientKey:
-    return row.key
-
-
 class ClientChoice:
     """The client that the lower part shows. It stays chosen when the list changes."""
 
@@ -60,7 +56,7 @@ class ClientChoice:
     def settle(self, rows: list[Row]) -> int:
         """Take the present clients. Return the row of the chosen one; without one, the first."""
         self.rows = rows
-        keys = [key_of(row) for row in rows]
+        keys = [row.key for row in rows]
         if self.key not in keys:
             self.key = keys[0] if keys else None
         return keys.index(self.key) if self.key is not None else 0
@@ -68,7 +64,7 @@ class ClientChoice:
     @property
     def row(self) -> Row | None:
         """The chosen client, or None if there is no client."""
-        return next((row for row in self.rows if key_of(row) == self.key), None)
+        return next((row for row in self.rows if row.key == self.key), None)
 
 
 class ClientAnswer(Drawn):
@@ -102,7 +98,7 @@ class ClientLines(Lines):
 
     def cursor_moved(self) -> None:
         if self.cursor < len(self.choice.rows):
-            self.choice.key = key_of(self.choice.rows[self.cursor])
+            self.choice.key = self.choice.rows[self.cursor].key
 
     def count(self) -> int:
         return len(self.choice.rows)
@@ -112,7 +108,7 @@ class ClientLines(Lines):
 
     def line(self, index: int) -> Text:
         colours, row = self.palette, self.choice.rows[index]
-        key = key_of(row)
+        key = row.key
         line = ink("▶ " if key == self.choice.key else "  ", "bold")
         name = _column([each.key.client for each in self.choice.rows], _NAMES)
         line.append(f"{key.client[:name]:<{name}} ", style="bold")
@@ -138,7 +134,7 @@ class ClientLines(Lines):
         line.append(f" · acked {count(state.acked)} ({per_second(view.rate.now)})")
         line.append(f" · retried {count(state.retried)}", style=_if(state.retried, colours.warning))
         line.append(f" · failed {count(state.failed)}", style=_if(state.failed, colours.error))
-        return _dimmed_if_old(line, self.model.clients.old_us(view), self)
+        return aged([line], self.model.clients.old_us(view), colours)[0]
 
     def _consumer(self, view: ClientView, state: ConsumerDescription) -> Text:
         colours = self.palette
@@ -152,7 +148,7 @@ class ClientLines(Lines):
         lag = lag_of(state)
         line.append(f" · lag {count(lag) if lag >= 0 else _UNKNOWN}")
         line.append(f" · read {count(state.records)} ({per_second(view.rate.now)})")
-        return _dimmed_if_old(line, self.model.clients.old_us(view), self)
+        return aged([line], self.model.clients.old_us(view), colours)[0]
 
     def _member(self, seen: Seen) -> Text:
         colours, line = self.palette, Text("")
@@ -176,13 +172,6 @@ class ClientLines(Lines):
 
 def _if(value: int, style: str) -> str:
     return f"bold {style}" if value else ""
-
-
-def _dimmed_if_old(line: Text, age_us: int, widget: Lines | Drawn) -> Text:
-    if not age_us:
-        return line
-    dimmed = ink(line.plain, widget.palette.dim)
-    return dimmed.append(f"  {old(age_us)}", style=f"bold {widget.palette.warning}")
 
 
 def clock(left_ms: int, of_ms: int, widget: Drawn) -> Text:
@@ -228,8 +217,7 @@ class ClientHead(Drawn):
             lines = [ink(f"{view.key.role} {view.key.client}", "bold")]
             if view.key.role is Role.CONSUMER:
                 lines.append(ink(f"{view.state or _UNKNOWN} · has {names}"))
-        age_us = self.model.clients.old_us(view)
-        return [_dimmed_if_old(line, age_us, self) for line in lines]
+        return aged(lines, self.model.clients.old_us(view), self.palette)
 
     def _producer(self, view: ClientView, state: ProducerDescription) -> list[Text]:
         colours = self.palette
