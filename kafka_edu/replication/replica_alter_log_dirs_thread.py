@@ -289,8 +289,9 @@ class ReplicaAlterLogDirsThread:
     async def _flush(self, move: ReplicaMove) -> bool:
         """Force the copy to the disk. Return whether the logs may be swapped now.
 
-        After a worker's flush the current log may have more records, and the next step copies them.
-        If these few were flushed there too, for example because of flush.messages, the loop flushes
+        The loop flushes a copy of at most SHORT_REST_BYTES, and a worker a larger one. After the
+        worker's flush the current log may have more records, and the next step copies them. If
+        these few were flushed there too, for example because of flush.messages, the loop flushes
         them here, as it did there.
         """
         future, unflushed = move.future, move.unflushed_bytes
