@@ -16,7 +16,7 @@ and the loop appends it to the future log. Then other tasks have their turn. A s
 just written and lies in the page cache, is read on the loop: under load that is how the copy
 catches up, because nobody appends to the current log between this read and the swap.
 
-The copy lies in the page cache at first. So before the swap a worker flushes it, unless less of the
+The copy lies in the page cache at first. So before the swap it is flushed, unless less of the
 current log was flushed. After a power failure no record is missing that was on the disk before the
 move. Kafka does not flush here.
 
