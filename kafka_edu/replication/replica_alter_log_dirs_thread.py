@@ -16,7 +16,7 @@ and the loop appends it to the future log. Then other tasks have their turn. A s
 just written and lies in the page cache, is read on the loop: under load that is how the copy
 catches up, because nobody appends to the current log between this read and the swap.
 
-The copy lies in the page cache at first. So before the swap a worker flushes it, unless less of the
+The copy lies in the page cache at first. So before the swap it is flushed, unless less of the
 current log was flushed. After a power failure no record is missing that was on the disk before the
 move. Kafka does not flush here.
 
@@ -289,8 +289,9 @@ class ReplicaAlterLogDirsThread:
     async def _flush(self, move: ReplicaMove) -> bool:
         """Force the copy to the disk. Return whether the logs may be swapped now.
 
-        After a worker's flush the current log may have more records, and the next step copies them.
-        If these few were flushed there too, for example because of flush.messages, the loop flushes
+        The loop flushes a copy of at most SHORT_REST_BYTES, and a worker a larger one. After the
+        worker's flush the current log may have more records, and the next step copies them. If
+        these few were flushed there too, for example because of flush.messages, the loop flushes
         them here, as it did there.
         """
         future, unflushed = move.future, move.unflushed_bytes

@@ -579,5 +579,8 @@ def test_the_client_screen_says_what_each_client_holds_and_why() -> None:
         text = shown(app)
         assert "2 clients without trouble: " in text
         assert "requests: broker" not in text
+        assert "keys act on broker 0" in text
+        await pilot.press("right")
+        assert "keys act on broker 1" in shown(app)
 
     look_at(events, 8_000, while_all_is_well, size=(180, 45))

@@ -8,7 +8,7 @@ from textual.containers import Vertical
 
 from ..subjects import CLIENT_PARTITIONS, CLIENTS
 from ..view_model.client_view import ClientView
-from ..widgets.broker_choice import BrokerChoice
+from ..widgets.broker_choice import BrokerOfActs
 from ..widgets.client_board import (
     ClientAnswer,
     ClientChoice,
@@ -47,7 +47,7 @@ class ClientScreen(DashboardScreen):
     def body(self) -> ComposeResult:
         """Yield the widgets, and keep references to them."""
         self._choice = ClientChoice()
-        self._broker = BrokerChoice()
+        self._broker = BrokerOfActs(self.model)
         self._answer = ClientAnswer(self.model, id="client-answer")
         self._lines = ClientLines(self.model, self._choice)
         self._head = ClientHead(self.model, self._choice)
@@ -66,25 +66,19 @@ class ClientScreen(DashboardScreen):
     def tick(self) -> None:
         if self._lines.is_mounted:
             self._lines.tick()
-        broker = self._chosen_broker()
-        acts = f" · keys act on broker {broker}" if broker is not None else ""
-        self._listed.border_title = f"clients{acts}"
+        self._listed.border_title = f"clients{self._broker.title()}"
         set_rows(self._listed, max(min(self._lines.count() + 1, self.size.height // 5), 3))
         room = self.size.height // 5
         set_rows(self._head, max(_LEAST_HEAD, min(room, _MOST_HEAD)))
         super().tick()
 
-    def _chosen_broker(self) -> int | None:
-        return self._broker.of(sorted(self.model.cluster.brokers.by_id))
-
     def act_values(self) -> dict[str, int | str]:
         """Return the broker that ← → has chosen."""
-        broker = self._chosen_broker()
-        return {"broker": broker} if broker is not None else {}
+        return self._broker.act_values()
 
     def action_broker(self, by: int) -> None:
         """Choose the next broker for the acts."""
-        self._broker.move(sorted(self.model.cluster.brokers.by_id), by)
+        self._broker.move(by)
         self.tick()
 
     def on_lines_chosen(self, message: Lines.Chosen) -> None:

@@ -7,7 +7,7 @@ from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 
 from ..subjects import MOVES, THROTTLES
-from ..widgets.broker_choice import BrokerChoice
+from ..widgets.broker_choice import BrokerOfActs
 from ..widgets.drawn import Lines, set_rows
 from ..widgets.moves_board import MoveBoard, MoveLines, MovesAnswer, MovesChoice
 from .chain_screen import ChainScreen
@@ -37,7 +37,7 @@ class MovesScreen(DashboardScreen):
     def body(self) -> ComposeResult:
         """Yield the widgets, and keep references to them."""
         self._choice = MovesChoice()
-        self._broker = BrokerChoice()
+        self._broker = BrokerOfActs(self.model)
         self._answer = MovesAnswer(self.model, id="moves-answer")
         self._lines = MoveLines(self.model, self._choice)
         self._board = MoveBoard(self.model, self._choice)
@@ -54,25 +54,19 @@ class MovesScreen(DashboardScreen):
     def tick(self) -> None:
         if self._lines.is_mounted:
             self._lines.tick()
-        broker = self._chosen_broker()
-        acts = f" · keys act on broker {broker}" if broker is not None else ""
-        self._listed.border_title = f"moves: those that run first{acts}"
+        self._listed.border_title = f"moves: those that run first{self._broker.title()}"
         room = self._listed.outer_size.height + self._board.outer_size.height
         rows = max(min(self._lines.count() + 1, room // 2), 4)
         set_rows(self._listed, rows)
         super().tick()
 
-    def _chosen_broker(self) -> int | None:
-        return self._broker.of(sorted(self.model.cluster.brokers.by_id))
-
     def act_values(self) -> dict[str, int | str]:
         """Return the broker that ← → has chosen."""
-        broker = self._chosen_broker()
-        return {"broker": broker} if broker is not None else {}
+        return self._broker.act_values()
 
     def action_broker(self, by: int) -> None:
         """Choose the next broker for the acts."""
-        self._broker.move(sorted(self.model.cluster.brokers.by_id), by)
+        self._broker.move(by)
         self.tick()
 
     def on_lines_chosen(self, message: Lines.Chosen) -> None:

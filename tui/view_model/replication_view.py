@@ -531,8 +531,6 @@ class ReplicationView:
     def answer(self) -> tuple[str, str]:
         """Answer "how far is each replica, and what did it throw away?": a kind and a sentence."""
         partitions = self.by_trouble()
-        if unknown := self.cluster.unknown():
-            return "warning", f"? {unknown}"
         if not partitions:
             return "ok", "no topics yet"
         worst = partitions[0]

@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+from ..model import Model
+
 
 class BrokerChoice:
     """The chosen one of the brokers that are known. It may become unknown, and come back."""
@@ -20,3 +22,28 @@ class BrokerChoice:
         now = self.of(known)
         if now is not None:
             self._chosen = known[(known.index(now) + by) % len(known)]
+
+
+class BrokerOfActs:
+    """The broker on which a screen's keys act. The reader chooses it among all of the cluster."""
+
+    def __init__(self, model: Model) -> None:
+        self._model = model
+        self._choice = BrokerChoice()
+
+    def _known(self) -> list[int]:
+        return sorted(self._model.cluster.brokers.by_id)
+
+    def title(self) -> str:
+        """Return the end of a title that names the broker; empty without brokers."""
+        broker = self._choice.of(self._known())
+        return f" · keys act on broker {broker}" if broker is not None else ""
+
+    def act_values(self) -> dict[str, int | str]:
+        """Return the parameters of an act on the broker."""
+        broker = self._choice.of(self._known())
+        return {"broker": broker} if broker is not None else {}
+
+    def move(self, by: int) -> None:
+        """Choose the next broker."""
+        self._choice.move(self._known(), by)

@@ -29,6 +29,7 @@ from ..view_model.client_view import (
     lag_of_partition,
 )
 from ..view_model.figures import count, duration, old, per_second, size, sparkline
+from .answer_line import answer_line
 from .drawn import Drawn, Lines, aged, ink, stacked
 from .event_text import coloured
 from .prose import gauge
@@ -73,12 +74,7 @@ class ClientAnswer(Drawn):
     subject = CLIENTS
 
     def draw(self) -> Text:
-        kind, words = self.model.clients.answer()
-        if unknown := self.model.unknown():
-            kind, words = "warning", f"… {unknown}"
-        line = coloured(ink(words, f"bold {self.palette.verdict(kind)}"), self.palette)
-        line.truncate(self.size.width, overflow="ellipsis")
-        return line
+        return answer_line(self, self.model.clients.answer())
 
 
 class ClientLines(Lines):

@@ -21,9 +21,9 @@ from ..view_model.log_view import (
     is_due,
     words_of,
 )
+from .answer_line import answer_line
 from .broker_choice import BrokerChoice
 from .drawn import Drawn, Order, Value, ink, stacked
-from .event_text import coloured
 from .partition_lines import PartitionChoice, PartitionLines
 
 FULL, ACTIVE, GHOST, TRACK = "█", "▓", "░", "·"
@@ -62,12 +62,7 @@ class LogAnswer(Drawn):
     subject = LOGS
 
     def draw(self) -> Text:
-        kind, words = self.model.logs.answer(self.model.unheard())
-        if unknown := self.model.unknown():
-            kind, words = "warning", f"… {unknown}"
-        line = coloured(ink(words, f"bold {self.palette.verdict(kind)}"), self.palette)
-        line.truncate(self.size.width, overflow="ellipsis")
-        return line
+        return answer_line(self, self.model.logs.answer(self.model.unheard()))
 
 
 class LogHead(Drawn):

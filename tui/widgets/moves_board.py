@@ -14,6 +14,7 @@ from ..view_model.moves_view import (
     UNKNOWN,
     Move,
 )
+from .answer_line import answer_line
 from .drawn import Drawn, Lines, ink, stacked
 from .event_text import coloured
 
@@ -40,12 +41,7 @@ class MovesAnswer(Drawn):
     subject = MOVES
 
     def draw(self) -> Text:
-        kind, words = self.model.moves.answer(self.model.silence())
-        if unknown := self.model.unknown():
-            kind, words = "warning", f"… {unknown}"
-        line = coloured(ink(words, f"bold {self.palette.verdict(kind)}"), self.palette)
-        line.truncate(self.size.width, overflow="ellipsis")
-        return line
+        return answer_line(self, self.model.moves.answer(self.model.silence()))
 
 
 class MoveLines(Lines):

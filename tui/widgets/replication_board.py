@@ -37,6 +37,7 @@ from ..view_model.replication_view import (
     Scale,
     scale_of,
 )
+from .answer_line import answer_line
 from .drawn import Drawn, Order, Value, ink, stacked
 from .event_text import coloured
 from .partition_lines import PartitionChoice, PartitionLines
@@ -84,11 +85,7 @@ class ReplicationAnswer(Drawn):
     subject = TROUBLE
 
     def draw(self) -> Text:
-        kind, words = self.model.replication.answer()
-        line = ink(words, f"bold {self.palette.verdict(kind)}")
-        line = coloured(line, self.palette)
-        line.truncate(self.size.width, overflow="ellipsis")
-        return line
+        return answer_line(self, self.model.replication.answer())
 
 
 class TroubleHead(Drawn):
