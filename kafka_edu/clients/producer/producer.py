@@ -345,13 +345,13 @@ class Producer:
             info = self._metadata.use(topic, now)
             if info is None or (partition is not None and partition >= len(info)):
                 info = await self._wait_for_topic(topic, partition, now + parsed.max_block_ms)
+                if self._transactions is not None:
+                    self._transactions.check_send()  # it may have ended during the wait
             chosen = self._choose(info, key_bytes, value_bytes) if partition is None else partition
             if chosen < 0:
                 raise InvalidPartitionException(
                     f"Partition {chosen} was given for a record of {topic}; it must be 0 or more."
                 )
-            if self._transactions is not None:
-                self._transactions.check_send()  # it may have ended while the metadata was missing
             appended = (
                 self._accumulator.try_append(topic, chosen, timestamp, key_bytes, value_bytes, tail)
                 if parsed.batch_size <= parsed.max_request_size
@@ -366,7 +366,7 @@ class Producer:
                 self._transactions.send_failed(error)
             return self._failed(error, callback)
         batch, index, wake = appended
-        if self._transactions is not None:
+        if not index and self._transactions is not None:  # no batch is older than its transaction
             self._transactions.add_partition(batch.tp)
         key_size = -1 if key_bytes is None else len(key_bytes)
         value_size = -1 if value_bytes is None else len(value_bytes)

@@ -214,7 +214,7 @@ class Transactions:
             self._manager.abortable(error)
 
     def add_partition(self, tp: TopicPartition) -> None:
-        """Note that a batch of a partition has a record of the transaction. O(1)."""
+        """Note that a new batch of a partition has a record of the transaction. O(1)."""
         if self._manager.may_be_added(tp) and tp not in self._adding:
             self._new[tp] = None
 
