@@ -53,7 +53,7 @@ from kafka_edu.clients.producer.producer_config import (
 )
 from kafka_edu.clients.producer.producer_core import build_core
 from kafka_edu.clients.producer.producer_sample import describe_producer
-from kafka_edu.clients.producer.producer_state import ACCEPTED_IN, Call, State
+from kafka_edu.clients.producer.producer_state import Call
 from kafka_edu.clients.producer.record_accumulator import Appended
 from kafka_edu.clients.producer.transactions import TransactionalResult, Transactions
 from kafka_edu.common.errors import KafkaException
@@ -194,7 +194,6 @@ class Producer:
         self._pool = core.accumulator.pool
         self._connections = core.connections
         self._sender = core.sender
-        self._manager = core.transaction_manager
         self._transactions = core.transactions
         wires = transport or SocketTransport()
         self._shells = tuple(
@@ -345,13 +344,13 @@ class Producer:
             info = self._metadata.use(topic, now)
             if info is None or (partition is not None and partition >= len(info)):
                 info = await self._wait_for_topic(topic, partition, now + parsed.max_block_ms)
+                if self._transactions is not None:
+                    self._transactions.check_send()  # it may have ended during the wait
             chosen = self._choose(info, key_bytes, value_bytes) if partition is None else partition
             if chosen < 0:
                 raise InvalidPartitionException(
                     f"Partition {chosen} was given for a record of {topic}; it must be 0 or more."
                 )
-            if self._transactions is not None:
-                self._transactions.check_send()  # it may have ended while the metadata was missing
             appended = (
                 self._accumulator.try_append(topic, chosen, timestamp, key_bytes, value_bytes, tail)
                 if parsed.batch_size <= parsed.max_request_size
@@ -366,7 +365,7 @@ class Producer:
                 self._transactions.send_failed(error)
             return self._failed(error, callback)
         batch, index, wake = appended
-        if self._transactions is not None:
+        if not index and self._transactions is not None:  # no batch is older than its transaction
             self._transactions.add_partition(batch.tp)
         key_size = -1 if key_bytes is None else len(key_bytes)
         value_size = -1 if value_bytes is None else len(value_bytes)
@@ -662,8 +661,6 @@ class Producer:
         removed the consumer. Then abort.
         """
         metadata = ConsumerGroupMetadata(group) if isinstance(group, str) else group
-        if not metadata.group_id:
-            raise IllegalStateException("The group has no name.", "Give the consumer a group.id.")
         await self._until_ended(self._of_transactions().send_offsets(offsets, metadata))
 
     async def commit_transaction(self) -> None:
@@ -696,26 +693,20 @@ class Producer:
 
     async def _abort_because_of(self, error: BaseException) -> None:
         """Abort if that is possible. A second failure is a note of the first one."""
-        if self._closing or self._manager is None:
+        if self._closing or self._transactions is None or not self._transactions.may_be_aborted:
             return
-        if self._manager.producer.state in ACCEPTED_IN[Call.ABORT_TRANSACTION]:
-            try:
-                await self.abort_transaction()
-            except KafkaException as second:
-                if second is not error:
-                    error.add_note(f"The transaction could not be aborted: {second}")
-
-    async def _end_open_transaction(self) -> None:
-        """Abort the open transaction because the producer closes, or end the commit."""
-        assert self._transactions is not None
-        assert self._manager is not None
-        producer = self._manager.producer
         try:
-            if producer.state is State.COMMITTING_TRANSACTION:
-                result = self._transactions.commit()
-            else:
+            await self.abort_transaction()
+        except KafkaException as second:
+            if second is not error:
+                error.add_note(f"The transaction could not be aborted: {second}")
+
+    async def _end_open_transaction(self, transactions: Transactions) -> None:
+        """Abort the open transaction because the producer closes, or end the commit."""
+        try:
+            result = transactions.end_open()
+            if result.call is Call.ABORT_TRANSACTION:
                 log.info("The producer closes and aborts its open transaction.")
-                result = self._transactions.abort()
             await self._until_ended(result)
         except KafkaException as error:
             log.warning(
@@ -738,8 +729,8 @@ class Producer:
         try:
             if self._loop is not None:
                 async with asyncio.timeout(timeout_s):
-                    if self._manager is not None and self._manager.producer.is_open:
-                        await self._end_open_transaction()
+                    if self._transactions is not None and self._transactions.is_open:
+                        await self._end_open_transaction(self._transactions)
                     elif self._accumulator.incomplete:
                         await self.flush()
         except TimeoutError:

@@ -23,6 +23,7 @@ from typing import Final
 from kafka_edu.clients.client_connections import ClientConnections
 from kafka_edu.clients.client_errors import (
     ClientException,
+    IllegalStateException,
     ProducerClosedException,
     TransactionAbortedException,
     UnsupportedVersionException,
@@ -34,7 +35,7 @@ from kafka_edu.clients.consumer.subscription_state import OffsetAndMetadata
 from kafka_edu.clients.coordinator_link import CoordinatorLink, CoordinatorType
 from kafka_edu.clients.metadata import NEVER, Metadata
 from kafka_edu.clients.producer.producer_config import ProducerConfig
-from kafka_edu.clients.producer.producer_state import Call, State
+from kafka_edu.clients.producer.producer_state import ACCEPTED_IN, Call, State
 from kafka_edu.clients.producer.transaction_manager import TransactionManager
 from kafka_edu.clients.producer.transactional_answers import Verdict, verdict_of
 from kafka_edu.common.errors import Errors, KafkaException
@@ -214,7 +215,7 @@ class Transactions:
             self._manager.abortable(error)
 
     def add_partition(self, tp: TopicPartition) -> None:
-        """Note that a batch of a partition has a record of the transaction. O(1)."""
+        """Note that a new batch of a partition has a record of the transaction. O(1)."""
         if self._manager.may_be_added(tp) and tp not in self._adding:
             self._new[tp] = None
 
@@ -223,6 +224,8 @@ class Transactions:
     ) -> TransactionalResult:
         """Store a group's offsets if the transaction is committed."""
         self._producer.check(Call.SEND_OFFSETS)
+        if not group.group_id:
+            raise IllegalStateException("The group has no name.", "Give the consumer a group.id.")
         call = _Offsets(offsets, group)
         if offsets:
             self._offsets.append(call)
@@ -246,6 +249,24 @@ class Transactions:
             call.result.finish(TransactionAbortedException())
         self._offsets = [call for call in self._offsets if call.asked]
         return result
+
+    @property
+    def may_be_aborted(self) -> bool:
+        """Return whether `abort` is accepted now."""
+        return self._producer.state in ACCEPTED_IN[Call.ABORT_TRANSACTION]
+
+    @property
+    def is_open(self) -> bool:
+        """Return whether a transaction is begun and has not ended."""
+        return self._producer.is_open
+
+    def end_open(self) -> TransactionalResult:
+        """End the open transaction, because the producer closes. A commit that was begun goes on.
+        Everything else is aborted.
+        """
+        if self._producer.state is State.COMMITTING_TRANSACTION:
+            return self.commit()
+        return self.abort()
 
     def run(self, now: float, batches_left: bool) -> None:
         """Send the next request if it can be sent. `batches_left`: some have no outcome yet."""

@@ -397,6 +397,28 @@ def everywhere(bench: Bench, act: Callable[[int], None]) -> None:
         act(broker)
 
 
+def test_a_record_that_waited_is_refused_if_its_transaction_has_ended_meanwhile(
+    bench: Bench,
+) -> None:
+    async def body(producer: Producer) -> None:
+        producer.begin_transaction()
+        for_metadata = asyncio.create_task(producer.send(OUT, b"a", partition=0))
+        await asyncio.sleep(0)
+        await producer.abort_transaction()
+        assert not for_metadata.done()
+        assert isinstance((await for_metadata).exception(), IllegalStateException)
+        producer.begin_transaction()
+        full = await producer.send(OUT, b"b", partition=0)
+        for_memory = asyncio.create_task(producer.send(OUT, b"c", partition=1))
+        await asyncio.sleep(0)
+        await producer.abort_transaction()
+        assert isinstance(full.exception(), TransactionAbortedException)
+        assert isinstance((await for_memory).exception(), IllegalStateException)
+
+    bench.run_with(body, {"linger.ms": 1_000, "batch.size": 16_384, "buffer.memory": 16_384})
+    assert bench.committed() == [[], []]
+
+
 def test_a_commit_that_timed_out_is_awaited_again(bench: Bench) -> None:
     async def body(producer: Producer) -> None:
         producer.begin_transaction()

@@ -85,7 +85,8 @@ class Txn(Core):
     def send(self, value: bytes, partition: int = 0) -> ProducerBatch:
         self.calls.check_send()
         batch = self.append(value, partition)
-        self.calls.add_partition(batch.tp)
+        if batch.count == 1:
+            self.calls.add_partition(batch.tp)
         self.run()
         return batch
 
@@ -500,6 +501,13 @@ def test_an_old_coordinator_takes_no_membership(downgrade: bool) -> None:
     core.run()
     assert result.done
     assert isinstance(result.error, UnsupportedVersionException) is not downgrade
+
+
+def test_offsets_of_a_group_without_a_name_are_refused() -> None:
+    core = Txn().begun()
+    with pytest.raises(IllegalStateException, match=r"Give the consumer a group\.id"):
+        core.calls.send_offsets(OFFSETS, ConsumerGroupMetadata(""))
+    assert core.producer.state is State.IN_TRANSACTION
 
 
 def test_a_broker_without_transactions_ends_the_producer() -> None:
