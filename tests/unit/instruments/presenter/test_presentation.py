@@ -199,6 +199,27 @@ def test_the_learners_act_is_left_to_the_learner_when_the_job_has_begun() -> Non
     assert at.your_turn
 
 
+def test_acts_that_waited_for_the_job_when_the_learner_left_are_done_later(
+    tmp_path: Path,
+) -> None:
+    run = Step("Run", "It runs.", job="plan", acts=(KILL,), expectations=(DEAD,))
+    script = JOBS._replace(steps=(run,))
+    at = Presentation(script, live=True)
+    at.begin()
+    at.go_on(20)
+    bookmark = Bookmark(tmp_path / "run.toml", "abc", "default", tmp_path)
+    bookmark.save(at.place())
+    again = Presentation(script, live=True, place=bookmark.load())
+    assert again.begin() == [OpenJobs(), RunJob("plan"), Watch()]
+    assert again.after_seen(30) == []
+    again.apply(happened(JobStarted(job="plan"), 31))
+    assert again.after_seen(32) == [Perform(KILL)]
+    done = Presentation(script, live=True, place=again.place())
+    done.begin()
+    done.apply(happened(JobStarted(job="plan"), 41))
+    assert done.after_seen(42) == [], "it was done before"
+
+
 def test_acts_that_come_first_do_not_wait_for_the_job() -> None:
     run = Step("Run", "It runs.", job="plan", acts=(KILL,), expectations=(DEAD,), acts_first=True)
     at = Presentation(JOBS._replace(steps=(run,)), live=True)
