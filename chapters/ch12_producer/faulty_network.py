@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from kafka_edu.common.transport import Listener, Part, Transport, Wire, WireReceiver, part_bytes
+from kafka_edu.common.wire_around import WireAround
 from kafka_edu.protocol.api_keys import ApiKey
 
 _LENGTH_BYTES: Final = 4
@@ -37,16 +38,16 @@ class FaultyNetwork:
     async def connect(
         self, host: str, port: int, on_wire: Callable[[Wire], WireReceiver], timeout_ms: float
     ) -> Wire:
-        ears: list[_Ear] = []
+        made: list[_FaultyWire] = []
 
-        def listening(wire: Wire) -> WireReceiver:
-            ears.append(_Ear(wire, on_wire(wire)))
-            return ears[0]
+        def interpose(wire: Wire) -> WireReceiver:
+            made.append(_FaultyWire(self, wire, on_wire))
+            return made[0]
 
-        wire = await self._inner.connect(host, port, listening, timeout_ms)
-        return _FaultyWire(wire, ears[0], self)
+        await self._inner.connect(host, port, interpose, timeout_ms)
+        return made[0]
 
-    def passed(self, frame: bytes, ear: "_Ear") -> bytes:
+    def passed(self, frame: bytes, wire: "_FaultyWire") -> bytes:
         """Return the request as it arrives, and let its response be lost if it must be."""
         key = int.from_bytes(frame[_LENGTH_BYTES : _LENGTH_BYTES + 2])
         if key == ApiKey.PRODUCE:
@@ -57,69 +58,29 @@ class FaultyNetwork:
             frame = frame.replace(self._damage, wrong, 1)
             self._damage = b""
         if self._lose and self._lose in frame:
-            ear.breaks = True
+            wire.breaks = True
             self._lose = b""
         return frame
 
 
-class _Ear:
-    """The receiver of one connection. Once `breaks` is set, the next bytes end the connection."""
-
-    def __init__(self, wire: Wire, receiver: WireReceiver) -> None:
-        self._wire = wire
-        self._receiver = receiver
-        self.breaks = False
-
-    def data_received(self, data: memoryview) -> None:
-        if self.breaks:
-            self._wire.close()
-        else:
-            self._receiver.data_received(data)
-
-    def all_sent(self) -> None:
-        self._receiver.all_sent()
-
-    def connection_lost(self, reason: str) -> None:
-        self._receiver.connection_lost(reason)
-
-
-class _FaultyWire:
+class _FaultyWire(WireAround):
     """One connection through the faulty network."""
 
-    def __init__(self, wire: Wire, ear: _Ear, network: FaultyNetwork) -> None:
-        self._wire = wire
-        self._ear = ear
+    def __init__(
+        self, network: FaultyNetwork, wire: Wire, on_wire: Callable[[Wire], WireReceiver]
+    ) -> None:
         self._network = network
-
-    @property
-    def peer(self) -> str:
-        return self._wire.peer
-
-    @property
-    def local(self) -> str:
-        return self._wire.local
-
-    @property
-    def unsent(self) -> int:
-        return self._wire.unsent
-
-    @property
-    def unread(self) -> int:
-        return self._wire.unread
+        self.breaks = False
+        """Whether the next bytes that arrive end the connection."""
+        super().__init__(wire, on_wire)
 
     def send(self, parts: Sequence[Part]) -> None:
         """Send one request. A client of ours gives each request as a whole."""
         frame = b"".join(bytes(part_bytes(part)) for part in parts)
-        self._wire.send([self._network.passed(frame, self._ear)])
+        super().send([self._network.passed(frame, self)])
 
-    def guard_sends(self, on_failure: Callable[[Exception], None]) -> None:
-        self._wire.guard_sends(on_failure)
-
-    def pause_reading(self) -> None:
-        self._wire.pause_reading()
-
-    def resume_reading(self) -> None:
-        self._wire.resume_reading()
-
-    def close(self) -> None:
-        self._wire.close()
+    def data_received(self, data: memoryview) -> None:
+        if self.breaks:
+            self.close()
+        else:
+            super().data_received(data)

@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
 from kafka_edu.common.transport import Listener, Part, Transport, Wire, WireReceiver, part_size
+from kafka_edu.common.wire_around import WireAround
 
 
 class LinkFault(NamedTuple):
@@ -121,38 +122,22 @@ class _LinkState:
         self.changed = asyncio.Event()
 
 
-class _FaultyWire:
-    """One connection with the faults of its link.
-
-    It stands between the owner and the real connection, and delays the data in both directions.
-    """
+class _FaultyWire(WireAround):
+    """One connection with the faults of its link. It delays the data in both directions."""
 
     def __init__(self, link: _LinkState, wire: Wire, on_wire: Callable[[Wire], WireReceiver]):
         self._link = link
-        self._wire = wire
         self._out, self._in = _Held(link), _Held(link)
         self._unsent = 0
         self._closed = False
         self._end: str | None = None
         """Why the real connection has ended. None while it is open."""
         link.wires[self] = None
-        self._receiver = on_wire(self)
-
-    @property
-    def peer(self) -> str:
-        return self._wire.peer
-
-    @property
-    def local(self) -> str:
-        return self._wire.local
+        super().__init__(wire, on_wire)
 
     @property
     def unsent(self) -> int:
         return self._unsent + self._wire.unsent
-
-    @property
-    def unread(self) -> int:
-        return self._wire.unread
 
     def send(self, parts: Sequence[Part]) -> None:
         if self._link.fault == WHOLE and self._out.empty:
@@ -166,15 +151,6 @@ class _FaultyWire:
             self._wire.send(parts)
 
         self._out.hold(go)
-
-    def guard_sends(self, on_failure: Callable[[Exception], None]) -> None:
-        self._wire.guard_sends(on_failure)
-
-    def pause_reading(self) -> None:
-        self._wire.pause_reading()
-
-    def resume_reading(self) -> None:
-        self._wire.resume_reading()
 
     def close(self) -> None:
         if self._closed:

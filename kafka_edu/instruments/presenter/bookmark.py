@@ -45,6 +45,7 @@ class Bookmark:
                 {int(step): int(moment) for step, moment in fields["moments"].items()},
                 int(fields["since_us"]),
                 {int(step): int(sure) for step, sure in fields.get("sure", {}).items()},
+                bool(fields.get("acts_wait", False)),
             )
         except (OSError, ValueError, KeyError, TypeError, AttributeError):
             return None

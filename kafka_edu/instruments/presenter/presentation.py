@@ -120,6 +120,8 @@ class SavedPlace(NamedTuple):
     since_us: int = 0
     """When the watching part of the present step began, in µs."""
     sure: Mapping[int, int] = {}
+    acts_wait: bool = False
+    """Whether the acts of the present step still wait for its job."""
 
 
 class Missed(NamedTuple):
@@ -216,6 +218,8 @@ class Presentation:
         self.seen = [False] * len(self.present.expectations)
         for at, was_seen in enumerate(place.seen[: len(self.seen)]):
             self.seen[at] = was_seen
+        if self.live and place.acts_wait:
+            self._acts_left, self._acts_wait = list(self.present.acts), True
 
     def place(self) -> SavedPlace:
         """Return the state to save."""
@@ -228,6 +232,7 @@ class Presentation:
             dict(self.moments),
             self.since_us,
             dict(self.sure),
+            self.watching and self._acts_wait,
         )
 
     def missed(self) -> list[Missed]:
@@ -302,7 +307,7 @@ class Presentation:
         if self.live and any(each.job for each in self.script.steps):
             effects.append(OpenJobs())
             effects += [RunJob(job) for job in self._last_job()]
-        if self.phase is Phase.WATCHING:  # its acts were carried out before
+        if self.phase is Phase.WATCHING:  # its acts were carried out before, or wait for the job
             effects.append(Watch())
         return effects
 

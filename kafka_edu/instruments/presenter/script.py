@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 from kafka_edu.trace.event import Level
+from kafka_edu.trace.events.spark import JobStarted
 
 Value = str | int | bool
 
@@ -14,9 +15,6 @@ MOMENT: Final = "@ms"
 """In `bind`, this stands for the time of the event, in ms of the machine's monotonic clock."""
 SENDER: Final = "@broker"
 """In `bind`, this stands for the id of the broker that emitted the event."""
-
-JOB_BEGUN: Final = "JobStarted"
-"""The event with which a job begins. The acts of its step come after it."""
 
 
 class Picture(NamedTuple):
@@ -257,8 +255,11 @@ class Script(NamedTuple):
     breaks: tuple[Break, ...] = ()
 
     def events(self) -> frozenset[str]:
-        """Return the types of the events that the steps and their acts wait for."""
-        jobs = frozenset(JOB_BEGUN for step in self.steps if step.job)
+        """Return the types of the events that the steps and their acts wait for.
+
+        The acts of a step with a job wait for JobStarted.
+        """
+        jobs = frozenset(JobStarted.__name__ for step in self.steps if step.job)
         return jobs | frozenset(
             each.event for step in self.steps for each in step.expectations if each.event
         )

@@ -173,6 +173,53 @@ def test_the_acts_of_a_step_wait_until_its_job_has_begun() -> None:
     assert {"JobStarted", "ProcessEnded"} == at.script.events(), "never left out"
 
 
+def test_the_acts_of_a_step_do_not_begin_with_the_job_of_the_step_before() -> None:
+    run = Step("Run", "It runs.", job="plan", acts=(KILL,), expectations=(DEAD,))
+    at = Presentation(JOBS._replace(steps=(run, run._replace(job="late"))), live=True)
+    at.begin()
+    at.go_on(20)
+    at.apply(happened(JobStarted(job="plan"), 24))
+    at.after_seen(25)
+    at.act_done()
+    assert at.apply(happened(ended(1), 26))
+    at.go_on(30)
+    assert at.go_on(40) == [RunJob("late"), Watch()]
+    assert at.after_seen(41) == []
+    at.apply(happened(JobStarted(job="late"), 42))
+    assert at.after_seen(43) == [Perform(KILL)]
+
+
+def test_the_learners_act_is_left_to_the_learner_when_the_job_has_begun() -> None:
+    run = Step("Run", "It runs.", job="plan", acts=(KILL,), expectations=(DEAD,), hands=True)
+    at = Presentation(JOBS._replace(steps=(run,)), live=True)
+    at.begin()
+    assert at.go_on(20) == [RunJob("plan"), Watch()]
+    at.apply(happened(JobStarted(job="plan"), 24))
+    assert at.after_seen(25) == []
+    assert at.your_turn
+
+
+def test_acts_that_waited_for_the_job_when_the_learner_left_are_done_later(
+    tmp_path: Path,
+) -> None:
+    run = Step("Run", "It runs.", job="plan", acts=(KILL,), expectations=(DEAD,))
+    script = JOBS._replace(steps=(run,))
+    at = Presentation(script, live=True)
+    at.begin()
+    at.go_on(20)
+    bookmark = Bookmark(tmp_path / "run.toml", "abc", "default", tmp_path)
+    bookmark.save(at.place())
+    again = Presentation(script, live=True, place=bookmark.load())
+    assert again.begin() == [OpenJobs(), RunJob("plan"), Watch()]
+    assert again.after_seen(30) == []
+    again.apply(happened(JobStarted(job="plan"), 31))
+    assert again.after_seen(32) == [Perform(KILL)]
+    done = Presentation(script, live=True, place=again.place())
+    done.begin()
+    done.apply(happened(JobStarted(job="plan"), 41))
+    assert done.after_seen(42) == [], "it was done before"
+
+
 def test_acts_that_come_first_do_not_wait_for_the_job() -> None:
     run = Step("Run", "It runs.", job="plan", acts=(KILL,), expectations=(DEAD,), acts_first=True)
     at = Presentation(JOBS._replace(steps=(run,)), live=True)
@@ -201,6 +248,18 @@ def test_the_order_in_which_events_arrive_does_not_matter() -> None:
     assert at.seen == [False, False], "nobody knows yet which broker was killed"
     assert at.apply(happened(ended(1), 42)), "the supervisor was late"
     assert at.moments[1] == 50
+
+
+def test_the_earliest_event_counts_and_not_the_first_that_arrived() -> None:
+    gone = GONE._replace(bind={"gone_at": "@ms"})
+    step = SCRIPT.steps[1]._replace(ask=None, expectations=(DEAD, gone))
+    at = Presentation(SCRIPT._replace(steps=(step,)), live=True)
+    at.begin()
+    at.go_on(40)
+    at.apply(happened(BrokerFailed(broker_id=1, shutting_down=False), 60_000))
+    at.apply(happened(BrokerFailed(broker_id=1, shutting_down=False), 50_000))
+    assert at.apply(happened(ended(1), 42_000))
+    assert at.names["gone_at"] == "50"
 
 
 def test_the_last_job_begins_again_after_a_resumption() -> None:

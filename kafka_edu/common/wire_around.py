@@ -1,0 +1,60 @@
+"""A connection around another connection, to put faults into it.
+
+The owner uses it as its `Wire`, and the real connection uses it as its `WireReceiver`.
+"""
+
+from collections.abc import Callable, Sequence
+
+from kafka_edu.common.transport import Part, Wire, WireReceiver
+
+
+class WireAround:
+    """Passes on each call in both directions. A subclass overrides the calls that it changes.
+
+    The owner's receiver is made at the end of `__init__`, because it may use this wire at once. So
+    a subclass sets its own fields before that.
+    """
+
+    def __init__(self, wire: Wire, on_wire: Callable[[Wire], WireReceiver]) -> None:
+        self._wire = wire
+        self._receiver = on_wire(self)
+
+    @property
+    def peer(self) -> str:
+        return self._wire.peer
+
+    @property
+    def local(self) -> str:
+        return self._wire.local
+
+    @property
+    def unsent(self) -> int:
+        return self._wire.unsent
+
+    @property
+    def unread(self) -> int:
+        return self._wire.unread
+
+    def send(self, parts: Sequence[Part]) -> None:
+        self._wire.send(parts)
+
+    def guard_sends(self, on_failure: Callable[[Exception], None]) -> None:
+        self._wire.guard_sends(on_failure)
+
+    def pause_reading(self) -> None:
+        self._wire.pause_reading()
+
+    def resume_reading(self) -> None:
+        self._wire.resume_reading()
+
+    def close(self) -> None:
+        self._wire.close()
+
+    def data_received(self, data: memoryview) -> None:
+        self._receiver.data_received(data)
+
+    def all_sent(self) -> None:
+        self._receiver.all_sent()
+
+    def connection_lost(self, reason: str) -> None:
+        self._receiver.connection_lost(reason)
