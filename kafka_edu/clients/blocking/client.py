@@ -4,6 +4,7 @@ import functools
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable
 from concurrent.futures import CancelledError
+from contextlib import suppress
 from types import TracebackType
 from typing import Concatenate, Generic, ParamSpec, Self, TypeVar
 
@@ -38,7 +39,10 @@ class BlockingClient(ABC, Generic[C]):
 
     def call_soon(self, function: Callable[[], object]) -> None:
         """Let the client's thread run a function soon, and do not wait for it."""
-        self._thread.call_soon(function)
+        try:
+            self._thread.call_soon(function)
+        except CancelledError:  # another thread has closed the client
+            raise self._closed from None
 
     def check_open(self) -> None:
         """Raise an error if the client is closed."""
@@ -53,7 +57,8 @@ class BlockingClient(ABC, Generic[C]):
         if self._thread.stopped:
             return
         try:
-            self._thread.run(close)
+            with suppress(CancelledError):  # another thread has closed it at the same time
+                self._thread.run(close)
         finally:
             self._thread.stop()
 

@@ -10,7 +10,8 @@ import asyncio
 import contextvars
 import threading
 from collections.abc import Awaitable, Callable
-from concurrent.futures import Future
+from concurrent.futures import CancelledError, Future
+from contextlib import suppress
 from queue import SimpleQueue
 from typing import Final, TypeVar
 
@@ -42,16 +43,14 @@ class LoopThread:
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._serve, name=name, daemon=True)
         self._thread.start()
+        self._lock = threading.Lock()
+        """Held while the loop gets something to do. So nothing comes after its end."""
         self.stopped = False
 
     def _serve(self) -> None:
         try:
             self._loop.run_forever()
-            left = asyncio.all_tasks(self._loop)
-            for task in left:
-                task.cancel()
-            if left:
-                self._loop.run_until_complete(asyncio.wait(left))
+            self._loop.run_until_complete(_end_all(asyncio.all_tasks(self._loop)))
         finally:
             self._loop.close()
 
@@ -59,7 +58,7 @@ class LoopThread:
         """Run a call in the loop. Return its result, or raise its error.
 
         Raises WrongThreadException in a callback of the loop's own thread, and CancelledError if
-        another thread stops the loop.
+        another thread stops the loop or has stopped it.
         """
         if threading.current_thread() is self._thread:
             raise WrongThreadException
@@ -88,26 +87,45 @@ class LoopThread:
                 queue.put(None)
 
         try:
-            self._loop.call_soon_threadsafe(start)
+            self.call_soon(start)
             while (work := queue.get()) is not None:
                 work()
         finally:
             if not ended.done():
-                self._loop.call_soon_threadsafe(cancel)
-                while queue.get() is not None:
-                    pass
+                with suppress(CancelledError):  # the end of the loop cancels the call too
+                    self.call_soon(cancel)
+                    while queue.get() is not None:
+                        pass
         return ended.result()
 
     def call_soon(self, function: Callable[[], object]) -> None:
-        """Let the loop run a function soon, and do not wait for it."""
-        self._loop.call_soon_threadsafe(function)
+        """Let the loop run a function soon, and do not wait for it.
+
+        Raises CancelledError if the loop is stopped.
+        """
+        with self._lock:
+            if self.stopped:
+                raise CancelledError
+            self._loop.call_soon_threadsafe(function)
 
     def stop(self) -> None:
-        """End the thread. No call may be running."""
-        if not self.stopped:
+        """End the thread. Calls of other threads that are running are cancelled."""
+        with self._lock:
+            if self.stopped:
+                return
             self.stopped = True
             self._loop.call_soon_threadsafe(self._loop.stop)
-            self._thread.join()
+        self._thread.join()
+
+
+async def _end_all(tasks: set[asyncio.Task[object]]) -> None:
+    """Cancel the tasks and wait for them. Before that, the loop runs the callbacks that are due, so
+    that a call that has just ended returns.
+    """
+    for task in tasks:
+        task.cancel()
+    if tasks:
+        await asyncio.wait(tasks)
 
 
 async def _call_for(call: Callable[[], Awaitable[T]], queue: Works) -> T:

@@ -117,3 +117,28 @@ def test_stop_ends_the_calls_of_other_threads() -> None:
     caller.join(PATIENCE_S)
     assert ended.is_set()
     thread.stop()
+
+
+def test_a_call_that_begins_while_another_thread_stops_the_loop_ends() -> None:
+    for _ in range(100):
+        thread = LoopThread("test")
+        ended = threading.Semaphore(0)
+
+        def call(thread: LoopThread = thread, ended: threading.Semaphore = ended) -> None:
+            try:
+                while True:
+                    thread.run(answer)
+            except CancelledError:
+                ended.release()
+
+        callers = [threading.Thread(target=call, daemon=True) for _ in range(3)]
+        for caller in callers:
+            caller.start()
+        thread.run(answer)
+        thread.stop()
+        for _ in callers:
+            assert ended.acquire(timeout=PATIENCE_S)
+        with pytest.raises(CancelledError):
+            thread.run(answer)
+        with pytest.raises(CancelledError):
+            thread.call_soon(callers.clear)
