@@ -1,12 +1,10 @@
-"""Parts that the tests of the PySpark exercises share: records, and checks of columns, plans,
-micro-batches and the state.
-"""
+"""Parts that the tests of the PySpark exercises share: records, and checks of columns and plans."""
 
-from collections.abc import Callable, Sequence
-from typing import Final, Protocol, TypeVar
+from collections.abc import Sequence
+from typing import Final
 
 from ..runner.mismatch import Mismatch
-from ..runner.spark_learner import Row, Rows, SparkLearner
+from ..runner.spark_learner import Row, Rows
 
 #: The columns of `format("kafka-edu")`, which are those of Spark's own `format("kafka")`.
 RECORDS: Final = (
@@ -14,8 +12,6 @@ RECORDS: Final = (
     " timestampType int"
 )
 PARTITIONS: Final = 3
-MOST_DRAWN: Final = 6
-"""How many lines of a wrong micro-batch's drawing are shown."""
 #: Operators of a plan in which Python runs for each row.
 PYTHON_OPERATORS: Final = (
     "BatchEvalPython",
@@ -26,17 +22,6 @@ PYTHON_OPERATORS: Final = (
     "PythonMapInArrow",
     "PythonUDTF",
 )
-
-
-class Event(Protocol):
-    """An event of a stream, such as a line or an order."""
-
-    def row(self) -> Row:
-        """Return the values of the record."""
-        ...
-
-
-EventT = TypeVar("EventT", bound=Event)
 
 
 def records_of(values: Sequence[bytes | None], at_s: int = 1_533_154_600) -> list[Row]:
@@ -75,49 +60,6 @@ def check_columns(asked: str, rows: Rows, wanted: dict[str, str]) -> None:
     raise Mismatch(
         asked, shown, ", ".join(f"{name} {kind}" for name, kind in came.items()), why, read="select"
     )
-
-
-def check_micro_batches(
-    learner: SparkLearner,
-    schema: str,
-    batches: Sequence[Sequence[EventT]],
-    columns: dict[str, str],
-    *,
-    right: Callable[[Sequence[EventT]], Sequence[Row]],
-    why: Callable[[Sequence[Row], Sequence[Row]], str],
-    drawn: Callable[[Sequence[EventT]], Sequence[str]],
-) -> Rows:
-    """Run a stream, and raise Mismatch unless each micro-batch writes the right rows, in any order.
-
-    `right` gets the micro-batches one by one, and returns the right rows of each. `why` gets the
-    right rows and the rows that came, and returns the reason. `drawn` draws a wrong micro-batch.
-    """
-    came = learner.stream(schema, [[one.row() for one in batch] for batch in batches])
-    check_columns("build(spark, records)", came, columns)
-    for number, (batch, wrote) in enumerate(zip(batches, came.batches, strict=True), start=1):
-        expected, found = right(batch), sorted(wrote, key=repr)
-        if found != sorted(expected, key=repr):
-            raise Mismatch(
-                f"micro-batch {number}",
-                sorted(expected, key=repr),
-                found,
-                why(expected, found),
-                drawing=tuple(drawn(batch))[:MOST_DRAWN],
-                read="build",
-            )
-    return came
-
-
-def check_state(asked: str, rows: Rows, most: int, why: str, *, name: str = "rows") -> None:
-    """Raise Mismatch if the state of a stream ever had more than `most` rows.
-
-    `name` is the word for these rows in the message.
-    """
-    held = max(rows.state_rows, default=0)
-    if held > most:
-        raise Mismatch(
-            asked, f"at most {most} {name} in the state", f"{held} {name}", why, read="build"
-        )
 
 
 def check_no_python(asked: str, rows: Rows) -> None:

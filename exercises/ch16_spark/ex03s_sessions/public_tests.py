@@ -8,8 +8,9 @@ from typing import Final
 
 import pytest
 
+from ...runner.mismatch import Mismatch
 from ...runner.spark_learner import Row, SparkLearner
-from ..jobs import check_micro_batches, check_state
+from ..jobs import check_columns
 from ..minutes import DELAY_S, LINES, Line, clock
 from ..visits import RightSessions
 
@@ -69,20 +70,25 @@ class Checked:
         """Raise Mismatch unless each micro-batch writes the right sessions. `why` is the rule that
         the message names as the reason.
         """
+        came = self._learner.stream(LINES, [[line.row() for line in batch] for batch in batches])
+        check_columns("build(spark, records)", came, COLUMNS)
         right = RightVisits()
-        check_micro_batches(
-            self._learner,
-            LINES,
-            batches,
-            COLUMNS,
-            right=right.batch,
-            why=lambda expected, found: why_other(why, expected, found),
-            drawn=lambda batch: [
-                drawn
-                for client in sorted({line.client for line in batch})
-                for drawn in right.sessions.drawn(client)
-            ],
-        )
+        for number, (batch, wrote) in enumerate(zip(batches, came.batches, strict=True), start=1):
+            expected = right.batch(batch)
+            rows = sorted(wrote, key=repr)
+            if rows != sorted(expected, key=repr):
+                raise Mismatch(
+                    f"micro-batch {number}",
+                    sorted(expected, key=repr),
+                    rows,
+                    why_other(why, expected, rows),
+                    drawing=tuple(
+                        drawn
+                        for client in sorted({line.client for line in batch})
+                        for drawn in right.sessions.drawn(client)
+                    )[:6],
+                    read="build",
+                )
 
 
 def why_other(why: str, expected: Sequence[Row], came: Sequence[Row]) -> str:
@@ -164,13 +170,15 @@ def test_state(learner: SparkLearner) -> None:
         for begin in range(0, 6_000, 600)
     ]
     came = learner.stream(LINES, [[line.row() for line in batch] for batch in batches])
-    check_state(
-        "10 visits in 10 micro-batches, one after the other",
-        came,
-        MOST_STATE,
-        "only sessions that a line may still join are kept",
-        name="sessions",
-    )
+    most = max(came.state_rows, default=0)
+    if most > MOST_STATE:
+        raise Mismatch(
+            "10 visits in 10 micro-batches, one after the other",
+            f"at most {MOST_STATE} sessions in the state",
+            f"{most} sessions",
+            "only sessions that a line may still join are kept",
+            read="build",
+        )
 
 
 def test_many(job: Checked, seed: int) -> None:

@@ -9,8 +9,9 @@ from typing import Final, NamedTuple
 
 import pytest
 
+from ...runner.mismatch import Mismatch
 from ...runner.spark_learner import Row, SparkLearner
-from ..jobs import check_micro_batches, check_state
+from ..jobs import check_columns
 from ..minutes import BEGIN_S, DELAY_S, clock
 
 ORDERS: Final = "id string, time timestamp, client string"
@@ -69,21 +70,26 @@ class Checked:
         """Raise Mismatch unless each micro-batch writes the right orders. If a retry was written,
         the message gives `why` as the reason.
         """
+        came = self._learner.stream(ORDERS, [[one.row() for one in batch] for batch in batches])
+        check_columns("build(spark, records)", came, COLUMNS)
         right = RightOrders()
-        check_micro_batches(
-            self._learner,
-            ORDERS,
-            batches,
-            COLUMNS,
-            right=lambda batch: [order.shown() for order in right.batch(batch)],
-            why=lambda expected, found: why_other(why, Counter(expected), Counter(found)),
-            drawn=lambda batch: [f"    came: {order.shown()}" for order in batch],
-        )
+        for number, (batch, wrote) in enumerate(zip(batches, came.batches, strict=True), start=1):
+            expected = Counter[Row](order.shown() for order in right.batch(batch))
+            rows = Counter[Row](wrote)
+            if rows == expected:
+                continue
+            raise Mismatch(
+                f"micro-batch {number}",
+                sorted(expected.elements(), key=repr),
+                sorted(rows.elements(), key=repr),
+                why_other(why, list(expected - rows), list(rows - expected)),
+                drawing=tuple(f"    came: {order.shown()}" for order in batch[:6]),
+                read="build",
+            )
 
 
-def why_other(why: str, expected: Counter[Row], found: Counter[Row]) -> str:
+def why_other(why: str, missing: Sequence[Row], surplus: Sequence[Row]) -> str:
     """Return why an order is missing, or else the rule `why`."""
-    missing, surplus = list(expected - found), list(found - expected)
     if missing and missing[0][0] is None:
         return "this order is missing: it is a guest's, and each counts"
     if missing and not surplus:
@@ -132,12 +138,15 @@ def test_state(job: Checked, learner: SparkLearner) -> None:
         for begin in range(0, 6_000, 600)
     ]
     came = learner.stream(ORDERS, [[one.row() for one in batch] for batch in batches])
-    check_state(
-        "60 orders in 10 micro-batches, over 100 minutes",
-        came,
-        MOST_STATE,
-        "an order leaves the state when its retries cannot come any more",
-    )
+    most = max(came.state_rows, default=0)
+    if most > MOST_STATE:
+        raise Mismatch(
+            "60 orders in 10 micro-batches, over 100 minutes",
+            f"at most {MOST_STATE} rows in the state",
+            f"{most} rows",
+            "an order leaves the state when its retries cannot come any more",
+            read="build",
+        )
 
 
 def test_many(job: Checked, seed: int) -> None:

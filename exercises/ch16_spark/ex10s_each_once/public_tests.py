@@ -8,8 +8,9 @@ from typing import Final
 
 import pytest
 
+from ...runner.mismatch import Mismatch
 from ...runner.spark_learner import Row, SparkLearner
-from ..jobs import check_micro_batches, check_state
+from ..jobs import check_columns
 from ..sales import ORDERS, Order, RightSales, random_orders
 
 COLUMNS: Final = {"begin": "timestamp", "shop": "string", "orders": "bigint", "cents": "bigint"}
@@ -26,22 +27,28 @@ class Checked:
         """Raise Mismatch unless each micro-batch writes the right rows. With `most_state`, the
         state must never have more rows than that.
         """
+        came = self._learner.stream(ORDERS, [[one.row() for one in batch] for batch in batches])
+        check_columns("build(spark, records)", came, COLUMNS)
         right = RightSales()
-        came = check_micro_batches(
-            self._learner,
-            ORDERS,
-            batches,
-            COLUMNS,
-            right=right.batch,
-            why=lambda expected, found: why_other(expected, found, right.repeated),
-            drawn=lambda batch: [f"    came: {order.shown()}" for order in batch],
-        )
-        if most_state is not None:
-            check_state(
+        for number, (batch, wrote) in enumerate(zip(batches, came.batches, strict=True), start=1):
+            expected, found = right.batch(batch), sorted(wrote, key=repr)
+            if found != expected:
+                raise Mismatch(
+                    f"micro-batch {number}",
+                    expected,
+                    found,
+                    why_other(expected, found, right.repeated),
+                    drawing=tuple(f"    came: {order.shown()}" for order in batch[:6]),
+                    read="build",
+                )
+        most = max(came.state_rows, default=0)
+        if most_state is not None and most > most_state:
+            raise Mismatch(
                 f"{sum(map(len, batches))} orders in {len(batches)} micro-batches",
-                came,
-                most_state,
+                f"at most {most_state} rows in the state",
+                f"{most} rows",
                 "an order leaves the state when its retries cannot come any more",
+                read="build",
             )
 
 

@@ -8,9 +8,10 @@ from typing import Final
 
 import pytest
 
+from ...runner.mismatch import Mismatch
 from ...runner.spark_learner import Row, SparkLearner
 from ..error_minutes import RightErrors, quiet_shop
-from ..jobs import check_micro_batches, check_state
+from ..jobs import check_columns
 from ..minutes import LINES, Line, clock
 
 COLUMNS: Final = {"begin": "timestamp", "errors": "bigint"}
@@ -29,21 +30,30 @@ class Checked:
         """Raise Mismatch unless each micro-batch writes the right rows. With `most_state`, the
         state must never have more rows than that.
         """
-        came = check_micro_batches(
-            self._learner,
-            LINES,
-            batches,
-            COLUMNS,
-            right=RightErrors().batch,
-            why=why_other,
-            drawn=lambda batch: [f"    came: {clock(one.time_s)}, {one.status}" for one in batch],
-        )
-        if most_state is not None:
-            check_state(
+        came = self._learner.stream(LINES, [[one.row() for one in batch] for batch in batches])
+        check_columns("build(spark, records)", came, COLUMNS)
+        right = RightErrors()
+        for number, (batch, wrote) in enumerate(zip(batches, came.batches, strict=True), start=1):
+            expected, found = right.batch(batch), sorted(wrote, key=repr)
+            if found != expected:
+                raise Mismatch(
+                    f"micro-batch {number}",
+                    expected,
+                    found,
+                    why_other(expected, found),
+                    drawing=tuple(f"    came: {clock(one.time_s)}, {one.status}" for one in batch)[
+                        :6
+                    ],
+                    read="build",
+                )
+        most = max(came.state_rows, default=0)
+        if most_state is not None and most > most_state:
+            raise Mismatch(
                 f"{sum(map(len, batches))} lines in {len(batches)} micro-batches",
-                came,
-                most_state,
+                f"at most {most_state} rows in the state",
+                f"{most} rows",
                 "only minutes that a line may still change are kept",
+                read="build",
             )
 
 

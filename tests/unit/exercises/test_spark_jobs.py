@@ -1,7 +1,5 @@
 """The judges of the PySpark exercises, without Spark."""
 
-from collections.abc import Sequence
-
 import pytest
 
 from exercises.ch16_spark import live_job
@@ -12,9 +10,7 @@ from exercises.ch16_spark.ex09s_remembers.public_tests import Order, RightOrders
 from exercises.ch16_spark.jobs import (
     RECORDS,
     check_columns,
-    check_micro_batches,
     check_no_python,
-    check_state,
     records_of,
 )
 from exercises.ch16_spark.live_job import compared
@@ -28,7 +24,7 @@ from exercises.runner.check import check_public
 from exercises.runner.manifest import find_exercise
 from exercises.runner.mismatch import Mismatch
 from exercises.runner.public_tests import CheckError
-from exercises.runner.spark_learner import Row, Rows, SparkLearner, learner_class
+from exercises.runner.spark_learner import Rows, learner_class
 from exercises.runner.spark_process import words_of
 from kafka_edu.learner.learner import Learner
 from kafka_edu.supervisor.cluster import ClusterError
@@ -81,53 +77,6 @@ def test_python_in_the_plan() -> None:
     check_no_python("build(…)", ROWS)
     with pytest.raises(Mismatch, match="a plan with BatchEvalPython"):
         check_no_python("build(…)", ROWS._replace(plan="Project\n+- BatchEvalPython [f(a)]"))
-
-
-class WrittenRows(SparkLearner):
-    """A job that writes the same rows each time, without Spark."""
-
-    def __init__(self, *batches: tuple[Row, ...]) -> None:
-        self._written = batches
-
-    def stream(self, schema: str, batches: Sequence[Sequence[Sequence[object]]]) -> Rows:
-        return ROWS._replace(batches=self._written)
-
-
-def test_each_micro_batch_is_compared_in_any_order() -> None:
-    lines = [[Line(2), Line(1)], [Line(number) for number in range(9)]]
-    right = {2: [(2, "x"), (1, "y")], 9: [(3, "z")]}
-
-    def check(*written: tuple[Row, ...]) -> Rows:
-        return check_micro_batches(
-            WrittenRows(*written),
-            "time int",
-            lines,
-            {"a": "int", "b": "string"},
-            right=lambda batch: right[len(batch)],
-            why=lambda expected, found: f"{expected[0]} is first, and {found[0]} came",
-            drawn=lambda batch: [f"line {line.time_s}" for line in batch],
-        )
-
-    assert check(((1, "y"), (2, "x")), ((3, "z"),)).rows == [(1, "y"), (2, "x"), (3, "z")]
-    with pytest.raises(Mismatch) as first:
-        check(((2, "x"), (1, "z")), ((3, "z"),))
-    assert (first.value.asked, first.value.read) == ("micro-batch 1", "build")
-    assert first.value.expected == "[(1, 'y'), (2, 'x')]"
-    assert first.value.came == "[(1, 'z'), (2, 'x')]"
-    assert first.value.why == "(2, 'x') is first, and (1, 'z') came"
-    with pytest.raises(Mismatch) as second:
-        check(((2, "x"), (1, "y")), ((4, "z"),))
-    assert second.value.asked == "micro-batch 2"
-    assert second.value.drawing == tuple(f"line {number}" for number in range(6))
-
-
-def test_the_state_is_judged_at_its_largest() -> None:
-    rows = ROWS._replace(state_rows=(1, 3, 2))
-    check_state("three lines", rows, 3, "they leave")
-    with pytest.raises(Mismatch) as found:
-        check_state("three lines", rows, 2, "they leave", name="sessions")
-    assert found.value.expected == "'at most 2 sessions in the state'"
-    assert (found.value.came, found.value.why) == ("'3 sessions'", "they leave")
 
 
 def test_records_have_the_columns_of_the_connector() -> None:
