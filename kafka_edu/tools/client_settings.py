@@ -27,7 +27,6 @@ _LEFT_OUT: Final = frozenset(
         "key.deserializer",
         "key.serializer",
         "metrics.recording.level",
-        "partition.assignment.strategy",
         "partitioner.class",
         "receive.buffer.bytes",
         "send.buffer.bytes",

@@ -1,8 +1,11 @@
-"""A tool reports addresses that cannot be reached, and each only once in a while."""
+"""A tool gives its client the settings that the client has. It reports addresses that cannot be
+reached, and each only once in a while.
+"""
 
 import pytest
 
-from kafka_edu.tools.client_settings import REPEATED_AFTER_S, ConnectionWarnings
+from kafka_edu.clients.consumer.consumer_config import CONSUMER_CONFIG, parse_consumer_config
+from kafka_edu.tools.client_settings import REPEATED_AFTER_S, ConnectionWarnings, known_settings
 from kafka_edu.trace.event import CLIENT, Envelope
 from kafka_edu.trace.events.producer import ClientDisconnected
 
@@ -37,3 +40,17 @@ def test_nothing_is_told_after_the_end(capsys: pytest.CaptureFixture[str]) -> No
     warnings.end()
     warnings.tracer(event)
     assert capsys.readouterr().err == ""
+
+
+def test_the_assignor_of_a_properties_file_acts(capsys: pytest.CaptureFixture[str]) -> None:
+    given = {
+        "partition.assignment.strategy": "org.apache.kafka.clients.consumer.RoundRobinAssignor",
+        "key.deserializer": "org.apache.kafka.common.serialization.StringDeserializer",
+        "nonsense": "1",
+    }
+    settings = known_settings(given, CONSUMER_CONFIG.keys, "a.Logger")
+    assert list(settings) == ["partition.assignment.strategy"]
+    brokers = {"bootstrap.servers": "127.0.0.1:1", "group.id": "g"}
+    config = parse_consumer_config(brokers | settings, 1)
+    assert config.assignors == ("roundrobin",)
+    assert "'nonsense' was supplied but isn't a known config" in capsys.readouterr().err
