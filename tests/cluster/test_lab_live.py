@@ -240,7 +240,7 @@ SERVING = [
         "one request in flight: batches that were refused are stored in their order",
     ),
 ]
-SOME = drawn(SERVING, 6)
+SOME = drawn(SERVING, 5)
 """Those that are tried: each takes a cluster twice."""
 
 
