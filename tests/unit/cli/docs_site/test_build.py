@@ -12,9 +12,12 @@ from click.testing import CliRunner
 
 from exercises.runner.manifest import ROOT as EXERCISES
 from exercises.runner.manifest import load_manifest
+from kafka_edu.cli.docs_site import build as build_module
 from kafka_edu.cli.docs_site import command
 from kafka_edu.cli.docs_site.build import STAMP, SiteError, build
+from kafka_edu.cli.docs_site.casts import films_of
 from kafka_edu.common.package_group import PackageGroupError
+from tests.drawn import drawn
 
 ROOT = Path(__file__).resolve().parents[4]
 
@@ -24,9 +27,16 @@ ROOT = Path(__file__).resolve().parents[4]
     importlib.util.find_spec("mkdocs") is None,
     reason="MkDocs comes with the group docs: ./kafka-edu setup docs",
 )
-def test_the_site_is_built_searches_chinese_and_needs_no_other_host(tmp_path: Path) -> None:
-    """`build` itself follows each link and refuses other hosts, so it is enough that it returns."""
+def test_the_site_is_built_searches_chinese_and_needs_no_other_host(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`build` itself follows each link and refuses other hosts, so it is enough that it returns.
+
+    Each film takes several seconds, so each commit has three of them.
+    """
+    monkeypatch.setattr(build_module, "films_of", lambda tree: drawn(films_of(tree), 3))
     site = build(ROOT, tmp_path / "site")
+    assert len(list((site.folder / "assets/casts").glob("*.js"))) > 3, "the films and the player"
     assert site.built
     for page in ("index.html", "docs/glossary.html", "chapters/ch02_timing_wheel/index.html"):
         assert (site.folder / page).is_file()
