@@ -47,7 +47,9 @@ from kafka_edu.trace.tracer import Tracer
 
 MAX_PIECE_BYTES: Final = 1 << 20
 SHORT_REST_BYTES: Final = 1 << 16
-"""A rest of at most so many bytes is read on the loop: some 30 µs from the page cache."""
+"""A rest of at most so many bytes is read on the loop: some 30 µs from the page cache. After a
+worker's flush the loop also flushes such a rest.
+"""
 
 
 class ReplicaMove:
@@ -84,8 +86,10 @@ class ReplicaMove:
         """Monotonic ms until which the replica is left aside after an error; -1: it is not."""
         self.throttled = False
         self.copied_bytes = 0
-        self.unflushed_bytes = future.size
-        """Bytes of the copy that no flush of this move has forced to the disk; at most so many."""
+        self.unflushed_bytes: int | None = None
+        """Bytes that were copied since the last flush of this move. None before its first flush:
+        nobody knows how much of the copy is on the disk.
+        """
         self.began_ms = now_ms
         self.event = 0
         """The number of its ReplicaMoveStarted, 0 without a tracer."""
@@ -274,7 +278,8 @@ class ReplicaAlterLogDirsThread:
         copied = move.partition.append_records_to_future(records, self._time.milliseconds())
         self._quota.record(copied, self._now_ms())
         move.copied_bytes += copied
-        move.unflushed_bytes += copied
+        if move.unflushed_bytes is not None:
+            move.unflushed_bytes += copied
         if (
             current.log_end_offset == future.log_end_offset
             and future.recovery_point < current.recovery_point
@@ -289,14 +294,15 @@ class ReplicaAlterLogDirsThread:
     async def _flush(self, move: ReplicaMove) -> bool:
         """Force the copy to the disk. Return whether the logs may be swapped now.
 
-        The loop flushes a copy of at most SHORT_REST_BYTES, and a worker a larger one. After the
-        worker's flush the current log may have more records, and the next step copies them. If
-        these few were flushed there too, for example because of flush.messages, the loop flushes
-        them here, as it did there.
+        A worker flushes it, so that the loop does not wait for the disk. Meanwhile the current log
+        may get more records, and the next step copies them. If these were flushed there too, for
+        example because of flush.messages, they need a flush here. If they have at most
+        SHORT_REST_BYTES, the loop flushes them, as it did there. With a worker that could go on for
+        ever.
         """
         future, unflushed = move.future, move.unflushed_bytes
         move.unflushed_bytes = 0
-        if unflushed <= SHORT_REST_BYTES:
+        if unflushed is not None and unflushed <= SHORT_REST_BYTES:
             future.flush(self._time.milliseconds())
             return True
         await self._logs.flush_future_log(move.topic_partition)

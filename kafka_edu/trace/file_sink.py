@@ -9,7 +9,7 @@ the budget is not used up, nothing is left out.
 """
 
 import io
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import BinaryIO, Final
 
 from kafka_edu.trace.event import Envelope, Event, Level
@@ -30,6 +30,13 @@ def snapshot_lines(tracer: Tracer) -> list[bytes]:
     """Return a whole snapshot of the process's state as lines, from SnapshotBegins to
     SnapshotEnds.
     """
+    return list(lines_of_snapshot(tracer))
+
+
+def lines_of_snapshot(tracer: Tracer) -> Iterator[bytes]:
+    """Take a snapshot of the process's state now. Return an iterator that makes a line at each
+    step.
+    """
 
     def mark(event: Event) -> Envelope:
         wall_ms, mono_us = tracer.time.milliseconds(), tracer.time.nanoseconds() // 1000
@@ -39,7 +46,7 @@ def snapshot_lines(tracer: Tracer) -> list[bytes]:
     begins = mark(SnapshotBegins(as_of=tracer.seq))
     state = tracer.snapshot()
     ends = mark(SnapshotEnds(events=len(state)))
-    return [encode(envelope) for envelope in (begins, *state, ends)]
+    return map(encode, (begins, *state, ends))
 
 
 class FileSink:

@@ -38,7 +38,7 @@ import os
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Final
 
 from kafka_edu.common.time import Time
@@ -46,7 +46,7 @@ from kafka_edu.common.transport import Listener, Transport, Wire, WireReceiver
 from kafka_edu.common.user_files import write_private_json
 from kafka_edu.trace.event import Envelope, Level
 from kafka_edu.trace.events.trace import EventConnectionFailed, Gap, RingBegins, RingEnds
-from kafka_edu.trace.file_sink import snapshot_lines
+from kafka_edu.trace.file_sink import lines_of_snapshot, snapshot_lines
 from kafka_edu.trace.gauge_choice import GaugeChoice
 from kafka_edu.trace.trace_ring import DEFAULT_BYTES, DEFAULT_MINUTES, TraceRing
 from kafka_edu.trace.tracer import Tracer
@@ -482,7 +482,9 @@ class EventServer:
         """
         if self.ring is not None:
             try:
-                self.ring.tick(self._now_us(), lambda: snapshot_lines(self._tracer), self._now_us)
+                self.ring.tick(
+                    self._now_us(), partial(lines_of_snapshot, self._tracer), self._now_us
+                )
             except Exception as error:
                 self._tracer.sink_failed(self.ring, error)
         gauges = _Gauges(self._tracer)

@@ -6,9 +6,10 @@ the format of `wire_format`. Both the age of the facts and their size in bytes a
 come very fast, the limit in bytes makes the ring keep a shorter time, and its memory does not grow.
 
 Once a minute, if something has happened, the ring also stores a keyframe, which is a whole
-snapshot. A reader knows the state from the first keyframe on. When the ring drops its oldest block,
-it keeps the facts before the next keyframe. They still help to find causes, and `RingBegins` says
-how many they are.
+snapshot. A reader knows the state from the first keyframe on. The lines of a large keyframe are
+made over several ticks, so that no turn of the loop takes long. When the ring drops its oldest
+block, it keeps the facts before the next keyframe. They still help to find causes, and `RingBegins`
+says how many they are.
 
 Storing a fact costs 2 µs, mostly for making its line of JSON. Compressed, it takes 20 to 40 bytes.
 256 facts are compressed together, because facts that are compressed one by one take four times as
@@ -18,17 +19,22 @@ Kafka has no such ring.
 """
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Final, NamedTuple
 
 import cramjam
 
+from kafka_edu.common.turns import TURN_BUDGET_MS
 from kafka_edu.trace.event import Envelope, Level
 
 BLOCK_FACTS: Final = 256
 BLOCK_BYTES: Final = 1 << 18
 """A block is also closed when its lines have this many bytes, because single events can be
 large.
+"""
+WAITING_BYTES: Final = 16 * BLOCK_BYTES
+"""Facts that come while a keyframe is made wait until it is stored. If they have this many bytes,
+the keyframe is given up.
 """
 KEYFRAME_EVERY_US: Final = 60_000_000
 KEYFRAME_SHARE: Final = 1000
@@ -63,6 +69,20 @@ class Block(NamedTuple):
         return bytes(cramjam.zstd.decompress(self.packed))
 
 
+class Keyframe:
+    """A keyframe whose lines are being made."""
+
+    __slots__ = ("before", "began_us", "lines", "made", "took_us")
+
+    def __init__(self, began_us: int, before: int) -> None:
+        self.began_us = began_us
+        self.before = before
+        """The number of all facts that the ring got before this keyframe."""
+        self.lines: Iterator[bytes] = iter(())
+        self.made: list[bytes] = []
+        self.took_us = 0
+
+
 class TraceRing:
     """A sink that keeps facts not older than `minutes`, as long as they fit into `max_bytes`."""
 
@@ -86,6 +106,7 @@ class TraceRing:
         self._first_us = self._last_us = 0
         self._next_keyframe_us = 0
         self._seen = 0
+        self._keyframe: Keyframe | None = None
         self.first_number = 0
         """The number of the oldest block that is still kept. Blocks are numbered from 0."""
         self.bytes = 0
@@ -109,33 +130,58 @@ class TraceRing:
         self._open_bytes += len(line)
         self.facts += 1
         self._seen += 1
-        if len(self._open) >= BLOCK_FACTS or self._open_bytes >= BLOCK_BYTES:
+        if self._keyframe is not None:
+            if self._open_bytes >= WAITING_BYTES:
+                self.close_block()
+        elif len(self._open) >= BLOCK_FACTS or self._open_bytes >= BLOCK_BYTES:
             self.close_block()
 
     def close_block(self) -> None:
-        """Compress the facts since the last block into a new block, if there are any."""
+        """Compress the facts since the last block into a new block, if there are any. A keyframe
+        that is being made is given up, because these facts came after it. The next tick begins a
+        new one.
+        """
         if self._open:
+            self._keyframe = None
             lines, self._open, self._open_bytes = self._open, [], 0
             before = self._seen - len(lines)
             self._add(Block(self._first_us, self._last_us, len(lines), before, _pack(lines)))
 
     def tick(
-        self, now_us: int, snapshot: Callable[[], list[bytes]], clock: Callable[[], int]
+        self, now_us: int, snapshot: Callable[[], Iterator[bytes]], clock: Callable[[], int]
     ) -> None:
-        """Drop what is too old, and store a keyframe if one is due. Must be called ten times a
-        second. `clock` returns the present time in µs.
+        """Drop what is too old. Begin a keyframe if one is due, or go on with it, for at most
+        TURN_BUDGET_MS. Must be called ten times a second.
+
+        `snapshot` gathers the state when it is called, and makes a line at each step of its
+        iterator. `clock` returns the present time in µs.
         """
         while self._blocks and self._blocks[0].last_us < now_us - self._keep_us:
             self._drop()
-        if now_us < self._next_keyframe_us or not self._changed_since_keyframe():
-            return
         began_us = clock()
-        self.close_block()
-        packed = _pack(snapshot())
+        if self._keyframe is None:
+            if now_us < self._next_keyframe_us or not self._changed_since_keyframe():
+                return
+            self.close_block()
+            self._keyframe = Keyframe(now_us, self._seen)
+            self._keyframe.lines = snapshot()
+        self._go_on(self._keyframe, began_us, clock)
+
+    def _go_on(self, keyframe: Keyframe, began_us: int, clock: Callable[[], int]) -> None:
+        """Make lines of a keyframe until the time of this turn is used up, and store it when all
+        are made.
+        """
+        for line in keyframe.lines:
+            keyframe.made.append(line)
+            if clock() - began_us >= TURN_BUDGET_MS * 1000:
+                keyframe.took_us += clock() - began_us
+                return
+        self._keyframe = None
+        packed, at_us = _pack(keyframe.made), keyframe.began_us
         if len(packed) <= self._max_bytes // KEYFRAME_MOST:
-            self._add(Block(now_us, now_us, 0, self._seen, packed))
-        took_us = clock() - began_us
-        self._next_keyframe_us = now_us + max(KEYFRAME_EVERY_US, took_us * KEYFRAME_SHARE)
+            self._add(Block(at_us, at_us, 0, keyframe.before, packed))
+        took_us = keyframe.took_us + clock() - began_us
+        self._next_keyframe_us = at_us + max(KEYFRAME_EVERY_US, took_us * KEYFRAME_SHARE)
 
     def _changed_since_keyframe(self) -> bool:
         return bool(self._open) or not self._blocks or not self._blocks[-1].is_keyframe

@@ -185,12 +185,15 @@ def test_produces_and_consumers_fetches_are_counted_by_client() -> None:
     assert bench.sampled() == [], "nothing was asked since"
 
 
-def test_only_so_many_clients_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_so_many_clients_are_counted_and_a_new_one_replaces_the_longest_silent(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(request_metrics, "MOST_CLIENTS", 2)
     bench = Bench()
-    for client in ("a", "b", "c", "b"):
+    for client in ("first", "silent", "first", "new", "first", "newer"):
+        bench.time.advance(1)
         bench.serve({}, FetchRequest(replica_id=-1), client)
-    assert [(each.client, each.fetches) for each in bench.clients()] == [("b", 2), ("c", 1)]
+    assert [(each.client, each.fetches) for each in bench.clients()] == [("first", 3), ("newer", 1)]
 
 
 def test_a_sample_comes_twice_a_second_for_the_apis_that_had_requests() -> None:

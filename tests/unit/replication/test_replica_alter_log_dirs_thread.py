@@ -9,6 +9,7 @@ import pytest
 
 from kafka_edu.common.errors import Errors, KafkaException
 from kafka_edu.common.transport import part_bytes
+from kafka_edu.log.log import Log
 from kafka_edu.record.control_record import ControlRecordType
 from kafka_edu.replication.replica_alter_log_dirs_thread import ReplicaMove
 from kafka_edu.sim.memory_file_system import MemoryFileSystem
@@ -100,20 +101,48 @@ def test_it_catches_up_although_records_come_all_the_time() -> None:
     run(scenario)
 
 
-def test_a_worker_flushes_a_large_copy_and_the_loop_what_was_flushed_meanwhile() -> None:
-    """While the worker flushes the copy, the replica gets one more record, which is flushed too."""
-    disk, values = MemoryFileSystem(), [f"{number} {'.' * 3000}" for number in range(60)]
+SHORT, LONG = ["meanwhile"], ["." * 30_000] * 3
+
+
+@pytest.mark.parametrize(
+    ("records", "meanwhile", "by_worker", "by_loop"),
+    [
+        (2, [], [2], []),
+        (60, [SHORT], [60], [61]),
+        (60, [LONG, SHORT], [60, 63], [64]),
+        (2, [LONG, LONG], [2, 5, 8], []),
+    ],
+    ids=["a small copy", "and a record more", "and many more", "and many more again"],
+)
+def test_a_worker_flushes_the_copy_and_the_loop_only_a_short_rest_that_was_flushed_meanwhile(
+    monkeypatch: pytest.MonkeyPatch,
+    records: int,
+    meanwhile: list[list[str]],
+    by_worker: list[int],
+    by_loop: list[int],
+) -> None:
+    """While the worker flushes the copy, the replica gets more records, which are flushed too."""
+    disk, values = MemoryFileSystem(), [f"{number} {'.' * 3000}" for number in range(records)]
+    flushed_by_loop: list[int] = []
+    flush = Log.flush
+
+    def noted(log: Log, *arguments: int) -> None:
+        if log.directory.endswith("-future"):
+            flushed_by_loop.append(log.log_end_offset)
+        flush(log, *arguments)
 
     async def before() -> None:
-        flushed_to: list[int] = []
+        flushed_by_worker: list[int] = []
+        more = iter(meanwhile)
 
         async def worker(call: Callable[[], object]) -> object:
             result = call()
             future = broker.logs.get_future_log(T)
             if future is not None and getattr(call, "__name__", "") == "flush":
-                flushed_to.append(future.log_end_offset)
-                values.append("meanwhile")
-                broker.produce("meanwhile")
+                flushed_by_worker.append(future.log_end_offset)
+                for value in next(more, []):
+                    values.append(value)
+                    broker.produce(value)
                 broker.log.flush()
             return result
 
@@ -127,10 +156,11 @@ def test_a_worker_flushes_a_large_copy_and_the_loop_what_was_flushed_meanwhile()
         for value in values:
             broker.produce(value)
         broker.log.flush()
+        monkeypatch.setattr(Log, "flush", noted)
         await broker.order("/b")
         await broker.moved("/b")
-        assert flushed_to == [60]
-        assert broker.log.recovery_point == 61
+        assert (flushed_by_worker, flushed_by_loop) == (by_worker, by_loop)
+        assert broker.log.recovery_point == len(values)
 
     async def after() -> None:
         broker = Broker(disk)

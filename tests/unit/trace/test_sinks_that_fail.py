@@ -253,6 +253,7 @@ def test_the_classes_above_are_all_that_are_attached_to_a_tracer() -> None:
         "Block(NamedTuple)",
         "ConnectionWarnings",
         "FileSink",
+        "Keyframe",
         "Repairs",
         "RingSink",
         "Sink(Protocol)",

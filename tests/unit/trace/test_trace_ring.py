@@ -3,6 +3,7 @@
 import asyncio
 import json
 import tracemalloc
+from collections.abc import Iterator
 
 from kafka_edu.common.socket_transport import SocketTransport
 from kafka_edu.common.time import MockTime, SystemTime
@@ -11,7 +12,7 @@ from kafka_edu.trace.events.replication import IsrShrunk
 from kafka_edu.trace.events.trace import Gap, RingBegins, RingEnds, SnapshotBegins
 from kafka_edu.trace.socket_sink import MAX_UNSENT_PAST, EventServer
 from kafka_edu.trace.trace_client import EventsAddress, TraceClient, subscribe
-from kafka_edu.trace.trace_ring import BLOCK_FACTS, TraceRing
+from kafka_edu.trace.trace_ring import BLOCK_FACTS, WAITING_BYTES, TraceRing
 from kafka_edu.trace.tracer import Tracer
 from kafka_edu.trace.wire_format import Decoder, encode
 from tests.waiting import PATIENCE_S
@@ -61,9 +62,30 @@ class RingInTime:
     def tick(self) -> None:
         self.ring.tick(self.clock.now_us, self._snapshot, self.clock)
 
-    def _snapshot(self) -> list[bytes]:
+    def _snapshot(self) -> Iterator[bytes]:
         self.snapshots += 1
-        return [b"state\n"]
+        return iter([b"state\n"])
+
+    def tick_with_large_state(self) -> int:
+        """Tick, where a keyframe has ten lines of 4 ms each. Return how long the tick took, in
+        ms.
+        """
+        began_us = self.clock.now_us
+
+        def lines() -> Iterator[bytes]:
+            self.snapshots += 1
+            return map(line, range(10))
+
+        def line(number: int) -> bytes:
+            self.clock.now_us += 4000
+            return b"line %d of keyframe %d\n" % (number, self.snapshots)
+
+        self.ring.tick(self.clock.now_us, lines, self.clock)
+        return (self.clock.now_us - began_us) // 1000
+
+    def is_keyframe(self) -> list[bool]:
+        ring = self.ring
+        return [ring.block(n).is_keyframe for n in range(ring.first_number, ring.end_number)]
 
 
 def test_facts_older_than_the_age_go_block_by_block() -> None:
@@ -115,15 +137,56 @@ def test_a_keyframe_is_taken_once_a_minute_and_only_after_a_fact() -> None:
 def test_an_expensive_keyframe_is_taken_less_often() -> None:
     ring = RingInTime()
 
-    def slow() -> list[bytes]:
+    def slow() -> Iterator[bytes]:
         ring.clock.now_us += 200_000
         ring.snapshots += 1
-        return [b"state\n"]
+        return iter([b"state\n"])
 
     for _ in range(500):
         ring.facts(1, 1_000_000)
         ring.ring.tick(ring.clock.now_us, slow, ring.clock)
     assert ring.snapshots == 3  # every 200 s, a thousand times what one takes
+
+
+def test_the_lines_of_a_large_keyframe_are_made_over_several_ticks() -> None:
+    """The facts that come meanwhile stand behind it."""
+    ring = RingInTime()
+    took_ms = []
+    for _ in range(4):
+        took_ms.append(ring.tick_with_large_state())
+        ring.facts(BLOCK_FACTS, 1)
+    assert took_ms == [12, 12, 12, 4]
+    assert ring.is_keyframe() == [True, False]
+    assert ring.ring.block(0).lines().count(b"of keyframe 1\n") == 10
+    assert [ring.ring.block(n).before for n in range(2)] == [0, 0]
+    assert ring.ring.block(1).facts == 3 * BLOCK_FACTS + 1, "with the next fact after it"
+    assert ring.tick_with_large_state() == 0, "the next one is not due yet"
+
+
+def test_a_keyframe_is_given_up_when_a_reader_wants_the_facts_that_came_meanwhile() -> None:
+    ring = RingInTime()
+    ring.tick_with_large_state()
+    ring.ring.close_block()
+    ring.tick_with_large_state()
+    assert ring.snapshots == 1, "there were none"
+    ring.facts(1, 1)
+    ring.ring.close_block()
+    assert ring.is_keyframe() == [False]
+    for _ in range(4):
+        ring.tick_with_large_state()
+    assert (ring.snapshots, ring.is_keyframe()) == (2, [False, True])
+    assert ring.ring.block(1).before == 1
+    assert ring.ring.block(1).lines().count(b"of keyframe 2\n") == 10
+
+
+def test_only_so_many_facts_wait_for_a_keyframe() -> None:
+    ring = RingInTime()
+    ring.tick_with_large_state()
+    size = len(encode(Envelope(BROKER, 1, 0, 0, 1, shrunk(1))))
+    ring.facts(2 * WAITING_BYTES // size, 1)
+    assert not any(ring.is_keyframe())
+    assert WAITING_BYTES <= len(ring.ring.block(0).lines()) < WAITING_BYTES + 2 * size
+    assert len(ring.ring.block(1).lines()) < WAITING_BYTES / 4, "no more than usual"
 
 
 def test_a_keyframe_that_would_fill_the_ring_is_left_out() -> None:
@@ -132,7 +195,7 @@ def test_a_keyframe_that_would_fill_the_ring_is_left_out() -> None:
     noise = [
         bytes((number * number + position) % 251 for position in range(97)) for number in range(50)
     ]
-    ring.ring.tick(ring.clock.now_us, lambda: noise, ring.clock)
+    ring.ring.tick(ring.clock.now_us, lambda: iter(noise), ring.clock)
     ring.ring.close_block()
     assert ring.ring.facts == 10
     assert ring.ring.stateless(ring.ring.first_number) == 10

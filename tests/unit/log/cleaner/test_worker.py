@@ -1,8 +1,11 @@
 """A pass of compaction in a process of its own."""
 
+import ast
 import asyncio
 import json
+import os
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -13,6 +16,7 @@ from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.log.cleaner.clean_job import CleanJob, job_line, read_result
 from kafka_edu.log.cleaner.cleaner import Cleaner, no_throttle
 from kafka_edu.log.cleaner.log_cleaner_manager import LogCleanerManager
+from kafka_edu.log.cleaner.worker import AUTOGROUP, NICE
 from kafka_edu.log.log_config import LogConfig
 from kafka_edu.log.log_loader import load_log
 from kafka_edu.server.cleaner_process import WORKER, run_in_a_process
@@ -71,6 +75,76 @@ def test_it_ends_with_its_broker(tmp_path: Path) -> None:
     worker.stdin.write(job_line(slow))
     worker.stdin.close()
     assert worker.wait(60) == 1
+
+
+LOOK = """
+import os
+from pathlib import Path
+from kafka_edu.log.cleaner import worker
+from kafka_edu.log.cleaner.clean_job import CleanResult
+
+class Looking:
+    def __init__(self, *_):
+        pass
+
+    def clean(self):
+        group = worker.AUTOGROUP.read_text() if worker.AUTOGROUP.exists() else f"nice {worker.NICE}"
+        seen = [os.getpriority(os.PRIO_PROCESS, 0), os.getsid(0) == os.getpid(), group.strip()]
+        return CleanResult(0, (), 0, str(seen))
+
+worker.Cleaner = Looking
+raise SystemExit(worker.main())
+"""
+
+
+def test_it_gives_way_also_to_processes_of_other_sessions(tmp_path: Path) -> None:
+    """Where Linux schedules by session, a nice value alone counts only inside the broker's
+    session.
+    """
+    worker = subprocess.Popen(
+        [sys.executable, "-c", LOOK],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env=python_environment(),
+    )
+    assert worker.stdin is not None
+    assert worker.stdout is not None
+    with worker:
+        worker.stdin.write(job_line(job_in(tmp_path)))
+        worker.stdin.flush()
+        nice, leads, group = ast.literal_eval(read_result(worker.stdout.readline()).corrupt)
+    assert nice == min(os.getpriority(os.PRIO_PROCESS, 0) + NICE, 19)
+    assert leads is AUTOGROUP.exists()
+    assert group.endswith(f"nice {NICE}")
+
+
+TRY = """
+import errno, sys
+from pathlib import Path
+from kafka_edu.log.cleaner import worker
+
+class Autogroup:
+    tries = 0
+
+    def exists(self):
+        return True
+
+    def write_text(self, text):
+        self.tries += 1
+        if self.tries < 3:
+            raise BlockingIOError(errno.EAGAIN, "only now and then")
+        print(self.tries, text)
+
+worker.AUTOGROUP_PAUSE_S = 0
+worker.give_way(Autogroup())
+"""
+
+
+def test_it_asks_again_where_linux_takes_the_nice_value_only_now_and_then() -> None:
+    found = subprocess.run(
+        [sys.executable, "-c", TRY], capture_output=True, text=True, env=python_environment()
+    )
+    assert found.stdout.split() == ["3", str(NICE)], found.stderr
 
 
 def test_a_result_is_read_again() -> None:
