@@ -291,10 +291,11 @@ class ClientsView:
                     del self._asked[client][envelope.source]
             case ClientRequestsSnapshot(requests=asked) | ClientRequestsSampled(requests=asked):
                 self._ask(envelope, asked)
-            case ClientClosed(client=client):
-                for view in self._known.pop((envelope.source, client), []):
-                    self.by_key.pop(view.key, None)
-                    self._close(client, at_us)
+            case ClientClosed(client=client, role=role):
+                for view in self._known.get((envelope.source, client), []).copy():
+                    if role in (view.key.role.value, ""):
+                        self._drop(view.key)
+                        self._close(client, at_us)
             case BatchRetried() | BatchSplit() | BatchFailed() as event:
                 view = self._of(envelope, Role.PRODUCER, event.client)
                 if isinstance(event, BatchFailed):

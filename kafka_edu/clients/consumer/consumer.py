@@ -636,7 +636,7 @@ class Consumer:
             self._core.close(self._now())
             if self._trace and self._loop is not None:
                 self._trace.forget(self._snapshot, self._gauges)
-                self._trace(ClientClosed(client=self.config.client_id))
+                self._trace(ClientClosed(client=self.config.client_id, role="consumer"))
             for shell in self._shells:
                 shell.perform()
                 await shell.close()

@@ -743,7 +743,7 @@ class Producer:
                 self._timer.cancel()
             if self._trace and self._loop is not None:
                 self._trace.forget(self._snapshot, self._gauges)
-                self._trace(ClientClosed(client=self.config.client_id))
+                self._trace(ClientClosed(client=self.config.client_id, role="producer"))
             for shell in self._shells:
                 await shell.close()
 

@@ -194,6 +194,7 @@ def test_without_acks_the_callback_has_no_offset(clients: Clients, tmp_path: Pat
 
 
 LEADER = Source.of_broker(1)
+SPLIT = BatchSplit(client="shop", topic="web", partition=0, batch=1, records=3, into=2)
 
 
 def told(*events: tuple[Source, int, int, Event]) -> list[Envelope]:
@@ -285,7 +286,9 @@ def steps_of(
 
 def test_a_batch_that_is_sent_again_is_stored_twice() -> None:
     """The response to the first request is lost. So the callback has the other record's offset."""
-    retried = BatchRetried("shop", "web", 0, 1, 1, "NETWORK_EXCEPTION")
+    retried = BatchRetried(
+        client="shop", topic="web", partition=0, batch=1, attempts=1, error="NETWORK_EXCEPTION"
+    )
     envelopes = told(
         (CLIENT, 1, 0, accumulated(1, 0)),
         (CLIENT, 2, 0, accumulated(1, 1)),
@@ -330,7 +333,7 @@ def test_a_record_of_a_batch_that_was_split_is_found_in_the_whole_batch(
         (CLIENT, 4, 1, drained(1, 3)),
         (CLIENT, 5, 4, sent(1)),
         (CLIENT, 6, 5, answered(1)),
-        (CLIENT, 7, 6, BatchSplit("shop", "web", 0, 1, 3, 2)),
+        (CLIENT, 7, 6, SPLIT),
         (CLIENT, 8, 7, drained(2, 2)),
         (CLIENT, 9, 8, sent(2)),
         (LEADER, 1, 0, received(2)),

@@ -956,4 +956,4 @@ def test_a_consumer_reports_itself_until_it_is_closed(bench: Bench) -> None:
     assert bench.trace.snapshot() == []
     assert bench.trace.gauges() == []
     closed = [each for each in bench.cluster.sink.events if isinstance(each.event, ClientClosed)]
-    assert [each.event for each in closed] == [ClientClosed(client="c")]
+    assert [each.event for each in closed] == [ClientClosed(client="c", role="consumer")]

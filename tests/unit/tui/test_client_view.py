@@ -169,6 +169,24 @@ def test_a_closed_client_and_those_of_an_ended_process_are_gone(look: Look) -> N
     assert look.one.key.source == Source(SourceKind.CLIENT, 2)
 
 
+@pytest.mark.parametrize(
+    ("closed", "left"), [("consumer", Role.PRODUCER), ("producer", Role.CONSUMER)]
+)
+def test_a_producer_and_a_consumer_may_have_one_client_id(
+    look: Look, closed: str, left: Role
+) -> None:
+    """When one of them closes, the other one stays on the screen, and neither is foreign."""
+    look.tell(ProducerSampled(producer=producer(client="shop")))
+    look.tell(ConsumerSampled(consumer=consumer(client="shop")))
+    look.tell(ClientClosed(client="shop", role=closed))
+    assert look.one.key.role is left
+    asked = ClientRequests("shop", 5, 500, 0, 5)
+    look.tell(ClientRequestsSampled(requests=asked), Source.of_broker(1))
+    assert look.view.seen() == []
+    look.tell(LinkLost(reason="ended"))
+    assert look.view.clients() == []
+
+
 def test_the_rate_and_the_curve_of_the_memory_come_from_samples(look: Look) -> None:
     look.tell(ProducerSampled(producer=producer(acked=0, buffer_used=100)))
     look.tell(ProducerSampled(producer=producer(acked=50, buffer_used=900)), after_us=100_000)
