@@ -20,7 +20,11 @@ from kafka_edu.trace.events.group import (
     GroupMembersSampled,
     MemberState,
 )
-from kafka_edu.trace.events.network import ClientRequests, ClientRequestsSampled
+from kafka_edu.trace.events.network import (
+    ClientRequests,
+    ClientRequestsSampled,
+    ClientRequestsSnapshot,
+)
 from kafka_edu.trace.events.producer import (
     BatchFailed,
     BatchRetried,
@@ -349,6 +353,28 @@ def test_a_client_of_ours_that_has_ended_is_no_foreign_client(look: Look) -> Non
     again = ClientRequestsSampled(requests=ClientRequests("shop", 7, 700, 0, 5))
     look.tell(again, broker, 31 * SECOND)
     assert len(look.view.seen()) == 1, "now somebody else has this client.id"
+
+
+@pytest.mark.parametrize(
+    ("software", "role"),
+    [
+        ("kafka-edu 0.1.0", Role.UNTRACED),
+        ("librdkafka 2.3.0", Role.FOREIGN),
+        ("", Role.FOREIGN),
+    ],
+)
+def test_a_client_of_ours_that_ended_before_anybody_looked_is_not_foreign(
+    look: Look, software: str, role: Role
+) -> None:
+    """Brokers remember its requests. Its software says that it is ours."""
+    asked = ClientRequests("shop", 5, 500, 0, 5, software)
+    look.tell(ClientRequestsSnapshot(requests=asked), Source.of_broker(1))
+    (seen,) = look.view.seen()
+    assert (seen.key.client, seen.key.role) == ("shop", role)
+    look.tell(members("shop", "till"), Source.of_broker(2))
+    asked = ClientRequests("till", 0, 0, 9, 5, software)
+    look.tell(ClientRequestsSnapshot(requests=asked), Source.of_broker(1))
+    assert {each.key.role for each in look.view.seen() if each.key.client == "till"} == {role}
 
 
 def test_a_broker_that_is_gone_says_nothing_of_a_client(look: Look) -> None:
