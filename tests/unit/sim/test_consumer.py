@@ -98,11 +98,13 @@ class Bench:
             chance=random.Random(seed),
         )
 
-    def producer(self, settings: Mapping[str, object] | None = None) -> Producer:
+    def producer(
+        self, settings: Mapping[str, object] | None = None, time: Time | None = None
+    ) -> Producer:
         return Producer(
             self._settings({"client.id": "p", "acks": "all"} | dict(settings or {})),
             transport=self.cluster.network.transport(),
-            time=self.cluster.time,
+            time=time or self.cluster.time,
             chance=random.Random(5),
         )
 
