@@ -1,9 +1,10 @@
-"""Tell one record's life: request, queue, segment, followers, HW, answer, consumers and groups."""
+"""Tell one record's life, from `send()` to the commit of a consumer group."""
 
 import textwrap
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Final
 
 import click
 from click.core import ParameterSource
@@ -28,13 +29,38 @@ from kafka_edu.instruments.story import (
     Known,
     NoStoryError,
     Place,
-    Step,
     Stored,
     Story,
     known_of,
     place_of_produce,
 )
+from kafka_edu.instruments.story_step import Step
 from kafka_edu.trace.reader import History, order
+
+#: Stage of a step → the part of the story to which it belongs.
+_PART_OF: Final = {
+    "connection": "The producer",
+    "send": "The producer",
+    "drain": "The producer",
+    "sent": "The producer",
+    "request": "The leader",
+    "queue": "The leader",
+    "batch": "The leader",
+    "log": "The leader",
+    "wait": "The leader",
+    "follower": "The replicas",
+    "committed": "The replicas",
+    "waited": "The answer",
+    "answer": "The answer",
+    "response": "The answer",
+    "callback": "The answer",
+    "fetch": "The consumers",
+    "consumer": "The consumers",
+    "delivered": "The consumers",
+    "commit": "The groups",
+    "group": "The groups",
+    "cut": "What was cut off",
+}
 
 
 @click.command()
@@ -55,6 +81,11 @@ def story(
     json_file: Path | None,
 ) -> None:
     """Tell one record's life, such as that of web-0@1234.
+
+    It begins in send() of the producer: batch, request, the leader's queue and log, the followers,
+    the answer, the callback. It goes on with each consumer that fetches the record and each group
+    that commits behind it. The steps within a client are seen if it is a client of kafka-edu with a
+    tracer, such as those of `kafka-edu load`. Other clients emit no events.
 
     The place of the record is read from the logs' files. Its hops come from the live processes, or
     from recordings. With both --cluster and --replay they come from both. Hops of fast requests are
@@ -160,7 +191,11 @@ def _lines(told: Story) -> Iterator[str]:
         yield from textwrap.wrap(text, text_width(), initial_indent="  ", subsequent_indent="    ")
     yield ""
     begins = told.begins
+    part = ""
     for step in told.steps:
+        if (title := _PART_OF.get(step.stage, part)) != part:
+            part = title
+            yield styled(part, bold=True)
         since = None
         if step.envelope is not None and begins is not None:
             since = step.envelope.mono_us - begins.mono_us

@@ -419,6 +419,10 @@ class ClientConnections:
         connection = self._connections[node]
         if connection.state is ConnectionState.DISCONNECTED:
             return
+        if connection.state is ConnectionState.CHECKING_API_VERSIONS:
+            reason += (
+                ", before it answered ApiVersions (is it a Kafka broker, and not older than 0.10?)"
+            )
         self._end(node, connection, reason, now)
 
     def _drop(self, node: int, reason: str, now: float) -> None:
@@ -481,13 +485,21 @@ class ClientConnections:
             ):
                 self._metadata.rebootstrap()
             return
-        self.send(
-            node,
-            self._metadata.request(now),
-            self.version(node, ApiKey.METADATA, REGISTRY[ApiKey.METADATA].max_version),
-            now,
-            self._on_metadata,
-        )
+        newest = REGISTRY[ApiKey.METADATA].max_version
+        version = self.version(node, ApiKey.METADATA, newest)
+        if version < 0:
+            low, high = self._connections[node].versions.get(ApiKey.METADATA, (-1, -1))
+            address = self._metadata.nodes[node]
+            served = f"the versions {low} to {high}" if high >= 0 else "no version"
+            self._drop(
+                node,
+                f"the broker at {address.host}:{address.port} serves {served} of Metadata, and this"
+                f" client knows 0 to {newest}",
+                now,
+            )
+            self._metadata.update_failed(now)
+            return
+        self.send(node, self._metadata.request(now), version, now, self._on_metadata)
 
     def _on_metadata(self, answer: Message | None, now: float) -> None:
         if isinstance(answer, MetadataResponse):

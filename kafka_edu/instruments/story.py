@@ -13,8 +13,20 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final, NamedTuple, TypeVar
 
 from kafka_edu.common.words import duration, plural
+from kafka_edu.instruments.client_steps import (
+    PRODUCE,
+    Delivery,
+    ProducerSteps,
+    answer_of,
+    cause_of,
+    commit_steps,
+    delivered_text,
+    deliveries,
+    fetched_text,
+    sent_text,
+)
 from kafka_edu.instruments.sentences.words import micros
-from kafka_edu.trace.chain_links import LinkKind
+from kafka_edu.instruments.story_step import Step, step_of
 from kafka_edu.trace.event import Envelope
 from kafka_edu.trace.events.client import RecordAcknowledged
 from kafka_edu.trace.events.group import GroupMembersSnapshot, OffsetsCommitted
@@ -41,7 +53,9 @@ from kafka_edu.trace.events.replication import (
 from kafka_edu.trace.events.server import ProduceAnswered, RequestDequeued
 from kafka_edu.trace.reader import History
 
-PRODUCE: Final = 0
+OFFSET_COMMIT: Final = 8
+TXN_OFFSET_COMMIT: Final = 28
+OFFSETS_TOPIC: Final = "__consumer_offsets"
 _FOLLOWER: Final = re.compile(r"broker-\d+-fetcher-\d+")
 E = TypeVar("E", bound=tuple[object, ...])
 
@@ -80,20 +94,6 @@ class Absent(NamedTuple):
     log_end: int | None
     is_known: bool = True
     """True if the log really lacks the record. False if the log's files could not be read."""
-
-
-class Step(NamedTuple):
-    """One step in the record's life: a recorded event, or a stage of which no event was
-    recorded.
-    """
-
-    stage: str
-    envelope: Envelope | None
-    text: str
-
-    @property
-    def is_recorded(self) -> bool:
-        return self.envelope is not None
 
 
 class NoStoryError(Exception):
@@ -242,19 +242,33 @@ class Story:
         received = self._cause(dequeued, RequestReceived)
         answered = self._answered(appended)
         request = _request_of(received, dequeued, answered)
+        producer = ProducerSteps(
+            self._history, *self.place, first_offset=self._first_offset(appended), received=received
+        )
         yield self._connected(request, origin)
-        yield _step(received, "request", "when the request arrived", _received_text)
-        yield _step(dequeued, "queue", "how long it was in the queue", _dequeued_text)
+        yield from producer.before_the_broker()
+        yield step_of(received, "request", "when the request arrived", _received_text)
+        yield step_of(dequeued, "queue", "how long it was in the queue", _dequeued_text)
         validated = self._beside(origin, BatchValidated)
-        yield _step(validated, "batch", "how the batch was checked", _batch_text)
-        yield _step(self._written(), "log", "when it was written", _written_text)
+        yield step_of(validated, "batch", "how the batch was checked", _batch_text)
+        yield step_of(self._written(), "log", "when it was written", _written_text)
         waits = self._beside(origin, OperationWatched, lambda e: e.purgatory == "Produce")
         if waits is not None:
             yield Step("wait", waits, "the answer has to wait for the followers (acks=all)")
         yield from self._replication(origin)
-        yield from self._acknowledgement(request, answered)
+        yield from self._answer(request, answered)
+        yield from producer.after_the_broker()
+        for envelope, acked in self._all(RecordAcknowledged):
+            if acked.offset == self.place.offset:
+                yield Step("answer", envelope, f"producer {acked.client} has its acknowledgement")
         yield from self._consumers()
         yield from self._groups()
+
+    def _first_offset(self, appended: Envelope | None) -> int | None:
+        """Return the offset of the first record in the record's batch. None: not known."""
+        if appended is not None and isinstance(appended.event, ProduceAppended):
+            return appended.event.first_offset
+        return self.best[1].first_offset if self.best is not None else None
 
     def _appended(self) -> Envelope | None:
         """Return the append on the leader. If there were several, return the last one.
@@ -311,7 +325,7 @@ class Story:
             and e.mono_us <= request.envelope.mono_us
         ]
         before = found[-1] if found else None
-        return _step(before, "connection", "when the producer connected", _opened_text)
+        return step_of(before, "connection", "when the producer connected", _opened_text)
 
     def _replication(self, origin: Envelope | None) -> Iterator[Step]:
         offset = self.place.offset
@@ -369,14 +383,12 @@ class Story:
             return Step("committed", None, f"not committed: the high watermark is {hw:,}")
         return Step("committed", None, "when it was committed was not recorded")
 
-    def _acknowledgement(
-        self, request: _Request | None, answered: Envelope | None
-    ) -> Iterator[Step]:
+    def _answer(self, request: _Request | None, answered: Envelope | None) -> Iterator[Step]:
         done = self._cause(answered, OperationCompleted)
         if done is not None and isinstance(done.event, OperationCompleted):
             event = done.event
             text = f"the wait ends after {duration(event.waited_ms)}: {event.cause or event.by}"
-            yield Step("wait", done, text)
+            yield Step("waited", done, text)
         sent = [
             e
             for e in self._history.events
@@ -386,25 +398,60 @@ class Story:
             and (e.event.connection_id, e.event.correlation_id)
             == (request.connection_id, request.correlation_id)
         ]
-        yield _step(
+        yield step_of(
             sent[-1] if sent else None, "answer", "when the producer was answered", _sent_text
         )
-        for envelope, acked in self._all(RecordAcknowledged):
-            if acked.offset == self.place.offset:
-                yield Step("answer", envelope, f"producer {acked.client} has its acknowledgement")
 
     def _consumers(self) -> Iterator[Step]:
+        """Yield the steps of each consumer, in the order in which they read the record."""
+        told: list[list[Step]] = []
         seen: set[str] = set()
+        for delivery in deliveries(self._history, *self.place):
+            seen.add(delivery.client)
+            told.append(list(self._delivered(delivery)))
         for envelope, read in self._all(SegmentRead):
             if not self._covers(envelope, read):
                 continue
             client = self._reader_of(envelope)
             if client and client not in seen and not _FOLLOWER.fullmatch(client):
                 seen.add(client)
-                text = f"consumer {client} fetches it, from offset {read.start_offset:,} on"
-                yield Step("consumer", envelope, text)
-        if not seen:
+                told.append([self._read_step(client, envelope, read)])
+        if not told:
             yield Step("consumer", None, "no fetch by which a consumer took it was recorded")
+        for steps in sorted(told, key=_when):
+            yield from steps
+
+    @staticmethod
+    def _read_step(client: str, envelope: Envelope, read: SegmentRead) -> Step:
+        text = f"consumer {client} fetches it, from offset {read.start_offset:,} on"
+        return Step("consumer", envelope, text)
+
+    def _delivered(self, delivery: Delivery) -> Iterator[Step]:
+        """Yield the steps from a fetch of one of our consumers to the `poll()` that returns the
+        record. If poll() returns it again, only this last step is told.
+        """
+        if delivery.is_first:
+            if delivery.sent is not None:
+                yield Step("fetch", delivery.sent, sent_text(delivery.sent))
+            answer = answer_of(self._history, delivery.response)
+            waited = self._cause(answer, OperationCompleted)
+            if waited is not None and isinstance(waited.event, OperationCompleted):
+                event = waited.event
+                text = (
+                    f"its fetch has waited {duration(event.waited_ms)}: {event.cause or event.by}"
+                )
+                yield Step("fetch", waited, text)
+            read = self._beside(
+                answer,
+                SegmentRead,
+                lambda e: e.start_offset <= self.place.offset,
+            )
+            if read is not None and isinstance(read.event, SegmentRead):
+                yield self._read_step(delivery.client, read, read.event)
+            if answer is not None:
+                yield Step("fetch", answer, _sent_text(answer.event))
+            yield Step("fetch", delivery.fetched, fetched_text(delivery))
+        yield Step("delivered", delivery.advanced, delivered_text(delivery))
 
     def _covers(self, envelope: Envelope, read: SegmentRead) -> bool:
         """Return whether this read of a segment includes the record: its batch begins in the bytes
@@ -443,7 +490,7 @@ class Story:
             match seen.event:
                 case RequestReceived(client_id=client) | OperationCompleted(client=client):
                     return client
-            seen = self._caused(seen)
+            seen = cause_of(self._history, seen)
         return ""
 
     def _groups(self) -> Iterator[Step]:
@@ -455,8 +502,7 @@ class Story:
             for topic, partition, offset in event.offsets:
                 if (topic, partition) == self.place[:2] and offset > self.place.offset:
                     seen.add(event.group)
-                    text = f"group {event.group} commits {offset:,}: it is past the record"
-                    yield Step("group", envelope, text)
+                    yield from self._commit(envelope, event.group, offset)
         for group, offset in sorted(self.known.groups.items()):
             if offset > self.place.offset and group not in seen:
                 seen.add(group)
@@ -464,6 +510,59 @@ class Story:
                 yield Step("group", None, text)
         if not seen:
             yield Step("group", None, "no commit of a group past it was recorded")
+
+    def _commit(self, committed: Envelope, group: str, offset: int) -> Iterator[Step]:
+        """Yield the steps of one commit: the consumer's request, the coordinator's append and its
+        replication, the commit, and what the consumer knows of it.
+        """
+        answer = self._beside(
+            committed, ResponseSent, lambda e: e.api_key in (OFFSET_COMMIT, TXN_OFFSET_COMMIT)
+        )
+        received = self._request_of_answer(answer)
+        dequeued = None
+        if received is not None:
+            for link in self._history.children(received):
+                if isinstance(link.effect.event, RequestDequeued):
+                    dequeued = link.effect
+        consumer = commit_steps(self._history, received, offset)
+        yield from consumer[:1]
+        if dequeued is not None:
+            for link in self._history.children(dequeued):
+                match link.effect.event:
+                    case ProduceAppended() as appended if appended.topic == OFFSETS_TOPIC:
+                        yield from self._stored_commit(link.effect, appended)
+        text = f"group {group} commits {offset:,}: it is past the record"
+        yield Step("group", committed, text)
+        if answer is not None and consumer:
+            yield Step("commit", answer, _sent_text(answer.event))
+        yield from consumer[1:]
+
+    def _stored_commit(self, envelope: Envelope, appended: ProduceAppended) -> Iterator[Step]:
+        name, first = f"{appended.topic}-{appended.partition}", appended.first_offset
+        yield Step("commit", envelope, f"the coordinator appends it to {name} at offset {first:,}")
+        for moved in self._history.events:
+            match moved.event:
+                case HighWatermarkAdvanced(
+                    topic=appended.topic, partition=appended.partition, before=before, after=after
+                ) if moved.source == envelope.source and before <= first < after:
+                    text = f"the high watermark of {name} moves {before:,} → {after:,}"
+                    yield Step("commit", moved, text)
+                    return
+
+    def _request_of_answer(self, answer: Envelope | None) -> Envelope | None:
+        """Return the request that a broker answered with this response."""
+        if answer is None or not isinstance(answer.event, ResponseSent):
+            return None
+        key = answer.event.connection_id, answer.event.correlation_id
+        found = [
+            e
+            for e in self._history.events
+            if isinstance(e.event, RequestReceived)
+            and e.source == answer.source
+            and (e.event.connection_id, e.event.correlation_id) == key
+            and e.mono_us <= answer.mono_us
+        ]
+        return found[-1] if found else None
 
     def _cuts(self) -> Iterator[Step]:
         cuts = [
@@ -486,16 +585,9 @@ class Story:
             and getattr(e.event, "partition", None) == partition
         ]
 
-    def _caused(self, envelope: Envelope) -> Envelope | None:
-        """Return the event that this event names as its cause, if both are of the same process."""
-        for link in self._history.parents(envelope):
-            if link.kind is LinkKind.CAUSE:
-                return link.cause
-        return None
-
     def _cause(self, envelope: Envelope | None, kind: type[tuple[object, ...]]) -> Envelope | None:
         """Return the cause of an event if it is of the type `kind`, else None."""
-        cause = None if envelope is None else self._caused(envelope)
+        cause = None if envelope is None else cause_of(self._history, envelope)
         return cause if cause is not None and isinstance(cause.event, kind) else None
 
     def _beside(
@@ -519,6 +611,10 @@ class Story:
         return min(found, key=lambda e: abs(e.seq - envelope.seq), default=None)
 
 
+def _when(steps: list[Step]) -> int:
+    return next((step.envelope.mono_us for step in steps if step.envelope is not None), 0)
+
+
 def _request_of(*hops: Envelope | None) -> _Request | None:
     for envelope in hops:
         if envelope is None:
@@ -533,12 +629,6 @@ def _request_of(*hops: Envelope | None) -> _Request | None:
     return None
 
 
-def _step(envelope: Envelope | None, stage: str, what: str, text: Callable[[object], str]) -> Step:
-    if envelope is None:
-        return Step(stage, None, f"{what} was not recorded")
-    return Step(stage, envelope, text(envelope.event))
-
-
 def _opened_text(event: object) -> str:
     assert isinstance(event, ConnectionOpened)
     return f"the producer connects: {event.connection_id}"
@@ -547,8 +637,8 @@ def _opened_text(event: object) -> str:
 def _received_text(event: object) -> str:
     assert isinstance(event, RequestReceived)
     return (
-        f"{event.client_id or 'a client'} sends Produce v{event.api_version}"
-        f" #{event.correlation_id}, {event.size_bytes:,} bytes"
+        f"Produce v{event.api_version} #{event.correlation_id} of {event.client_id or 'a client'}"
+        f" arrives, {event.size_bytes:,} bytes"
     )
 
 

@@ -17,7 +17,8 @@ stays. `record` takes 0.8 µs for a produce with acks=1, 1.4 µs with acks=all a
 that waited.
 
 Produce requests and consumers' fetches are also counted for each client id, for the dashboard's
-Client screen. Of the times above, this takes 0.1 µs.
+Client screen. Of the times above, this takes 0.1 µs. With them comes the name of the client's
+software, which a client sends once for each connection.
 """
 
 from array import array
@@ -28,6 +29,9 @@ from kafka_edu.common.log_histogram import BUCKET_TABLE, BUCKETS, bucket_of
 from kafka_edu.common.time import Time
 from kafka_edu.network.request import Request
 from kafka_edu.protocol.api_keys import ApiKey
+from kafka_edu.protocol.api_versions_response import SOFTWARE_NAME
+from kafka_edu.protocol.messages.api_versions import ApiVersionsRequest
+from kafka_edu.protocol.types import ProtocolError
 from kafka_edu.trace.event import Event
 from kafka_edu.trace.events.network import (
     REQUEST_PARTS,
@@ -49,6 +53,9 @@ MOST_CLIENTS: Final = 500
 """The most client ids that are counted. For a new one more, the id that has been silent for the
 longest time is forgotten.
 """
+_FIRST_WITH_SOFTWARE: Final = 3
+"""The first version of ApiVersions in which a client names its software."""
+_SOFTWARE_CHARS: Final = 40
 _TABLE: Final = len(BUCKET_TABLE)
 #: The index in an array at which each part's histogram begins. Index 0 has the number of requests.
 _QUEUE, _LOCAL, _REMOTE, _THROTTLE, _RESPONSE_QUEUE, _SEND, _TOTAL = (
@@ -97,6 +104,8 @@ class RequestMetrics:
         self._time = time
         self._counts: dict[int, array[int]] = {}
         self._clients: dict[str, _Client] = {}
+        self._software: dict[str, str] = {}
+        """Client id → the name and version of its software."""
         self._sampled_ms = 0
         self._sampled_requests: dict[int, int] = {}
 
@@ -107,6 +116,8 @@ class RequestMetrics:
             key = FOLLOWER_FETCH
         elif key in (0, 1):
             self._count_client(request, key, end_ns)
+        elif key == ApiKey.API_VERSIONS:
+            self._note_software(request)
         counts = self._counts.get(key)
         if counts is None:
             counts = self._counts[key] = array("Q", bytes(8 * (1 + BUCKETS * len(REQUEST_PARTS))))
@@ -159,6 +170,24 @@ class RequestMetrics:
     def _end_ns_of(self, name: str) -> int:
         return self._clients[name].end_ns
 
+    def _note_software(self, request: Request) -> None:
+        """Note the name and version of a client's software. Clients send them since Kafka 2.4."""
+        if request.header.api_version < _FIRST_WITH_SOFTWARE:
+            return
+        try:
+            told = ApiVersionsRequest.decode(
+                request.frame, request.header.api_version, request.body_offset
+            )
+        except ProtocolError:
+            return  # the broker has refused the request
+        name, version = told.client_software_name, told.client_software_version
+        if not (SOFTWARE_NAME.fullmatch(name) and SOFTWARE_NAME.fullmatch(version)):
+            return
+        client = request.header.client_id or ""
+        if client not in self._software and len(self._software) >= MOST_CLIENTS:
+            del self._software[next(iter(self._software))]
+        self._software[client] = f"{name} {version}"[:_SOFTWARE_CHARS]
+
     def _requests_of(self, name: str) -> ClientRequests:
         client = self._clients[name]
         return ClientRequests(
@@ -167,6 +196,7 @@ class RequestMetrics:
             produced_bytes=client.produced_bytes,
             fetches=client.fetches,
             heard_ms_ago=max(self._time.nanoseconds() - client.end_ns, 0) // 1_000_000,
+            software=self._software.get(name, ""),
         )
 
     def times(self, key: int) -> RequestTimes:

@@ -1,5 +1,6 @@
 """`trace`, `story`, `why` and `chain` on one real cluster: each answers its question live."""
 
+import asyncio
 import json
 import os
 import signal
@@ -17,10 +18,15 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
 from kafka_edu.cli.chain_command import chain
+from kafka_edu.cli.client_trace import client_tracer
 from kafka_edu.cli.story_command import story
 from kafka_edu.cli.trace_command import trace
 from kafka_edu.cli.why_command import why
+from kafka_edu.clients.consumer import consumer as own_consumer
+from kafka_edu.clients.producer import producer as own_producer
+from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.supervisor.cluster import Cluster, running_cluster
+from kafka_edu.supervisor.cluster_folder import ClusterFolder
 from kafka_edu.trace.events.replication import BecameLeader
 from tests.cluster.processes import start_all
 from tests.waiting import PATIENCE_S, wait_for
@@ -133,7 +139,7 @@ def test_a_record_written_while_somebody_records_has_its_whole_life(
     text, told = ask(story, f"web-0@{offset}", "--replay", str(file))
     recorded = {step["stage"] for step in told["steps"] if step["recorded"]}
     assert recorded >= {"request", "queue", "log", "follower", "committed", "answer", "group"}
-    assert "shop sends Produce" in text
+    assert "of shop arrives" in text
     assert "group buyers commits" in text
     leader = leader_of_web(cluster)
     logs = told["logs"]
@@ -143,6 +149,56 @@ def test_a_record_written_while_somebody_records_has_its_whole_life(
     batch = Path(stored["file"]).read_bytes()[stored["position"] :]
     assert int.from_bytes(batch[:8], "big") == stored["first_offset"] <= offset
     assert (stored["key"], stored["is_valid"]) == ("k", True)
+
+
+def test_a_record_of_our_own_clients_has_its_life_from_send_to_the_commit(
+    cluster: Cluster, tmp_path: Path
+) -> None:
+    file = tmp_path / "own.jsonl.gz"
+    servers = {"bootstrap.servers": cluster.bootstrap_servers}
+    producer = {"client.id": "own-shop", "acks": "all", "request.timeout.ms": 300_000}
+    reader = {"client.id": "own-till", "group.id": "own", "enable.auto.commit": False}
+
+    async def life() -> int:
+        async with (
+            client_tracer(ClusterFolder.of(NAME)) as trace,
+            own_producer.Producer(servers | producer, trace=trace) as sender,
+            own_consumer.Consumer(servers | reader, trace=trace) as consumer,
+        ):
+            # The recording begins now, so it has the clients' process from its first event on.
+            command = [sys.executable, "-m", "kafka_edu", "trace", "record", str(file)]
+            recording = await asyncio.create_subprocess_exec(
+                *(*command, "--cluster", NAME, "--level", "hops"),
+                stdout=asyncio.subprocess.PIPE,
+                stderr=asyncio.subprocess.PIPE,
+            )
+            assert recording.stderr is not None
+            assert b"recording all processes" in await recording.stderr.readline()
+            stored = await (await sender.send("web", b"own", key=b"k"))
+            tp = TopicPartition("web", stored.partition)
+            consumer.assign([tp])
+            consumer.seek(tp, stored.offset)
+            async with asyncio.timeout(PATIENCE_S):
+                while not (records := await consumer.poll(1_000)):
+                    pass
+            assert [record.value for record in records] == [b"own"]
+            await consumer.commit()
+            recording.send_signal(signal.SIGINT)
+            await recording.communicate()
+            return stored.offset
+
+    offset = asyncio.run(life())
+    text, told = ask(story, f"web-0@{offset}", "--replay", str(file))
+    recorded = {step["stage"] for step in told["steps"] if step["recorded"]}
+    assert recorded >= {
+        *("send", "drain", "sent", "request", "queue", "log", "follower", "committed"),
+        *("answer", "response", "callback", "fetch", "consumer", "delivered", "commit", "group"),
+    }
+    assert "own-shop's send() puts it into batch 1, at place 0" in text
+    assert f"calls the record's callback with offset {offset:,}" in text
+    assert f"poll() of own-till returns 1 record: the position moves {offset:,} →" in text
+    assert "the coordinator appends it to __consumer_offsets-" in text
+    assert "own-till knows that its commit is stored" in text
 
 
 def test_without_a_recording_the_story_names_what_was_not_recorded(cluster: Cluster) -> None:

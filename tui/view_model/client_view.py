@@ -97,6 +97,7 @@ _HEARD_US: Final = 60_000_000
 """A client that asks brokers for nothing leaves the list after this time."""
 _SAMPLE_US: Final = 1_000_000
 """A broker's sample of a client may come this long after the client's last request."""
+_OUR_SOFTWARE: Final = "kafka-edu "
 _RECENT_US: Final = 10_000_000
 _FILLS: Final = 20
 _FILL_US: Final = 500_000
@@ -126,6 +127,8 @@ class Role(StrEnum):
     CONSUMER = "consumer"
     FOREIGN = "foreign"
     """A client that does not report itself, as brokers see it."""
+    UNTRACED = "untraced"
+    """A client of ours that does not report itself: it has no tracer, or it has ended."""
 
 
 class ClientKey(NamedTuple):
@@ -220,6 +223,12 @@ class Asked:
         return max(now_us - self.sampled_us, 0) + 1000 * self.requests.heard_ms_ago
 
 
+def _silent_role(asked: tuple[Asked, ...]) -> Role:
+    """Return the role of a client that does not report itself. Its software says whose it is."""
+    ours = any(each.requests.software.startswith(_OUR_SOFTWARE) for each in asked)
+    return Role.UNTRACED if ours else Role.FOREIGN
+
+
 class Seen(NamedTuple):
     """A client that does not report itself, as brokers see it."""
 
@@ -291,10 +300,11 @@ class ClientsView:
                     del self._asked[client][envelope.source]
             case ClientRequestsSnapshot(requests=asked) | ClientRequestsSampled(requests=asked):
                 self._ask(envelope, asked)
-            case ClientClosed(client=client):
-                for view in self._known.pop((envelope.source, client), []):
-                    self.by_key.pop(view.key, None)
-                    self._close(client, at_us)
+            case ClientClosed(client=client, role=role):
+                for view in self._known.get((envelope.source, client), []).copy():
+                    if role in (view.key.role.value, ""):
+                        self._drop(view.key)
+                        self._close(client, at_us)
             case BatchRetried() | BatchSplit() | BatchFailed() as event:
                 view = self._of(envelope, Role.PRODUCER, event.client)
                 if isinstance(event, BatchFailed):
@@ -413,7 +423,7 @@ class ClientsView:
         for client in self._asked:
             asked = self._asked_by(client)
             if client not in own and client not in members and asked:
-                key = ClientKey(Role.FOREIGN, client)
+                key = ClientKey(_silent_role(asked), client)
                 found.append(Seen(key, asked, None, None, None, ()))
         return sorted(found, key=lambda seen: seen.key)
 
@@ -437,9 +447,10 @@ class ClientsView:
                 lag = told.lag(story, tp)
                 if lag is not None:
                     lags.append(lag)
-        key = ClientKey(Role.FOREIGN, member.client_id, None, story.group, member.member)
-        lag = sum(lags) if lags else None
         asked = self._asked_by(member.client_id)
+        role = _silent_role(asked)
+        key = ClientKey(role, member.client_id, None, story.group, member.member)
+        lag = sum(lags) if lags else None
         return Seen(key, asked, story, member, lag, tuple(rows))
 
     def old_us(self, view: ClientView) -> int:

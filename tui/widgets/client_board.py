@@ -326,7 +326,11 @@ class ClientHead(Drawn):
                 left = max(member.session_timeout_ms - member.heard_ms_ago, 0)
                 heard.append_text(clock(left, member.session_timeout_ms, self))
             lines.append(heard)
+        software = next((each.requests.software for each in seen.asked), "")
+        name.append(f" · {software}" if software else "", style=colours.dim)
         note = "seen from the brokers' side: its buffers, positions and poll clock are not known"
+        if seen.key.role is Role.UNTRACED:
+            note = "a client of ours that reports nothing: it has no tracer, or it has ended"
         return [*lines, self._asked(seen), ink(note, colours.dim)]
 
     def _asked(self, seen: Seen) -> Text:

@@ -118,6 +118,8 @@ class Consumer:
         self._suspended_ms = -NEVER
         """When `poll()` last let other tasks run. With records at hand it need not wait."""
         self._bug: Exception | None = None
+        self._warned: set[str] = set()
+        """Why no broker was reached so far: the reasons that are in the log."""
         self._waiting: list[asyncio.Future[None]] = []
         self._listeners: dict[RebalanceStep, RebalanceListener | None] = {}
 
@@ -175,6 +177,8 @@ class Consumer:
             self._end_waiting()
             raise
         self._end_waiting()
+        if self._core.metadata.version == 0:
+            self._warn_if_unreached()
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -198,6 +202,25 @@ class Consumer:
             await future
         finally:
             alarm.cancel()
+
+    def _last_failure(self) -> str:
+        """Return a sentence for an error message: why the last connection ended."""
+        reason = self._core.connections.last_failure
+        return f" The last connection ended because: {reason}." if reason else ""
+
+    def _warn_if_unreached(self) -> None:
+        """Log why no broker was reached so far, once for each reason. `poll()` raises nothing for
+        it, because a broker may come.
+        """
+        reason = self._core.connections.last_failure
+        if reason and reason not in self._warned:
+            self._warned.add(reason)
+            log.warning(
+                "Consumer %s has reached no broker of bootstrap.servers yet: %s. It goes on trying."
+                " Check bootstrap.servers, and that a broker is alive there.",
+                self.config.client_id,
+                reason,
+            )
 
     def _check_usable(self) -> None:
         if self._loop is None:
@@ -394,10 +417,9 @@ class Consumer:
         if not results:
             if self._core.link.error is not None:
                 raise self._core.link.error
-            reason = self._core.connections.last_failure
             raise TimeoutException(
                 f"Timeout of {limit_ms} ms expired before {name} could be completed."
-                + (f" The last connection ended because: {reason}." if reason else ""),
+                f"{self._last_failure()}",
                 "Check that the brokers are alive, or wait longer.",
             )
         return results[0]
@@ -531,7 +553,7 @@ class Consumer:
             if self._now() >= deadline:
                 raise TimeoutException(
                     f"Timeout of {limit_ms} ms expired before the position for partition {tp} could"
-                    " be determined.",
+                    f" be determined.{self._last_failure()}",
                     "Check that the brokers are alive, or wait longer.",
                 )
             await self._changed(deadline)
@@ -606,7 +628,8 @@ class Consumer:
                 raise BrokerException(error, f"Topic {topic}: {error.message}")
             if self._now() >= deadline:
                 raise TimeoutException(
-                    f"Topic {topic} not present in metadata after {limit_ms} ms.",
+                    f"Topic {topic} not present in metadata after {limit_ms} ms."
+                    f"{self._last_failure()}",
                     "Check bootstrap.servers, and that the topic exists.",
                 )
             await self._changed(deadline)
@@ -636,7 +659,7 @@ class Consumer:
             self._core.close(self._now())
             if self._trace and self._loop is not None:
                 self._trace.forget(self._snapshot, self._gauges)
-                self._trace(ClientClosed(client=self.config.client_id))
+                self._trace(ClientClosed(client=self.config.client_id, role="consumer"))
             for shell in self._shells:
                 shell.perform()
                 await shell.close()

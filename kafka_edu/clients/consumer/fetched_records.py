@@ -53,8 +53,11 @@ class FetchedRecords:
         *,
         read_committed: bool,
         check_crcs: bool,
+        event: int = 0,
     ) -> None:
         self.tp = tp
+        self.event = event
+        """The number of the event RecordsFetched, or 0."""
         self.offset = self._began = offset
         self.epoch = -1
         """The leader epoch of the last record that was taken."""

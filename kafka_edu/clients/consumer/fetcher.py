@@ -57,7 +57,7 @@ from kafka_edu.replication.fetch_params import (
 from kafka_edu.replication.fetch_session_handler import FetchSessionHandler
 from kafka_edu.replication.log_read_result import NO_PREFERRED_REPLICA
 from kafka_edu.trace.events.consumer import RecordsFetched
-from kafka_edu.trace.tracer import Tracer
+from kafka_edu.trace.tracer import Tracer, because
 
 _NEWEST: Final = REGISTRY[ApiKey.FETCH].max_version
 _FIRST_WITH_V2: Final = 4
@@ -302,8 +302,9 @@ class Fetcher:
         records = memoryview(part_bytes(data.record_set or b""))
         if not records:
             return
+        event = 0
         if self._trace and self._trace.hops:
-            self._trace(
+            event = self._trace(
                 RecordsFetched(
                     client=self._config.client_id,
                     broker_id=node,
@@ -322,6 +323,7 @@ class Fetcher:
                 data.aborted_transactions or [],
                 read_committed=self._config.read_committed,
                 check_crcs=self._config.check_crcs,
+                event=event,
             )
         )
 
@@ -368,7 +370,8 @@ class Fetcher:
                     break
                 self._fetched.extend(put_back)
                 raise error
-            self._subscriptions.advance(fetched.tp, fetched.offset, fetched.epoch, len(taken))
+            with because(self._trace, fetched.event):
+                self._subscriptions.advance(fetched.tp, fetched.offset, fetched.epoch, len(taken))
             collected += taken
             if not fetched.exhausted:
                 self._fetched.appendleft(fetched)

@@ -426,9 +426,13 @@ class Producer:
                 "Check the partition's number.",
             )
         reason = self._connections.last_failure
+        error = self._metadata.errors.get(topic)
+        if error is not None:
+            why = f" The brokers answer: {error.name}."
+        else:
+            why = f" The last connection ended because: {reason}." if reason else ""
         return TimeoutException(
-            f"Topic {topic} not present in metadata after {limit} ms."
-            + (f" The last connection ended because: {reason}." if reason else ""),
+            f"Topic {topic} not present in metadata after {limit} ms.{why}",
             "Check bootstrap.servers, and that the topic exists.",
         )
 
@@ -743,7 +747,7 @@ class Producer:
                 self._timer.cancel()
             if self._trace and self._loop is not None:
                 self._trace.forget(self._snapshot, self._gauges)
-                self._trace(ClientClosed(client=self.config.client_id))
+                self._trace(ClientClosed(client=self.config.client_id, role="producer"))
             for shell in self._shells:
                 await shell.close()
 

@@ -8,7 +8,7 @@ is closed. The outcome of the batch is the outcome of all its records.
 from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
-from kafka_edu.common.errors import KafkaException
+from kafka_edu.common.errors import Errors, KafkaException
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.record.compression import CompressionType, compress
 from kafka_edu.record.record import encode_record
@@ -96,6 +96,7 @@ class ProducerBatch:
         "drained_ms",
         "in_retry",
         "last_attempt_ms",
+        "last_error",
         "leader_epoch",
         "limit",
         "listeners",
@@ -125,6 +126,8 @@ class ProducerBatch:
         self.last_attempt_ms = now
         self.drained_ms = now
         self.attempts = 0
+        self.last_error = Errors.NONE
+        """The error because of which the batch was put back the last time."""
         self.in_retry = False
         self.buffer = bytearray(HEADER_BYTES)
         self.data: bytes | None = None

@@ -117,6 +117,9 @@ class Sender:
                 and now >= self._init_again_ms
             ):
                 self._init_producer_id(now)
+                if txn.producer.is_fatal:  # the brokers have no idempotent producers
+                    self._fail_all(_of_broker(txn.producer.error))
+                    return False
         self._expire(now)
         if self._transactions is not None:
             self._run_transactions(self._transactions, now)
@@ -361,6 +364,7 @@ class Sender:
                         )
                     )
             self.retried += 1
+            batch.last_error = error
             self._accumulator.reenqueue(batch, now)
             return
         if not again and self._txn is not None:
@@ -437,13 +441,23 @@ class Sender:
         for batch in late:
             if self._txn is not None:
                 self._txn.mark_unresolved(batch)
-            reason = self._connections.last_failure
+            reason, advice = self._reason_of_delay(batch)
             error = TimeoutException(
                 f"Expiring {batch.count} record(s) for {batch.tp}: {now - batch.created_ms:.0f} ms"
-                " has passed since batch creation."
-                + (f" The last connection ended because: {reason}." if reason else "")
+                f" has passed since batch creation.{reason}",
+                advice,
             )
             self._fail(batch, error, exhausted=True, now=now)
+
+    def _reason_of_delay(self, batch: ProducerBatch) -> tuple[str, str | None]:
+        """Return a sentence that says why a batch was not stored in its time, and what to do."""
+        of_topic = self._metadata.errors.get(batch.tp.topic, Errors.NONE)
+        if of_topic is Errors.UNKNOWN_TOPIC_OR_PARTITION:
+            return " The brokers do not know the topic any more.", "Check that the topic exists."
+        if batch.last_error not in (Errors.NONE, Errors.NETWORK_EXCEPTION):
+            return f" The last answer was {batch.last_error.name}.", None
+        failure = self._connections.last_failure
+        return (f" The last connection ended because: {failure}." if failure else ""), None
 
     def _fail_all(self, error: ClientException) -> None:
         """Fail all batches, because the producer can send nothing more."""

@@ -232,6 +232,10 @@ class ClientRequests(NamedTuple):
     fetches: int
     heard_ms_ago: int
     """How long ago the broker had done with the last of them, in ms."""
+    software: str = ""
+    """The name and version of the client's software, such as `librdkafka 2.3.0`, as its last
+    ApiVersions request said. Empty if it said nothing.
+    """
 
 
 @event(kind=Kind.GAUGE, thing=("client",))

@@ -314,3 +314,7 @@ class ClientClosed(NamedTuple):
     """The program closed a producer or a consumer of ours."""
 
     client: str
+    role: str = ""
+    """`producer` or `consumer`, because both may have the same client id. Empty in recordings from
+    before this field.
+    """

@@ -63,12 +63,16 @@ def test_a_record_whose_hops_were_recorded_has_its_whole_life(
         "batch",
         "log",
         "wait",
+        "waited",
         "follower",
         "committed",
         "answer",
         "consumer",
     }
-    assert "client sends Produce" in by_stage["request"][0]
+    assert "of client arrives" in by_stage["request"][0]
+    assert by_stage["send"] == [
+        "the producer emits no events: its send() and its batches are not seen"
+    ]
     assert by_stage["log"] == ["written to segment 0 at byte 71"]
     followers = sorted({1, 2, 3} - {hops.leader})
     for broker in followers:

@@ -86,6 +86,50 @@ def test_an_old_broker_is_asked_for_its_versions_in_version_0() -> None:
     assert client.ready(-1, 0)
 
 
+def test_a_connection_that_ends_before_the_versions_are_known_names_a_likely_reason() -> None:
+    """Brokers before 0.10 close the connection. So do other servers."""
+    client = connections()
+    client.ready(-1, 0)
+    client.connected(-1, "here:5", 0)
+    client.disconnected(-1, "closed by the other side", 0)
+    assert client.last_failure == (
+        "closed by the other side, before it answered ApiVersions (is it a Kafka broker, and not"
+        " older than 0.10?)"
+    )
+    client = opened()
+    client.disconnected(-1, "closed by the other side", 0)
+    assert client.last_failure == "closed by the other side"
+
+
+@pytest.mark.parametrize(
+    ("served", "words"),
+    [([], "serves no version of Metadata"), ([(90, 99)], "serves the versions 90 to 99 of")],
+)
+def test_a_broker_without_a_common_version_of_metadata_is_left_and_named(
+    served: list[tuple[int, int]], words: str
+) -> None:
+    metadata = Metadata([("a", 1)], 100, 1_000, 5_000)
+    client = ClientConnections(CONFIG, metadata, random.Random(0))
+    client.ready(-1, 0)
+    client.connected(-1, "here:5", 0)
+    keys = [
+        ApiVersion(api_key=ApiKey.METADATA, min_version=low, max_version=high)
+        for low, high in served
+    ]
+    answer = versions()
+    answer.api_keys = keys
+    client.received(-1, frame(ApiKey.API_VERSIONS, 3, 0, answer), 0)
+    client.take_effects()
+    metadata.use("t", 0)
+    client.poll(1_000)
+    assert client.take_effects() == [Close(-1)]
+    assert client.last_failure.startswith(f"the broker at a:1 {words}")
+    client.poll(1_001)
+    assert client.take_effects() == []  # it does not try again at once
+    client.poll(3_000)
+    assert [type(each) for each in client.take_effects()] == [Connect]
+
+
 def test_no_more_requests_than_allowed_are_in_flight() -> None:
     client = opened()
     for _ in range(2):

@@ -81,14 +81,18 @@ class Bench:
         self.channel = self.processor.accept(StillWire())  # type: ignore[arg-type]
 
     def serve(
-        self, waits: Mapping[str, float], message: Message | None = None, client: str = "shop"
+        self,
+        waits: Mapping[str, float],
+        message: Message | None = None,
+        client: str = "shop",
+        version: int = 0,
     ) -> Request:
         """Send one request through all hops. It waits for so many ms in each part."""
 
         async def served() -> Request:
             frame = b"".join(
                 bytes(part)
-                for part in encode_request(message or ApiVersionsRequest(), 0, 7, client)
+                for part in encode_request(message or ApiVersionsRequest(), version, 7, client)
                 if isinstance(part, bytes | bytearray | memoryview)
             )
             self.channel.data_received(memoryview(frame))
@@ -183,6 +187,26 @@ def test_produces_and_consumers_fetches_are_counted_by_client() -> None:
     assert bench.clients() == [ClientRequests("shop", 2, size, 1, 40)], "no follower's fetch"
     assert [e.requests for e in bench.sampled()] == bench.clients()
     assert bench.sampled() == [], "nothing was asked since"
+
+
+def test_a_client_says_once_which_software_it_is() -> None:
+    bench = Bench()
+    bench.serve(
+        {},
+        ApiVersionsRequest(client_software_name="librdkafka", client_software_version="2.3.0"),
+        version=3,
+    )
+    assert bench.clients() == [], "ApiVersions is neither a produce nor a fetch"
+    bench.serve({}, FetchRequest(replica_id=-1))
+    assert [each.software for each in bench.clients()] == ["librdkafka 2.3.0"]
+    bench.serve(
+        {},
+        ApiVersionsRequest(client_software_name="[red]", client_software_version="1"),
+        version=3,
+    )
+    assert [each.software for each in bench.clients()] == ["librdkafka 2.3.0"], "no valid name"
+    bench.serve({}, FetchRequest(replica_id=-1), client="old")
+    assert [each.software for each in bench.clients() if each.client == "old"] == [""]
 
 
 def test_only_so_many_clients_are_counted_and_a_new_one_replaces_the_longest_silent(

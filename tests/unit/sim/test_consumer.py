@@ -98,11 +98,13 @@ class Bench:
             chance=random.Random(seed),
         )
 
-    def producer(self, settings: Mapping[str, object] | None = None) -> Producer:
+    def producer(
+        self, settings: Mapping[str, object] | None = None, time: Time | None = None
+    ) -> Producer:
         return Producer(
             self._settings({"client.id": "p", "acks": "all"} | dict(settings or {})),
             transport=self.cluster.network.transport(),
-            time=self.cluster.time,
+            time=time or self.cluster.time,
             chance=random.Random(5),
         )
 
@@ -956,4 +958,4 @@ def test_a_consumer_reports_itself_until_it_is_closed(bench: Bench) -> None:
     assert bench.trace.snapshot() == []
     assert bench.trace.gauges() == []
     closed = [each for each in bench.cluster.sink.events if isinstance(each.event, ClientClosed)]
-    assert [each.event for each in closed] == [ClientClosed(client="c")]
+    assert [each.event for each in closed] == [ClientClosed(client="c", role="consumer")]

@@ -451,4 +451,4 @@ def test_a_producer_reports_itself_until_it_is_closed(bench: Bench) -> None:
     assert bench.trace.snapshot() == []
     assert bench.trace.gauges() == []
     closed = [each for each in bench.cluster.sink.events if isinstance(each.event, ClientClosed)]
-    assert [each.event for each in closed] == [ClientClosed(client="p")]
+    assert [each.event for each in closed] == [ClientClosed(client="p", role="producer")]

@@ -20,7 +20,11 @@ from kafka_edu.trace.events.group import (
     GroupMembersSampled,
     MemberState,
 )
-from kafka_edu.trace.events.network import ClientRequests, ClientRequestsSampled
+from kafka_edu.trace.events.network import (
+    ClientRequests,
+    ClientRequestsSampled,
+    ClientRequestsSnapshot,
+)
 from kafka_edu.trace.events.producer import (
     BatchFailed,
     BatchRetried,
@@ -167,6 +171,24 @@ def test_a_closed_client_and_those_of_an_ended_process_are_gone(look: Look) -> N
     assert [view.key.client for view in look.view.clients()] == ["b", "shop"]
     look.tell(LinkLost(reason="ended"))
     assert look.one.key.source == Source(SourceKind.CLIENT, 2)
+
+
+@pytest.mark.parametrize(
+    ("closed", "left"), [("consumer", Role.PRODUCER), ("producer", Role.CONSUMER)]
+)
+def test_a_producer_and_a_consumer_may_have_one_client_id(
+    look: Look, closed: str, left: Role
+) -> None:
+    """When one of them closes, the other one stays on the screen, and neither is foreign."""
+    look.tell(ProducerSampled(producer=producer(client="shop")))
+    look.tell(ConsumerSampled(consumer=consumer(client="shop")))
+    look.tell(ClientClosed(client="shop", role=closed))
+    assert look.one.key.role is left
+    asked = ClientRequests("shop", 5, 500, 0, 5)
+    look.tell(ClientRequestsSampled(requests=asked), Source.of_broker(1))
+    assert look.view.seen() == []
+    look.tell(LinkLost(reason="ended"))
+    assert look.view.clients() == []
 
 
 def test_the_rate_and_the_curve_of_the_memory_come_from_samples(look: Look) -> None:
@@ -331,6 +353,28 @@ def test_a_client_of_ours_that_has_ended_is_no_foreign_client(look: Look) -> Non
     again = ClientRequestsSampled(requests=ClientRequests("shop", 7, 700, 0, 5))
     look.tell(again, broker, 31 * SECOND)
     assert len(look.view.seen()) == 1, "now somebody else has this client.id"
+
+
+@pytest.mark.parametrize(
+    ("software", "role"),
+    [
+        ("kafka-edu 0.1.0", Role.UNTRACED),
+        ("librdkafka 2.3.0", Role.FOREIGN),
+        ("", Role.FOREIGN),
+    ],
+)
+def test_a_client_of_ours_that_ended_before_anybody_looked_is_not_foreign(
+    look: Look, software: str, role: Role
+) -> None:
+    """Brokers remember its requests. Its software says that it is ours."""
+    asked = ClientRequests("shop", 5, 500, 0, 5, software)
+    look.tell(ClientRequestsSnapshot(requests=asked), Source.of_broker(1))
+    (seen,) = look.view.seen()
+    assert (seen.key.client, seen.key.role) == ("shop", role)
+    look.tell(members("shop", "till"), Source.of_broker(2))
+    asked = ClientRequests("till", 0, 0, 9, 5, software)
+    look.tell(ClientRequestsSnapshot(requests=asked), Source.of_broker(1))
+    assert {each.key.role for each in look.view.seen() if each.key.client == "till"} == {role}
 
 
 def test_a_broker_that_is_gone_says_nothing_of_a_client(look: Look) -> None:

@@ -9,6 +9,7 @@ from kafka_edu.clients.client_errors import BrokerException, TimeoutException
 from kafka_edu.clients.producer.producer_batch import ProducerBatch
 from kafka_edu.common.errors import Errors
 from kafka_edu.common.topic_partition import TopicPartition
+from kafka_edu.protocol.api_keys import ApiKey
 from kafka_edu.protocol.messages.produce import ProduceRequest
 from kafka_edu.record.record_batch import read_records
 from tests.unit.clients.producer.parts import Core, produced
@@ -131,6 +132,16 @@ def test_delivery_timeout_ends_queued_and_sent_batches() -> None:
     assert request.node == 1
 
 
+def test_a_batch_that_expires_names_the_last_answer() -> None:
+    core = Core({"delivery.timeout.ms": 2_000, "request.timeout.ms": 1_500})
+    batch = core.append(b"a")
+    core.run()
+    core.answer(core.requests[0], produced({0: (Errors.NOT_ENOUGH_REPLICAS, -1)}))
+    core.leaders[0] = (-1, -1)
+    core.advance(2_000)
+    assert "since batch creation. The last answer was NOT_ENOUGH_REPLICAS. " in error_of(batch)
+
+
 def test_a_request_without_an_answer_closes_its_connection_and_is_sent_again() -> None:
     core = Core({"request.timeout.ms": 500})
     batch = core.append(b"a")
@@ -210,6 +221,18 @@ def test_a_broker_that_is_too_old_for_the_batches_is_named(
     assert batch.done is not sent
     if not sent:
         assert "Broker 1 does not know version" in error_of(batch)
+
+
+def test_an_idempotent_producer_fails_at_once_on_brokers_that_have_none() -> None:
+    """It does not wait for delivery.timeout.ms."""
+    core = Core({"enable.idempotence": True})
+    core.newest[ApiKey.INIT_PRODUCER_ID] = -1
+    core.metadata.use("t", core.now)
+    core.run()  # the metadata is there, so the next run has no other effect that wakes the sender
+    batch = core.append(b"a")
+    core.run()
+    assert batch.done
+    assert "Set enable.idempotence to false, or use a broker from 0.11 on." in error_of(batch)
 
 
 def test_an_unknown_topic_is_asked_for_again_after_the_backoff() -> None:
