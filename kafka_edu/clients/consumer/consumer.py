@@ -320,7 +320,7 @@ class Consumer:
                 before = core.fetcher.buffered
                 records = core.fetcher.collect(most)
                 if core.fetcher.buffered != before:
-                    self._wake()
+                    self._turn()  # the next fetch is sent while the program works on these
                 if records:
                     return self._intercepted(records) if self.config.interceptors else records
             if now >= deadline_ms or self._closing:
