@@ -83,15 +83,15 @@ class SteppedProducer:
     def append(self, topic: str, partition: int, value: str) -> ProducerBatch | None:
         """Do what `send` does with a record. None if there is no memory for it."""
         stamp, data = START_MS + int(self.now), value.encode()
-        appended = self.accumulator.try_append(topic, partition, stamp, None, data, ())
-        if appended is None:
+        batch = self.accumulator.try_append(topic, partition, stamp, None, data, ())
+        if batch is None:
             size = max(self.config.batch_size, largest_size(None, data, ()))
             if not self.pool.allocate(size):
                 return None
-            appended = self.accumulator.append_to_new_batch(
+            batch = self.accumulator.append_to_new_batch(
                 topic, partition, stamp, None, data, (), size, self.now
             )
-        return appended.batch
+        return batch
 
     def run(self) -> None:
         """Let the sender run until it has nothing to do at this moment."""

@@ -3,8 +3,8 @@
 A record is a chain of varints (see `kafka_edu.record.record`). Only the step from record to record
 needs a loop in Python, because the length of a record says where the next one begins. All other
 fields are read column by column: `varints` takes the positions of one field in every record, reads
-a byte for each, and goes on with those whose varint is longer. The log cleaner and the Spark source
-use this. With 150 records of 100 bytes it takes about a tenth of the time of `decode_records`.
+a byte for each, and goes on with those whose varint is longer. The log cleaner, the Spark source
+and the consumer use this.
 """
 
 from itertools import repeat
@@ -59,23 +59,39 @@ def behind_varints(data: Bytes, at: Int64s) -> Int64s:
 def varints(data: Bytes, at: Int64s) -> tuple[Int64s, Int64s]:
     """Return the zigzag varint at each position, and the positions behind them.
 
-    Raises InvalidRecordError. O(positions · longest varint).
+    Raises InvalidRecordError. O(positions · longest varint). One or two bytes, which most varints
+    have, are put together in one step for all positions.
     """
     try:
-        byte = data[at]
-        raw = (byte & 0x7F).astype(np.uint64)
+        first = data[at]
         after = at + 1
-        longer = np.flatnonzero(byte >= 0x80)
-        shift = 7
-        while longer.size:
-            if shift > 63:
-                raise InvalidRecordError("a varint is longer than 10 bytes")
-            byte = data[after[longer]]
-            raw[longer] |= (byte & 0x7F).astype(np.uint64) << np.uint64(shift)
-            after[longer] += 1
-            longer = longer[byte >= 0x80]
-            shift += 7
+        raw = first.astype(np.int64)
+        longer = first >= 0x80
+        if longer.any():
+            second = data.take(after, mode="clip")  # at the end of `data`, the first byte again
+            if (second[longer] >= 0x80).any():
+                return _long_varints(data, at)
+            raw += np.where(longer, (second.astype(np.int64) << 7) - 0x80, 0)
+            after += longer
     except IndexError:
         raise InvalidRecordError("a varint reaches over the end of its batch") from None
+    return (raw >> 1) ^ -(raw & 1), after
+
+
+def _long_varints(data: Bytes, at: Int64s) -> tuple[Int64s, Int64s]:
+    """Do the same for varints of any length. Raises InvalidRecordError and IndexError."""
+    byte = data[at]
+    raw = (byte & 0x7F).astype(np.uint64)
+    after = at + 1
+    longer = np.flatnonzero(byte >= 0x80)
+    shift = 7
+    while longer.size:
+        if shift > 63:
+            raise InvalidRecordError("a varint is longer than 10 bytes")
+        byte = data[after[longer]]
+        raw[longer] |= (byte & 0x7F).astype(np.uint64) << np.uint64(shift)
+        after[longer] += 1
+        longer = longer[byte >= 0x80]
+        shift += 7
     one = np.uint64(1)
     return ((raw >> one) ^ (np.uint64(0) - (raw & one))).astype(np.int64), after

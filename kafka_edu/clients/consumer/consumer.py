@@ -322,34 +322,38 @@ class Consumer:
             )
         self._polling = True
         try:
-            return await self._poll_until(self._now() + timeout_ms, most)
+            return await self._poll_for(timeout_ms, most)
         finally:
             self._polling = False
 
-    async def _poll_until(self, deadline_ms: float, most: int) -> list[ConsumerRecord]:
+    async def _poll_for(self, timeout_ms: float, most: int) -> list[ConsumerRecord]:
         core = self._core
-        if self._now() - self._suspended_ms >= _SUSPEND_EVERY_MS:
-            self._suspended_ms = self._now()
+        fetcher = core.fetcher
+        now = self._now()
+        deadline_ms = now + timeout_ms
+        if now - self._suspended_ms >= _SUSPEND_EVERY_MS:
+            self._suspended_ms = now
             await asyncio.sleep(0)
-        while True:
             now = self._now()
+        while True:
             core.poll(now)
-            if not core.fetcher.buffered or core.coordinator.callback is not None:
+            if not fetcher.buffered or core.coordinator.callback is not None:
                 self._turn()
             if core.coordinator.callback is not None:
                 await self._call_listener(core.coordinator.callback)
+                now = self._now()
                 continue
             if not core.coordinator.rebalancing:
-                before = core.fetcher.buffered
-                records = core.fetcher.collect(most)
-                if core.fetcher.buffered != before:
-                    self._wake()
+                before = fetcher.buffered
+                records = fetcher.collect(most)
+                if fetcher.buffered != before:
+                    self._turn()  # the next fetch is sent while the program works on these
                 if records:
                     return self._intercepted(records) if self.config.interceptors else records
             if now >= deadline_ms or self._closing:
                 return []
             await self._changed(deadline_ms)
-            self._suspended_ms = self._now()
+            now = self._suspended_ms = self._now()
             if self._bug is not None:
                 self._check_usable()
 

@@ -10,8 +10,7 @@ until its abort marker:
     result         B1             B2
 """
 
-from collections.abc import Iterable, Iterator
-from functools import partial
+from collections.abc import Iterator
 from itertools import repeat
 
 from kafka_edu.clients.client_errors import ClientException, SerializationException
@@ -22,9 +21,8 @@ from kafka_edu.common.files import Buffer
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.protocol.messages.fetch import AbortedTransaction
 from kafka_edu.record.control_record import ControlRecordType, read_end_transaction_marker
-from kafka_edu.record.memory_records import read_entry
-from kafka_edu.record.record import Record
 from kafka_edu.record.record_batch import BatchHeader, check_crc, iter_headers
+from kafka_edu.record.record_fields import read_fields
 
 
 class RecordUnreadableException(ClientException):
@@ -68,7 +66,8 @@ class FetchedRecords:
         self._skipped_producers: set[int] = set()
         self._read_committed = read_committed
         self._check_crcs = check_crcs
-        self._records: list[Record] = []
+        self._records: list[ConsumerRecord] = []
+        """The records of the current batch, with keys and values as bytes."""
         self._at = 0
         self._header: BatchHeader | None = None
 
@@ -89,12 +88,12 @@ class FetchedRecords:
                 end = min(self._at + most - len(taken), len(self._records))
                 batch = self._records[self._at : end]
                 if key is None and value is None:
-                    taken += self._with_bytes(batch, header)
+                    taken += batch
                     self._at = end
                     self.offset = batch[-1].offset + 1
                 else:
                     for record in batch:
-                        taken.append(self._deserialized(record, header, key, value))
+                        taken.append(self._deserialized(record, key, value))
                         self._at += 1
                         self.offset = record.offset + 1
                 if self._at == len(self._records):
@@ -123,7 +122,7 @@ class FetchedRecords:
             try:
                 if self._check_crcs:
                     check_crc(batch, header)
-                records = [] if self._is_skipped(batch, header) else read_entry(batch)
+                records = [] if self._is_skipped(batch, header) else self._read(batch, header)
             except KafkaException as error:
                 self._batches = iter([found])  # the next call finds it again
                 raise RecordUnreadableException(self.tp, self.offset, error) from error
@@ -148,50 +147,49 @@ class FetchedRecords:
                 return True
         return header.is_control
 
-    def _with_bytes(self, records: list[Record], header: BatchHeader) -> Iterable[ConsumerRecord]:
-        """Return the records of a batch with their bytes. O(records).
+    def _read(self, batch: Buffer, header: BatchHeader) -> list[ConsumerRecord]:
+        """Return the records of a batch with keys and values as bytes. O(bytes).
 
-        The columns are put together without a step in Python for each record: 0.2 µs, not 0.6 µs.
+        The lists of the fields are put together without a step in Python for each record: 0.1 µs,
+        not 0.6 µs with a call of ConsumerRecord.
         """
-        offsets, timestamps, keys, values, headers = zip(*records, strict=True)
-        return map(
-            partial(tuple.__new__, ConsumerRecord),
-            zip(
-                repeat(self.tp.topic),
-                repeat(self.tp.partition),
-                offsets,
-                timestamps,
-                repeat(header.timestamp_type),
-                keys,
-                values,
-                headers,
-                repeat(header.partition_leader_epoch),
-            ),
+        offsets, timestamps, keys, values, headers = read_fields(batch, header)
+        rows = zip(
+            repeat(self.tp.topic),
+            repeat(self.tp.partition),
+            offsets,
+            timestamps,
+            repeat(header.timestamp_type),
+            keys,
+            values,
+            headers,
+            repeat(header.partition_leader_epoch),
+            strict=False,  # some of them never end
         )
+        return list(map(tuple.__new__, repeat(ConsumerRecord), rows))
 
     def _deserialized(
-        self,
-        record: Record,
-        header: BatchHeader,
-        key: Deserializer | None,
-        value: Deserializer | None,
+        self, record: ConsumerRecord, key: Deserializer | None, value: Deserializer | None
     ) -> ConsumerRecord:
+        topic, partition, offset, timestamp, kind, key_bytes, value_bytes, headers, epoch = record
+        assert key_bytes is None or isinstance(key_bytes, bytes)
+        assert value_bytes is None or isinstance(value_bytes, bytes)
         try:
             return ConsumerRecord(
-                self.tp.topic,
-                self.tp.partition,
-                record.offset,
-                record.timestamp,
-                header.timestamp_type,
-                record.key if key is None else key(record.key),
-                record.value if value is None else value(record.value),
-                record.headers,
-                header.partition_leader_epoch,
+                topic,
+                partition,
+                offset,
+                timestamp,
+                kind,
+                key_bytes if key is None else key(key_bytes),
+                value_bytes if value is None else value(value_bytes),
+                headers,
+                epoch,
             )
         except Exception as error:
             raise SerializationException(
-                f"Error deserializing key or value for partition {self.tp} at offset"
-                f" {record.offset}: {error}",
+                f"Error deserializing key or value for partition {self.tp} at offset {offset}:"
+                f" {error}",
                 "Correct the deserializer, or seek past the record.",
             ) from error
 

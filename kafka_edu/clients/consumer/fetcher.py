@@ -375,7 +375,8 @@ class Fetcher:
             collected += taken
             if not fetched.exhausted:
                 self._fetched.appendleft(fetched)
-        self._fetched.extend(put_back)
+        if put_back:
+            self._fetched.extend(put_back)
         return collected
 
     def _is_wanted(self, fetched: FetchedRecords) -> bool:

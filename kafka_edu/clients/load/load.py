@@ -158,21 +158,28 @@ class Load:
 
         O(results).
         """
-        while self._outcomes:
-            outcome = self._outcomes.popleft()
+        outcomes, tally = self._outcomes, self._tally
+        now_ms = self._clock.hi_res_clock_ms()
+        while outcomes:
+            outcome = outcomes.popleft()
             match outcome:
                 case Acked(record):
-                    self._answered(record.partition, record.offset)
-                    self._emit_lost(self._tally.on_ack(record))
+                    self._last_ack_ms = now_ms
+                    if self._stalled:
+                        self._go_on(record.partition, record.offset)
+                    if lost := tally.on_ack(record):
+                        self._emit_lost(lost)
+                case Found(record):
+                    if record.number >= self._first and (lost := tally.on_read(record)):
+                        self._emit_lost(lost)
                 case Sent(partition):
-                    self._answered(partition, -1)
-                case Found(record) if record.number >= self._first:
-                    self._emit_lost(self._tally.on_read(record))
+                    self._last_ack_ms = now_ms
+                    if self._stalled:
+                        self._go_on(partition, -1)
                 case Refused(number, error):
                     self._error = error
                     self._refused += number >= 0
         state = self.state()
-        now_ms = self._clock.hi_res_clock_ms()
         silent_ms = min(now_ms - self._last_ack_ms, state.oldest_ms)
         if not self._stalled and state.waiting and silent_ms > STALL_MS:
             self._stalled_since_ms = now_ms - silent_ms
@@ -185,20 +192,18 @@ class Load:
                 )
             )
 
-    def _answered(self, partition: int, offset: int) -> None:
-        """Note that a record was acked, or sent with acks=0. This ends a stall."""
-        self._last_ack_ms = self._clock.hi_res_clock_ms()
-        if self._stalled:
-            with self._trace.because(self._stalled):
-                self._trace(
-                    LoadGoesOn(
-                        topic=self.spec.topic,
-                        partition=partition,
-                        offset=offset,
-                        stalled_ms=self._last_ack_ms - self._stalled_since_ms,
-                    )
+    def _go_on(self, partition: int, offset: int) -> None:
+        """End the stall, because a record was acked, or sent with acks=0."""
+        with self._trace.because(self._stalled):
+            self._trace(
+                LoadGoesOn(
+                    topic=self.spec.topic,
+                    partition=partition,
+                    offset=offset,
+                    stalled_ms=self._last_ack_ms - self._stalled_since_ms,
                 )
-            self._stalled = 0
+            )
+        self._stalled = 0
 
     def _emit_lost(self, lost: list[StoredRecord]) -> None:
         for record in lost:

@@ -7,6 +7,7 @@ but not read yet, or read but not acked yet.
 """
 
 import heapq
+from collections import defaultdict
 from typing import Final, NamedTuple
 
 #: The most records that are remembered as read before their acks arrived. Older ones are forgotten.
@@ -53,7 +54,7 @@ class LoadTally:
         self.read = 0
         self.read_again = 0
         self.lost = 0
-        self._partitions: dict[int, _PartitionTally] = {}
+        self._partitions: defaultdict[int, _PartitionTally] = defaultdict(_PartitionTally)
         self._lost: dict[tuple[int, int], int] = {}
 
     def on_ack(self, record: StoredRecord) -> list[StoredRecord]:
@@ -62,15 +63,16 @@ class LoadTally:
         Return the records that are now known to be lost. O(log waiting records).
         """
         self.acked += 1
-        tally = self._partitions.setdefault(record.partition, _PartitionTally())
-        if record.offset < tally.position:
-            if tally.ahead.pop(record.offset, None) == record.number:
+        partition, offset, number = record
+        tally = self._partitions[partition]
+        if offset < tally.position:
+            if tally.ahead.pop(offset, None) == number:
                 return []
             return self._gone([record])
-        before = tally.acked.get(record.offset)
-        tally.acked[record.offset] = record.number
+        before = tally.acked.get(offset)
+        tally.acked[offset] = number
         if before is None:
-            heapq.heappush(tally.acked_offsets, record.offset)
+            heapq.heappush(tally.acked_offsets, offset)
             return []
         return self._gone([record._replace(number=before)])
 
@@ -79,26 +81,28 @@ class LoadTally:
 
         O(log waiting records) for each record that is now read or lost.
         """
-        tally = self._partitions.setdefault(record.partition, _PartitionTally())
-        if record.offset < tally.position:
+        partition, offset, number = record
+        tally = self._partitions[partition]
+        if offset < tally.position:
             self._read_again(record)
             return []
         self.read += 1
-        gone = []
-        while tally.acked_offsets and tally.acked_offsets[0] < record.offset:
-            offset = heapq.heappop(tally.acked_offsets)
-            number = tally.acked.pop(offset, None)
-            if number is not None:
-                gone.append(StoredRecord(record.partition, offset, number))
-        expected = tally.acked.pop(record.offset, None)
+        gone: list[StoredRecord] = []
+        acked_offsets = tally.acked_offsets
+        while acked_offsets and acked_offsets[0] < offset:
+            passed = heapq.heappop(acked_offsets)
+            missing = tally.acked.pop(passed, None)
+            if missing is not None:
+                gone.append(StoredRecord(partition, passed, missing))
+        expected = tally.acked.pop(offset, None)
         if expected is None:
-            tally.ahead[record.offset] = record.number
+            tally.ahead[offset] = number
             if len(tally.ahead) > MAX_AHEAD:
                 del tally.ahead[next(iter(tally.ahead))]
-        elif expected != record.number:
+        elif expected != number:
             gone.append(record._replace(number=expected))
-        tally.position = record.offset + 1
-        return self._gone(gone)
+        tally.position = offset + 1
+        return self._gone(gone) if gone else gone
 
     def _read_again(self, record: StoredRecord) -> None:
         """Count a record below the position.

@@ -6,6 +6,7 @@ one that ticks the load and serves its events.
 
 import asyncio
 from collections import deque
+from functools import partial
 from typing import Final
 
 from kafka_edu.clients.client_errors import ClientException
@@ -121,6 +122,8 @@ class OwnProducer:
         self._pace = Pace(spec.rate / spec.producers, MOST_BEHIND_S)
         self._stop = asyncio.Event()
         self._failure = ""
+        self._failed_early: KafkaException | None = None
+        """The error of the record that is being sent, if it failed before `send` returned."""
         self._task: asyncio.Task[None] | None = None
 
     def start(self) -> None:
@@ -153,15 +156,16 @@ class OwnProducer:
             spec.topic,
             record_value(number, spec.size),
             key=b"key-%d" % (number % spec.keys) if spec.keys else None,
-            on_delivery=lambda metadata, error: self._on_delivery(number, metadata, error),
+            on_delivery=partial(self._on_delivery, number),
         )
+        failed, self._failed_early = self._failed_early, None
         if not future.in_batch:
             self.waiting.pop(number, None)
             self._outcomes.append(Refused(-1, str(future.exception())))
             return False
         self.sent += 1
-        if number in self.waiting and future.done() and (error := future.exception()) is not None:
-            self._on_delivery(number, None, error)  # it failed before `send` returned
+        if failed is not None:
+            self._on_delivery(number, None, failed)
         return True
 
     def _on_delivery(
@@ -177,6 +181,8 @@ class OwnProducer:
         elif number < self._first + self.sent * self._spec.producers:
             self.waiting.pop(number, None)
             self._outcomes.append(Refused(number, str(error)))
+        else:
+            self._failed_early = error
 
     def _note_failure(self) -> None:
         """Report why a connection was lost, as the load's last error."""

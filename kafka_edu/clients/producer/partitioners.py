@@ -59,7 +59,8 @@ class DefaultPartitioner(UniformStickyPartitioner):
 
     def partition(self, topic: TopicInfo, key: bytes | None, value: bytes | None) -> int:
         if key is None:
-            return super().partition(topic, key, value)
+            current = self._current.get(topic.topic)
+            return self._choose(topic, -1) if current is None else current
         return partition_of_key(key, len(topic))
 
 

@@ -54,7 +54,6 @@ from kafka_edu.clients.producer.producer_config import (
 from kafka_edu.clients.producer.producer_core import build_core
 from kafka_edu.clients.producer.producer_sample import describe_producer
 from kafka_edu.clients.producer.producer_state import Call
-from kafka_edu.clients.producer.record_accumulator import Appended
 from kafka_edu.clients.producer.transactions import TransactionalResult, Transactions
 from kafka_edu.common.errors import KafkaException
 from kafka_edu.common.socket_transport import SocketTransport
@@ -351,27 +350,27 @@ class Producer:
                 raise InvalidPartitionException(
                     f"Partition {chosen} was given for a record of {topic}; it must be 0 or more."
                 )
-            appended = (
+            batch = (
                 self._accumulator.try_append(topic, chosen, timestamp, key_bytes, value_bytes, tail)
                 if parsed.batch_size <= parsed.max_request_size
                 else None
             )
-            if appended is None:
-                appended = await self._append_slowly(
+            if batch is None:
+                batch = await self._append_slowly(
                     info, chosen, partition, timestamp, key_bytes, value_bytes, tail, now
                 )
         except ClientException as error:
             if self._transactions is not None:
                 self._transactions.send_failed(error)
             return self._failed(error, callback)
-        batch, index, wake = appended
+        index = batch.count - 1  # no other task has run since the record was put into the batch
         if not index and self._transactions is not None:  # no batch is older than its transaction
             self._transactions.add_partition(batch.tp)
         key_size = -1 if key_bytes is None else len(key_bytes)
         value_size = -1 if value_bytes is None else len(value_bytes)
         if callback is not None:
             batch.thunks.append(Thunk(callback, index, timestamp, key_size, value_size))
-        if wake:
+        if not index or batch.is_full:
             self._wake()
             if not index:
                 await asyncio.sleep(0)
@@ -386,7 +385,7 @@ class Producer:
 
     def _choose(self, info: TopicInfo, key: bytes | None, value: bytes | None) -> int:
         chosen = self._partitioner.partition(info, key, value)
-        if not 0 <= chosen < len(info):
+        if not 0 <= chosen < len(info.partitions):
             raise InvalidPartitionException(
                 f"The partitioner returned {chosen}, but {info.topic} has the partitions 0 to"
                 f" {len(info) - 1}."
@@ -461,7 +460,7 @@ class Producer:
         value: bytes | None,
         headers: Headers,
         began_ms: float,
-    ) -> Appended:
+    ) -> ProducerBatch:
         """Append a record that needs a new batch, and wait for the memory if there is none."""
         parsed = self.config
         size = largest_size(key, value, headers)
@@ -483,9 +482,9 @@ class Producer:
         if fixed is None and self._partitioner.sticky:
             self._partitioner.on_new_batch(info, chosen)
             chosen = self._choose(info, key, value)
-        appended = accumulator.try_append(topic, chosen, timestamp, key, value, headers)
-        if appended is not None:
-            return appended
+        batch = accumulator.try_append(topic, chosen, timestamp, key, value, headers)
+        if batch is not None:
+            return batch
         if not self._pool.allocate(reserved):
             await self._wait_for_memory(reserved, began_ms + parsed.max_block_ms)
             if self._transactions is not None:
@@ -494,10 +493,10 @@ class Producer:
                 except KafkaException:
                     self._pool.free(reserved)
                     raise
-            appended = accumulator.try_append(topic, chosen, timestamp, key, value, headers)
-            if appended is not None:
+            batch = accumulator.try_append(topic, chosen, timestamp, key, value, headers)
+            if batch is not None:
                 self._pool.free(reserved)
-                return appended
+                return batch
         return accumulator.append_to_new_batch(
             topic,
             chosen,

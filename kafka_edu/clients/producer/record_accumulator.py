@@ -110,16 +110,6 @@ class PartitionQueue:
         self.last_waited_ms = int(now - batch.created_ms)
 
 
-class Appended(NamedTuple):
-    """Where a record was put."""
-
-    batch: ProducerBatch
-    at: int
-    """The record's place in the batch, from 0."""
-    wake_sender: bool
-    """Whether the sender may have something new to do."""
-
-
 class Ready(NamedTuple):
     """Which brokers could be sent something."""
 
@@ -181,12 +171,14 @@ class RecordAccumulator:
         key: bytes | None,
         value: bytes | None,
         headers: Headers,
-    ) -> Appended | None:
-        """Append a record to the last batch of its partition. None if it needs a new batch."""
-        queue = self._queue(topic, partition)
-        if not queue.batches:
+    ) -> ProducerBatch | None:
+        """Append a record to the last batch of its partition, and return the batch. The record is
+        the last one in it. None if the record needs a new batch.
+        """
+        try:
+            batch = self._queues[topic][partition].batches[-1]
+        except LookupError:  # no queue yet, or an empty one
             return None
-        batch = queue.batches[-1]
         if batch.data is not None:
             return None
         index = batch.try_append(timestamp, key, value, headers)
@@ -194,7 +186,7 @@ class RecordAccumulator:
             return None
         if self._trace and self._trace.hops:
             self._emit_accumulated(batch, index)
-        return Appended(batch, index, len(batch.buffer) >= batch.limit)
+        return batch
 
     def append_to_new_batch(
         self,
@@ -206,7 +198,7 @@ class RecordAccumulator:
         headers: Headers,
         reserved: int,
         now: float,
-    ) -> Appended:
+    ) -> ProducerBatch:
         """Begin a batch with a record. The caller has allocated `reserved` bytes for it."""
         queue = self._queue(topic, partition)
         self._numbers += 1
@@ -219,7 +211,7 @@ class RecordAccumulator:
         self.incomplete[batch] = None
         if self._trace and self._trace.hops:
             self._emit_accumulated(batch, index)
-        return Appended(batch, index, True)
+        return batch
 
     def _emit_accumulated(self, batch: ProducerBatch, index: int) -> None:
         assert self._trace is not None

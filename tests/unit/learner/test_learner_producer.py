@@ -86,7 +86,7 @@ def cluster() -> Metadata:
 def begin(records: RecordAccumulator, partition: int, size: int, now: float) -> ProducerBatch:
     records.pool.allocate(200)
     value = b"v" * size
-    return records.append_to_new_batch("t", partition, 0, None, value, (), 200, now).batch
+    return records.append_to_new_batch("t", partition, 0, None, value, (), 200, now)
 
 
 def names(ready: Ready) -> tuple[dict[int, list[int]], float]:

@@ -21,6 +21,7 @@ from kafka_edu.clients.producer.producer import Producer
 from kafka_edu.common.errors import Errors
 from kafka_edu.common.time import Time
 from kafka_edu.common.topic_partition import TopicPartition
+from kafka_edu.protocol.api_keys import ApiKey
 from kafka_edu.sim.sim_client import SimClient
 from kafka_edu.sim.sim_cluster import FIRST_PORT, SimCluster
 from kafka_edu.sim.sim_loop import SimProcess
@@ -34,7 +35,7 @@ from kafka_edu.trace.events.consumer import (
     RecordsFetched,
 )
 from kafka_edu.trace.events.group import RebalanceCompleted
-from kafka_edu.trace.events.producer import ClientClosed
+from kafka_edu.trace.events.producer import ClientClosed, ClientRequestSent
 from kafka_edu.trace.tracer import Tracer
 
 PARTITIONS = 4
@@ -421,6 +422,25 @@ def test_a_program_with_records_at_hand_lets_other_tasks_run(bench: Bench) -> No
             assert consumer.assignment() == TPS
 
     bench.run(body())
+
+
+def test_the_next_fetch_is_sent_before_the_program_works_on_the_last_records() -> None:
+    """So the broker reads while the program works, also if the program never awaits anything."""
+    bench = Bench(with_racks=True)
+
+    def fetches() -> int:
+        sent = [each.event for each in bench.cluster.facts(ClientRequestSent)]
+        return sum(e.api_key == ApiKey.FETCH for e in sent if isinstance(e, ClientRequestSent))
+
+    async def body() -> None:
+        await bench.send(range(0, 40, 4))
+        async with bench.consumer({"group.id": ""}) as consumer:
+            consumer.assign([T0])
+            assert len(await consumer.poll(5_000)) == 10
+            assert fetches() == 2
+
+    bench.run(body())
+    bench.cluster.close()
 
 
 def test_close_waits_for_the_brokers_no_longer_than_its_limit(bench: Bench) -> None:

@@ -121,6 +121,39 @@ def test_a_record_without_memory_counts_as_not_sent() -> None:
     assert "no memory" in said.error
 
 
+class HastyProducer(FakeProducer):
+    """Fails its second record, which is in a batch, before `send` returns."""
+
+    async def send(
+        self, topic: str, value: bytes, *, key: bytes | None, on_delivery: Callback
+    ) -> Future:
+        future = await super().send(topic, value, key=key, on_delivery=on_delivery)
+        if len(self.callbacks) == 2 and future.in_batch:
+            future.failed = KafkaException(Errors.MESSAGE_TOO_LARGE)
+            on_delivery(None, future.failed)
+        return future
+
+    async def close(self, timeout_s: float) -> None: ...
+
+
+def test_a_record_that_fails_while_it_is_sent_is_refused_once() -> None:
+    outcomes: deque[Outcome] = deque()
+
+    async def whole() -> OwnProducer:
+        client = HastyProducer(3)
+        spec = LoadSpec(rate=RATE, producers=2, size=32)
+        producer = OwnProducer(client, spec, FIRST, outcomes, Clock())  # type: ignore[arg-type]  # a fake
+        producer.start()
+        await client.full.wait()
+        assert await producer.finish(0.01) == 2
+        return producer
+
+    producer = asyncio.run(whole())
+    assert (producer.sent, list(producer.waiting)) == (3, [1000, 1004])
+    refused = [each.number for each in outcomes if isinstance(each, Refused)]
+    assert [number for number in refused if number >= 0] == [1002]
+
+
 class FakeConsumer:
     """Returns records, then an error, and then nothing."""
 

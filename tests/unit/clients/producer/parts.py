@@ -120,14 +120,14 @@ class Core:
         """Do what `send` does with a record when nothing has to be waited for."""
         stamp = int(self.now)
         self.metadata.use("t", self.now)
-        appended = self.accumulator.try_append("t", partition, stamp, key, value, ())
-        if appended is None:
+        batch = self.accumulator.try_append("t", partition, stamp, key, value, ())
+        if batch is None:
             size = max(self.config.batch_size, 200 + len(value))
             assert self.pool.allocate(size)
-            appended = self.accumulator.append_to_new_batch(
+            batch = self.accumulator.append_to_new_batch(
                 "t", partition, stamp, key, value, (), size, self.now
             )
-        return appended.batch
+        return batch
 
     def run(self) -> None:
         """Run the sender until nothing changes."""
