@@ -10,7 +10,7 @@ import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping
 from typing import Final, NamedTuple, TypeVar
 
-from kafka_edu.clients.admin import AdminTimeoutError, BootstrapAddressError
+from kafka_edu.clients.admin import AdminTimeoutError, parse_addresses
 from kafka_edu.clients.admin.node import Node
 from kafka_edu.common.errors import Errors, KafkaException
 from kafka_edu.common.socket_transport import SocketTransport
@@ -248,20 +248,6 @@ async def _until_there(
             if error.error not in passing or loop.time() >= end:
                 raise
         await asyncio.sleep(RETRY_PAUSE_S)
-
-
-def parse_addresses(servers: str) -> list[tuple[str, int]]:
-    """Split `host:port,host:port` into pairs (host, port).
-
-    Raises BootstrapAddressError, with the same message as Kafka, if a part has another form.
-    """
-    addresses = []
-    for server in servers.split(","):
-        host, _, port = server.strip().rpartition(":")
-        if not host or not port.isdecimal():
-            raise BootstrapAddressError(f"Invalid url in bootstrap.servers: {server}")
-        addresses.append((host.strip("[]"), int(port)))
-    return addresses
 
 
 @contextlib.asynccontextmanager
