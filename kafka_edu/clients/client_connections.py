@@ -162,6 +162,11 @@ class _Connection:
         self.state = state
 
 
+def api_versions_request() -> ApiVersionsRequest:
+    """Return the question which APIs a broker has, with the name of this client (KIP-511)."""
+    return ApiVersionsRequest(client_software_name="kafka-edu", client_software_version="0.1.0")
+
+
 class ClientConnections:
     """The connections of one client. Its event loop owns them; all times are monotonic, in ms."""
 
@@ -344,11 +349,12 @@ class ClientConnections:
         self._check_versions(node, 3, now)
 
     def _check_versions(self, node: int, version: int, now: float) -> None:
-        request = ApiVersionsRequest(
-            client_software_name="kafka-edu", client_software_version="0.1.0"
-        )
         self.send(
-            node, request, version, now, lambda answer, at: self._on_versions(node, answer, at)
+            node,
+            api_versions_request(),
+            version,
+            now,
+            lambda answer, at: self._on_versions(node, answer, at),
         )
 
     def _on_versions(self, node: int, answer: Message | None, now: float) -> None:

@@ -11,8 +11,7 @@ from typing import Final
 from confluent_kafka import KafkaError, Message, Producer
 
 from kafka_edu.clients import blocking
-from kafka_edu.clients.admin import BootstrapAddressError
-from kafka_edu.clients.admin.brokers import parse_addresses
+from kafka_edu.clients.admin import BootstrapAddressError, parse_addresses
 from kafka_edu.clients.client_errors import ClientException
 from kafka_edu.clients.web_log.generator import LogGenerator, LogSettings
 from kafka_edu.clients.web_log.records import LogRecord, records

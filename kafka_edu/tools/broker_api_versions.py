@@ -8,9 +8,11 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from kafka_edu.tools.options import OptionParser, check_required
-from kafka_edu.tools.tool import ToolCommand, properties_of, run_tool
+from kafka_edu.tools.tool import ToolCommand, java_class, properties_of, run_tool
 
 PURPOSE: Final = "This tool helps to retrieve broker version information."
+#: How long the brokers may take to answer, in ms.
+TIMEOUT_MS: Final = 5_000
 
 
 def versions_text(served: Mapping[int, tuple[int, int]]) -> str:
@@ -58,16 +60,22 @@ def _range(least: int, most: int) -> str:
     return str(least) if least == most else f"{least} to {most}"
 
 
-async def _show(servers: str, client_id: str) -> None:
-    from kafka_edu.tools.tool import connect_brokers
+async def _show(servers: str, properties: Mapping[str, str]) -> None:
+    from kafka_edu.tools.admin_client import open_admin
 
-    async with connect_brokers(servers, client_id) as brokers:
-        for _, node in sorted(brokers.nodes.items()):
-            try:
-                told = versions_text(await brokers.api_versions(node))
-            except OSError as error:
-                told = f"ERROR: org.apache.kafka.common.errors.DisconnectException: {error}"
-            print(f"{node} -> {told}")
+    async with open_admin(servers, properties, "admin") as admin:
+        nodes = (await admin.describe_cluster()).nodes
+        served = await admin.describe_api_versions(
+            [node.id for node in nodes], timeout_ms=TIMEOUT_MS
+        )
+    for node in nodes:
+        error = served.errors.get(node.id)
+        told = (
+            versions_text(served[node.id])
+            if error is None
+            else f"ERROR: {java_class(error)}: {error.message}"
+        )
+        print(f"{node} -> {told}")
 
 
 def main(words: Sequence[str]) -> int:
@@ -85,7 +93,7 @@ def main(words: Sequence[str]) -> int:
         given = parser.parse(words)
         check_required(given, bootstrap_server)
         properties = properties_of(given, command_config)
-        asyncio.run(_show(given.one(bootstrap_server), properties.get("client.id", "admin")))
+        asyncio.run(_show(given.one(bootstrap_server), properties))
         return 0
 
     return run_tool(parser, words, run, PURPOSE)

@@ -6,29 +6,16 @@
 from collections.abc import Mapping
 from typing import Final
 
-from kafka_edu.clients.admin.brokers import Brokers, raise_for
-from kafka_edu.clients.admin.node import Node
+from kafka_edu.clients.admin.admin import Admin
+from kafka_edu.clients.admin.config_calls import ConfigEntry, ConfigResource
 from kafka_edu.common.errors import Errors, KafkaException
-from kafka_edu.protocol.messages.alter_configs import (
-    AlterableConfig,
-    AlterConfigsRequest,
-    AlterConfigsResource,
-    AlterConfigsResponse,
-)
-from kafka_edu.protocol.messages.describe_configs import (
-    ConfigSource,
-    DescribeConfigsRequest,
-    DescribeConfigsResource,
-    DescribeConfigsResourceResult,
-    DescribeConfigsResponse,
-    ResourceType,
-)
+from kafka_edu.protocol.messages.describe_configs import ConfigSource, ResourceType
 from kafka_edu.server.config.settings_check import check_settings, only_for_one_broker
+from kafka_edu.tools.admin_client import open_admin
 from kafka_edu.tools.config_options import ConfigOptions, configs_to_add
 from kafka_edu.tools.options import OptionSet
 from kafka_edu.tools.tool import (
     ToolError,
-    connect_brokers,
     illegal_argument,
     java_class,
     warn_of_gaps,
@@ -63,17 +50,16 @@ async def run_broker_configs(
             f"--zookeeper option must be specified for entity-type Buffer({types[0]})"
         )
     name = given.value(o.entity_name) or ""
-    async with connect_brokers(
-        given.one(o.bootstrap_server), properties.get("client.id", "adminclient-1")
-    ) as brokers:
+    async with open_admin(given.one(o.bootstrap_server), properties) as admin:
+        await _check_broker(admin, name)
         if given.has(o.alter):
-            await _alter(brokers, o, given, name)
+            await _alter(admin, o, given, name)
         else:
-            await _describe(brokers, name)
+            await _describe(admin, name)
 
 
-async def _describe(brokers: Brokers, name: str) -> None:
-    entries = await _dynamic_entries(brokers, name, synonyms=True)
+async def _describe(admin: Admin, name: str) -> None:
+    entries = await _dynamic_entries(admin, name, synonyms=True)
     print(
         f"Configs for broker {name} are:"
         if name
@@ -86,7 +72,7 @@ async def _describe(brokers: Brokers, name: str) -> None:
         )
         print(
             f"  {entry.name}={_shown(entry.value)}"
-            f" sensitive={'true' if entry.is_sensitive else 'false'} synonyms={{{synonyms}}}"
+            f" sensitive={'true' if entry.sensitive else 'false'} synonyms={{{synonyms}}}"
         )
 
 
@@ -94,16 +80,14 @@ def _shown(value: str | None) -> str:
     return "null" if value is None else value
 
 
-async def _alter(brokers: Brokers, o: ConfigOptions, given: OptionSet, name: str) -> None:
+async def _alter(admin: Admin, o: ConfigOptions, given: OptionSet, name: str) -> None:
     """Change one broker's dynamic configs.
 
     AlterConfigs replaces all dynamic configs, so the present ones are read first.
     """
     added = configs_to_add(given, o)
     deleted = [key.strip() for key in given.values(o.delete_config)]
-    old = {
-        entry.name: entry.value for entry in await _dynamic_entries(brokers, name, synonyms=False)
-    }
+    old = {entry.name: entry.value for entry in await _dynamic_entries(admin, name, synonyms=False)}
     if missing := [key for key in deleted if key not in old]:
         raise KafkaException(Errors.INVALID_CONFIG, f"Invalid config(s): {','.join(missing)}")
     new = {key: value for key, value in (old | added).items() if key not in deleted}
@@ -113,17 +97,10 @@ async def _alter(brokers: Brokers, o: ConfigOptions, given: OptionSet, name: str
             "All sensitive broker config entries must be specified for --alter, missing entries:"
             f" Set({', '.join(secret)})",
         )
-    configs = [AlterableConfig(name=key, value=value) for key, value in new.items()]
-    request = AlterConfigsRequest(
-        resources=[
-            AlterConfigsResource(
-                resource_type=ResourceType.BROKER, resource_name=name, configs=configs
-            )
-        ]
-    )
-    answer = (await brokers.ask(_to_ask(brokers, name), request, AlterConfigsResponse)).responses[0]
-    if answer.error_code:
-        refused = KafkaException(Errors.of(answer.error_code), answer.error_message or "")
+    resource = ConfigResource(ResourceType.BROKER, name)
+    values = {key: value for key, value in new.items() if value is not None}
+    refused = (await admin.alter_configs({resource: values})).errors.get(resource)
+    if refused:
         raise ToolError(
             "java.util.concurrent.ExecutionException", f"{java_class(refused)}: {refused.message}"
         )
@@ -136,34 +113,21 @@ async def _alter(brokers: Brokers, o: ConfigOptions, given: OptionSet, name: str
     )
 
 
-async def _dynamic_entries(
-    brokers: Brokers, name: str, *, synonyms: bool
-) -> list[DescribeConfigsResourceResult]:
+async def _dynamic_entries(admin: Admin, name: str, *, synonyms: bool) -> list[ConfigEntry]:
     """Return the broker's own dynamic configs. For an empty name, return those of all brokers."""
-    resource = DescribeConfigsResource(
-        resource_type=ResourceType.BROKER, resource_name=name, configuration_keys=None
-    )
-    request = DescribeConfigsRequest(resources=[resource], include_synonyms=synonyms)
-    answer = (await brokers.ask(_to_ask(brokers, name), request, DescribeConfigsResponse)).results[
-        0
-    ]
-    raise_for(answer.error_code, answer.error_message)
+    resource = ConfigResource(ResourceType.BROKER, name)
+    entries = (await admin.describe_configs([resource], include_synonyms=synonyms))[resource]
     source = ConfigSource.DYNAMIC_BROKER if name else ConfigSource.DYNAMIC_DEFAULT_BROKER
-    return [entry for entry in answer.configs if entry.config_source == source]
+    return [entry for entry in entries.values() if entry.source is source]
 
 
-def _to_ask(brokers: Brokers, name: str) -> Node:
-    """Return the broker to which the request is sent.
-
-    A broker's own configs need a request to that broker. Any broker can answer for the configs of
-    all brokers.
-    """
+async def _check_broker(admin: Admin, name: str) -> None:
+    """Check that the broker is there. Raises ToolError for a name that is no number."""
     if not name:
-        return next(iter(brokers.nodes.values()))
+        return
     if not name.isdecimal():
         raise illegal_argument(f'For input string: "{name}"')
-    if int(name) not in brokers.nodes:
+    if int(name) not in {node.id for node in (await admin.describe_cluster()).nodes}:
         raise KafkaException(
             Errors.BROKER_NOT_AVAILABLE, f"there is no broker {name} in the cluster"
         )
-    return brokers.nodes[int(name)]

@@ -9,8 +9,8 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from kafka_edu.clients.client_errors import ClientException
 from kafka_edu.common.config_def import ConfigException
+from kafka_edu.common.errors import KafkaException
 from kafka_edu.common.time import SystemTime
 from kafka_edu.tools.tool import ToolError, java_class, log_line
 from kafka_edu.trace.event import CLIENT, Envelope, Level
@@ -18,16 +18,14 @@ from kafka_edu.trace.events.producer import ClientDisconnected
 from kafka_edu.trace.tracer import Tracer
 
 Properties = Mapping[str, str]
-#: Properties of the Java clients that are left out without a warning: the tools set them
-#: themselves, or they name Java classes or buffers of the system.
+#: Properties of the Java clients that are left out without a warning, because they name Java
+#: classes or buffers of the system.
 _LEFT_OUT: Final = frozenset(
     {
-        "buffer.memory",
         "interceptor.classes",
         "key.deserializer",
         "key.serializer",
         "metrics.recording.level",
-        "partitioner.class",
         "receive.buffer.bytes",
         "send.buffer.bytes",
         "value.deserializer",
@@ -65,7 +63,7 @@ def wrong_setting(error: ConfigException) -> ToolError:
     return ToolError(_CONFIG_EXCEPTION, str(error))
 
 
-def java_error(error: ClientException) -> str:
+def java_error(error: KafkaException) -> str:
     """Format a client's error as Java does: its class and its message."""
     return f"{java_class(error)}: {error.message}"
 

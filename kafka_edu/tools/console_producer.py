@@ -1,7 +1,7 @@
 """Send each line of standard input as a record (Kafka: kafka-console-producer.sh).
 
-It uses kafka-python's producer, whose requests lab 08-6 looks at. Records without a key go to the
-partitions in turn, as with the default partitioner of Kafka 2.0. (Kafka: ConsoleProducer.scala)
+It uses our own producer. Records without a key go to the partitions in turn, as with the default
+partitioner of Kafka 2.0. (Kafka: ConsoleProducer.scala)
 """
 
 import io
@@ -31,11 +31,15 @@ from kafka_edu.tools.tool import (
 )
 
 if TYPE_CHECKING:
-    from kafka import KafkaProducer
+    from kafka_edu.clients.blocking.producer import Producer
+    from kafka_edu.clients.producer.partitioners import Partitioner
+    from kafka_edu.clients.producer.producer_batch import Callback, RecordMetadata
+    from kafka_edu.common.errors import KafkaException
 
 PURPOSE: Final = "Read data from standard input and publish it to Kafka."
 LINE_READER: Final = "kafka.tools.ConsoleProducer$LineMessageReader"
 CODECS: Final = ("none", "gzip", "snappy", "lz4", "zstd")
+CLOSE_AFTER_CTRL_C_S: Final = 10
 _ERROR_LOGGER: Final = "org.apache.kafka.clients.producer.internals.ErrorLoggingCallback"
 _HOST_PORT: Final = re.compile(r".*?\[?([0-9a-zA-Z\-%._:]*)\]?:[0-9]+")
 
@@ -96,7 +100,7 @@ class ProducerOptions:
         )
         self.max_memory = parser.long(
             "max-memory-bytes",
-            "Accepted, but without effect.",
+            "The memory for records that wait to be sent.",
             "total memory in bytes",
             default=32 * 1024 * 1024,
         )
@@ -113,7 +117,10 @@ class ProducerOptions:
             default=LINE_READER,
         )
         self.socket_buffer = parser.integer(
-            "socket-buffer-size", "The socket's send buffer.", "size", default=1024 * 100
+            "socket-buffer-size",
+            "Accepted, but without effect: the system chooses the size.",
+            "size",
+            default=1024 * 100,
         )
         self.property = parser.text(
             "property",
@@ -186,65 +193,78 @@ def _is_true(text: str | None) -> bool:
 
 
 def _settings(o: ProducerOptions, given: OptionSet, servers: str) -> dict[str, object]:
-    """Return the settings of the client. Raises ToolError.
+    """Return the settings of the producer. Raises ToolError.
 
-    The tool's options override the user's properties, as in Kafka.
+    An option that is given comes before the user's properties. These come before the defaults of
+    the other options, as in Kafka 2.8.
     """
-    from kafka import KafkaProducer
+    from kafka_edu.clients.producer.producer_config import PRODUCER_CONFIG, parse_producer_config
+    from kafka_edu.common.config_def import MAX_INT, ConfigException
+    from kafka_edu.tools.client_settings import known_settings, wrong_setting
 
-    from kafka_edu.tools.java_clients import acks, client_settings
-
-    properties = properties_of(given, o.producer_config) | parse_key_values(
-        given.values(o.producer_property)
-    )
-    settings = client_settings(
-        properties, KafkaProducer.DEFAULT_CONFIG, "org.apache.kafka.clients.producer.ProducerConfig"
-    )
     codec = (given.value(o.codec) or "gzip") if given.has(o.codec) else "none"
     if codec not in CODECS:
         raise ToolError(
             "org.apache.kafka.common.KafkaException", "Failed to construct kafka producer"
         )
-    retries, request_timeout_ms, linger_ms = (
-        given.one(o.retries),
-        given.one(o.request_timeout),
-        given.one(o.timeout),
-    )
-    return {
-        "enable_idempotence": False,
-        # Kafka 2.0 has no delivery.timeout.ms. A record's time is the time of all its attempts
-        # together.
-        "delivery_timeout_ms": (
-            linger_ms + (retries + 1) * request_timeout_ms + retries * given.one(o.retry_backoff)
-        ),
-        **settings,
-        "bootstrap_servers": servers.split(","),
-        "compression_type": None if codec == "none" else codec,
-        "send_buffer_bytes": given.one(o.socket_buffer),
-        "retry_backoff_ms": given.one(o.retry_backoff),
-        "metadata_max_age_ms": given.one(o.metadata_expiry),
-        "max_block_ms": given.one(o.max_block),
-        "acks": acks(given.one(o.acks)),
-        "request_timeout_ms": request_timeout_ms,
-        "retries": retries,
-        "linger_ms": linger_ms,
-        "batch_size": given.one(o.partition_memory),
-        "client_id": "console-producer",
+    of_options: dict[str, tuple[bool, object]] = {
+        "acks": (given.has(o.acks), given.one(o.acks)),
+        "batch.size": (given.has(o.partition_memory), given.one(o.partition_memory)),
+        "buffer.memory": (given.has(o.max_memory), given.one(o.max_memory)),
+        "compression.type": (given.has(o.codec), codec),
+        "linger.ms": (given.has(o.timeout), given.one(o.timeout)),
+        "max.block.ms": (given.has(o.max_block), given.one(o.max_block)),
+        "metadata.max.age.ms": (given.has(o.metadata_expiry), given.one(o.metadata_expiry)),
+        "request.timeout.ms": (given.has(o.request_timeout), given.one(o.request_timeout)),
+        "retries": (given.has(o.retries), given.one(o.retries)),
+        "retry.backoff.ms": (given.has(o.retry_backoff), given.one(o.retry_backoff)),
     }
+    properties = known_settings(
+        properties_of(given, o.producer_config)
+        | parse_key_values(given.values(o.producer_property)),
+        [*PRODUCER_CONFIG.keys, "partitioner.class"],
+        "org.apache.kafka.clients.producer.ProducerConfig",
+    )
+    settings = {
+        "client.id": "console-producer",
+        **{key: value for key, (_, value) in of_options.items()},
+        **properties,
+        **{key: value for key, (is_given, value) in of_options.items() if is_given},
+        "bootstrap.servers": servers,
+    }
+    try:
+        parsed = parse_producer_config(settings, 1)
+    except ConfigException as error:
+        raise wrong_setting(error) from error
+    if parsed.transactional_id is not None:
+        raise ToolError(
+            "java.lang.IllegalStateException",
+            "Cannot perform a 'send' before completing a call to initTransactions when transactions"
+            " are enabled. This tool has no transactions: leave transactional.id out.",
+        )
+    # Kafka 2.0 has no delivery.timeout.ms. A record's time is the time of all its tries together.
+    tries_ms = (parsed.retries + 1) * parsed.request_timeout_ms
+    pauses_ms = parsed.retries * parsed.retry_backoff_ms
+    return {
+        "delivery.timeout.ms": min(parsed.linger_ms + tries_ms + pauses_ms, MAX_INT),
+        "partitioner.class": _partitioner(),
+    } | settings
+
+
+def _partitioner() -> "Partitioner":
+    """Return the default partitioner of Kafka 2.0."""
+    from kafka_edu.clients.producer.partitioners import HashOrTurnPartitioner
+
+    return HashOrTurnPartitioner(random.Random())
 
 
 class LineSender:
-    """Sends records to one topic (Kafka: DefaultPartitioner of 2.0).
+    """Sends records to one topic."""
 
-    A record with a key goes to the partition that the key's hash selects. Other records go to the
-    partitions in turn.
-    """
-
-    def __init__(self, producer: "KafkaProducer", topic: str, *, sync: bool) -> None:
+    def __init__(self, producer: "Producer", topic: str, *, sync: bool) -> None:
         self._producer = producer
         self._topic = topic
         self._sync = sync
-        self._turn = random.randrange(1 << 16)
 
     def send(self, line: Line) -> None:
         """Send a record.
@@ -252,77 +272,71 @@ class LineSender:
         In synchronous mode, a failure raises ToolError. Otherwise the failure is logged, and the
         next record may be sent.
         """
-        from kafka.errors import KafkaError
+        from kafka_edu.common.errors import KafkaException
+        from kafka_edu.tools.client_settings import java_error
 
-        from kafka_edu.tools.java_clients import java_error
-
+        if not self._sync:
+            self._producer.send(self._topic, line.value, line.key, on_delivery=self._logged(line))
+            return
         try:
-            sent = self._producer.send(
-                self._topic,
-                key=line.key,
-                value=line.value,
-                partition=self._next_partition() if line.key is None else None,
+            self._producer.send(self._topic, line.value, line.key).result()
+        except KafkaException as error:
+            raise ToolError("java.util.concurrent.ExecutionException", java_error(error)) from error
+
+    def _logged(self, line: Line) -> "Callback":
+        """Return the callback of a record. It logs the record's failure."""
+        from kafka_edu.tools.client_settings import java_error
+
+        def delivered(metadata: "RecordMetadata | None", error: "KafkaException | None") -> None:
+            if error is None:
+                return
+            key = "null" if line.key is None else f"{len(line.key)} bytes"
+            log_error(
+                f"Error when sending message to topic {self._topic} with key: {key}, value:"
+                f" {len(line.value)} bytes with error:",
+                _ERROR_LOGGER,
             )
-            if self._sync:
-                sent.get()
-            else:
-                sent.add_errback(self._failed, line)
-        except ValueError as error:  # an illegal topic name
-            raise ToolError(
-                "org.apache.kafka.common.errors.InvalidTopicException", str(error)
-            ) from error
-        except KafkaError as error:
-            if self._sync:
-                raise ToolError(
-                    "java.util.concurrent.ExecutionException", java_error(error)
-                ) from error
-            self._failed(line, error)
+            sys.stderr.write(f"{java_error(error)}\n")
 
-    def _next_partition(self) -> int:
-        partitions = sorted(self._producer.partitions_for(self._topic))
-        self._turn += 1
-        return int(partitions[self._turn % len(partitions)])
-
-    def _failed(self, line: Line, error: Exception) -> None:
-        from kafka_edu.tools.java_clients import java_error
-
-        key = "null" if line.key is None else f"{len(line.key)} bytes"
-        log_error(
-            f"Error when sending message to topic {self._topic} with key: {key}, value:"
-            f" {len(line.value)} bytes with error:",
-            _ERROR_LOGGER,
-        )
-        sys.stderr.write(f"{java_error(error)}\n")
+        return delivered
 
 
 def produce(o: ProducerOptions, given: OptionSet, servers: str) -> None:
     """Send all lines of standard input.
 
-    All accepted records are sent before it returns or raises.
+    Each record that was accepted has its answer before it returns or raises ToolError.
     """
-    from kafka import KafkaProducer
-    from kafka.errors import KafkaError
-
-    from kafka_edu.tools.java_clients import log_like_java
+    from kafka_edu.clients.blocking.producer import Producer
+    from kafka_edu.tools.client_settings import ConnectionWarnings
 
     if given.one(o.line_reader) != LINE_READER:
         raise ToolError("java.lang.ClassNotFoundException", given.one(o.line_reader))
     reader = LineMessageReader(parse_key_values(given.values(o.property)))
-    settings = _settings(o, given, servers)
-    log_like_java()
-    try:
-        producer = KafkaProducer(**settings)
-    except (KafkaError, ValueError, RuntimeError, AssertionError) as error:
-        raise ToolError(
-            "org.apache.kafka.common.KafkaException", f"Failed to construct kafka producer: {error}"
-        ) from error
+    warnings = ConnectionWarnings()
     lines = io.TextIOWrapper(sys.stdin.buffer, encoding="utf-8", errors="replace")
-    sender = LineSender(producer, given.one(o.topic), sync=given.has(o.sync))
+    with Producer(_settings(o, given, servers), trace=warnings.tracer) as producer:
+        sender = LineSender(producer, given.one(o.topic), sync=given.has(o.sync))
+        try:
+            _send_all(reader.read(lines), sender, producer)
+        finally:
+            warnings.end()
+
+
+def _send_all(lines: Iterator[Line], sender: LineSender, producer: "Producer") -> None:
+    """Send the lines, and wait for the answers. After Ctrl-C, wait only for a limited time.
+
+    A producer that cannot reach the brokers may hold many records, and each has its own time.
+    """
     try:
-        for line in reader.read(lines):
+        for line in lines:
             sender.send(line)
-    finally:
-        producer.close()
+    except (KeyboardInterrupt, SystemExit):
+        producer.close(CLOSE_AFTER_CTRL_C_S)
+        raise
+    except ToolError:
+        producer.flush()
+        raise
+    producer.flush()
 
 
 def main(words: Sequence[str]) -> int:

@@ -29,7 +29,7 @@ from kafka_edu.tools.tool import (
 )
 
 if TYPE_CHECKING:
-    from kafka_edu.clients.admin.group_service import GroupService, GroupSummary
+    from kafka_edu.tools.group_service import GroupService, GroupSummary
 
 PURPOSE: Final = (
     "List all consumer groups, describe a consumer group, delete consumer group info, or reset"
@@ -255,16 +255,14 @@ def _print_state(group: str, summary: "GroupSummary") -> None:
 
 
 async def _run(options: GroupOptions, given: OptionSet, properties: Mapping[str, str]) -> None:
-    from kafka_edu.clients.admin.group_service import GroupService
-    from kafka_edu.tools.tool import connect_brokers
+    from kafka_edu.tools.admin_client import open_admin
+    from kafka_edu.tools.group_service import GroupService
 
+    servers = given.one(options.bootstrap_server)
     try:
-        async with connect_brokers(
-            given.one(options.bootstrap_server), properties.get("client.id", "admin")
-        ) as brokers:
-            await GroupCommand(
-                options, given, GroupService(brokers, given.one(options.timeout))
-            ).run()
+        async with open_admin(servers, properties, "admin") as admin:
+            service = GroupService(admin, given.one(options.timeout))
+            await GroupCommand(options, given, service).run()
     except (*BROKER_FAILURES, ToolError, NumberError, OptionError) as error:
         print(f"Error: Executing consumer group command failed due to {text_of(error)}")
 

@@ -4,11 +4,9 @@
 """
 
 import asyncio
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from kafka_edu.common.errors import Errors, KafkaException
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.tools.json_files import (
     LONG_BITS,
@@ -28,13 +26,14 @@ from kafka_edu.tools.tool import (
     properties_of,
     read_text_file,
     run_tool,
-    text_of,
 )
+
+if TYPE_CHECKING:
+    from kafka_edu.clients.admin.admin_call import Results
 
 PURPOSE: Final = (
     "This tool helps to delete records of the given partitions down to the specified offset."
 )
-_TIMEOUT_MS: Final = 30_000
 
 
 def parse_offsets(text: str) -> dict[TopicPartition, int]:
@@ -58,48 +57,13 @@ def parse_offsets(text: str) -> dict[TopicPartition, int]:
 
 
 async def delete_records(
-    servers: str, client_id: str, offsets: Mapping[TopicPartition, int]
-) -> dict[TopicPartition, int | Exception]:
-    """Send a request to each partition's leader.
+    servers: str, properties: Mapping[str, str], offsets: Mapping[TopicPartition, int]
+) -> "Results[TopicPartition, int]":
+    """Let each partition's leader delete. Return each partition's new low watermark or error."""
+    from kafka_edu.tools.admin_client import open_admin
 
-    Return each partition's new low watermark or error.
-    """
-    from kafka_edu.protocol.messages.delete_records import (
-        DeleteRecordsPartition,
-        DeleteRecordsRequest,
-        DeleteRecordsResponse,
-        DeleteRecordsTopic,
-    )
-    from kafka_edu.tools.tool import connect_brokers
-
-    results: dict[TopicPartition, int | Exception] = {}
-    async with connect_brokers(servers, client_id) as brokers:
-        by_leader: defaultdict[int, list[TopicPartition]] = defaultdict(list)
-        leaders = await brokers.leaders({tp.topic for tp in offsets})
-        for tp in offsets:
-            leader = leaders.get(tp, Errors.UNKNOWN_TOPIC_OR_PARTITION)
-            if isinstance(leader, Errors):
-                results[tp] = KafkaException(leader)
-            else:
-                by_leader[leader].append(tp)
-        for leader_id, partitions in by_leader.items():
-            topics: defaultdict[str, list[DeleteRecordsPartition]] = defaultdict(list)
-            for tp in partitions:
-                topics[tp.topic].append(
-                    DeleteRecordsPartition(partition_index=tp.partition, offset=offsets[tp])
-                )
-            listed = [
-                DeleteRecordsTopic(name=name, partitions=parts) for name, parts in topics.items()
-            ]
-            request = DeleteRecordsRequest(topics=listed, timeout_ms=_TIMEOUT_MS)
-            answer = await brokers.ask(brokers.nodes[leader_id], request, DeleteRecordsResponse)
-            for topic in answer.topics:
-                for part in topic.partitions:
-                    failed = KafkaException(Errors.of(part.error_code)) if part.error_code else None
-                    results[TopicPartition(topic.name, part.partition_index)] = (
-                        failed or part.low_watermark
-                    )
-    return results
+    async with open_admin(servers, properties) as admin:
+        return await admin.delete_records(offsets)
 
 
 def main(words: Sequence[str]) -> int:
@@ -125,18 +89,14 @@ def main(words: Sequence[str]) -> int:
         properties = properties_of(given, command_config)
         offsets = parse_offsets(read_text_file(given.one(offset_file)))
         print("Executing records delete operation", flush=True)
-        results = asyncio.run(
-            delete_records(
-                given.one(bootstrap_server), properties.get("client.id", "adminclient-1"), offsets
-            )
-        )
+        results = asyncio.run(delete_records(given.one(bootstrap_server), properties, offsets))
         print("Records delete operation completed:")
         for tp in offsets:
-            result = results[tp]
+            error = results.errors.get(tp)
             told = (
-                f"error: {java_class(result)}: {text_of(result)}"
-                if isinstance(result, Exception)
-                else f"low_watermark: {result}"
+                f"low_watermark: {results[tp]}"
+                if error is None
+                else f"error: {java_class(error)}: {error.error.message}"
             )
             print(f"partition: {tp.topic}-{tp.partition}\t{told}")
         return 0

@@ -7,7 +7,7 @@ LeaderElectionCommand.scala, since 2.4; KIP-460)
 import asyncio
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from kafka_edu.common.errors import Errors, KafkaException
 from kafka_edu.common.topic_partition import TopicPartition
@@ -23,15 +23,11 @@ from kafka_edu.tools.tool import (
     text_of,
 )
 
-if TYPE_CHECKING:
-    from kafka_edu.protocol.messages.elect_leaders import ElectLeadersResponse
-
 PURPOSE: Final = (
     "This tool attempts to elect a new leader for a set of topic partitions. "
     "The type of elections supported are preferred replicas and unclean replicas."
 )
-_TYPES: Final = {"PREFERRED": 0, "UNCLEAN": 1}
-_TIMEOUT_MS: Final = 30_000
+_TYPES: Final = ("PREFERRED", "UNCLEAN")
 
 Outcomes = Mapping[TopicPartition, KafkaException | None]
 """The error of each partition. None: the election succeeded."""
@@ -113,63 +109,22 @@ class LeaderElectionOptions:
         return parse_partitions(text, LEADER_2_8)
 
 
-def error_of(answer: "ElectLeadersResponse") -> Errors:
-    """Return the response's error: NOT_CONTROLLER if any partition has it.
-
-    A broker that is not the controller gives this error for each partition, not for the whole
-    request. Another broker must then get the request.
-    """
-    codes = [
-        answer.error_code,
-        *(
-            part.error_code
-            for topic in answer.replica_election_results
-            for part in topic.partition_result
-        ),
-    ]
-    return Errors.NOT_CONTROLLER if Errors.NOT_CONTROLLER in codes else Errors.of(answer.error_code)
-
-
 async def elect(
-    servers: str, client_id: str, election_type: str, partitions: Sequence[TopicPartition] | None
+    servers: str,
+    properties: Mapping[str, str],
+    election_type: str,
+    partitions: Sequence[TopicPartition] | None,
 ) -> Outcomes:
-    """Send the request to the controller and return its results.
+    """Let the controller elect leaders, and return the outcomes.
 
-    Raises ToolError if no broker answers, KafkaException if the whole request is refused.
+    Raises AdminTimeoutError if no broker answers, KafkaException if the whole request is refused.
     """
-    from kafka_edu.clients.admin.brokers import raise_for
-    from kafka_edu.protocol.messages.elect_leaders import (
-        ElectLeadersRequest,
-        ElectLeadersResponse,
-        TopicPartitions,
-    )
-    from kafka_edu.tools.tool import connect_brokers
+    from kafka_edu.clients.admin.partition_calls import ElectionType
+    from kafka_edu.tools.admin_client import open_admin
 
-    topics: dict[str, list[int]] = {}
-    for tp in partitions or ():
-        topics.setdefault(tp.topic, []).append(tp.partition)
-    listed = (
-        None
-        if partitions is None
-        else [
-            TopicPartitions(topic=topic, partition_id=numbers) for topic, numbers in topics.items()
-        ]
-    )
-    request = ElectLeadersRequest(
-        election_type=_TYPES[election_type], topic_partitions=listed, timeout_ms=_TIMEOUT_MS
-    )
-    async with connect_brokers(servers, client_id) as brokers:
-        answer = await brokers.ask_controller(request, ElectLeadersResponse, error_of)
-    raise_for(answer.error_code)
-    return {
-        TopicPartition(topic.topic, part.partition_id): (
-            KafkaException(Errors.of(part.error_code), part.error_message or "")
-            if part.error_code
-            else None
-        )
-        for topic in answer.replica_election_results
-        for part in topic.partition_result
-    }
+    async with open_admin(servers, properties) as admin:
+        results = await admin.elect_leaders(ElectionType[election_type], partitions)
+    return results.values | results.errors
 
 
 def say(outcomes: Outcomes, election_type: str) -> None:
@@ -219,14 +174,11 @@ def main(words: Sequence[str]) -> int:
         properties = properties_of(given, options.admin_config)
         try:
             outcomes = asyncio.run(
-                elect(
-                    given.one(options.bootstrap_server),
-                    properties.get("client.id", "adminclient-1"),
-                    election_type,
-                    partitions,
-                )
+                elect(given.one(options.bootstrap_server), properties, election_type, partitions)
             )
-        except TimeoutError:
+        except KafkaException as error:
+            if error.error is not Errors.REQUEST_TIMED_OUT:
+                raise
             print("Timeout waiting for election results")
             raise command_failed("Timeout waiting for election results") from None
         say(outcomes, election_type)

@@ -8,16 +8,17 @@ import json
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Final
 
-from kafka_edu.common.errors import Errors, KafkaException
-from kafka_edu.common.words import cause_of
+from kafka_edu.common.errors import KafkaException
 from kafka_edu.tools.options import OptionParser, check_required, java_integer
 from kafka_edu.tools.tool import ToolCommand, ToolError, java_class, run_tool
 
 if TYPE_CHECKING:
-    from kafka_edu.protocol.messages.describe_log_dirs import DescribeLogDirsResult
+    from kafka_edu.clients.admin.log_dir_calls import LogDirDescription
 
 PURPOSE: Final = "This tool helps to query log directory usage on the specified brokers."
 CLIENT_ID: Final = "log-dirs-tool"
+#: How long the brokers may take to answer, in ms.
+TIMEOUT_MS: Final = 30_000
 #: The version number in the tool's JSON output. There is only this version.
 FORMAT_VERSION: Final = 1
 
@@ -27,24 +28,23 @@ def parse_brokers(text: str) -> list[int]:
     return [java_integer(word) for word in text.split(",") if word]
 
 
-def described(result: "DescribeLogDirsResult", topics: Collection[str]) -> dict[str, object]:
+def described(path: str, found: "LogDirDescription", topics: Collection[str]) -> dict[str, object]:
     """Return one log directory in the form of the tool's JSON output.
 
     It has only partitions of `topics`, or all partitions if `topics` is empty.
     """
-    error = java_class(KafkaException(Errors.of(result.error_code))) if result.error_code else None
+    error = java_class(KafkaException(found.error)) if found.error else None
     partitions = [
         {
-            "partition": f"{topic.name}-{p.partition_index}",
-            "size": p.partition_size,
-            "offsetLag": p.offset_lag,
-            "isFuture": p.is_future_key,
+            "partition": str(tp),
+            "size": replica.size,
+            "offsetLag": replica.offset_lag,
+            "isFuture": replica.is_future,
         }
-        for topic in result.topics
-        if not topics or topic.name in topics
-        for p in topic.partitions
+        for tp, replica in found.replicas.items()
+        if not topics or tp.topic in topics
     ]
-    return {"logDir": result.log_dir, "error": error, "partitions": partitions}
+    return {"logDir": path, "error": error, "partitions": partitions}
 
 
 def _unanswered(words: str) -> ToolError:
@@ -55,49 +55,35 @@ def _unanswered(words: str) -> ToolError:
 
 
 async def _describe(servers: str, topics: Collection[str], wanted: list[int] | None) -> None:
-    from kafka_edu.protocol.messages.describe_log_dirs import (
-        DescribeLogDirsRequest,
-        DescribeLogDirsResponse,
-    )
-    from kafka_edu.tools.tool import connect_brokers
+    from kafka_edu.tools.admin_client import open_admin
 
-    async with connect_brokers(servers, CLIENT_ID) as brokers:
-        ids = sorted(brokers.nodes) if wanted is None else wanted
+    async with open_admin(servers, {}, CLIENT_ID) as admin:
+        known = [node.id for node in (await admin.describe_cluster()).nodes]
+        ids = known if wanted is None else wanted
         print("Querying brokers for log directories information", flush=True)
-        if strangers := [broker_id for broker_id in ids if broker_id not in brokers.nodes]:
+        if strangers := [broker_id for broker_id in ids if broker_id not in known]:
             raise _unanswered(
                 f"broker {strangers[0]} is not in the cluster, which has"
-                f" {','.join(map(str, sorted(brokers.nodes)))}"
+                f" {','.join(map(str, known))}"
             )
-        answers = []
-        for broker_id in ids:
-            try:
-                answers.append(
-                    await brokers.ask(
-                        brokers.nodes[broker_id],
-                        DescribeLogDirsRequest(topics=None),
-                        DescribeLogDirsResponse,
-                    )
-                )
-            except OSError as error:  # the broker is paused or has just ended
-                raise _unanswered(
-                    f"broker {broker_id} does not answer: {cause_of(error)}"
-                ) from None
-        print(f"Received log directory information from brokers {','.join(map(str, ids))}")
-        told = [
-            {
-                "broker": broker_id,
-                "logDirs": [described(result, topics) for result in answer.results],
-            }
-            for broker_id, answer in zip(ids, answers, strict=True)
-        ]
-        print(
-            json.dumps(
-                {"version": FORMAT_VERSION, "brokers": told},
-                separators=(",", ":"),
-                ensure_ascii=False,
-            )
+        answers = await admin.describe_log_dirs(ids, timeout_ms=TIMEOUT_MS)
+    for broker_id, failed in answers.errors.items():  # the broker is paused or has just ended
+        raise _unanswered(f"broker {broker_id} does not answer: {failed.message}")
+    print(f"Received log directory information from brokers {','.join(map(str, ids))}")
+    told = [
+        {
+            "broker": broker_id,
+            "logDirs": [
+                described(path, found, topics) for path, found in answers[broker_id].items()
+            ],
+        }
+        for broker_id in ids
+    ]
+    print(
+        json.dumps(
+            {"version": FORMAT_VERSION, "brokers": told}, separators=(",", ":"), ensure_ascii=False
         )
+    )
 
 
 def main(words: Sequence[str]) -> int:

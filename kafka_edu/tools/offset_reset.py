@@ -11,10 +11,10 @@ from collections.abc import Collection, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-from kafka_edu.clients.admin.group_service import GroupService
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.protocol.messages.list_offsets import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP
 from kafka_edu.tools.group_options import GroupOptions
+from kafka_edu.tools.group_service import GroupService
 from kafka_edu.tools.options import OptionSet, UsageError, java_integer, java_long
 from kafka_edu.tools.tool import ToolError, illegal_argument, log_line, read_text_file
 

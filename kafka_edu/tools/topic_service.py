@@ -6,22 +6,36 @@
 import contextlib
 from collections.abc import AsyncIterator, Awaitable, Mapping, Sequence
 from random import SystemRandom
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
-from kafka_edu.clients.admin.topic_service import (
-    BrokerTopicService,
-    PartitionDescription,
-    TopicDescription,
-)
+from kafka_edu.clients.admin.admin import Admin
+from kafka_edu.clients.admin.config_calls import ConfigResource
+from kafka_edu.clients.admin.topic_calls import NewPartitions, NewTopic
 from kafka_edu.common.errors import Errors, KafkaException
 from kafka_edu.common.topic import is_internal
 from kafka_edu.common.topic_partition import TopicPartition
+from kafka_edu.protocol.messages.describe_configs import ConfigSource, ResourceType
 from kafka_edu.server.admin.admin_zk_client import AdminOperationError, AdminZkClient, RackAwareMode
+from kafka_edu.tools.admin_client import open_admin
 from kafka_edu.tools.options import UsageError
-from kafka_edu.tools.tool import ToolError, connect_brokers, illegal_argument
+from kafka_edu.tools.tool import ToolError, illegal_argument
 from kafka_edu.tools.zookeeper import zookeeper
 from kafka_edu.zk.kafka_zk_client import KafkaZkClient
 from kafka_edu.zk.zk_client import ZkError, ZkErrorCode
+
+
+class PartitionDescription(NamedTuple):
+    number: int
+    leader: int | None
+    """Broker id of the leader. None: there is no leader, for example before the first one."""
+    replicas: Sequence[int]
+    isr: Sequence[int]
+
+
+class TopicDescription(NamedTuple):
+    configs: Mapping[str, str]
+    """The configs that are set for this topic, sorted by name."""
+    partitions: Sequence[PartitionDescription]
 
 
 class TopicService(Protocol):
@@ -221,26 +235,44 @@ class TopicsByBrokers:
 
     where = "the cluster"
 
-    def __init__(self, admin: BrokerTopicService) -> None:
+    def __init__(self, admin: Admin) -> None:
         self._admin = admin
 
     def created(self, topic: str) -> str:
         return f"Created topic {topic}."
 
     async def topics(self) -> list[str]:
-        return await self._admin.topics()
+        return sorted(await self._admin.list_topics(list_internal=True))
 
     async def live_brokers(self) -> set[int]:
-        return await self._admin.live_brokers()
+        return {node.id for node in (await self._admin.describe_cluster()).nodes}
 
     async def is_marked_for_deletion(self, topic: str) -> bool:
         return False  # the brokers do not report it
 
     async def describe(self, topic: str) -> TopicDescription | None:
-        return await self._admin.describe(topic)
+        found = (await self._admin.describe_topics([topic])).values.get(topic)
+        if found is None:
+            return None
+        partitions = [
+            PartitionDescription(
+                each.partition,
+                None if each.leader is None else each.leader.id,
+                [node.id for node in each.replicas],
+                [node.id for node in each.isr],
+            )
+            for each in found.partitions
+        ]
+        return TopicDescription(await self.configs(topic), partitions)
 
     async def configs(self, topic: str) -> dict[str, str]:
-        return await self._admin.configs(topic)
+        resource = ConfigResource(ResourceType.TOPIC, topic)
+        configs = (await self._admin.describe_configs([resource]))[resource]
+        return {
+            name: config.value or ""
+            for name, config in configs.items()
+            if config.source is ConfigSource.TOPIC
+        }
 
     async def change_config(self, topic: str, configs: Mapping[str, str]) -> None:
         raise UsageError(
@@ -259,9 +291,8 @@ class TopicsByBrokers:
     ) -> bool:
         if not rack_aware:
             raise illegal_argument("--disable-rack-aware goes with --zookeeper only")
-        return await _created(
-            self._admin.create(topic, partitions, replication_factor, configs), again
-        )
+        new = NewTopic(topic, partitions, replication_factor, configs=configs)
+        return await _created(self._create(new), again)
 
     async def create_assigned(
         self,
@@ -271,20 +302,26 @@ class TopicsByBrokers:
         *,
         again: bool,
     ) -> bool:
-        return await _created(self._admin.create_assigned(topic, assignment, configs), again)
+        new = NewTopic(topic, assignments=assignment, configs=configs)
+        return await _created(self._create(new), again)
+
+    async def _create(self, topic: NewTopic) -> None:
+        (await self._admin.create_topics([topic])).all()
 
     async def add_partitions(self, topic: str, partitions: int, assignment: str) -> None:
-        known = await self._admin.partition_count(topic)
-        added = list(parse_added(assignment, known).values()) if assignment else None
-        await self._admin.add_partitions(topic, partitions, added)
+        added = None
+        if assignment:
+            known = len((await self._admin.describe_topics([topic]))[topic].partitions)
+            added = list(parse_added(assignment, known).values())
+        (await self._admin.create_partitions({topic: NewPartitions(partitions, added)})).all()
 
     async def delete(self, topic: str) -> list[str]:
-        await self._admin.delete(topic)
+        (await self._admin.delete_topics([topic])).all()
         return []
 
 
 @contextlib.asynccontextmanager
 async def broker_topic_service(servers: str) -> AsyncIterator[TopicService]:
     """Connect to the brokers. `servers` is host:port[,host:port…]."""
-    async with connect_brokers(servers) as brokers:
-        yield TopicsByBrokers(BrokerTopicService(brokers))
+    async with open_admin(servers, {}) as admin:
+        yield TopicsByBrokers(admin)

@@ -57,11 +57,12 @@ _TRACE: Final = re.compile(r"^(\s+at .*|\s*\.\.\. \d+ more|Caused by: .*)$")
 _USAGE: Final = re.compile(r"^Option +Description *$")
 #: Groups of console consumers without --group, and of the console's story.
 _OTHERS_GROUP: Final = re.compile(r"^(console-consumer-\d+|cgxxx)$")
-#: A Java client chooses by chance which of its bootstrap brokers it tries first, and logs a warning
-#: when that one is down.
+#: A client chooses by chance which of its bootstrap brokers it tries first, and logs a warning when
+#: that one is down: the first two texts are Java's, and the last one is ours.
 _BROKER_AWAY: Final = re.compile(
-    r"^WARN \[\w+ clientId=[^]]+\] (Connection to node -?\d+ \(\S+\) could not be"
+    r"^WARN (\[\w+ clientId=[^]]+\] (Connection to node -?\d+ \(\S+\) could not be"
     r" established\.|Bootstrap broker \S+ \(id: -\d+ rack: null\) disconnected)"
+    r"|\[clientId=[^]]+\] cannot connect to )"
 )
 #: Our tools' warning about settings that have no effect on our brokers yet. Kafka's tools print
 #: nothing there.

@@ -90,9 +90,9 @@ def test_no_shipped_module_imports_what_only_developers_install() -> None:
 
 
 @pytest.mark.parametrize("codec", [codec for codec in CODECS if codec != "none"])
-def test_the_tools_client_has_each_codec_from_the_main_packages(codec: str) -> None:
-    """kafka-python takes a codec from whatever package is there, so each must come from a package
-    of main.
+def test_kafka_python_has_each_codec_from_the_main_packages(codec: str) -> None:
+    """The labs use kafka-python. It takes a codec from whatever package is there, so each must come
+    from a package of main.
     """
     provider = vars(kafka.codec)[codec]
     assert provider is not None, f"kafka-python found no package for {codec}"

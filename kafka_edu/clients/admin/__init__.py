@@ -6,11 +6,11 @@ Kafka: Admin.java; AdminClient.scala of 2.0.
 and the calls in `topic_calls`, `config_calls`, `partition_calls`, `log_dir_calls`, `group_calls`
 and `cluster_calls`. docs/admin.md is its page.
 
-Kafka's tools here still use an older client: `brokers` has the connections, and finds the
-controller and the coordinators. `group_service` asks about consumer groups. `topic_service`
-describes, creates, extends and deletes topics. `new_topic` creates a topic even if there is no
-controller at the moment. If a broker refuses a request, they raise KafkaException. If a connection
-breaks, they raise OSError. All modules use Kafka's own messages and print nothing.
+Some tools and the supervisor's acts still use an older client: `brokers` has the connections, and
+finds the controller. `topic_service` creates, extends and deletes topics. `new_topic` creates a
+topic even if there is no controller at the moment. If a broker refuses a request, they raise
+KafkaException. If a connection breaks, they raise OSError. All modules use Kafka's own messages and
+print nothing.
 """
 
 
@@ -20,3 +20,17 @@ class AdminTimeoutError(Exception):
 
 class BootstrapAddressError(ValueError):
     """A part of `bootstrap.servers` is not host:port. The message is the same as in Kafka."""
+
+
+def parse_addresses(servers: str) -> list[tuple[str, int]]:
+    """Split `host:port,host:port` into pairs (host, port).
+
+    Raises BootstrapAddressError, with the same message as Kafka, if a part has another form.
+    """
+    addresses = []
+    for server in servers.split(","):
+        host, _, port = server.strip().rpartition(":")
+        if not host or not port.isdecimal():
+            raise BootstrapAddressError(f"Invalid url in bootstrap.servers: {server}")
+        addresses.append((host.strip("[]"), int(port)))
+    return addresses

@@ -21,7 +21,12 @@ from typing import Final, Self, TypeVar
 from kafka_edu.clients.admin.admin_call import AdminCall, Results
 from kafka_edu.clients.admin.admin_config import parse_admin_config
 from kafka_edu.clients.admin.admin_core import AdminCore
-from kafka_edu.clients.admin.cluster_calls import CLUSTER, ClusterDescription, describe_cluster
+from kafka_edu.clients.admin.cluster_calls import (
+    CLUSTER,
+    ClusterDescription,
+    describe_api_versions,
+    describe_cluster,
+)
 from kafka_edu.clients.admin.config_calls import (
     AlterConfigOp,
     ConfigEntry,
@@ -230,6 +235,12 @@ class Admin:
     async def describe_cluster(self, *, timeout_ms: float | None = None) -> ClusterDescription:
         """Return the brokers that are alive, and the controller."""
         return (await self._call(describe_cluster(), timeout_ms))[CLUSTER]
+
+    async def describe_api_versions(
+        self, brokers: Collection[int], *, timeout_ms: float | None = None
+    ) -> Results[int, Mapping[int, tuple[int, int]]]:
+        """Return the APIs of each broker: the key of each, and its oldest and newest version."""
+        return await self._call(describe_api_versions(brokers), timeout_ms)
 
     async def list_topics(
         self, *, list_internal: bool = False, timeout_ms: float | None = None

@@ -1,26 +1,21 @@
 """The admin client's connections to the brokers of a cluster, one for each broker that it asks.
 
 Each request is sent in the newest version that both sides know. Normally it is sent only once. If
-the answer says that the controller has moved or the coordinator is still loading, the request is
-sent again until the time limit is over.
+the answer says that the controller has moved, the request is sent again until the time limit is
+over. `kafka_edu.clients.admin.admin` is the newer client, to which the users of this one move.
 """
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from typing import Final, NamedTuple, TypeVar
 
-from kafka_edu.clients.admin import AdminTimeoutError, BootstrapAddressError
+from kafka_edu.clients.admin import AdminTimeoutError, parse_addresses
 from kafka_edu.clients.admin.node import Node
 from kafka_edu.common.errors import Errors, KafkaException
 from kafka_edu.common.socket_transport import SocketTransport
-from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.network.network_client import NetworkClient
 from kafka_edu.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
-from kafka_edu.protocol.messages.find_coordinator import (
-    FindCoordinatorRequest,
-    FindCoordinatorResponse,
-)
 from kafka_edu.protocol.messages.metadata import (
     MetadataRequest,
     MetadataRequestTopic,
@@ -30,16 +25,11 @@ from kafka_edu.protocol.messages.registry import REGISTRY
 from kafka_edu.protocol.schema import Message
 
 R = TypeVar("R", bound=Message)
-T = TypeVar("T")
 
 CONNECT_TIMEOUT_MS: Final = 10_000
 REQUEST_TIMEOUT_MS: Final = 30_000
 RETRY_PAUSE_S: Final = 0.1
 ANY_VERSION: Final = 0x7FFF
-#: Errors that go away without help, so the request is sent again.
-NOT_YET: Final = frozenset(
-    {Errors.COORDINATOR_NOT_AVAILABLE, Errors.COORDINATOR_LOAD_IN_PROGRESS, Errors.NOT_COORDINATOR}
-)
 
 
 class _Connection(NamedTuple):
@@ -89,20 +79,6 @@ class Brokers:
         self._take(answer)
         return answer
 
-    async def leaders(self, topics: Collection[str]) -> dict[TopicPartition, int | Errors]:
-        """Return partition → its leader's broker id, or LEADER_NOT_AVAILABLE if it has no leader.
-
-        A topic that does not exist has no partitions in the result.
-        """
-        found: dict[TopicPartition, int | Errors] = {}
-        for topic in (await self.metadata(sorted(topics))).topics if topics else ():
-            for partition in topic.partitions:
-                there = partition.leader_id in self.nodes
-                found[TopicPartition(topic.name, partition.partition_index)] = (
-                    partition.leader_id if there else Errors.LEADER_NOT_AVAILABLE
-                )
-        return found
-
     async def ask_any(self, request: Message, response_type: type[R]) -> R:
         """Send the request to the first bootstrap server that answers, and return the response."""
         for number, (host, port) in enumerate(self._bootstrap, 1):
@@ -139,64 +115,21 @@ class Brokers:
         asked.
         """
 
-        async def ask() -> R:
+        loop = asyncio.get_running_loop()
+        end = loop.time() + REQUEST_TIMEOUT_MS / 1000
+        while True:
             if self.controller_id not in self.nodes:
                 await self.refresh()
-            if self.controller_id not in self.nodes:
-                raise KafkaException(Errors.NOT_CONTROLLER)
-            answer = await self.ask(
-                self.nodes[self.controller_id], request, response_type, newest=newest
-            )
-            if error_of(answer) is Errors.NOT_CONTROLLER:
+            if self.controller_id in self.nodes:
+                answer = await self.ask(
+                    self.nodes[self.controller_id], request, response_type, newest=newest
+                )
+                if error_of(answer) is not Errors.NOT_CONTROLLER:
+                    return answer
                 self.controller_id = -1
+            if loop.time() >= end:
                 raise KafkaException(Errors.NOT_CONTROLLER)
-            return answer
-
-        return await _until_there(ask, frozenset({Errors.NOT_CONTROLLER}), REQUEST_TIMEOUT_MS)
-
-    async def coordinator(self, group: str, timeout_ms: int = REQUEST_TIMEOUT_MS) -> Node:
-        """Return the broker that is the group's coordinator.
-
-        The first such request makes the cluster create __consumer_offsets, and waits until it
-        exists.
-        """
-
-        async def find() -> Node:
-            answer = await self.ask_any(
-                FindCoordinatorRequest(key=group, key_type=0), FindCoordinatorResponse
-            )
-            if answer.error_code:
-                raise KafkaException(Errors.of(answer.error_code))
-            return Node(answer.node_id, answer.host, answer.port)
-
-        return await _until_there(find, NOT_YET, timeout_ms)
-
-    async def ask_coordinator(
-        self,
-        group: str,
-        request: Message,
-        response_type: type[R],
-        error_of: Callable[[R], Errors],
-        timeout_ms: int = REQUEST_TIMEOUT_MS,
-    ) -> R:
-        """Send the request to the group's coordinator, and return the response.
-
-        Send it again while the response has an error of NOT_YET. The caller handles other errors.
-        """
-
-        async def ask() -> R:
-            answer = await self.ask(
-                await self.coordinator(group, timeout_ms), request, response_type
-            )
-            if error_of(answer) in NOT_YET:
-                raise KafkaException(error_of(answer))
-            return answer
-
-        return await _until_there(ask, NOT_YET, timeout_ms)
-
-    async def api_versions(self, node: Node) -> Mapping[int, tuple[int, int]]:
-        """Return API key → the oldest and the newest version that the broker serves."""
-        return (await self._connected(node.host, node.port)).versions
+            await asyncio.sleep(RETRY_PAUSE_S)
 
     async def _ask(
         self,
@@ -234,34 +167,6 @@ class Brokers:
     def close(self) -> None:
         for connection in self._connections.values():
             connection.client.close()
-
-
-async def _until_there(
-    ask: Callable[[], Awaitable[T]], passing: frozenset[Errors], timeout_ms: int
-) -> T:
-    loop = asyncio.get_running_loop()
-    end = loop.time() + timeout_ms / 1000
-    while True:
-        try:
-            return await ask()
-        except KafkaException as error:
-            if error.error not in passing or loop.time() >= end:
-                raise
-        await asyncio.sleep(RETRY_PAUSE_S)
-
-
-def parse_addresses(servers: str) -> list[tuple[str, int]]:
-    """Split `host:port,host:port` into pairs (host, port).
-
-    Raises BootstrapAddressError, with the same message as Kafka, if a part has another form.
-    """
-    addresses = []
-    for server in servers.split(","):
-        host, _, port = server.strip().rpartition(":")
-        if not host or not port.isdecimal():
-            raise BootstrapAddressError(f"Invalid url in bootstrap.servers: {server}")
-        addresses.append((host.strip("[]"), int(port)))
-    return addresses
 
 
 @contextlib.asynccontextmanager

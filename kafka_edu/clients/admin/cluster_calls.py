@@ -1,11 +1,22 @@
-"""The admin client's call about the cluster itself: describe_cluster."""
+"""The admin client's calls about the brokers themselves."""
 
+from collections.abc import Collection, Mapping
 from typing import Final, NamedTuple
 
-from kafka_edu.clients.admin.admin_call import ANY_BROKER, AdminCall, Form, failed
+from kafka_edu.clients.admin.admin_call import (
+    ANY_BROKER,
+    AdminCall,
+    Asked,
+    Broker,
+    Form,
+    expect,
+    failed,
+)
 from kafka_edu.clients.admin.node import Node
+from kafka_edu.clients.client_connections import api_versions_request
 from kafka_edu.clients.client_errors import ClientException
 from kafka_edu.protocol.api_keys import ApiKey
+from kafka_edu.protocol.messages.api_versions import ApiVersionsResponse
 from kafka_edu.protocol.messages.describe_cluster import (
     DescribeClusterRequest,
     DescribeClusterResponse,
@@ -56,6 +67,30 @@ def describe_cluster() -> AdminCall[str, ClusterDescription]:
         (ApiKey.DESCRIBE_CLUSTER, ApiKey.METADATA),
         {CLUSTER: ANY_BROKER},
         write,
+        read,
+    )
+
+
+def describe_api_versions(
+    brokers: Collection[int],
+) -> AdminCall[int, Mapping[int, tuple[int, int]]]:
+    """Ask each broker for its APIs (Kafka: listAllBrokerVersionInfo of AdminClient.scala in 2.0).
+
+    A result maps the key of an API to its oldest and its newest version.
+    """
+
+    def read(
+        asked: Asked[int], answer: Message
+    ) -> dict[int, Mapping[int, tuple[int, int]] | ClientException]:
+        response = expect(ApiVersionsResponse, answer)
+        served = {api.api_key: (api.min_version, api.max_version) for api in response.api_keys}
+        return dict.fromkeys(asked.items, failed(response.error_code) or served)
+
+    return AdminCall(
+        "describe_api_versions",
+        (ApiKey.API_VERSIONS,),
+        {broker: Broker(broker) for broker in brokers},
+        lambda _, form: api_versions_request(),
         read,
     )
 

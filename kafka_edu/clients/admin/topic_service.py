@@ -1,10 +1,10 @@
-"""Ask brokers about topics. Let the controller create, extend and delete topics.
+"""Let the controller create, extend and delete topics, by the older admin client.
 
 Kafka: AdminClientTopicService in TopicCommand.scala of 2.8, KafkaAdminClient.java.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Final, NamedTuple
+from typing import Final
 
 from kafka_edu.clients.admin.brokers import REQUEST_TIMEOUT_MS, Brokers, raise_for
 from kafka_edu.common.errors import Errors
@@ -22,38 +22,14 @@ from kafka_edu.protocol.messages.create_topics import (
     CreateTopicsResponse,
 )
 from kafka_edu.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicsResponse
-from kafka_edu.protocol.messages.describe_configs import (
-    ConfigSource,
-    DescribeConfigsRequest,
-    DescribeConfigsResource,
-    DescribeConfigsResponse,
-    ResourceType,
-)
 
 #: The newest version of DeleteTopics in which topics are named only by name. Since version 6 there
 #: is another field, which can name a topic by its id.
 NEWEST_BY_NAME: Final = 5
 
 
-class PartitionDescription(NamedTuple):
-    number: int
-    leader: int | None
-    """Broker id of the leader.
-
-    None if the broker reports no leader, for example before the first one.
-    """
-    replicas: Sequence[int]
-    isr: Sequence[int]
-
-
-class TopicDescription(NamedTuple):
-    configs: Mapping[str, str]
-    """The configs that are set for this topic, sorted by name."""
-    partitions: Sequence[PartitionDescription]
-
-
 class BrokerTopicService:
-    """Requests about topics. Changes are sent to the controller, and questions to any broker.
+    """Requests about topics, to the controller.
 
     Every method raises KafkaException, AdminTimeoutError or OSError if it fails.
     """
@@ -61,45 +37,8 @@ class BrokerTopicService:
     def __init__(self, brokers: Brokers) -> None:
         self._brokers = brokers
 
-    async def topics(self) -> list[str]:
-        return sorted(topic.name for topic in (await self._brokers.metadata(None)).topics)
-
     async def live_brokers(self) -> set[int]:
         return set(self._brokers.nodes)
-
-    async def describe(self, topic: str) -> TopicDescription | None:
-        answer = (await self._brokers.metadata([topic])).topics[0]
-        if answer.error_code:
-            return None
-        partitions = [
-            PartitionDescription(
-                p.partition_index,
-                None if p.leader_id < 0 else p.leader_id,
-                p.replica_nodes,
-                p.isr_nodes,
-            )
-            for p in sorted(answer.partitions, key=lambda p: p.partition_index)
-        ]
-        return TopicDescription(await self.configs(topic), partitions)
-
-    async def configs(self, topic: str) -> dict[str, str]:
-        wanted = DescribeConfigsRequest(
-            resources=[
-                DescribeConfigsResource(
-                    resource_type=ResourceType.TOPIC, resource_name=topic, configuration_keys=None
-                )
-            ]
-        )
-        result = (await self._brokers.ask_any(wanted, DescribeConfigsResponse)).results[0]
-        raise_for(result.error_code, result.error_message)
-        return {
-            config.name: config.value or ""
-            for config in sorted(result.configs, key=lambda c: c.name)
-            if config.config_source == ConfigSource.TOPIC
-        }
-
-    async def partition_count(self, topic: str) -> int:
-        return len((await self._brokers.metadata([topic])).topics[0].partitions)
 
     async def create(
         self, topic: str, partitions: int, replication_factor: int, configs: Mapping[str, str]

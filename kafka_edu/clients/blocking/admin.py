@@ -26,6 +26,7 @@ class Admin(BlockingClient[admin.Admin]):
         self._close(self.client.close)
 
     describe_cluster = waiting(admin.Admin.describe_cluster)
+    describe_api_versions = waiting(admin.Admin.describe_api_versions)
     list_topics = waiting(admin.Admin.list_topics)
     describe_topics = waiting(admin.Admin.describe_topics)
     create_topics = waiting(admin.Admin.create_topics)

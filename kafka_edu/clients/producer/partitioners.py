@@ -70,15 +70,33 @@ class RoundRobinPartitioner:
     sticky = False
 
     def __init__(self, chance: random.Random) -> None:
+        self._first = 0
         self._next: dict[str, int] = {}
 
     def partition(self, topic: TopicInfo, key: bytes | None, value: bytes | None) -> int:
-        turn = self._next.get(topic.topic, 0)
+        turn = self._next.get(topic.topic, self._first)
         self._next[topic.topic] = turn + 1
         available = topic.available or range(len(topic))
         return available[turn % len(available)]
 
     def on_new_batch(self, topic: TopicInfo, partition: int) -> None: ...
+
+
+class HashOrTurnPartitioner(RoundRobinPartitioner):
+    """Choose by the hash of the key. A record without a key goes to the partitions in turn.
+
+    It was the default up to Kafka 2.3. The first turn is chosen by chance, so that not each new
+    producer begins with the same partition.
+    """
+
+    def __init__(self, chance: random.Random) -> None:
+        super().__init__(chance)
+        self._first = chance.randrange(1 << 16)
+
+    def partition(self, topic: TopicInfo, key: bytes | None, value: bytes | None) -> int:
+        if key is None:
+            return super().partition(topic, key, value)
+        return partition_of_key(key, len(topic))
 
 
 class RandomPartitioner:

@@ -68,7 +68,10 @@ def test_while_the_program_starts(tmp_path: Path, at: str) -> None:
             "kafka_edu.clients.blocking.consumer",
             ["console-consumer", "--topic", "t", "--bootstrap-server", "127.0.0.1:1"],
         ),
-        ("kafka", ["console-producer", "--topic", "t", "--broker-list", "127.0.0.1:1"]),
+        (
+            "kafka_edu.clients.blocking.producer",
+            ["console-producer", "--topic", "t", "--broker-list", "127.0.0.1:1"],
+        ),
         ("chapters.ch10_replication.web_log", ["demo"]),
         ("confluent_kafka", ["demo"]),
         ("kafka_edu.supervisor.cluster", ["cluster", "up"]),

@@ -1,53 +1,100 @@
 """The tool `topics` with --bootstrap-server: what it sends to the controller, what it refuses."""
 
 import asyncio
-from types import SimpleNamespace
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import pytest
 
-from kafka_edu.clients.admin.topic_service import BrokerTopicService
+from kafka_edu.clients.admin.admin_call import Results, failed, results_of
+from kafka_edu.clients.admin.config_calls import ConfigEntry, ConfigResource
+from kafka_edu.clients.admin.node import Node
+from kafka_edu.clients.admin.topic_calls import (
+    NewPartitions,
+    NewTopic,
+    TopicDescription,
+    TopicPartitionInfo,
+)
 from kafka_edu.common.errors import Errors, KafkaException
-from kafka_edu.protocol.messages.create_partitions import CreatePartitionsRequest
-from kafka_edu.protocol.messages.create_topics import CreateTopicsRequest
+from kafka_edu.protocol.messages.describe_configs import ConfigSource
 from kafka_edu.tools.options import UsageError
 from kafka_edu.tools.tool import ToolError
-from kafka_edu.tools.topic_service import TopicsByBrokers
+from kafka_edu.tools.topic_service import PartitionDescription, TopicsByBrokers
+
+NODE = Node(1, "h", 9092)
 
 
-class FakeBrokers:
-    """Stands for the connections: one topic of two partitions, and a controller with one answer."""
+class FakeAdmin:
+    """Stands for the client: one topic of two partitions, and a controller with one answer."""
 
     def __init__(self, error: Errors = Errors.NONE) -> None:
         self.sent: list[Any] = []
-        result = SimpleNamespace(error_code=int(error), error_message="no")
-        self.answer = SimpleNamespace(topics=[result], results=[result], responses=[result])
+        self.error = failed(error, "no")
 
-    async def metadata(self, names: object) -> object:
-        return SimpleNamespace(topics=[SimpleNamespace(partitions=[None, None])])
+    async def describe_topics(self, topics: Collection[str]) -> Results[str, TopicDescription]:
+        partitions = (
+            TopicPartitionInfo(0, NODE, (NODE,), (NODE,)),
+            TopicPartitionInfo(1, None, (NODE,), ()),
+        )
+        gone = failed(Errors.UNKNOWN_TOPIC_OR_PARTITION)
+        assert gone is not None
+        return results_of(
+            (name, TopicDescription(name, None, False, partitions) if name == "t" else gone)
+            for name in topics
+        )
 
-    async def ask_controller(self, request: object, *_: object, **__: object) -> object:
-        self.sent.append(request)
-        return self.answer
+    async def describe_configs(
+        self, resources: Collection[ConfigResource]
+    ) -> Results[ConfigResource, dict[str, ConfigEntry]]:
+        def entry(name: str, source: ConfigSource) -> ConfigEntry:
+            return ConfigEntry(name, "1", source, False, False, (), None)
+
+        configs = {
+            "a": entry("a", ConfigSource.TOPIC),
+            "b": entry("b", ConfigSource.DEFAULT),
+        }
+        return results_of((resource, configs) for resource in resources)
+
+    async def create_topics(self, topics: Collection[NewTopic]) -> Results[str, object]:
+        self.sent += topics
+        return results_of((topic.name, self.error) for topic in topics)
+
+    async def create_partitions(self, new: Mapping[str, NewPartitions]) -> Results[str, object]:
+        self.sent += new.values()
+        return results_of((topic, self.error) for topic in new)
+
+    async def delete_topics(self, topics: Collection[str]) -> Results[str, object]:
+        self.sent += topics
+        return results_of((topic, self.error) for topic in topics)
 
 
-def service_of(brokers: Any) -> TopicsByBrokers:
-    return TopicsByBrokers(BrokerTopicService(brokers))
+def service_of(admin: Any) -> TopicsByBrokers:
+    return TopicsByBrokers(admin)
+
+
+def test_a_description_has_the_topics_own_configs_and_a_partition_without_leader() -> None:
+    service = service_of(FakeAdmin())
+    described = asyncio.run(service.describe("t"))
+    assert described is not None
+    assert described.configs == {"a": "1"}
+    assert described.partitions == [
+        PartitionDescription(0, 1, [1], [1]),
+        PartitionDescription(1, None, [1], []),
+    ]
+    assert asyncio.run(service.describe("gone")) is None
 
 
 def test_only_the_new_partitions_of_an_assignment_are_sent() -> None:
-    brokers = FakeBrokers()
+    brokers = FakeAdmin()
     asyncio.run(service_of(brokers).add_partitions("t", 4, "0:1,1:0,0:1,1:2"))
     asyncio.run(service_of(brokers).add_partitions("t", 5, ""))
     by_hand, by_controller = brokers.sent
-    assert isinstance(by_hand, CreatePartitionsRequest)
-    assert [a.broker_ids for a in by_hand.topics[0].assignments or ()] == [[0, 1], [1, 2]]
-    assert by_hand.topics[0].count == 4
-    assert by_controller.topics[0].assignments is None
+    assert by_hand == NewPartitions(4, [[0, 1], [1, 2]])
+    assert by_controller == NewPartitions(5)
 
 
 def test_an_assignment_that_is_no_number_has_javas_name_and_is_not_sent() -> None:
-    brokers = FakeBrokers()
+    brokers = FakeAdmin()
     with pytest.raises(ToolError) as refused:
         asyncio.run(service_of(brokers).add_partitions("t", 3, "0,0,x"))
     assert refused.value.java_class == "java.lang.NumberFormatException"
@@ -55,7 +102,7 @@ def test_an_assignment_that_is_no_number_has_javas_name_and_is_not_sent() -> Non
 
 
 def test_an_existing_topic_is_an_error_unless_it_may_exist() -> None:
-    service = service_of(FakeBrokers(Errors.TOPIC_ALREADY_EXISTS))
+    service = service_of(FakeAdmin(Errors.TOPIC_ALREADY_EXISTS))
     assert not asyncio.run(service.create("t", 1, 1, {}, rack_aware=True, again=True))
     assert not asyncio.run(service.create_assigned("t", {0: [1]}, {}, again=True))
     with pytest.raises(KafkaException, match="no"):
@@ -63,22 +110,18 @@ def test_an_existing_topic_is_an_error_unless_it_may_exist() -> None:
 
 
 def test_a_topic_is_created_with_its_size_or_its_assignment() -> None:
-    brokers = FakeBrokers()
+    brokers = FakeAdmin()
     service = service_of(brokers)
     assert asyncio.run(service.create("t", 3, 2, {"a": "b"}, rack_aware=True, again=False))
     assert asyncio.run(service.create_assigned("t", {0: [1, 2]}, {}, again=False))
     sized, assigned = brokers.sent
-    assert isinstance(sized, CreateTopicsRequest)
-    topic = sized.topics[0]
-    assert (topic.num_partitions, topic.replication_factor) == (3, 2)
-    assert [(config.name, config.value) for config in topic.configs] == [("a", "b")]
-    assert assigned.topics[0].assignments[0].broker_ids == [1, 2]
-    assert assigned.topics[0].num_partitions == -1
+    assert sized == NewTopic("t", 3, 2, configs={"a": "b"})
+    assert assigned == NewTopic("t", assignments={0: [1, 2]}, configs={})
     assert asyncio.run(service.delete("t")) == []
 
 
 def test_the_tool_refuses_what_only_zookeeper_can_do() -> None:
-    brokers = FakeBrokers()
+    brokers = FakeAdmin()
     service = service_of(brokers)
     with pytest.raises(UsageError, match="can't be used with option"):
         asyncio.run(service.change_config("t", {}))

@@ -2,19 +2,21 @@
 
 import contextlib
 import errno
-import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import NoReturn
 
 import pytest
 from click.testing import CliRunner
 
 from kafka_edu.cli.proxy_command import proxy
-from kafka_edu.clients.admin import brokers
+from kafka_edu.clients.admin.admin_call import Results, results_of
+from kafka_edu.clients.admin.cluster_calls import ClusterDescription
+from kafka_edu.clients.admin.log_dir_calls import LogDirDescription
 from kafka_edu.clients.admin.node import Node
+from kafka_edu.clients.client_errors import TimeoutException
 from kafka_edu.clients.proxy.recording import RecordingError, read_recording
 from kafka_edu.common.words import cause_of
+from kafka_edu.tools import admin_client
 from kafka_edu.tools.configs import configs
 from kafka_edu.tools.delete_records import parse_offsets
 from kafka_edu.tools.json_files import parse_version_1
@@ -142,27 +144,33 @@ def test_a_zookeeper_that_is_no_address() -> None:
     assert "foo:bar is not host:port[,host:port…][/chroot], as 127.0.0.1:2181" in result.output
 
 
+LOST = "The connection was lost"
+
+
 class TwoBrokers:
-    """Brokers 0 and 1, which break every connection."""
+    """Brokers 0 and 1, of which 1 breaks every connection."""
 
-    def __init__(self) -> None:
-        self.nodes = {number: Node(number, "h", 9092, None) for number in (0, 1)}
+    async def describe_cluster(self) -> ClusterDescription:
+        return ClusterDescription("c", None, tuple(Node(number, "h", 9092) for number in (0, 1)))
 
-    async def ask(self, node: Node, *_: object) -> NoReturn:
-        raise ConnectionResetError(errno.ECONNRESET, os.strerror(errno.ECONNRESET))
+    async def describe_log_dirs(
+        self, brokers: list[int], timeout_ms: float
+    ) -> Results[int, Mapping[str, LogDirDescription]]:
+        lost = TimeoutException(LOST)
+        return results_of((broker, lost if broker == 1 else {}) for broker in brokers)
 
 
 @pytest.mark.parametrize(
     ("asked", "words"),
     [
         ("0,7", "broker 7 is not in the cluster, which has 0,1"),
-        ("1", f"broker 1 does not answer: {os.strerror(errno.ECONNRESET)}"),
+        ("0,1", f"broker 1 does not answer: {LOST}"),
     ],
 )
 def test_log_dirs_of_a_broker_that_is_not_there(
     monkeypatch: pytest.MonkeyPatch, asked: str, words: str
 ) -> None:
-    monkeypatch.setattr(brokers, "connect_brokers", lambda *_: contextlib.nullcontext(TwoBrokers()))
+    monkeypatch.setattr(admin_client, "open_admin", lambda *_: contextlib.nullcontext(TwoBrokers()))
     result = CliRunner().invoke(
         log_dirs, ["--bootstrap-server", "h:9092", "--describe", "--broker-list", asked]
     )

@@ -14,7 +14,7 @@ from kafka_edu.clients.admin.admin_call import (
     Form,
     LeaderOf,
 )
-from kafka_edu.clients.admin.cluster_calls import describe_cluster
+from kafka_edu.clients.admin.cluster_calls import describe_api_versions, describe_cluster
 from kafka_edu.clients.admin.config_calls import (
     AlterConfigOp,
     ConfigResource,
@@ -76,6 +76,7 @@ SOME: Final = [NewTopic("t", 1, 1)]
 #: Call → the oldest version in which it can be sent, by the name of the test.
 CALLS: Final[dict[str, tuple[AdminCall[Any, Any], int]]] = {
     "describe_cluster": (describe_cluster(), 0),
+    "describe_api_versions": (describe_api_versions([1]), 0),
     "list_topics": (list_topics(False), 4),
     "describe_topics": (describe_topics(["t"]), 4),
     "create_topics": (create_topics(SOME, False), 0),

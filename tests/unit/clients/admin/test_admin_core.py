@@ -3,9 +3,14 @@
 import pytest
 
 from kafka_edu.clients.admin.admin_core import RETRIED
-from kafka_edu.clients.admin.cluster_calls import CLUSTER, describe_cluster
+from kafka_edu.clients.admin.cluster_calls import CLUSTER, describe_api_versions, describe_cluster
 from kafka_edu.clients.admin.group_calls import delete_consumer_groups, list_groups_of
-from kafka_edu.clients.admin.partition_calls import delete_records, list_offsets
+from kafka_edu.clients.admin.partition_calls import (
+    ElectionType,
+    delete_records,
+    elect_leaders,
+    list_offsets,
+)
 from kafka_edu.clients.admin.topic_calls import delete_topics
 from kafka_edu.clients.client_errors import BrokerException
 from kafka_edu.common.errors import Errors
@@ -29,6 +34,12 @@ from kafka_edu.protocol.messages.delete_topics import (
     DeleteTopicsResponse,
 )
 from kafka_edu.protocol.messages.describe_cluster import DescribeClusterRequest
+from kafka_edu.protocol.messages.elect_leaders import (
+    ElectLeadersRequest,
+    ElectLeadersResponse,
+    PartitionResult,
+    ReplicaElectionResult,
+)
 from kafka_edu.protocol.messages.find_coordinator import (
     FindCoordinatorRequest,
     FindCoordinatorResponse,
@@ -39,6 +50,7 @@ from kafka_edu.protocol.messages.list_groups import (
     ListGroupsResponse,
 )
 from kafka_edu.protocol.messages.list_offsets import ListOffsetsRequest
+from kafka_edu.protocol.messages.registry import REGISTRY
 from kafka_edu.trace.event import CLIENT, Level
 from kafka_edu.trace.events.admin import AdminCallEnded, AdminCallStarted, AdminItemRetried
 from kafka_edu.trace.ring_sink import RingSink
@@ -345,6 +357,45 @@ def test_retries_limits_the_tries() -> None:
     assert found == []
     brokers.reply(brokers.only(DeleteTopicsRequest)[0], deleted(t=Errors.NOT_CONTROLLER))
     assert errors(found[0]) == {"t": "NOT_CONTROLLER"}
+
+
+def test_each_broker_says_its_apis_and_one_that_is_away_has_an_error() -> None:
+    brokers = Brokers({"retries": 0}, newest={ApiKey.DELETE_RECORDS: -1})
+    brokers.unreachable = {2}
+    found = brokers.call(describe_api_versions([1, 2]), timeout_ms=500)
+    brokers.advance(500)
+    [results] = found
+    assert errors(results) == {2: "TimeoutException"}
+    assert results[1][ApiKey.METADATA] == (0, REGISTRY[ApiKey.METADATA].max_version)
+    assert ApiKey.DELETE_RECORDS not in results[1]
+
+
+@pytest.mark.parametrize("top", [Errors.NONE, Errors.NOT_CONTROLLER])
+def test_a_broker_that_is_not_the_controller_may_say_so_for_a_partition_only(top: Errors) -> None:
+    """In version 0 of ElectLeaders, the whole response has no error code."""
+    brokers = Brokers()
+    found = brokers.call(elect_leaders(ElectionType.PREFERRED, [T0, T1]))
+    refused = elected(top, Errors.NONE, Errors.NOT_CONTROLLER)
+    brokers.reply(brokers.only(ElectLeadersRequest)[0], refused)
+    assert found == []
+    brokers.controller = 2
+    brokers.advance(BACKOFF_MS)
+    request = brokers.only(ElectLeadersRequest)[0]
+    assert request.node == 2
+    brokers.reply(request, elected(Errors.NONE, Errors.NONE, Errors.ELECTION_NOT_NEEDED))
+    results = found[0][CLUSTER]
+    assert (list(results.values), errors(results)) == ([T0], {T1: "ELECTION_NOT_NEEDED"})
+
+
+def elected(top: Errors, *partitions: Errors) -> ElectLeadersResponse:
+    results = [
+        PartitionResult(partition_id=number, error_code=error)
+        for number, error in enumerate(partitions)
+    ]
+    return ElectLeadersResponse(
+        error_code=top,
+        replica_election_results=[ReplicaElectionResult(topic="t", partition_result=results)],
+    )
 
 
 def test_request_timeout_ends_the_connection_and_another_broker_is_asked() -> None:
