@@ -5,8 +5,9 @@
 CONFIG is a JSON object with the producer's settings. Each line of standard input is an order, as
 JSON, and is answered by a line when it is done:
 
-    ["send", [[topic, partition | null, key | null, value], …]]   all records are in batches
+    ["send", [[topic, partition | null, key | null, value, callback], …]]   all are in batches
     ["flush"]      each record has its outcome: [[partition, offset] | "error", …]
+    ["called"]     the callbacks that were called: [[value, [partition, offset] | "error"], …]
     ["end"]        the producer is closed
 
 The events go to the clients that connect to the socket in EVENTS-FILE.
@@ -22,11 +23,14 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from select import poll
 from typing import Any, Final, NamedTuple
 
 from kafka_edu.clients.producer.producer import FutureRecordMetadata, Producer
+from kafka_edu.clients.producer.producer_batch import RecordMetadata
+from kafka_edu.common.errors import KafkaException
 from kafka_edu.common.python_process import python_command, python_environment
 from kafka_edu.common.socket_transport import SocketTransport
 from kafka_edu.common.time import SystemTime
@@ -59,6 +63,7 @@ class Record(NamedTuple):
     """None: the partitioner chooses."""
     key: str | None
     value: str
+    callback: bool = False
 
 
 class Stored(NamedTuple):
@@ -100,6 +105,14 @@ class LearnerClient:
         outcomes = self._order("flush")
         assert isinstance(outcomes, list)
         return [one if isinstance(one, str) else Stored(*one) for one in outcomes]
+
+    def called(self) -> list[tuple[str, Outcome]]:
+        """Return the callbacks that were called since the last time, each with the value of its
+        record, in their order. Raises NoAnswerError.
+        """
+        called = self._order("called")
+        assert isinstance(called, list)
+        return [(value, end if isinstance(end, str) else Stored(*end)) for value, end in called]
 
     def _order(self, *words: object) -> object:
         """Write an order, and return its answer. Raises NoAnswerError and ClusterError."""
@@ -191,14 +204,19 @@ class _Program:
         self._producer = producer
         self._end = end
         self._sent: list[FutureRecordMetadata] = []
+        self._called: list[tuple[str, Outcome]] = []
 
     async def obey(self, order: str, *words: Sequence[Sequence[Any]]) -> object:
         """Carry out one order, and return its answer."""
         match order:
             case "send":
-                for topic, partition, key, value in words[0]:
+                for topic, partition, key, value, callback in words[0]:
                     future = await self._producer.send(
-                        topic, value=value, key=key, partition=partition
+                        topic,
+                        value=value,
+                        key=key,
+                        partition=partition,
+                        on_delivery=partial(self._note, value) if callback else None,
                     )
                     self._sent.append(future)
                 return len(words[0])
@@ -206,19 +224,32 @@ class _Program:
                 await self._producer.flush()
                 sent, self._sent = self._sent, []
                 return [_outcome(future) for future in sent]
+            case "called":
+                called, self._called = self._called, []
+                return called
             case "end":
                 await self._producer.close()
                 self._end()
                 return None
         raise ValueError(f"there is no order {order!r}")
 
+    def _note(
+        self, value: str, metadata: RecordMetadata | None, error: KafkaException | None
+    ) -> None:
+        """Note that the callback of the record with this value was called."""
+        self._called.append((value, _end(metadata, error)))
+
+
+def _end(metadata: RecordMetadata | None, error: KafkaException | None) -> Outcome:
+    """Return the outcome of a record: the two arguments of its callback."""
+    if metadata is None:
+        return error.error.name if error is not None else "nothing"
+    return Stored(metadata.partition, metadata.offset)
+
 
 def _outcome(future: FutureRecordMetadata) -> Outcome:
     error = future.exception()
-    if error is not None:
-        return error.error.name
-    metadata = future.result()
-    return Stored(metadata.partition, metadata.offset)
+    return _end(future.result() if error is None else None, error)
 
 
 async def _serve(codes: Sequence[LearnerCode], events: str, config: Mapping[str, object]) -> None:

@@ -353,6 +353,16 @@ SEAMS: Final[Mapping[str, Seam]] = {
             " retriable)]) -> ['done' | 'again' | 'failed']; expired(partition, batch)",
             process=PRODUCER,
         ),
+        Seam(
+            "12-4",
+            "kafka_edu.clients.producer.producer_core",
+            "RecordAccumulator",
+            "kafka_edu.learner.learner_callbacks:adapt",
+            "Callbacks",
+            "Callbacks(): added(batch, place, record); divided(batch, [(part, records)]);"
+            " ended(batch) -> [(place, record)]",
+            process=PRODUCER,
+        ),
     )
 }
 

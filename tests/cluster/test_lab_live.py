@@ -239,6 +239,12 @@ SERVING = [
         'return "failed"',
         "one request in flight: batches that were refused are stored in their order",
     ),
+    (
+        "12-4",
+        "(place - first, record)",
+        "(place, record)",
+        "a batch that is divided again and again: each callback comes once",
+    ),
 ]
 SOME = drawn(SERVING, 5)
 """Those that are tried: each takes a cluster twice."""

@@ -1,0 +1,1 @@
+"""Exercise 12-4: find and mend what loses the callback of a record."""

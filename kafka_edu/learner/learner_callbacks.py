@@ -1,0 +1,130 @@
+"""Exercise 12-4 in a live producer: a learner's Callbacks decides which callbacks are called.
+
+The shipped accumulator divides the batches, and the shipped batch calls the callbacks. The learner
+sees only numbers. Each record with a callback gets a number in its producer, in the order in which
+the batches have their first end or division.
+
+A wrong answer is carried out: a callback is then never called, or twice, or with another offset. A
+record that the producer does not know is an error of the learner, and so is a place below 0. The
+shipped rules then go on: they have kept the callbacks of each batch all the time.
+"""
+
+from collections.abc import Callable
+from functools import partial
+
+from kafka_edu.clients.producer.producer_batch import ProducerBatch, Thunk
+from kafka_edu.clients.producer.record_accumulator import BufferPool, RecordAccumulator
+from kafka_edu.learner.learner import LearnerObject
+from kafka_edu.learner.seams import LearnerCode, LearnerError
+from kafka_edu.record.compression import CompressionType
+from kafka_edu.trace.tracer import Tracer
+
+
+class CallbackAccumulator(RecordAccumulator):
+    """Calls the learner's object. There is one object for each producer."""
+
+    def __init__(
+        self,
+        code: LearnerCode,
+        client_id: str,
+        batch_size: int,
+        linger_ms: float,
+        retry_backoff_ms: float,
+        compression: CompressionType,
+        pool: BufferPool,
+        trace: Tracer | None = None,
+    ) -> None:
+        super().__init__(
+            client_id, batch_size, linger_ms, retry_backoff_ms, compression, pool, trace
+        )
+        self._code = code
+        self._learner: LearnerObject | None = None
+        self._given_up = False
+        self._records = 0
+        self._thunks: dict[int, Thunk] = {}
+        """Record → its callback, for the records without an end that the learner was told of."""
+        self._told: dict[int, list[int]] = {}
+        """Number of a batch → its records, for the batches that the learner was told."""
+
+    def split(self, batch: ProducerBatch, now: float) -> list[ProducerBatch]:
+        """Divide a batch, and tell the learner which records each part has."""
+        self._tell_records(batch)
+        left = self._told.pop(batch.number)
+        parts = super().split(batch, now)
+        for part in parts:
+            count = len(part.thunks)
+            self._told[part.number], left = left[:count], left[count:]
+        self._tell("divided", batch.number, [[part.number, part.count] for part in parts])
+        return parts
+
+    def release(self, batch: ProducerBatch) -> None:
+        """Let the learner choose the callbacks, which the batch calls right after this."""
+        super().release(batch)
+        self._tell_records(batch)
+        mine = self._told.pop(batch.number)
+        if not self._off():
+            try:
+                batch.thunks = self._chosen(batch)
+            except LearnerError as error:
+                self._fail(error)
+        for record in mine:
+            self._thunks.pop(record, None)
+
+    def _chosen(self, batch: ProducerBatch) -> list[Thunk]:
+        """Return the callbacks that the learner's answer names. Raises LearnerError."""
+        answer = self._ask("ended", batch.number)
+        expected = "a list of (place in the batch, record that was added)"
+        if not isinstance(answer, list | tuple):
+            raise self._blame(batch, answer, expected)
+        found: list[Thunk] = []
+        for one in answer:
+            match one:
+                case (int(place), int(record)) if place >= 0 and record in self._thunks:
+                    found.append(self._thunks[record]._replace(at=place))
+                case _:
+                    raise self._blame(batch, answer, expected)
+        return found
+
+    def _tell_records(self, batch: ProducerBatch) -> None:
+        """Tell the learner which records of a batch have a callback, unless it was told before.
+
+        The batch is closed, so no other record comes.
+        """
+        if batch.number in self._told:
+            return
+        records = self._told[batch.number] = []
+        for thunk in batch.thunks:
+            self._records += 1
+            self._thunks[self._records] = thunk
+            records.append(self._records)
+            self._tell("added", batch.number, thunk.at, self._records)
+
+    def _blame(self, batch: ProducerBatch, answer: object, expected: str) -> LearnerError:
+        return self._code.blame(f"ended({batch.number}) answered {answer!r}; expected {expected}")
+
+    def _off(self) -> bool:
+        return self._given_up or self._code.retired
+
+    def _tell(self, method: str, *arguments: object) -> None:
+        """Call a method that answers nothing."""
+        if self._off():
+            return
+        try:
+            self._ask(method, *arguments)
+        except LearnerError as error:
+            self._fail(error)
+
+    def _ask(self, method: str, *arguments: object) -> object:
+        """Return the learner's answer. Raises LearnerError."""
+        if self._learner is None:
+            self._learner = self._code.make()
+        return self._code.ask(self._learner, method, *arguments)
+
+    def _fail(self, error: LearnerError) -> None:
+        self._given_up = True
+        self._code.failed(error)
+
+
+def adapt(code: LearnerCode) -> Callable[..., RecordAccumulator]:
+    """Return the function that replaces `RecordAccumulator` where a producer is built."""
+    return partial(CallbackAccumulator, code)
