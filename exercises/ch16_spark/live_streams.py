@@ -126,10 +126,18 @@ def compared_rows(says: str, right: Sequence[Row], rows: Sequence[Row]) -> Step:
 
 def fill(cluster: Cluster, scene: Scene) -> None:
     """Make the topics of a scene, and write its records. Raises ClusterError."""
+    for topic, schema in scene.schemas.items():
+        messages = [one for one in scene.messages if one.topic == topic]
+        fill_topic(
+            cluster, topic, [(one.key, json.dumps(value_of(schema, one.row))) for one in messages]
+        )
+
+
+def fill_topic(cluster: Cluster, topic: str, records: Sequence[tuple[str, str]]) -> None:
+    """Make a topic, and write these records: key and value. Raises ClusterError."""
     from confluent_kafka import KafkaError, Producer
 
-    for topic in scene.schemas:
-        make_topic(cluster, topic, cluster.broker_ids, PARTITIONS, {"retention.ms": "-1"})
+    make_topic(cluster, topic, cluster.broker_ids, PARTITIONS, {"retention.ms": "-1"})
     producer = Producer({"bootstrap.servers": cluster.bootstrap_servers, "acks": "all"})
     refused: list[KafkaError] = []
 
@@ -137,16 +145,11 @@ def fill(cluster: Cluster, scene: Scene) -> None:
         if error is not None:
             refused.append(error)
 
-    for message in scene.messages:
-        producer.produce(
-            message.topic,
-            json.dumps(value_of(scene.schemas[message.topic], message.row)).encode(),
-            message.key.encode(),
-            on_delivery=delivered,
-        )
+    for key, value in records:
+        producer.produce(topic, value.encode(), key.encode(), on_delivery=delivered)
         producer.poll(0)
     if producer.flush(FLUSH_S) or refused:
-        raise ClusterError(f"the topics could not be filled: {refused[:1] or 'no answer'}")
+        raise ClusterError(f"topic {topic} could not be filled: {refused[:1] or 'no answer'}")
 
 
 def value_of(schema: str, row: Row) -> dict[str, object]:
