@@ -296,7 +296,10 @@ class OperationDetail(Drawn):
         return [ink(line.plain, colours.dim) for line in lines] if old_us else lines
 
     def _need(self, need: Requirement, now_ms: int) -> list[Text]:
-        """Draw a requirement and each replica's LEO, the replicas that are behind first."""
+        """Draw the offset that a request waits for, and each replica's LEO.
+
+        Replicas that lag behind are listed first.
+        """
         colours, width = self.palette, self.size.width
         lines = [coloured(ink("needs ", colours.dim).append(needed(need), style="bold"), colours)]
         if need.needs != HIGH_WATERMARK:
