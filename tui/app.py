@@ -70,9 +70,9 @@ Fewer frames are drawn then, because the events need the processor time.
 """
 LONGEST_REST_S: Final = 1.5
 FRAME_SHARE: Final = 4
-"""How long no frame is drawn after a frame that had to wait for a core.
+"""After a frame that had to wait for a core, no frame is drawn for this many times the wait.
 
-The pause is this many times the wait. The machine is busy then, and keys and events come first.
+The machine is busy then, and keys and events come first.
 """
 LATE_US: Final = 1_000_000
 """Events that have waited longer than this, in µs, are late: see LATE_FRAME_S."""
@@ -81,8 +81,8 @@ KEY_TURNS: Final = 4
 TURNS_S: Final = 0.03
 """The longest time to wait for these turns, in seconds.
 
-In a process that gets little processor time, a turn takes long. Then events continue after this
-time, even if not all turns are over.
+In a process that gets little processor time, a turn takes long. After this time the app goes on
+with events, even if not all turns are over.
 """
 KEY_FIRST_S: Final = 0.6
 """After a key was read, events and frames wait until the key is answered.
@@ -127,7 +127,7 @@ FOOTER_TIMEOUT_S: Final = 2.0
 
 
 def next_due(due_s: float, now_s: float, beat_s: float = TICK_S) -> float:
-    """Return when the tick after that of `due_s` is due, in seconds.
+    """Return the time, in seconds, at which the tick after the one of `due_s` is due.
 
     At most one missed tick is caught up. Ticks that were missed while the machine slept are
     skipped.

@@ -84,8 +84,8 @@ def keyframes_of(facts: Sequence[Envelope], name: str) -> Iterator[Keyframe | No
 class Keyframes:
     """Keyframes in the order of their index. If there are too many, every second one is dropped.
 
-    There are too many if there are more than MAX_KEYFRAMES, or if they take more than
-    `most_bytes`. Of a cluster with many partitions there are few.
+    There are too many if there are more than MAX_KEYFRAMES, or if they take more than `most_bytes`.
+    For a cluster with many partitions only few keyframes are kept.
     """
 
     def __init__(self, most_bytes: int = KEYFRAMES_BYTES) -> None:

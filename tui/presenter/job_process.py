@@ -42,7 +42,7 @@ class JobProcess:
     def run(self, name: str) -> None:
         """Give the process the next job.
 
-        The job before it ends. Raises OSError if the process is gone.
+        The previous job ends. Raises OSError if the process is gone.
         """
         self.open()
         assert self._process is not None

@@ -93,14 +93,14 @@ class BatchScreen(ModalScreen[None]):
         )
 
     def action_batch(self, by: int) -> None:
-        """Show the batch before or behind this one."""
+        """Show the batch before or after this one."""
         if self._batches:
             self._batch = min(max(self._batch + by, 0), len(self._batches) - 1)
             self._show()
             self.query_one(VerticalScroll).scroll_home(animate=False)
 
     def action_segment(self, by: int) -> None:
-        """Go to the segment before or behind this one."""
+        """Go to the segment before or after this one."""
         self._file = min(max(self._file + by, 0), len(self._files) - 1)
         self._read_segment()
 

@@ -142,8 +142,8 @@ class BrokerView:
     def status(self, now_us: int, samples: bool = True) -> tuple[str, str]:
         """Return two lines: a sign with words, and the cluster's view of the broker.
 
-        The second line is empty if all is well. Without `samples` there are only facts of this
-        time. A broker may have none for long, so it does not count as silent.
+        The second line is empty if all is well. Without `samples`, only facts are known of this
+        time. A broker may emit no fact for a long time, so it does not count as silent.
         """
 
         def since(at_us: int) -> str:

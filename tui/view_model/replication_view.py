@@ -459,8 +459,8 @@ class ReplicationView:
     def isr_known_until_us(self, p: PartitionView) -> int:
         """Return until when the ISR is known, in µs. O(1).
 
-        That is now. But of a leader that should run and is silent, it is its last sample: the
-        leader may have changed the ISR after it.
+        This is the present time. But if the leader should run and is silent, it is the time of its
+        last sample, because the leader may have changed the ISR since then.
         """
         leader = self.cluster.brokers.by_id.get(p.leader)
         runs = leader is not None and not leader.dead and leader.process != "paused"

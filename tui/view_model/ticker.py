@@ -154,7 +154,7 @@ class LineLog:
 
 
 class Traced:
-    """One fact: its lines, and the reason that its effects give."""
+    """One fact: the numbers of its lines, and the reason that its effects' lines show."""
 
     __slots__ = ("because", "loud", "quiet")
 

@@ -251,7 +251,7 @@ class PartitionBuffer(NamedTuple):
     sent: int
     """How many batches were sent so far. One that is sent again counts again."""
     sent_records: int
-    """How many records were in them."""
+    """How many records these batches had."""
     last_records: int
     """The number of records in the last batch that was sent."""
     last_bytes: int
@@ -264,7 +264,7 @@ class ProducerDescription(NamedTuple):
 
     client: str
     acks: int
-    """-1 stands for `all`."""
+    """The producer's setting acks; -1 stands for `all`."""
     batch_size: int
     linger_ms: int
     buffer_memory: int
@@ -287,12 +287,12 @@ class ProducerDescription(NamedTuple):
     retried: int
     """How many batches were put back, to be sent again."""
     partitions: tuple[PartitionBuffer, ...]
-    """Those that the producer has used."""
+    """The partitions to which the producer has written."""
     links: tuple[ClientLink, ...]
     state: str = ""
     """The state of an idempotent or transactional producer; empty for any other."""
     transactional_id: str = ""
-    """Empty if the producer has no transactions."""
+    """The producer's transactional id. Empty if it has no transactions."""
 
 
 @event(kind=Kind.GAUGE, thing=("client",))
