@@ -75,8 +75,8 @@ class Progress:
 def full_disk() -> str:
     """Return the folder of temporary files if its disk is full, else "".
 
-    The cluster of a demo is in this folder and is removed when it ends, so call this function
-    before.
+    The cluster of a demo is in this folder and is removed when the demo ends, so call this function
+    before that.
     """
     folder = tempfile.gettempdir()
     try:

@@ -27,7 +27,7 @@ LOUD: Final = "#d00000"
 KINDS: Final = ("svg", "png", "dot")
 FONT: Final = {"fontname": "Helvetica", "fontsize": "14"}
 _FAMILY: Final = "Helvetica, Arial, 'Liberation Sans', Arimo, sans-serif"
-"""Fonts whose letters are as wide as in the font that the layout reckons with."""
+"""Fonts whose letters are as wide as those of the font with which the layout is computed."""
 PROGRAM: Final = "graphviz-pure"
 LAYOUT_LIMIT_S: Final = 120
 

@@ -57,7 +57,7 @@ class OpenJobs(NamedTuple):
 
 
 class RunJob(NamedTuple):
-    """Run a job of the script. The job before it ends."""
+    """Run a job of the script. The previous job ends."""
 
     name: str
 
@@ -677,9 +677,10 @@ def _find_server(words: str, knows: Knows) -> int:
 def find_target(words: str, knows: Knows) -> int | str:
     """Return the id of the broker that has this role now. Other words are returned as they are.
 
-    A follower is one that is not the controller, if there is one. A step about a follower would
-    also be about the next controller otherwise. And a killed controller that starts again may be
-    elected as its old session ends, and then nobody has seen that it was gone.
+    For a follower, a broker that is not the controller is preferred. Otherwise a step about a
+    follower would also show the election of the next controller. And a killed controller that is
+    started again may be elected at the moment when its old session ends. Then no event shows that
+    it was gone.
 
     Raises UnknownTargetError if no broker has the role.
     """
