@@ -70,7 +70,7 @@ Fewer frames are drawn then, because the events need the processor time.
 """
 LONGEST_REST_S: Final = 1.5
 FRAME_SHARE: Final = 4
-"""After a frame that had to wait for a core, no frame is drawn for this many times the wait.
+"""After a frame that had to wait for a core, the next frame waits FRAME_SHARE times as long.
 
 The machine is busy then, and keys and events come first.
 """
@@ -79,7 +79,7 @@ LATE_US: Final = 1_000_000
 KEY_TURNS: Final = 4
 """How many turns of the asyncio loop a key may need from the terminal until the app receives it."""
 TURNS_S: Final = 0.03
-"""The longest time to wait for these turns, in seconds.
+"""The longest time to wait for KEY_TURNS turns of the loop, in seconds.
 
 In a process that gets little processor time, a turn takes long. After this time the app goes on
 with events, even if not all turns are over.
@@ -98,7 +98,7 @@ of it.
 MOST_STEPS: Final = 10
 """The most steps that are made at once, if a key repeats faster than the steps can be made.
 
-The other steps are left out. A key that is held down is thus obeyed as soon as it is released.
+The other steps are left out. So the view stops moving as soon as the key is released.
 """
 LEFT_OUT_SHOWN_S: Final = 10.0
 """How many seconds the top line shows which events were left out."""
@@ -117,7 +117,9 @@ it.
 """
 LONGEST_TAKING_US: Final = 150_000
 FLOOD: Final = 500
-"""From this many events at once on, every tick draws a frame. Otherwise every second tick does."""
+"""A tick that takes at least this many events begins a flood. In a flood the ticks are FLOOD_TICK_S
+apart.
+"""
 SLICE: Final = 50
 """How many events are taken before the clock is read again. They cost some ms of processor time."""
 #: How many seconds a picture of a live cluster waits for the first events of its processes. A
@@ -141,8 +143,8 @@ def next_frame(
     """Return the time at which the next frame is due, in seconds.
 
     The last frame was drawn from `began_s` to `ended_s`, with `worked_s` of processor time. In a
-    flood that is shown in time, every tick draws a frame. If the events are late, fewer frames are
-    drawn.
+    flood whose events are shown in time, every tick draws a frame. If the events are late, fewer
+    frames are drawn.
     """
     every_s = LATE_FRAME_S if late_us > LATE_US else 0.0 if flooded else FRAME_S
     waited_s = max(ended_s - began_s - worked_s, 0.0)
@@ -478,7 +480,10 @@ class DashboardApp(App[None]):
             screen.tick()
 
     def _keep_names(self) -> None:
-        """Keep names that look like terms in English, also names that came later."""
+        """Do not translate names of topics, groups and so on that look like terms of the glossary.
+
+        Names that came later count too.
+        """
         names = names_like_terms(self.model.names())
         if not names <= self._chinese_filter.names:
             # A new filter is needed, because cached lines remember what the old filter made of

@@ -158,9 +158,10 @@ class Recorder:
                 self._changed.notify()
 
     def takes_snapshot(self) -> bool:
-        """Return whether a snapshot of each process is needed now, and forget that.
+        """Return whether each process must send a snapshot now.
 
-        It is needed after a Gap that counts facts. Only a snapshot says how things are after them.
+        A snapshot is needed after a Gap that counts facts, because only a snapshot has the state
+        after the missing facts. The next call returns False, unless there is another Gap.
         """
         with self._changed:
             wanted, self._wants_snapshot = self._wants_snapshot, False

@@ -34,8 +34,9 @@ class BatchScreen(ModalScreen[None]):
     ]
 
     def __init__(self, name: str, files: list[Path]) -> None:
-        """`name` is the log's, in words; `files` are its segments, at least one, the oldest
-        first.
+        """Open the window for the log `name`.
+
+        `files` are the log's segments, the oldest first. There must be at least one.
         """
         super().__init__()
         self._name = name

@@ -72,8 +72,8 @@ def graph(
 ) -> list[list[Run]]:
     """Draw the rows, or only the first `shown` rows. The other rows only add their arrows.
 
-    A lane is `width` ≥ 3 columns wide: the sign, its gutters, a blank. O(rows × lanes, and the
-    length of the arrows).
+    A lane has `width` columns, at least 3: the sign, the gutters for arrows, and a blank. O(rows ×
+    lanes, and the length of the arrows).
     """
     grid = _Grid(len(rows))
     for at, row in enumerate(rows):

@@ -192,7 +192,7 @@ class LogsView:
     def apply(self, envelope: Envelope) -> None:
         """Update the view with one event.
 
-        O(1); a whole log O(segments), a snapshot's end O(logs).
+        O(1). An event with a whole log costs O(segments), and the end of a snapshot O(logs).
         """
         broker, event = envelope.broker, envelope.event
         if broker is None:

@@ -91,9 +91,9 @@ class IsrStep(NamedTuple):
     at_us: int
     isr: tuple[int, ...]
     because: str
-    """The reason for this ISR; empty for the first one that is known."""
+    """Why the ISR changed to this one. Empty for the first known ISR."""
     at_least: bool
-    """Whether it may have begun before `at_us`, because it is the first one that is known."""
+    """Whether this ISR may have begun before `at_us`, because it is the first known one."""
     envelope: Envelope
 
 

@@ -187,7 +187,10 @@ def _same_statement(envelope: Envelope, said: Sentence, because: str) -> Hashabl
 
 
 class Ticker:
-    """Both logs, and the history of facts. KEPT_FACTS and KEPT_LINES limit its memory."""
+    """Two logs of facts as text lines, `loud` and `all`, and the history of the facts.
+
+    KEPT_FACTS and KEPT_LINES limit the memory.
+    """
 
     def __init__(self, history: History | None = None) -> None:
         self.loud = LineLog()
@@ -255,7 +258,7 @@ class Ticker:
         return found or _UNKNOWN
 
     def _settle(self, effect: Envelope) -> None:
-        """Set the cause of an earlier fact, which has become known only now."""
+        """Set the cause of an earlier fact, because the cause has become known only now."""
         traced = self._traced.value.get(self.history.ident(effect))
         cause = self.history.cause_of(effect)
         if traced is None or cause is None:

@@ -44,7 +44,7 @@ class PurgatoryChoice:
         """The operation under the cursor. It stays chosen when other operations come and go."""
 
     def settle(self, view: PurgatoryView) -> None:
-        """Choose all brokers or names again if the chosen one does not exist any more."""
+        """Choose all brokers again if the chosen broker is gone, and so with the purgatory."""
         if self.broker is not None and self.broker not in view.brokers():
             self.broker = None
         if self.name != ALL and self.name not in view.names(self.broker):
