@@ -178,7 +178,7 @@ class Presentation:
         self.typed = ""
         """The digits that the learner has typed so far."""
         self.asks_sure = False
-        """Whether the learner has just answered and is now to say how sure that answer is."""
+        """Whether the learner has just answered and must now say how sure the answer is."""
         self.moments: dict[int, int] = {}
         """Each finished step, and the time at which it ended (µs)."""
         self.seen: list[bool] = []
@@ -253,7 +253,9 @@ class Presentation:
         return sorted(missed, key=lambda one: -one.sure)
 
     def judged(self) -> dict[int, list[bool]]:
-        """Return, for each degree of sureness, whether each answer with it was right."""
+        """Return how sure the learner was (a position in SURE) → whether each such answer was
+        right.
+        """
         judged: dict[int, list[bool]] = {}
         for number, sure in sorted(self.sure.items(), key=lambda item: -item[1]):
             ask = self.script.steps[number].ask
@@ -530,7 +532,7 @@ class Presentation:
             self.failure = "the recording ended without it"
 
     def after_seen(self, now_us: int) -> list[Effect]:
-        """Return what is to be done without a key press, after events were taken.
+        """Return the effects that follow without a key press, after events were taken.
 
         The acts of a step begin when its job has begun. The answer is shown when everything the
         step waits for was seen.

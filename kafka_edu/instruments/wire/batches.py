@@ -95,7 +95,7 @@ def _is_whole(cursor: Cursor) -> bool:
 
 
 def _fail_at_end(cursor: Cursor) -> None:
-    """Read the present bytes of an incomplete batch, and return Stop at the byte that is wrong."""
+    """Read the bytes of an incomplete batch that are there, and raise Stop at the wrong byte."""
     with cursor.group(Node("batch", "record batch", cursor.at, cursor.at)):
         cursor.fixed("base_offset", Int64)
         start = cursor.at

@@ -231,7 +231,7 @@ class ClientRequests(NamedTuple):
     """The bytes of the produce requests, with their headers."""
     fetches: int
     heard_ms_ago: int
-    """How long ago the broker had done with the last of them, in ms."""
+    """How long ago the broker finished the last of these requests, in ms."""
 
 
 @event(kind=Kind.GAUGE, thing=("client",))

@@ -214,7 +214,7 @@ class ClientLink(NamedTuple):
     in_flight: int
     """The number of requests without a response."""
     oldest_ms: int
-    """How long the oldest of them has waited, in ms. 0 if none waits."""
+    """How long the oldest request without a response has waited, in ms. 0 if none waits."""
     muted_ms: int
     """For how many ms the client sends nothing, because the broker throttled it. 0: not muted."""
 
@@ -229,11 +229,11 @@ class PartitionBuffer(NamedTuple):
     batches: int
     """The number of batches in the queue."""
     bytes: int
-    """The bytes of these batches."""
+    """The bytes of the batches in the queue."""
     filling: int
     """The bytes of the last batch, if it still takes records; else 0."""
     records: int
-    """The number of records in these batches."""
+    """The number of records in the batches in the queue."""
     age_ms: int
     """How long the oldest batch has existed, in ms. 0 if there is none."""
     attempts: int
@@ -251,12 +251,12 @@ class PartitionBuffer(NamedTuple):
     sent: int
     """How many batches were sent so far. One that is sent again counts again."""
     sent_records: int
-    """How many records these batches had."""
+    """How many records all sent batches had."""
     last_records: int
     """The number of records in the last batch that was sent."""
     last_bytes: int
     last_waited_ms: int
-    """How long that batch had existed when it was sent, in ms."""
+    """How long the last sent batch had existed when it was sent, in ms."""
 
 
 class ProducerDescription(NamedTuple):
