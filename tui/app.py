@@ -85,9 +85,9 @@ In a process that gets little processor time, a turn takes long. After this time
 with events, even if not all turns are over.
 """
 KEY_FIRST_S: Final = 0.6
-"""After a key was read, events and frames wait until the key is answered.
+"""How long, in seconds, events and frames wait at most for the answer to a key.
 
-They wait at most this many seconds.
+The wait begins when the key is read.
 """
 STARVED_KEY_FIRST_S: Final = 1.2
 """The maximum wait for a key's answer, in seconds, if the loop's turns take long.
@@ -747,7 +747,7 @@ class DashboardApp(App[None]):
         self.look()
 
     def listen_at(self, level: Level) -> None:
-        """Ask the processes for the events of this level. Slow motion asks for all events."""
+        """Request the events of this level from the processes. Slow motion requests all events."""
         self._level = level
         self._listen()
 

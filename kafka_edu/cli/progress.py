@@ -31,7 +31,10 @@ class Standstill(ClusterError):
     """
 
     def __init__(self, message: str, full_disk: str = "") -> None:
-        """`full_disk` is a folder on a disk that was full at that moment, or ""."""
+        """Create the error.
+
+        `full_disk` is a folder on a disk that was full at that moment, or "".
+        """
         super().__init__(message)
         self.full_disk = full_disk
 
@@ -49,7 +52,10 @@ class Progress:
         standstill_s: float = STANDSTILL_S,
         patience: Callable[[float], Patience] = _patience,
     ) -> None:
-        """`what` stands after "waited for" in the message: `the replicas of web to be in sync`."""
+        """Begin a wait.
+
+        `what` stands in the message after "waited for": `the replicas of web to be in sync`.
+        """
         self._what = what
         self._standstill_s = standstill_s
         self._new_patience = patience

@@ -114,7 +114,7 @@ class StreamRun:
         screen: "Screen",
         taken: Callable[[PipelineView], None],
     ) -> None:
-        """`taken` is called with the view after each batch."""
+        """Prepare the stream. `taken` is called with the view after each batch."""
         self._feeder = feeder
         self._settings = settings
         self._view = view

@@ -2,7 +2,7 @@
 
 A figure is built from the objects of the package graphviz. The program graphviz-pure lays it out.
 Its version is pinned, and it writes the same bytes on every machine. The program `dot` is never
-used, even if it is installed. So a committed SVG is the same whoever draws it.
+used, even if it is installed. So a committed SVG is the same on every machine.
 """
 
 import shutil

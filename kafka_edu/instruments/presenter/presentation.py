@@ -253,8 +253,9 @@ class Presentation:
         return sorted(missed, key=lambda one: -one.sure)
 
     def judged(self) -> dict[int, list[bool]]:
-        """Return how sure the learner was (a position in SURE) → whether each such answer was
-        right.
+        """Return a dict: how sure the learner was → for each such answer, whether it was right.
+
+        How sure is a position in SURE, from 1.
         """
         judged: dict[int, list[bool]] = {}
         for number, sure in sorted(self.sure.items(), key=lambda item: -item[1]):
