@@ -55,7 +55,8 @@ class Model:
     def __init__(self, name: str) -> None:
         self.name = name
         self.pause: Pause | None = None
-        """Where the view stands if it is paused. Set by the player; not part of the saved state."""
+        """The position of a paused view, or None. Set by the player; not part of the saved state.
+        """
         self.late_us = 0
         """How late a live cluster's events arrive, in µs.
 

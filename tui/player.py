@@ -157,7 +157,9 @@ class Keyframes:
             self._every_us, self._every_events = KEYFRAME_EVERY_US, KEYFRAME_EVERY_EVENTS
 
     def drop_without_brokers(self, index: int) -> None:
-        """Drop the keyframes at this index that know no broker. Events were put before them."""
+        """Drop the keyframes at this index that know no broker, because events were put before
+        them.
+        """
 
         def knows_brokers(frame: Keyframe) -> bool:
             cluster = frame.state["cluster"]

@@ -50,7 +50,7 @@ class Waits(NamedTuple):
     broker: int
     operation: WaitingOperation
     at_us: int
-    """The moment, in µs of the monotonic clock."""
+    """The time of this state, in µs of the monotonic clock."""
     wall_ms: int
 
     @property
@@ -110,7 +110,7 @@ class Gone(NamedTuple):
     child: Source
     process: str
     how: str
-    """How it ended and why, in one line."""
+    """How the process ended and why, in one line."""
 
 
 class Wanted(NamedTuple):

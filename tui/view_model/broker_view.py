@@ -93,9 +93,9 @@ class BrokerView:
         self.sampled_us = 0
         """When the broker last sent a sample or a snapshot. 0: never, so its gauges are unknown."""
         self.whole = False
-        """Whether its state is known: its snapshot is complete, or its start was seen."""
+        """Whether the broker's state is known: its snapshot is complete, or its start was seen."""
         self.network_known = False
-        """Whether its queues and rates have been sampled since its start."""
+        """Whether the broker's queues and rates have been sampled since its start."""
         self.bytes_in = Rate()
         self.bytes_out = Rate()
         self.requests = Rate()

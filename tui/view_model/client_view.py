@@ -239,7 +239,7 @@ class Seen(NamedTuple):
     member: MemberState | None
     lag: int | None
     offsets: tuple[tuple[Partition, int | None, int | None], ...]
-    """For each of its partitions: the group's committed offset and the high watermark."""
+    """For each of the client's partitions: the group's committed offset and the high watermark."""
 
 
 class ClientsView:

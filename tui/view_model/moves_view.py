@@ -93,7 +93,7 @@ class Move:
         self.steps: list[Step] = []
         self.ended_us = UNKNOWN
         self.failed = ""
-        """Why the move ended before it was done; empty if it did not."""
+        """Why the move ended before it was done. Empty if it runs or is done."""
         self.at_least = False
         """Whether the move had begun before the dashboard was opened."""
         self.total = UNKNOWN

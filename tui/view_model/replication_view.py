@@ -173,7 +173,9 @@ class ReplicaView:
         self.last_fetch_ms = -1
         self.caught_up_ms = -1
         self.sampled = False
-        """Whether its broker has sent a sample or a snapshot. A fact alone is soon out of date."""
+        """Whether the replica's broker has sent a sample or a snapshot. A fact alone is soon out of
+        date.
+        """
         self.epochs: dict[int, int] = {}
         """Leader epoch → its start offset in this log, in ascending order."""
 

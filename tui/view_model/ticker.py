@@ -160,7 +160,8 @@ class Traced:
 
     def __init__(self, loud: int, quiet: int, because: str) -> None:
         self.loud = loud
-        """The number of its line in the loud log, or of the line of its nearest cause there."""
+        """The number of the fact's line in the loud log, or of the line of its nearest cause there.
+        """
         self.quiet = quiet
         self.because = because
 

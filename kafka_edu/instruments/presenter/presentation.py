@@ -317,7 +317,7 @@ class Presentation:
     def _load(self) -> tuple[str, ...] | None:
         """Return the options of the load that must run at this step.
 
-        It ended when the learner left.
+        The load ended when the learner left, so it has to start again.
         """
         begun = self.phase in (Phase.WATCHING, Phase.ANSWER, Phase.END)
         load = None
@@ -328,7 +328,7 @@ class Presentation:
     def _last_job(self) -> list[str]:
         """Return the job that must run at this step, or an empty list.
 
-        It ended when the learner left.
+        The job ended when the learner left, so it has to start again.
         """
         begun = self.phase in (Phase.WATCHING, Phase.ANSWER, Phase.END)
         return [step.job for step in self.script.steps[: self.step + begun] if step.job][-1:]

@@ -245,11 +245,11 @@ class PartitionBuffer(NamedTuple):
     `ready`. Empty without a batch.
     """
     left_ms: int
-    """For how many ms it still waits, if it waits for linger.ms or retry.backoff.ms; else 0."""
+    """How many ms the oldest batch still waits for linger.ms or retry.backoff.ms; else 0."""
     in_flight: int
     """The number of batches of the partition that were sent and have no answer."""
     sent: int
-    """How many batches were sent so far. One that is sent again counts again."""
+    """How many batches were sent so far. A batch that is sent again counts again."""
     sent_records: int
     """How many records all sent batches had."""
     last_records: int
