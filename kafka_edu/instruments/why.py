@@ -68,8 +68,9 @@ class Waits(NamedTuple):
 
     @property
     def is_routine(self) -> bool:
-        """Return whether it waits only because there is no work: an idle follower or group
-        member.
+        """Return whether the operation waits only because there is no work.
+
+        It then belongs to an idle follower or to an idle group member.
         """
         operation = self.operation
         return bool(_FOLLOWER.fullmatch(operation.client)) or any(

@@ -72,12 +72,12 @@ class WaitingView(NamedTuple):
 
     @property
     def sampled_ms(self) -> int:
-        """The time of its last sample, in ms of the timer's clock."""
+        """The time of the operation's last sample, in ms of the timer's clock."""
         return self.sampled_us // 1000
 
     @property
     def begun_ms(self) -> int:
-        """The time when it began to wait, in ms of the timer's clock."""
+        """The time when the operation began to wait, in ms of the timer's clock."""
         return self.sampled_ms - self.told.age_ms
 
 
