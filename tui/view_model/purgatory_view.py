@@ -146,7 +146,10 @@ class PurgatoryView:
         ]
 
     def delayed(self, broker: int | None, name: str) -> int:
-        """Return the number of operations that wait there. `waiting` may list fewer."""
+        """Return the number of operations that wait in these purgatories.
+
+        `waiting` may list fewer.
+        """
         return sum(p.state.delayed for p in self.chosen(broker, name) if p.state is not None)
 
     def waiting(self, broker: int | None = None, name: str = ALL) -> list[WaitingView]:
