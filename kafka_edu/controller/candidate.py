@@ -46,7 +46,7 @@ class Candidate(Protocol):
         """
 
     def endless(self) -> None:
-        """Note that one event led to MOST_STEPS operations, so this candidate is not used any more."""
+        """Note that one event led to MOST_STEPS operations. This candidate is not used any more."""
 
 
 def candidate_of(broker_id: int) -> Candidate | None:

@@ -46,7 +46,10 @@ In the protocol, followers and consumers use the same key, Fetch.
 """
 SAMPLE_EVERY_MS: Final = 500
 MOST_CLIENTS: Final = 500
-"""The most client ids that are counted. For a new one more, the oldest is forgotten."""
+"""The maximum number of client ids that are counted.
+
+When one more id comes, the oldest id is dropped.
+"""
 _TABLE: Final = len(BUCKET_TABLE)
 #: The index in an array at which each part's histogram begins. Index 0 has the number of requests.
 _QUEUE, _LOCAL, _REMOTE, _THROTTLE, _RESPONSE_QUEUE, _SEND, _TOTAL = (
@@ -83,7 +86,7 @@ class _Client:
     def __init__(self) -> None:
         self.produces = self.produced_bytes = self.fetches = 0
         self.end_ns = 0
-        """When the last of them was done, in monotonic ns."""
+        """The monotonic ns at which the client's last request was done."""
         self.sampled = 0
         """The number of requests at the last sample."""
 
@@ -189,8 +192,10 @@ class RequestMetrics:
         return told
 
     def gauges(self) -> Iterable[Event]:
-        """Return the histograms of the APIs, and the clients, with new requests as events; at most
-        twice a second.
+        """Return events about each API and each client that had new requests; at most twice a
+        second.
+
+        For an API the event has its histograms.
 
         A sample has totals since the start. So a subscriber that misses a sample loses nothing.
         """
