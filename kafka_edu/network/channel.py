@@ -106,7 +106,7 @@ class KafkaChannel:
         Kafka waits for ever.
         """
         self.unsent_before = 0
-        """The number of response bytes that were not sent yet at the processor's last idle check."""
+        """The number of unsent response bytes at the last check for idle connections."""
         self._bytes_in_progress = 0
         self._frames: deque[bytes] = deque()
         self.pool = pool
