@@ -1,10 +1,10 @@
 """`kafka-edu bench cleaner`: how fast the log cleaner works, compared with Apache Kafka 2.8.2.
 
-One broker of each runs during the whole benchmark, and the brokers take turns. A topic of one
-partition gets records of some keys, with `min.cleanable.dirty.ratio` 1, so that the cleaner leaves
-it alone. Then the ratio is lowered. The cleaner is done when the file `cleaner-offset-checkpoint`
-names the base offset of the active segment. So both cleaners are measured from outside, by the same
-clock and the same file:
+One broker of ours and one of Apache Kafka run during the whole benchmark, and take turns. A topic
+with one partition gets records with random keys. Its `min.cleanable.dirty.ratio` is 1 at first, so
+that the cleaner does not clean it. Then the ratio is lowered. The cleaner is done when the file
+`cleaner-offset-checkpoint` names the base offset of the active segment. So both cleaners are
+measured from outside, by the same clock and the same file:
 
     MB/s           bytes of the segments that are cleaned, by seconds; records of 1 KiB and 100 B
     loss           a producer writes 1 KiB records to another topic all the time, and at intervals
@@ -67,7 +67,7 @@ HELP = (
 MEGABYTE = 1 << 20
 SEGMENT_BYTES = 32 * MEGABYTE
 SIZES = {"1 KiB": (1024, 320 * MEGABYTE), "100 B": (100, 96 * MEGABYTE)}
-"""Name → (bytes of a value, bytes of values that are written)."""
+"""Name → (bytes of one value, bytes of all values that are written)."""
 KEYS = 20_000
 BESIDE_BYTES = 128 * MEGABYTE
 """Bytes of each log that is cleaned while a producer is measured."""
@@ -105,7 +105,7 @@ class Peer(NamedTuple):
 
 
 class Beside(NamedTuple):
-    """A producer that was measured for some seconds."""
+    """The throughput of a producer, and its longest time without an ack."""
 
     mb_a_second: float
     longest_gap_ms: float
@@ -126,7 +126,7 @@ class Pair(NamedTuple):
 
 
 class Speed(NamedTuple):
-    """One pass of a cleaner."""
+    """How fast one pass of a cleaner was, and how many bytes it left."""
 
     mb_a_second: float
     bytes_after: int
@@ -147,7 +147,7 @@ def delete(peer: Peer, *topics: str) -> None:
 
 
 def compacted(peer: Peer, topic: str) -> None:
-    """Create a compacted topic that the cleaner leaves alone for now."""
+    """Create a compacted topic that the cleaner does not clean before `let_clean` is called."""
     create(
         peer,
         topic,
@@ -160,7 +160,7 @@ def compacted(peer: Peer, topic: str) -> None:
 
 
 def let_clean(peer: Peer, topic: str) -> None:
-    """Lower the dirty ratio: the cleaner may begin."""
+    """Lower the dirty ratio, so that the cleaner begins."""
     entry = ConfigEntry(
         "min.cleanable.dirty.ratio", "0.01", incremental_operation=AlterConfigOpType.SET
     )
@@ -171,8 +171,9 @@ def let_clean(peer: Peer, topic: str) -> None:
 
 
 def fill(peer: Peer, topic: str, size: int, total: int) -> None:
-    """Write `total` bytes of values of `size` bytes with random keys. Each repeat writes the same
-    bytes to each broker.
+    """Write records with random keys until their values have `total` bytes in all.
+
+    Each value has `size` bytes. Each repeat writes the same bytes to each broker.
     """
     producer = Producer(
         {
@@ -209,7 +210,7 @@ def wait_until_clean(peer: Peer, topic: str, offset: int) -> None:
 
 
 def cleaning(peer: Peer, topic: str, size: int, total: int) -> Speed:
-    """Measure one pass over a log that was written just now."""
+    """Write a log, and measure one pass of the cleaner over it."""
     compacted(peer, topic)
     fill(peer, topic, size, total)
     *closed, active = peer.segments(topic)

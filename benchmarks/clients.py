@@ -1,13 +1,13 @@
 """`kafka-edu bench clients`: our own producer and consumer compared with the others for Python.
 
-Each producer sends the same records to the same broker of ours, with the same batch.size and
-linger.ms, one after the other in turn. The figure is thousands of records a second, from the first
-`send` until the last acknowledgement; each is the median of the repeats. Then each consumer reads
-the same topic, with the same limits of a fetch, from its first records to the last. The processor
-time of the reading process is shown too, because other work on the machine changes it less.
+The producers send the same records to the same broker of ours, with the same batch.size and
+linger.ms. They take turns. The figure is thousands of records a second, from the first `send` until
+the last acknowledgement. Each figure is the median of the repeats. Then each consumer reads the
+same topic from the first record to the last, with the same limits for a fetch. The processor time
+of the reading process is shown too, because other programs on the machine change it less.
 
 kafka-python is in Python, like ours. aiokafka reads and writes records with an extension in C.
-confluent-kafka is librdkafka, which is C: it shows the limit.
+confluent-kafka is librdkafka, which is written in C. It shows how much is possible.
 """
 
 import argparse
@@ -48,7 +48,10 @@ READING: Final = "reading"
 
 
 def ours(bootstrap: str, topic: str, size: int, acks: str, records: int) -> float:
-    """Produce with our producer. Return the seconds. Raises KafkaException for a failed record."""
+    """Produce with our producer.
+
+    Return the time in s. Raises KafkaException for a failed record.
+    """
 
     async def run() -> float:
         payload = b"x" * size
@@ -72,7 +75,7 @@ def ours(bootstrap: str, topic: str, size: int, acks: str, records: int) -> floa
 
 
 def kafka_python(bootstrap: str, topic: str, size: int, acks: str, records: int) -> float:
-    """Produce with kafka-python. Return the seconds. Raises KafkaError for a failed record."""
+    """Produce with kafka-python. Return the time in s. Raises KafkaError for a failed record."""
     payload = b"x" * size
     producer = KafkaProducer(
         bootstrap_servers=bootstrap,
@@ -95,7 +98,7 @@ def kafka_python(bootstrap: str, topic: str, size: int, acks: str, records: int)
 
 
 def aiokafka(bootstrap: str, topic: str, size: int, acks: str, records: int) -> float:
-    """Produce with aiokafka. Return the seconds. Raises KafkaError for a failed record."""
+    """Produce with aiokafka. Return the time in s. Raises KafkaError for a failed record."""
     client = importlib.import_module("aiokafka")  # a package of the group dev
 
     async def run() -> float:
@@ -123,7 +126,10 @@ def aiokafka(bootstrap: str, topic: str, size: int, acks: str, records: int) -> 
 
 
 def confluent(bootstrap: str, topic: str, size: int, acks: str, records: int) -> float:
-    """Produce with confluent-kafka. Return the seconds. Raises RuntimeError."""
+    """Produce with confluent-kafka.
+
+    Return the time in s. Raises RuntimeError for a failed record.
+    """
     rate = confluent_clients.produce(bootstrap, topic, size=size, acks=acks, records=records)
     return records * size / MEGABYTE / rate
 
@@ -157,10 +163,10 @@ def measure(
 def measure_reading(
     clients: Mapping[str, ConsumerClient], bootstrap: str, size: int, repeats: int, records: int
 ) -> tuple[dict[str, float], dict[str, float]]:
-    """Return client → thousands of records a second, and → µs of processor time for a record.
+    """Return two mappings: client → thousands of records a second, and client → µs for a record.
 
-    The topic must have the records. Both are medians of the repeats, in turn as in `measure`. The
-    processor time has the client's start in it.
+    The µs are processor time, which includes the start of the client. The values are medians of the
+    repeats. The clients take turns as in `measure`. The topic must already have the records.
     """
     rates: dict[str, list[float]] = {name: [] for name in clients}
     used: dict[str, list[float]] = {name: [] for name in clients}
@@ -179,7 +185,7 @@ def measure_reading(
 
 
 def compare(report: Report, cell: str, found: Mapping[str, float]) -> None:
-    """Put the rates of one line of the table into the report, and our targets beside them."""
+    """Add the rates of one line of the table, and our targets for them, to the report."""
     for name, rate in found.items():
         report.figure(f"{cell}: {name}, thousand records/s", rate)
     for peer, least in (("kafka-python", BESIDE_KAFKA_PYTHON), ("aiokafka", BESIDE_AIOKAFKA)):

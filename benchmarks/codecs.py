@@ -1,4 +1,4 @@
-"""`kafka-edu bench codecs`: the cost of encoding and decoding frequent messages.
+"""`kafka-edu bench codecs`: the CPU time of encoding and decoding frequent messages.
 
 The cost is compared with that of kafka-python, which decodes the same bytes. Each figure is the CPU
 time of one call, the best of five rounds. A warm-up before these rounds generates the code for the

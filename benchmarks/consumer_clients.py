@@ -1,8 +1,8 @@
 """Measure reading a topic with our consumer, kafka-python, aiokafka and confluent-kafka.
 
-Each client reads all partitions from their beginning, without a group, with the same limits of a
-fetch and of a poll. The time begins when the first records are there. confluent-kafka has a queue
-that is larger than the topic (`confluent_clients`).
+Each client reads all partitions from their beginning, without a group, and with the same limits for
+a fetch and for a poll. The measurement begins when the first records have come. confluent-kafka has
+a queue that is larger than the topic (`confluent_clients`).
 """
 
 import asyncio
@@ -38,7 +38,10 @@ class Reading:
         self._began = self._deadline = 0.0
 
     def ended(self, count: int) -> bool:
-        """Count more records. Return whether all are there. Raises RuntimeError after the limit."""
+        """Count more records.
+
+        Return whether all have come. Raises RuntimeError after the time limit.
+        """
         now = time.perf_counter()
         if not self._deadline:
             self._deadline = now + TIMEOUT_S

@@ -37,7 +37,7 @@ class Run(NamedTuple):
     code: int
     seconds: float
     in_sentences: bool
-    """Whether the last lines say what happened and why, and there is no traceback."""
+    """Whether the output says at its end what happened and why, and has no traceback."""
     missed: tuple[str, ...]
     """The names of the targets that do not hold."""
     happened: str

@@ -19,7 +19,7 @@ class FactStream:
     """Make events with numbers, as real processes do. It keeps no event."""
 
     def __init__(self, step_us: int = 10_000) -> None:
-        """`step_us` is the time between two events, in µs."""
+        """Create the stream. `step_us` is the time between two events, in µs."""
         self.now_us = 0
         self._step_us = step_us
         self._seq: Counter[Source] = Counter()

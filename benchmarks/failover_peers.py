@@ -60,7 +60,7 @@ class Peer(Protocol):
     bootstrap: str
     addresses: Addresses
     zookeeper: str
-    """Address of its ZooKeeper, as host:port/chroot."""
+    """Address of the cluster's ZooKeeper, as host:port/chroot."""
 
     def kill(self, broker: int) -> None:
         """Kill a broker with SIGKILL. Return when the process has ended."""

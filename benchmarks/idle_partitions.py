@@ -1,10 +1,12 @@
-"""`kafka-edu bench idle-partitions`: the memory of a broker that leads thousands of partitions to
-which nobody writes, compared with Apache Kafka 2.8.2.
+"""`kafka-edu bench idle-partitions`: the memory of a broker with thousands of idle partitions.
 
-One broker of each make gets one topic of `--partitions`, RF 1. The anonymous memory (RssAnon: that
-of the process itself, without mapped files) is read before the topic is created, and `--settle`
-seconds after each partition has a leader. Apache Kafka has the heap of its start script, 1 GiB,
-which it need not fill.
+The result is compared with Apache Kafka 2.8.2. The broker leads the partitions, and nobody writes
+to them.
+
+Our broker and Apache Kafka's each get one topic with `--partitions` partitions and RF 1. The
+anonymous memory (RssAnon, the memory of the process without mapped files) is read twice: before the
+topic is created, and `--settle` seconds after each partition has a leader. Apache Kafka has the
+heap size of its start script, 1 GiB, but does not have to fill it.
 """
 
 import argparse
@@ -35,19 +37,20 @@ AT_MOST: Final = 1.0
 
 
 class Idle(NamedTuple):
-    """The memory, files and time that one broker takes."""
+    """The memory, open files and time that one broker needs for the partitions."""
 
     before: int
-    """Bytes before the topic was created."""
+    """Anonymous memory before the topic was created, in bytes."""
     after: int
     open_files: int
     seconds: float
-    """Until each partition had a leader."""
+    """Seconds from the request for the topic until each partition had a leader."""
 
 
 def measure(broker: Broker, partitions: int, settle_s: float) -> Idle:
-    """Create the topic, and return what the broker takes then. Raises KafkaException and
-    OSError.
+    """Create the topic, and return what the broker needs for it.
+
+    Raises KafkaException and OSError.
     """
     before, began = memory(broker), time.monotonic()
     create_topic(broker, TOPIC, partitions, {})
@@ -57,7 +60,7 @@ def measure(broker: Broker, partitions: int, settle_s: float) -> Idle:
 
 
 def report_of(found: dict[str, Idle], partitions: int) -> Report:
-    """Turn what was measured into the report."""
+    """Return the report with the figures of both brokers and the target."""
     report = Report(NAME)
     report.figure("partitions", partitions)
     for name, idle in found.items():

@@ -1,4 +1,7 @@
-"""One broker of ours and one of Apache Kafka, each with a ZooKeeper of its own, in one form."""
+"""Run one broker of ours or one of Apache Kafka, and handle both by the same interface.
+
+Each broker has its own ZooKeeper.
+"""
 
 import contextlib
 from collections.abc import Callable, Iterator, Mapping
@@ -24,15 +27,15 @@ _LOOK_EVERY_S: Final = 0.02
 
 
 class Broker(NamedTuple):
-    """The broker with id 0 of one make, and what is done to it."""
+    """A single running broker, with id 0: where it is, and functions to kill, stop and start it."""
 
     name: str
     zookeeper: str
     bootstrap: str
     pid: Callable[[], int]
-    """Return the id of its process while it runs."""
+    """Function that returns the id of the broker's process while it runs."""
     start: Callable[[], object]
-    """Start it, and return at once."""
+    """Function that starts the broker, and returns at once."""
     kill: Callable[[], object]
     stop: Callable[[], object]
 
@@ -69,8 +72,9 @@ def apache(jars: Path, properties: Mapping[str, str]) -> Iterator[Broker]:
 
 
 def create_topic(broker: Broker, topic: str, partitions: int, config: Mapping[str, str]) -> None:
-    """Create a topic with RF 1, and wait until each partition has a leader. Raises
-    KafkaException and Standstill.
+    """Create a topic with RF 1, and wait until each partition has a leader.
+
+    Raises KafkaException and Standstill.
     """
     admin = AdminClient({"bootstrap.servers": broker.bootstrap, "log_level": 0})
     new = NewTopic(topic, partitions, 1, config=dict(config))
@@ -85,8 +89,9 @@ def create_topic(broker: Broker, topic: str, partitions: int, config: Mapping[st
 
 
 def wait_until_unregistered(broker: Broker) -> None:
-    """Wait until ZooKeeper has expired the session of a broker that was killed. Raises
-    Standstill.
+    """Wait until ZooKeeper has expired the session of a broker that was killed.
+
+    Raises Standstill.
     """
     client = KazooClient(broker.zookeeper)
     client.start()
@@ -130,8 +135,9 @@ def _wait(look: Callable[[], int], wanted: int, what: str) -> None:
 
 
 def bytes_read(pid: int) -> int:
-    """Return how many bytes the process has read by system calls, from the page cache or the disk.
-    Raises OSError where /proc does not tell it.
+    """Return how many bytes the process has read by system calls, from page cache or disk.
+
+    Raises OSError if /proc does not have this number.
     """
     for line in Path(f"/proc/{pid}/io").read_text(encoding="utf-8").splitlines():
         if line.startswith("rchar:"):

@@ -1,14 +1,16 @@
-"""`kafka-edu bench recovery`: the start after kill -9, when the last segment must be checked,
-compared with Apache Kafka 2.8.2.
+"""`kafka-edu bench recovery`: the start after kill -9, compared with Apache Kafka 2.8.2.
 
-One partition has a log of `--megabytes`, all in its active segment, so all of it is behind the
-recovery point. Each broker writes it once, with the same client. Then each is killed and started
-again, in turn. A start ends when the broker says where the log ends. Two figures are compared, as
-medians: the seconds from the start of the process until then, and the bytes that the process has
-read (`rchar` of /proc/PID/io: what it got by system calls, mostly from the page cache, which
-survives a kill).
+After such a kill, the last segment must be checked.
 
-At the end each is stopped cleanly and started once more. What that start takes is no recovery.
+One partition has a log of `--megabytes`. All of it is in the active segment, so all of it lies
+behind the recovery point and must be checked. The same client writes this log once to each broker.
+Then the brokers are killed and started again, in turn. A start ends when the broker can say where
+the log ends. Two medians are compared: the seconds from the start of the process until then, and
+the bytes that the process has read by system calls (`rchar` of /proc/PID/io). Most of these bytes
+come from the page cache, which survives a kill.
+
+At the end each broker is stopped cleanly and started once more. That start needs no recovery, so it
+shows what a start costs without one.
 """
 
 import argparse
@@ -55,11 +57,11 @@ AT_MOST: Final = 1.0
 
 
 class Start(NamedTuple):
-    """One start of a broker."""
+    """The seconds that one start of a broker took, and the bytes that it read."""
 
     seconds: float
     read: int
-    """Bytes."""
+    """Number of bytes that the process read by system calls."""
 
 
 def write(broker: Broker, megabytes: int) -> int:
@@ -90,7 +92,7 @@ def write(broker: Broker, megabytes: int) -> int:
 
 
 def measured_start(broker: Broker, end_offset: int) -> Start:
-    """Start the broker, and measure until it serves. Raises OSError and Standstill."""
+    """Start the broker, and measure until it serves the topic. Raises OSError and Standstill."""
     began = time.monotonic()
     broker.start()
     wait_until_served(broker, TOPIC, end_offset)
@@ -98,7 +100,7 @@ def measured_start(broker: Broker, end_offset: int) -> Start:
 
 
 def report_of(found: dict[str, list[Start]], clean: dict[str, Start], megabytes: int) -> Report:
-    """Turn the starts after kills, and one after a clean stop of each, into the report."""
+    """Return the report on the starts after kills, and on one start after a clean stop."""
     report = Report(NAME)
     report.figure("log, MiB", megabytes)
     medians: dict[str, Start] = {}

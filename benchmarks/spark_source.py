@@ -82,7 +82,7 @@ class Pair(NamedTuple):
     ours: str
     theirs: str
     least: float | None
-    """The smallest ratio of their speeds that is a success. None if the ratio is only shown."""
+    """The smallest ratio of the contenders' speeds that is a success. None: it is only shown."""
 
 
 PAIRS: Final = (

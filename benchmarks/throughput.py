@@ -9,9 +9,9 @@ the disk. Each figure is the median of the repeats:
     MB/s           produce and consume, with Java's ProducerPerformance and ConsumerPerformance
                    and with confluent-kafka; six partitions, batches of 64 KiB, linger 5 ms;
                    records of 100 B and 1 KiB, acks 0, 1, all, RF 1 and 3
-    requests/s     produce requests of one record each, eight connections, five requests ahead on
-                   each
-    latency        from a producer's call to a consumer's hand, at a thousand records a second
+    requests/s     produce requests with one record each, over eight connections, with five
+                   unanswered requests on each
+    latency        from a producer's call until a consumer has the record, at 1,000 records a second
 
 All clusters run during the whole benchmark, and are idle while another one is measured. The mock
 takes part only where it can: with librdkafka's client, RF 1, and without reading, because it keeps

@@ -183,7 +183,7 @@ class RebuiltHeap(LazyHeap):
 
 
 class SearchedHeap(LazyHeap):
-    """A heap in which cancelling searches the entry and removes it: O(n).
+    """A heap in which cancelling searches for the entry and removes it: O(n).
 
     java.util.concurrent.DelayQueue.remove works in this way.
     """

@@ -73,7 +73,7 @@ Happens = Callable[[LearnerBroker, Callable[[str], None]], Iterator[Step]]
 
 
 class Moment(NamedTuple):
-    """The moment of one part: the events that show whether the part is right or wrong."""
+    """The place in a recording at which the events show whether one part is right or wrong."""
 
     name: str
     exercises: tuple[str, ...]

@@ -70,24 +70,24 @@ Fewer frames are drawn then, because the events need the processor time.
 """
 LONGEST_REST_S: Final = 1.5
 FRAME_SHARE: Final = 4
-"""How long no frame is drawn after a frame that had to wait for a core.
+"""After a frame that had to wait for a core, the next frame waits FRAME_SHARE times as long.
 
-The pause is this many times the wait. The machine is busy then, and keys and events come first.
+The machine is busy then, and keys and events come first.
 """
 LATE_US: Final = 1_000_000
 """Events that have waited longer than this, in µs, are late: see LATE_FRAME_S."""
 KEY_TURNS: Final = 4
 """How many turns of the asyncio loop a key may need from the terminal until the app receives it."""
 TURNS_S: Final = 0.03
-"""The longest time to wait for these turns, in seconds.
+"""The longest time to wait for KEY_TURNS turns of the loop, in seconds.
 
-In a process that gets little processor time, a turn takes long. Then events continue after this
-time, even if not all turns are over.
+In a process that gets little processor time, a turn takes long. After this time the app goes on
+with events, even if not all turns are over.
 """
 KEY_FIRST_S: Final = 0.6
-"""After a key was read, events and frames wait until the key is answered.
+"""How long, in seconds, events and frames wait at most for the answer to a key.
 
-They wait at most this many seconds.
+The wait begins when the key is read.
 """
 STARVED_KEY_FIRST_S: Final = 1.2
 """The maximum wait for a key's answer, in seconds, if the loop's turns take long.
@@ -98,7 +98,7 @@ of it.
 MOST_STEPS: Final = 10
 """The most steps that are made at once, if a key repeats faster than the steps can be made.
 
-The other steps are left out. A key that is held down is thus obeyed as soon as it is released.
+The other steps are left out. So the view stops moving as soon as the key is released.
 """
 LEFT_OUT_SHOWN_S: Final = 10.0
 """How many seconds the top line shows which events were left out."""
@@ -117,7 +117,9 @@ it.
 """
 LONGEST_TAKING_US: Final = 150_000
 FLOOD: Final = 500
-"""From this many events at once on, every tick draws a frame. Otherwise every second tick does."""
+"""A tick that takes at least this many events begins a flood. In a flood the ticks are FLOOD_TICK_S
+apart.
+"""
 SLICE: Final = 50
 """How many events are taken before the clock is read again. They cost some ms of processor time."""
 #: How many seconds a picture of a live cluster waits for the first events of its processes. A
@@ -127,7 +129,7 @@ FOOTER_TIMEOUT_S: Final = 2.0
 
 
 def next_due(due_s: float, now_s: float, beat_s: float = TICK_S) -> float:
-    """Return when the tick after that of `due_s` is due, in seconds.
+    """Return the time, in seconds, at which the tick after the one of `due_s` is due.
 
     At most one missed tick is caught up. Ticks that were missed while the machine slept are
     skipped.
@@ -141,8 +143,8 @@ def next_frame(
     """Return the time at which the next frame is due, in seconds.
 
     The last frame was drawn from `began_s` to `ended_s`, with `worked_s` of processor time. In a
-    flood that is shown in time, every tick draws a frame. If the events are late, fewer frames are
-    drawn.
+    flood whose events are shown in time, every tick draws a frame. If the events are late, fewer
+    frames are drawn.
     """
     every_s = LATE_FRAME_S if late_us > LATE_US else 0.0 if flooded else FRAME_S
     waited_s = max(ended_s - began_s - worked_s, 0.0)
@@ -478,7 +480,10 @@ class DashboardApp(App[None]):
             screen.tick()
 
     def _keep_names(self) -> None:
-        """Keep names that look like terms in English, also names that came later."""
+        """Do not translate names of topics, groups and so on that look like terms of the glossary.
+
+        Names that came later count too.
+        """
         names = names_like_terms(self.model.names())
         if not names <= self._chinese_filter.names:
             # A new filter is needed, because cached lines remember what the old filter made of
@@ -742,7 +747,7 @@ class DashboardApp(App[None]):
         self.look()
 
     def listen_at(self, level: Level) -> None:
-        """Ask the processes for the events of this level. Slow motion asks for all events."""
+        """Request the events of this level from the processes. Slow motion requests all events."""
         self._level = level
         self._listen()
 

@@ -60,7 +60,10 @@ class LoadProcess:
         self._process = self._output = None
 
     def failure(self) -> str | None:
-        """Return once why the load ended by itself. Return None if it runs or was stopped."""
+        """Return why the load ended by itself. Return None if it runs or was stopped.
+
+        Each reason is returned only once.
+        """
         process, output = self._process, self._output
         if process is None or process.poll() is None:
             return None

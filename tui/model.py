@@ -55,7 +55,8 @@ class Model:
     def __init__(self, name: str) -> None:
         self.name = name
         self.pause: Pause | None = None
-        """Where the view stands if it is paused. Set by the player; not part of the saved state."""
+        """The position of a paused view, or None. Set by the player; not part of the saved state.
+        """
         self.late_us = 0
         """How late a live cluster's events arrive, in µs.
 
@@ -77,13 +78,13 @@ class Model:
         self.reset()
 
     def unknown(self) -> str:
-        """Return why an empty list proves nothing; empty if the list can be trusted."""
+        """Return why an empty list may be wrong; an empty text if the list can be trusted."""
         if self.reads_rings:
             return "reading the rings of the processes"
         return self.cluster.unknown()
 
     def unsampled(self) -> str:
-        """Return why what only samples report is not known; empty if it can be trusted. O(brokers).
+        """Return why values that only samples report are not known; "" if they are. O(brokers).
 
         Timers, waiting operations and the times of requests are in samples only.
         """
@@ -104,7 +105,8 @@ class Model:
         return self.cluster.verdict(self.late_us)
 
     def controller_unknown(self) -> str:
-        """Return why the controller's queue, decisions and counts are not known; empty if they are.
+        """Return why the controller's queue, decisions and counts are unknown; "" if they are
+        known.
 
         Other brokers name the controller, but only the controller itself has these. O(brokers).
         """
@@ -138,9 +140,9 @@ class Model:
         return known.old_us(self.cluster.glow.now_us) if known is not None else 0
 
     def size_unknown(self, log: LogView) -> bool:
-        """Return whether a log's size and end are not known: of its time there are facts only.
+        """Return whether a log's size and end are unknown, because only facts were read for it.
 
-        The creation of a log is a fact, but an append is none. O(1).
+        The creation of a log is a fact, but an append is not. O(1).
         """
         return self.cluster.facts_only and not log.sampled
 

@@ -84,8 +84,8 @@ def keyframes_of(facts: Sequence[Envelope], name: str) -> Iterator[Keyframe | No
 class Keyframes:
     """Keyframes in the order of their index. If there are too many, every second one is dropped.
 
-    There are too many if there are more than MAX_KEYFRAMES, or if they take more than
-    `most_bytes`. Of a cluster with many partitions there are few.
+    There are too many if there are more than MAX_KEYFRAMES, or if they take more than `most_bytes`.
+    For a cluster with many partitions only few keyframes are kept.
     """
 
     def __init__(self, most_bytes: int = KEYFRAMES_BYTES) -> None:
@@ -99,7 +99,7 @@ class Keyframes:
         self._every_events = KEYFRAME_EVERY_EVENTS
 
     def due(self, index: int, at_us: int) -> bool:
-        """Return whether a keyframe is due here: it is far enough from the last one."""
+        """Return whether a keyframe is due at this index: the last one is far enough away."""
         if not self.frames:
             return True
         last = self.frames[-1]
@@ -157,7 +157,9 @@ class Keyframes:
             self._every_us, self._every_events = KEYFRAME_EVERY_US, KEYFRAME_EVERY_EVENTS
 
     def drop_without_brokers(self, index: int) -> None:
-        """Drop the keyframes at this index that know no broker. Events were put before them."""
+        """Drop the keyframes at this index that know no broker, because events were put before
+        them.
+        """
 
         def knows_brokers(frame: Keyframe) -> bool:
             cluster = frame.state["cluster"]
@@ -329,7 +331,7 @@ class Player:
         return self.paused and self.replay is not None and self.replay.at_ms <= 0
 
     def older(self, envelopes: Sequence[Envelope]) -> list[Envelope]:
-        """Return the facts that are older than all kept events; none if the view is not paused."""
+        """Return the facts that are older than all kept events; none unless the view is paused."""
         if not self.paused or not self.tape:
             return []
         begin_us = self.tape[0].mono_us
@@ -400,9 +402,10 @@ class Player:
         return len(self.tape) >= TAPE_EVENTS or self._tape_bytes >= TAPE_BYTES
 
     def _trim(self) -> None:
-        """Drop the oldest events up to a keyframe, unless the reader looks at them.
+        """If the tape is full, drop at least the oldest quarter of its events.
 
-        If all keyframes are at the oldest events, drop everything.
+        Events are dropped up to a keyframe, or all of them if no keyframe is late enough. Nothing
+        is dropped while the view is paused.
         """
         if self.paused or not self._tape_is_full:
             return

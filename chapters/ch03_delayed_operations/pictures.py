@@ -123,7 +123,7 @@ def _figures_6_9_to_6_11() -> tuple[dict[str, object], list[Moment], Produced]:
 
 
 def three_logs() -> Picture:
-    """Draw figures 6-9 to 6-11."""
+    """Draw the book's figures 6-9 to 6-11."""
     names, moments, _ = _figures_6_9_to_6_11()
     return picture(names, _rows(moments))
 

@@ -1,7 +1,6 @@
-"""A backlog of Produce requests before LeaderAndIsr and StopReplica.
+"""Measure how long LeaderAndIsr and StopReplica wait behind a backlog of Produce requests.
 
-The demo measures it with and without a listener for the controller alone (book 001; KIP-291;
-spec C10).
+It is measured with and without a listener for the controller alone (book 001; KIP-291; spec C10).
 
 Broker 0 may hold many Produce requests in its queue when the controller sends LeaderAndIsr or
 StopReplica. All requests in this queue are equal, so the controller's request waits behind all of

@@ -83,7 +83,10 @@ def figures() -> Mapping[str, graphviz.Digraph]:
 
 
 def herd() -> Picture:
-    """Let a broker die, first where every broker watches everything, then with one controller."""
+    """Let a broker die in two designs: every broker watches everything, or one controller does.
+
+    Show what the death costs in each design.
+    """
     everybody, one = HerdWorld(BROKERS, PARTITIONS), ControllerWorld(BROKERS, PARTITIONS)
     dies = next(b for b in range(1, BROKERS) if b != one.controller_id)
     table = Table(

@@ -312,7 +312,7 @@ class Case(NamedTuple):
 
 @cache
 def cases() -> list[Case]:
-    """Stop broker 1, and return what became of the three partitions."""
+    """Stop broker 1, and return the three partitions as they were before and after."""
     states = {tp: (ids[0], ids) for tp, ids in ASSIGNMENT.items()}
     for envelope in stopped():
         match envelope.event:

@@ -1,6 +1,6 @@
-"""Why kafka-server-stop.sh did not find brokers: command lines were cut at 4096 bytes.
+"""Show why kafka-server-stop.sh did not find brokers: command lines were cut at 4096 bytes.
 
-(Book 000 §6.4.2; spec G3.) This is an exhibit of Kafka's history.
+This is a piece of Kafka's history (book 000 §6.4.2; spec G3).
 
 The script looks for `kafka.Kafka` in the output of `ps ax`. Linux before 4.2 (August 2015) returned
 at most one page of a command line in /proc/PID/cmdline: 4096 bytes, whatever options `ps` had.

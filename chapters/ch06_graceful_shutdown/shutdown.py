@@ -1,4 +1,4 @@
-"""SIGTERM beside kill -9, on the same broker of three, under the same producers.
+"""Compare SIGTERM with kill -9 on the same broker of three, under the same producers.
 
 A table shows what each of them costs (book 000 §6.4.2; spec G1, G2).
 

@@ -54,11 +54,11 @@ class End(NamedTuple):
     """How a broker's life ended."""
 
     attempts: int
-    """How often it sent ControlledShutdown. 0: never, as after a kill."""
+    """How often the broker sent ControlledShutdown. 0: never, as after a kill."""
     remaining: int
-    """The number of partitions that it still led after the last ControlledShutdown."""
+    """The number of partitions that the broker still led after its last ControlledShutdown."""
     clean: bool
-    """Whether its logs were flushed and .kafka_cleanshutdown was written."""
+    """Whether the broker's logs were flushed and .kafka_cleanshutdown was written."""
 
 
 class Start(NamedTuple):

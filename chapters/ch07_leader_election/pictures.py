@@ -178,7 +178,7 @@ class Ended(NamedTuple):
     there: int
     """The number of acked records that a consumer can read when all brokers are back."""
     cut: int
-    """The number of records below its high watermark that the former leader cut off."""
+    """The number of records that the former leader cut off below its own high watermark."""
 
 
 def _started(props: Mapping[str, str]) -> SimCluster:

@@ -1,4 +1,4 @@
-"""The meaning of bootstrap.servers (book §6.5.2).
+"""Show what bootstrap.servers means (book §6.5.2).
 
 A producer bootstraps on a server that is no broker, and keeps working when that server is gone.
 

@@ -87,7 +87,7 @@ class BadDir:
         self._mounts = mounts
 
     def prepare(self) -> None:
-        """Make the disk. It is small if mounting is allowed."""
+        """Make the folder `disk`. If mounting is allowed, mount a small disk in memory on it."""
         self.disk.mkdir(parents=True)
         if not self._mounts.refused:
             self._mounts.small_disk(self.disk, DISK_BYTES)

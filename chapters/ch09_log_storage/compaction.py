@@ -1,10 +1,12 @@
-"""Compaction under load: a topic of few keys is written for some seconds, and the cleaners of three
-brokers take away what later records have made superfluous (docs/compaction.md; spec S4).
+"""Compact a topic under load, and check that each key keeps its last value.
 
-A producer of librdkafka writes values of random keys, and deletes some keys by tombstones. A
-transactional producer beside it commits every second of its transactions, and aborts the others. At
-first `min.cleanable.dirty.ratio` is 1, so nothing is compacted. Then it is lowered while the load
-goes on, and in the end a consumer reads the topic from its beginning. Each record must stand at the
+A load writes records with few different keys for some seconds. Then the cleaners of three brokers
+remove each record whose key occurs again later (docs/compaction.md; spec S4).
+
+A producer of librdkafka writes records with random keys, and deletes some keys by tombstones. A
+second producer writes in transactions. It commits and aborts them in turn. At first
+`min.cleanable.dirty.ratio` is 1, so nothing is compacted. Then it is lowered while the load goes
+on, and in the end a consumer reads the topic from its beginning. Each record must stand at the
 offset where it was acked, and each key must have its last value.
 """
 
@@ -63,9 +65,9 @@ DELETES: Final = 0.03
 """The share of records that are tombstones."""
 IN_A_TRANSACTION: Final = 20
 LEAVERS: Final = 30
-"""Keys that are written and deleted in the first second, and never used again."""
+"""Number of keys that are written and deleted in the first second, and never used again."""
 GONE: Final = ("superseded", "tombstones", "aborted", "markers")
-"""The fields of SegmentsCleaned that count records which are gone."""
+"""The fields of SegmentsCleaned that count removed records."""
 _ROWS_SHOWN: Final = 12
 _PATIENCE_S: Final = 60.0
 _LOOK_EVERY_S: Final = 0.1
@@ -79,16 +81,19 @@ class Stored(NamedTuple):
 
 
 class Load(threading.Thread):
-    """Two producers in one thread. `acked` is what they know to be stored."""
+    """Two producers in one thread.
+
+    `acked` has the records of which they know that they are stored.
+    """
 
     def __init__(self, servers: str, keys: int, rate: int) -> None:
         super().__init__(daemon=True, name="compaction-load")
         self.acked: dict[int, Stored] = {}
-        """offset → the record, of all that were acked and, in transactions, committed."""
+        """Offset → record, for all acked records, except those of aborted transactions."""
         self.aborted: set[int] = set()
         """The offsets of the records in aborted transactions."""
         self.waits: list[tuple[float, float]] = []
-        """When each record was acked (time.monotonic()), and after how many seconds."""
+        """For each ack: when it came (time.monotonic()), and after how many seconds."""
         self.failure = ""
         self.stop = threading.Event()
         self._keys = keys
@@ -145,8 +150,10 @@ class Load(threading.Thread):
         self._plain.produce(TOPIC, record.value, record.key, partition=0, on_delivery=acked)
 
     def _transaction(self, number: int) -> None:
-        """Commit the even ones. The keys of an aborted transaction are those of the others, so an
-        aborted value must not win.
+        """Write one transaction. Commit it if `number` is even, and abort it if it is odd.
+
+        Aborted transactions use the same keys as the other records. So the demo would notice if an
+        aborted value became the last value of a key.
         """
         written: dict[int, Stored] = {}
         self._transactional.begin_transaction()
@@ -176,7 +183,7 @@ class Load(threading.Thread):
 
 
 class Disk(NamedTuple):
-    """The log of one broker on its disk."""
+    """The segments of the topic's replica on one broker's disk."""
 
     segments: int
     bytes: int
@@ -188,13 +195,13 @@ class Judged(NamedTuple):
 
     read: int
     keys: int
-    """Keys that have a value in the end."""
+    """Number of keys that have a value in the end."""
     lost_or_old: int
-    """Keys whose last acked value is missing, or that have an older one."""
+    """Number of keys whose last acked value is missing, or that have an older value."""
     came_back: int
-    """Keys that were deleted last, and have a value all the same."""
+    """Number of keys that have a value although their last record was a tombstone."""
     elsewhere: int
-    """Records that stand where another record was acked, or none."""
+    """Number of records at an offset where another record, or no record, was acked."""
     out_of_order: int
     from_aborted: int
 
@@ -204,24 +211,24 @@ class Outcome(NamedTuple):
     after: Disk
     acked: int
     groups: list[SegmentsCleaned]
-    """Of the leader, in their order."""
+    """What the leader's cleaner removed from each group of segments, in the order of time."""
     passes: list[LogCleaned]
-    """Of the leader."""
+    """The passes of the leader's cleaner, in the order of time."""
     cleaned_brokers: int
     longest_before_s: float
     longest_after_s: float
-    """The longest wait for an ack before and after the cleaner began."""
+    """The longest wait for an ack after the cleaner began. The field above: before it began."""
     judged: Judged
 
 
 def disk_of(cluster: Cluster, broker: int) -> Disk:
-    """Look at the segments of the topic on a broker's disk."""
+    """Return the number, bytes and last base offset of the topic's segments on a broker's disk."""
     files = sorted(cluster.replica(broker, TOPIC, 0).glob("*.log"))
     return Disk(len(files), sum(file.stat().st_size for file in files), int(files[-1].stem))
 
 
 def clean_up_to(cluster: Cluster, broker: int) -> int:
-    """Return the offset below which a broker's log is clean, from its checkpoint."""
+    """Return the offset below which a broker's log is clean, from the broker's checkpoint file."""
     (log_dir,) = cluster.log_dirs(broker)
     file = OffsetCheckpointFile(str(log_dir / CLEANER_OFFSET_FILE), OsFileSystem())
     try:
@@ -241,7 +248,7 @@ def set_dirty_ratio(admin: AdminClient, ratio: str) -> None:
 
 
 def read_from_the_beginning(servers: str) -> list[tuple[int, Stored]]:
-    """Return (offset, record) of all that a consumer with read_committed gets."""
+    """Return (offset, record) for each record that a read_committed consumer gets."""
     consumer = Consumer(
         {
             "bootstrap.servers": servers,
@@ -284,7 +291,7 @@ def _value(message: Message) -> bytes | None:
 def judge(
     read: Sequence[tuple[int, Stored]], acked: dict[int, Stored], aborted: set[int]
 ) -> Judged:
-    """Compare what was read with what was acked."""
+    """Compare the records that were read with those that were acked or aborted."""
     last: dict[bytes, tuple[int, bytes | None]] = {}
     for offset in sorted(acked):
         last[acked[offset].key] = (offset, acked[offset].value)
@@ -360,8 +367,9 @@ def run(
 
 
 def _wait(load: Load, look: Callable[[], int], least: int, what: str) -> None:
-    """Wait until `look` returns `least` or more. Raises Standstill, or ClusterError if a producer
-    has failed.
+    """Wait until `look` returns `least` or more.
+
+    Raises Standstill if its number stops changing, and ClusterError if a producer has failed.
     """
 
     def seen() -> int:

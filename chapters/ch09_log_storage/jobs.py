@@ -52,7 +52,7 @@ def lose(log_dir: Path) -> None:
 
 
 def repair(log_dir: Path) -> None:
-    """Give the log dir its name again."""
+    """Remove the file, and give the log dir its old name back."""
     if aside(log_dir).is_dir():
         log_dir.unlink(missing_ok=True)
         aside(log_dir).rename(log_dir)

@@ -71,7 +71,7 @@ def figures() -> Mapping[str, graphviz.Digraph]:
 
 
 class Disk(MemoryFileSystem):
-    """A disk in memory. Its clock gives the files their times."""
+    """A disk in memory. The times of its files come from the clock `clock_ms`."""
 
     def __init__(self) -> None:
         self.clock_ms = START_MS
@@ -81,9 +81,10 @@ class Disk(MemoryFileSystem):
 def loaded(
     disk: MemoryFileSystem, recovery_point: int, **config: object
 ) -> tuple[Log, list[Event]]:
-    """Load the log of web-0 with these settings, and return it with the events of its repairs.
+    """Load the log of web-0, and return it with the events of its repairs.
 
-    `segment_bytes` is segment.bytes.
+    `config` has the settings of the topic, with `_` instead of dots: `segment_bytes` is
+    segment.bytes.
     """
     keys = {key.replace("_", "."): str(value) for key, value in config.items()}
     return load_log(
@@ -118,19 +119,21 @@ def append(log: Log, batch: bytes, at_ms: int = START_MS) -> None:
 
 
 class Walked(NamedTuple):
-    """One look-up of an offset."""
+    """The steps and the result of one look-up of an offset."""
 
     segment: int
-    """The base offset of the segment."""
+    """Base offset of the segment in which the offset is."""
     relative: int
     compared: int
     """How many index entries a binary search looks at, at most."""
     entries: int
     entry: int
-    """The offset of the index entry; the base offset if there is no entry below."""
+    """Offset of the index entry; the segment's base offset if no entry is at or below the wanted
+    one.
+    """
     position: int
     batches: int
-    """The number of batches whose headers are read, the one that is found included."""
+    """Number of batches whose headers are read, including the batch that is found."""
     found: tuple[int, int]
     """The first and the last offset of the batch."""
 
@@ -273,14 +276,14 @@ def times() -> Picture:
 
 
 class Rolled(NamedTuple):
-    """One reason to begin a new segment, and the moment at which it came."""
+    """One reason to begin a new segment, with the setting and the values at which it happened."""
 
     reason: str
     setting: str
     last: str
-    """The batch that the segment still took."""
+    """The size, age or offset up to which the segment took batches, as text."""
     next: str
-    """The batch that it did not take."""
+    """The size, age or offset that was too large for the segment, as text."""
 
 
 def _rolls(log: Log, before: int) -> bool:
@@ -289,7 +292,7 @@ def _rolls(log: Log, before: int) -> bool:
 
 @cache
 def rolled() -> list[Rolled]:
-    """Fill four logs until they roll, each for another reason."""
+    """Fill four logs until each begins a new segment, each for another reason."""
     return [_by_size(), _by_time(), _by_index(), _by_range()]
 
 
@@ -363,17 +366,20 @@ RETENTION: Final[Mapping[str, Mapping[str, object]]] = {
 
 
 class Kept(NamedTuple):
-    """A log of six segments, looked at by retention at one moment."""
+    """A log of six segments, and which of them retention deletes at one moment."""
 
     segments: tuple[tuple[int, int, int], ...]
     """(base offset, bytes, minutes since its last record) of each segment."""
     reasons: tuple[str, ...]
-    """Why the first segments go."""
+    """Why the first segments are deleted: one reason for each segment that is deleted."""
 
 
 @cache
 def kept(name: str) -> Kept:
-    """Return what retention takes after five hours. 18 records came, one in each quarter hour."""
+    """Return which segments retention deletes five hours after the first record.
+
+    The log has 18 records, one for each quarter of an hour. `name` is a key of RETENTION.
+    """
     log = opened(Disk(), segment_bytes=600, **RETENTION[name])
     for number in range(18):
         at_ms = START_MS + number * 15 * 60_000
@@ -399,7 +405,7 @@ def kept(name: str) -> Kept:
 
 
 def retention() -> Picture:
-    """Show what each of the three retentions takes from the same log."""
+    """Show which segments of the same log each of the three retentions deletes."""
     rules = {
         "by time": "retention.ms is 2 hours",
         "by size": "retention.bytes is 1,100",
@@ -427,13 +433,13 @@ def retention() -> Picture:
 
 
 class Read(NamedTuple):
-    """One read of a log at a cold place."""
+    """The bytes of one read from the middle of a log."""
 
     asked: int
     copied: int
-    """Bytes that the broker took into its memory."""
+    """Bytes that the broker itself read into its memory."""
     region: int
-    """Bytes that it left to the kernel, as a place in a file."""
+    """Bytes of records that the kernel sends from the file (a FileRegion)."""
 
 
 @cache
@@ -468,12 +474,12 @@ class Recovered(NamedTuple):
     end_before: int
     end_after: int
     cut: int
-    """The bytes that were cut off."""
+    """The bytes that were cut off the end of the log."""
     read_again: tuple[int, ...]
     """The base offsets of the segments that were read again."""
     all_bases: tuple[int, ...]
     entries: int
-    """Index entries of the last segment, built again."""
+    """Number of entries in the last segment's offset index, which was built again."""
 
 
 @cache
@@ -517,7 +523,8 @@ def recovered() -> Picture:
 
 # Compaction.
 
-#: The log of the book's figure 3-28, which is Kafka's own: (key, value); the offset is the place.
+#: The (key, value) pairs in the log of the book's figure 3-28, in the order of their offsets from
+#: 0. The figure is Kafka's own.
 BOOK_TABLE: Final = (
     ("K1", "V1"),
     ("K2", "V2"),
@@ -543,7 +550,7 @@ def keyed(log: Log, key: str, value: str | None, at_ms: int = START_MS) -> None:
 def cleaned(
     log: Log, disk: Disk, first_dirty: int = 0, now_ms: int = START_MS
 ) -> tuple[LogToClean, CleanResult]:
-    """Do one pass of the cleaner, and put its segments in place."""
+    """Do one pass of the cleaner, and replace the old segments by the cleaned ones."""
     manager = LogCleanerManager({log.topic_partition: first_dirty})
     filthy = manager.look_at(log, now_ms)
     job = job_of(filthy, map_bytes=1 << 20, load_factor=0.9, max_bytes_per_second=1e18)
@@ -602,7 +609,7 @@ def compaction() -> Picture:
 
 
 class Pass(NamedTuple):
-    """One pass over a log of which a part was clean already."""
+    """One pass of the cleaner over a log. A part of the log may be clean already."""
 
     clean_bytes: int
     dirty_bytes: int
@@ -611,7 +618,7 @@ class Pass(NamedTuple):
     first_uncleanable: int
     log_end: int
     before: tuple[int, ...]
-    """The offsets of the records before the pass, without the active segment's."""
+    """Offsets of the records before the pass, except those in the active segment."""
     after: tuple[int, ...]
 
 
@@ -665,11 +672,11 @@ def dirty() -> Picture:
 
 
 LONG: Final = "v" * 100
-"""A value so long that its segment is not merged with others."""
+"""A value that is so long that the cleaner does not merge its segment with another one."""
 
 
 class Look(NamedTuple):
-    """A log after one pass, and what a consumer knows that reads from its beginning."""
+    """The records that a consumer gets from a log after one pass of the cleaner."""
 
     hours: int
     records: tuple[Row, ...]
@@ -717,7 +724,7 @@ def _short(value: str | None) -> str:
 
 
 def _folder_figure() -> graphviz.Digraph:
-    """Draw the topic, its partitions, and the segments of one: the book's figures 1-2, 4-1, 5-1."""
+    """Draw a topic, its partitions and the segments of one (the book's figures 1-2, 4-1, 5-1)."""
     figure = new_figure(
         "folder",
         "A topic, its partitions, the segments of one",
@@ -799,7 +806,7 @@ def _look_up_figure() -> graphviz.Digraph:
 
 
 def _retention_figure() -> graphviz.Digraph:
-    """Draw which segments each retention takes: the book's figure 5-14, three times."""
+    """Draw which segments each retention deletes: the book's figure 5-14, three times."""
     names = {"by time": "2 h", "by size": "1,100 bytes", "by start": "offset 6"}
     head = [(str(base), WHITE) for base, _, _ in kept("by time").segments]
     lines = [("segment", head)]

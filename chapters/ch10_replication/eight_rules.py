@@ -5,10 +5,10 @@
     3  retries                                     7  replication.factor > min.insync.replicas
     4  unclean.leader.election.enable=false        8  commit what is processed
 
-Each rule has one fault, which is done to both: a topic with the rule broken, and one with it kept.
-The fault is aimed. It hits certain records, so a broken rule loses them however fast the machine
-is. The clients are unmodified. Each record has a number, and at the end a consumer reads the topic
-and counts which numbers are there.
+For each rule the demo causes one fault twice: once with a topic that breaks the rule, and once with
+a topic that keeps it. The fault hits certain records on purpose. So a broken rule loses records on
+a fast machine and on a slow one. The clients are unmodified. Each record has a number, and at the
+end a consumer reads the topic and notes which numbers it finds.
 """
 
 import shutil
@@ -41,7 +41,7 @@ from .one_partition import PATIENCE_S, log_end_offset, read_to_the_end, wait_for
 
 RECORDS: Final = 100
 TOO_LARGE_EVERY: Final = 5
-"""Rule 1: each fifth record is larger than the topic's max.message.bytes."""
+"""Rule 1: one of five records is larger than the topic's max.message.bytes."""
 LARGE: Final = 2_000
 MAX_MESSAGE_BYTES: Final = 1_000
 DONE_BEFORE_THE_CRASH: Final = 40
@@ -49,11 +49,11 @@ DONE_BEFORE_THE_CRASH: Final = 40
 RETRIES: Final = 8
 """Rule 3: the value in the book's example."""
 LEADER, ONE, OTHER = 0, 1, 2
-"""The broker that leads a topic first, and its followers."""
-#: Rule 7: how long a producer tries, in ms.
+"""The ids of the broker that leads each topic at first, and of its followers."""
+#: Rule 7: how long a producer tries to send a record, in ms.
 GIVE_UP_MS: Final = 5_000
 _NO_SETTINGS: Final[Mapping[str, str]] = MappingProxyType({})
-#: A follower that does not fetch stays in the ISR, unless it is stopped in order.
+#: A follower that does not fetch stays in the ISR for a minute, unless it is stopped cleanly.
 PROPS: Final = {
     "auto.leader.rebalance.enable": "false",
     "replica.lag.time.max.ms": "60000",
@@ -67,14 +67,16 @@ class Outcome(NamedTuple):
     sent: int
     acked: int
     there: int
-    """How many different records a consumer found in the end. Rule 8: how many were processed."""
+    """Number of different records that a consumer found in the end. For rule 8, number of processed
+    records.
+    """
     lost: int
-    """How many of those that count are missing. Which ones count, the rule says."""
+    """Number of lost records. Each rule says which records count as lost (`Rule.counts`)."""
     note: str = ""
 
 
 class Stage:
-    """The cluster, and what all rules do with it."""
+    """The cluster on which the rules are played, with steps that several rules need."""
 
     def __init__(self, cluster: Cluster) -> None:
         self.cluster = cluster
@@ -99,8 +101,9 @@ class Stage:
         wait_until_in_sync(self._admin, topic, 1, replicas)
 
     def leader(self, topic: str, of: Sequence[int]) -> int:
-        """Wait until one of these brokers leads, as ZooKeeper says, and return it. NO_LEADER in
-        `of` stands for a partition that waits.
+        """Wait until ZooKeeper names one of the brokers in `of` as the leader, and return its id.
+
+        If `of` has NO_LEADER, also a partition without a leader ends the wait.
 
         Raises Standstill.
         """
@@ -112,7 +115,10 @@ class Stage:
         )
 
     def producer(self, **settings: str | int | bool) -> Producer:
-        """Return a producer of librdkafka."""
+        """Return a producer of librdkafka with these settings.
+
+        In their names, `_` stands for a dot.
+        """
         return Producer(
             {
                 "bootstrap.servers": self.cluster.bootstrap_servers,
@@ -123,7 +129,9 @@ class Stage:
         )
 
     def stop_all(self, *brokers: int) -> None:
-        """Stop brokers in order: each leaves the ISR of its partitions first."""
+        """Stop brokers cleanly (controlled shutdown): each one first leaves the ISR of its
+        partitions.
+        """
         for broker in brokers:
             self.cluster.stop(broker)
 
@@ -138,7 +146,7 @@ class Stage:
         shutil.rmtree(folder)
 
     def there(self, topic: str) -> set[int]:
-        """Read the topic to its end, and return the numbers of the records. Raises Standstill."""
+        """Read the topic to its end, and return the numbers in its records. Raises Standstill."""
         return {_number(value) for value in read_to_the_end(self.cluster.bootstrap_servers, topic)}
 
 
@@ -147,7 +155,7 @@ def _number(value: bytes) -> int:
 
 
 class Sending:
-    """Records on their way. It counts their acknowledgements, as a callback gets them."""
+    """Send records, and note by a callback which are acknowledged and which are refused."""
 
     def __init__(self, producer: Producer, topic: str, records: int = RECORDS) -> None:
         self.acked: set[int] = set()
@@ -169,7 +177,7 @@ class Sending:
             raise ClusterError(f"records have no answer after {PATIENCE_S} s")
 
     def wait_s(self, seconds: float) -> None:
-        """Let the producer work for that long."""
+        """Let the producer work for at most `seconds`, or until each record has an answer."""
         self._producer.flush(seconds)
 
     def outcome(self, stage: Stage, topic: str, note: str = "") -> Outcome:
@@ -179,11 +187,14 @@ class Sending:
         return Outcome(sent, len(self.acked), len(there), len(self.acked - there), note)
 
 
-# The rules. Each gets the stage, and whether to keep the rule.
+# One function for each rule. `kept` says whether the rule is kept or broken.
 
 
 def look_at_results(stage: Stage, kept: bool) -> Outcome:
-    """Some records are too large for the topic. Lost: those that the program does not know of."""
+    """Play rule 1: some records are too large for the topic.
+
+    Records that the program does not notice as missing count as lost.
+    """
     settings = {"max.message.bytes": str(MAX_MESSAGE_BYTES), "min.insync.replicas": "2"}
     topic = stage.topic((LEADER, ONE, OTHER), settings)
     producer = stage.producer(acks="all", batch_num_messages=1)
@@ -209,7 +220,10 @@ def look_at_results(stage: Stage, kept: bool) -> Outcome:
 
 
 def acks_all(stage: Stage, kept: bool) -> Outcome:
-    """The leader is cut off from the others and from ZooKeeper. Lost: acknowledged records."""
+    """Play rule 2: the leader is cut off from the other brokers and from ZooKeeper.
+
+    Acknowledged records that are missing count as lost.
+    """
     topic = stage.topic((LEADER, ONE, OTHER), {"min.insync.replicas": "2"})
     producer = stage.producer(acks="all" if kept else "1", enable_idempotence=kept)
     producer.list_topics(topic, timeout=PATIENCE_S)
@@ -233,7 +247,10 @@ def acks_all(stage: Stage, kept: bool) -> Outcome:
 
 
 def retries(stage: Stage, kept: bool) -> Outcome:
-    """The leadership moves, and the producer does not know it yet. Lost: records not stored."""
+    """Play rule 3: the leadership moves, and the producer does not know that yet.
+
+    Records that were not stored count as lost.
+    """
     topic = stage.topic((LEADER, ONE, OTHER), {"min.insync.replicas": "2"})
     stage.stop_all(LEADER)
     stage.leader(topic, (ONE, OTHER))
@@ -263,7 +280,10 @@ def retries(stage: Stage, kept: bool) -> Outcome:
 
 
 def clean_elections(stage: Stage, kept: bool) -> Outcome:
-    """The last member of the ISR dies. Lost: records that only it had."""
+    """Play rule 4: the last member of the ISR dies.
+
+    Acknowledged records that only this broker had count as lost if they are missing at the end.
+    """
     settings = {
         "unclean.leader.election.enable": "false" if kept else "true",
         "min.insync.replicas": "1",
@@ -286,7 +306,10 @@ def clean_elections(stage: Stage, kept: bool) -> Outcome:
 
 
 def three_replicas(stage: Stage, kept: bool) -> Outcome:
-    """A broker's disk fails. Lost: acknowledged records."""
+    """Play rule 5: a broker's disk fails.
+
+    Acknowledged records that are missing count as lost.
+    """
     replicas = (LEADER, ONE, OTHER) if kept else (LEADER,)
     topic = stage.topic(replicas, {"min.insync.replicas": "2" if kept else "1"})
     sending = Sending(stage.producer(acks="all"), topic)
@@ -300,7 +323,10 @@ def three_replicas(stage: Stage, kept: bool) -> Outcome:
 
 
 def two_in_sync(stage: Stage, kept: bool) -> Outcome:
-    """The followers are away, and then the leader's disk fails. Lost: acknowledged records."""
+    """Play rule 6: the followers are stopped, and then the leader's disk fails.
+
+    Acknowledged records that are missing count as lost.
+    """
     topic = stage.topic((LEADER, ONE, OTHER), {"min.insync.replicas": "2" if kept else "1"})
     producer = stage.producer(acks="all")
     stage.stop_all(ONE, OTHER)
@@ -323,7 +349,10 @@ def two_in_sync(stage: Stage, kept: bool) -> Outcome:
 
 
 def one_may_be_away(stage: Stage, kept: bool) -> Outcome:
-    """One broker is stopped in order. Lost: records that could not be written."""
+    """Play rule 7: one broker is stopped.
+
+    Records that could not be written count as lost.
+    """
     topic = stage.topic((LEADER, ONE, OTHER), {"min.insync.replicas": "2" if kept else "3"})
     producer = stage.producer(acks="all", message_timeout_ms=GIVE_UP_MS)
     stage.stop_all(OTHER)
@@ -337,7 +366,10 @@ def one_may_be_away(stage: Stage, kept: bool) -> Outcome:
 
 
 def commit_afterwards(stage: Stage, kept: bool) -> Outcome:
-    """A consumer stops in the middle of its work. Lost: records that nobody processes."""
+    """Play rule 8: a consumer stops in the middle of its work.
+
+    Records that are never processed count as lost.
+    """
     topic = stage.topic((LEADER, ONE, OTHER), {"min.insync.replicas": "2"})
     sending = Sending(stage.producer(acks="all"), topic)
     sending.finish()
@@ -357,9 +389,10 @@ def _work(
     commit_first: bool,
     crash_after: int | None,
 ) -> None:
-    """Process the topic as a member of a group, from the committed offset on.
+    """Process the topic as a member of a group, from the committed offset to the end.
 
-    With `crash_after` the consumer takes the records, and stops after that many.
+    If `crash_after` is set, the consumer fetches all records, but stops after it has processed this
+    number of them.
     """
     consumer = Consumer(
         {
@@ -400,7 +433,7 @@ class Rule(NamedTuple):
     """The records that count as lost."""
     play: Callable[[Stage, bool], Outcome]
     broken: int
-    """How many records the broken rule has to lose."""
+    """Number of records that must be lost when the rule is broken."""
 
 
 RULES: Final = (
@@ -419,7 +452,7 @@ RULES: Final = (
 
 
 class Both(NamedTuple):
-    """The outcomes of one rule."""
+    """The outcomes of one rule: broken and kept."""
 
     number: int
     rule: Rule
@@ -428,7 +461,7 @@ class Both(NamedTuple):
 
 
 def run(cluster: Cluster, numbers: Sequence[int], console: Console) -> list[Both]:
-    """Break and keep the rules with these numbers, one after another."""
+    """Play the rules with these numbers one after another, each broken and then kept."""
     stage = Stage(cluster)
     played = []
     for number in numbers:

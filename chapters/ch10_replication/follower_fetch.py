@@ -1,14 +1,15 @@
-"""Consumers read from followers, and two promises break (KIP-392; book 001: why followers do not
-serve).
+"""Consumers read from followers, and two guarantees are lost (KIP-392).
+
+The book gives this as the reason why followers do not serve consumers (book 001).
 
     read-your-writes   a producer has its ack; the consumer next to it does not see the record yet
     monotonic reads    a consumer has seen a record; it changes the replica, and the record is gone
 
-Three brokers in three racks, with the rack-aware selector, and one partition. The link between the
-leader and one follower is slow by `--delay-ms` each way. So that follower learns each new high
-watermark that much later than the leader knows it, however fast the machine is. Each round writes
-records with acks=all and, after the last ack, reads them from all three replicas. Every read is one
-fetch, and its records are counted. The leader is read in the same way, next to them.
+Three brokers are in three racks and use the rack-aware selector. The topic has one partition. The
+link between the leader and one follower has a delay of `--delay-ms` each way. So this follower
+learns each new high watermark at least `--delay-ms` later than the leader, on a fast machine too.
+Each round writes records with acks=all and, after the last ack, reads them from the leader and both
+followers. Every read is one fetch, and the records in its response are counted.
 """
 
 import asyncio
@@ -48,33 +49,35 @@ SELECTOR: Final = "org.apache.kafka.common.replica.RackAwareReplicaSelector"
 FETCH_VERSION: Final = 11
 MAX_BYTES: Final = 1 << 24
 ANSWER_MS: Final = 60_000
-#: How long one look at a replica waits there for more records.
+#: How long a broker may wait for more records before it answers a repeated fetch, in ms.
 LOOK_MS: Final = 100
 
 
 class Round(NamedTuple):
-    """The records that each read showed, of those that were acked in this round."""
+    """The number of records of this round that each read returned, and how many were acked."""
 
     acked: int
     leader_after_ack: int
     follower_after_ack: int
-    """At the follower behind the slow link, by the first fetch after the last ack."""
+    """Records in the first fetch after the last ack, from the follower behind the slow link."""
     fast_follower: int
-    """At the other follower, as soon as it showed all."""
+    """Records from the other follower, in the first fetch that returned all of them."""
     slow_follower_then: int
-    """At the follower behind the slow link, by the next fetch."""
+    """Records in the next fetch after that, from the follower behind the slow link."""
     leader_first: int
     leader_then: int
-    """At the leader, by two fetches, one after the other."""
+    """Records in the later of two fetches from the leader. The earlier is `leader_first`."""
     in_the_end: int
-    """At the follower behind the slow link, when it showed all."""
+    """Records from the follower behind the slow link, in the first fetch that returned all."""
     behind_ms: float
-    """From the last ack until the follower behind the slow link showed all."""
+    """Milliseconds from the last ack until the follower behind the slow link returned all."""
 
 
 class Replicas:
-    """The consumer's connections, one to each broker. Each fetch asks for one partition, without a
-    session, so it shows what that broker lets a consumer see at that moment.
+    """The consumer's connections, one to each broker.
+
+    Each fetch requests one partition, without a fetch session. So its response has what that broker
+    lets a consumer see at that moment.
     """
 
     def __init__(self, cluster: Cluster) -> None:
@@ -95,7 +98,11 @@ class Replicas:
     async def fetch(
         self, broker: int, offset: int, rack: str = "", wait_ms: int = 0
     ) -> FetchablePartitionResponse:
-        """Raises ClusterError if the broker answers an error, OSError if it does not answer."""
+        """Fetch from one broker, and return its answer for the partition.
+
+        Raises ClusterError if the answer has an error code, and OSError if the broker does not
+        answer.
+        """
         wanted = FetchPartition(partition=0, fetch_offset=offset, partition_max_bytes=MAX_BYTES)
         request = FetchRequest(
             replica_id=CONSUMER_REPLICA_ID,
@@ -116,15 +123,16 @@ class Replicas:
         return answer
 
     async def seen(self, broker: int, offset: int, wait_ms: int = 0) -> int:
-        """Return how many records from `offset` on this broker shows a consumer."""
+        """Return how many records from `offset` on a consumer gets from this broker."""
         answer = await self.fetch(broker, offset, wait_ms=wait_ms)
         records = part_bytes(answer.record_set or b"")
         ends = [header.next_offset for _, header in iter_headers(records)]
         return max(ends, default=offset) - offset
 
     async def wait_until_seen(self, broker: int, offset: int, count: int) -> int:
-        """Return how many records from `offset` on this broker shows, when these are at least
-        `count`. Raises Standstill.
+        """Wait until a consumer gets at least `count` records from `offset` on from this broker.
+
+        Return how many they are. Raises Standstill.
         """
         progress = Progress(f"broker {broker} to show {count} records from offset {offset} on")
         while (seen := await self.seen(broker, offset, LOOK_MS)) < count:
@@ -132,8 +140,10 @@ class Replicas:
         return seen
 
     async def wait_until_sent_to(self, leader: int, follower: int, offset: int) -> None:
-        """Return when the leader sends a consumer of the follower's rack there. The leader must
-        know that the follower's log reaches to the offset. Raises Standstill.
+        """Wait until the leader directs a consumer in the follower's rack to this follower.
+
+        The leader does so only when it knows that the follower's log reaches `offset`. Raises
+        Standstill.
         """
         progress = Progress(f"broker {leader} to send consumers to broker {follower}")
         while True:
@@ -148,8 +158,9 @@ def rack_of(broker: int) -> str:
 
 
 def write(producer: Producer, records: int) -> int:
-    """Write records with acks=all, and return when all are acked; return their number. Raises
-    ClusterError if one is refused.
+    """Write records with acks=all, and wait until all are acked. Return their number.
+
+    Raises ClusterError if a record is refused.
     """
     refused: list[str] = []
 
@@ -167,7 +178,7 @@ def write(producer: Producer, records: int) -> int:
 async def play_round(
     replicas: Replicas, producer: Producer, leader: int, fast: int, slow: int, base: int, count: int
 ) -> Round:
-    """Write `count` records, which begin at offset `base`, and read them."""
+    """Write `count` records, the first of which gets the offset `base`, and read them."""
     for follower in (fast, slow):
         await replicas.wait_until_sent_to(leader, follower, base)
     acked = write(producer, count)
@@ -205,7 +216,11 @@ async def connected(cluster: Cluster) -> AsyncIterator[Replicas]:
 async def play(
     cluster: Cluster, parts: tuple[int, int, int], rounds: int, records: int, console: Console
 ) -> list[Round]:
-    """`parts` are the leader, the other follower, and the follower behind the slow link."""
+    """Play all rounds, and return their results.
+
+    `parts` has three broker ids: the leader, the follower behind the fast link, and the follower
+    behind the slow link.
+    """
     leader, fast, slow = parts
     producer = Producer(
         {

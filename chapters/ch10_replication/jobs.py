@@ -4,8 +4,8 @@
     refused   sends records until the leader refuses them at once, and says which answers they got
     read      reads the partition to its end, and looks for all records that were sent
 
-The producer does not retry, so that each record has the first answer of the broker. It knows the
-leader's address only, because the other brokers may stand still.
+The producer does not retry, so each record gets the broker's first answer. The producer knows only
+the leader's address, because the other brokers may be paused.
 """
 
 import threading
@@ -40,13 +40,13 @@ CLIENT: Final = "kafka-python"
 READER: Final = "librdkafka"
 TOPIC: Final = "ch10"
 ORDER: Final = b"order "
-"""The beginning of each value, by which the records are told from those of the load."""
+"""The beginning of the value of each record. The load's records do not begin with it."""
 RECORDS: Final = 10
 REFUSALS: Final = 5
 """How many records the leader has to refuse at once, before the job ends."""
 EVERY_S: Final = 0.1
 IN_FLIGHT: Final = 1_000
-"""How many requests may wait for their answers. So each record is sent at once."""
+"""How many requests may be without an answer. It is large, so each record is sent at once."""
 REFUSED: Final = Errors.NOT_ENOUGH_REPLICAS.name
 
 
@@ -58,13 +58,13 @@ def open_jobs(place: JobPlace) -> Iterator[Callable[[str], None]]:
 
 
 class OrderJobs:
-    """The jobs of chapter 10 on one cluster. They know which answer each record got."""
+    """The jobs of chapter 10 on one cluster. The object remembers which answer each record got."""
 
     def __init__(self, place: JobPlace) -> None:
         self._place = place
         self._answers: dict[bytes, str] = {}
-        """The value of each record that has an answer → its error; empty if it was
-        acknowledged.
+        """Value of a record that has an answer → name of its error. The name is empty if the record
+        was acknowledged.
         """
         self._open: tuple[str, KafkaProducer] | None = None
         """The leader's address, and the producer that is connected to it."""
@@ -84,9 +84,10 @@ class OrderJobs:
         jobs[name]()
 
     def _leader(self) -> str:
-        """Return the address of the partition's leader, from ZooKeeper: brokers may stand still.
+        """Return the address (host:port) of the partition's leader, as ZooKeeper names it.
 
-        Raises Standstill if it has no leader.
+        The brokers are not asked, because they may be paused. Raises Standstill if the partition
+        has no leader.
         """
         with closing(attach(self._place.cluster)) as cluster:
             leader = wait_for_leader(
@@ -98,7 +99,10 @@ class OrderJobs:
             return f"{HOST}:{cluster.port(leader)}"
 
     def _producer(self) -> KafkaProducer:
-        """Return a producer that is connected to the leader, and has been used before if it can."""
+        """Return a producer that is connected to the leader.
+
+        If the leader is still the same as at the last call, return the same producer.
+        """
         leader = self._leader()
         if self._open is None or self._open[0] != leader:
             self.close()
@@ -126,7 +130,7 @@ class OrderJobs:
             opened[1].close(0)
 
     def _send(self, producer: KafkaProducer, answers: Counter[str]) -> None:
-        """Send the next record. Its answer is counted when it comes."""
+        """Send the next record. Its answer is counted in `answers` when it comes."""
         self._sent += 1
         value = ORDER + b"%d of %d" % (self._sent, id(self))
 
@@ -155,10 +159,10 @@ class OrderJobs:
         self._tell(answers)
 
     def _refused(self) -> None:
-        """Send a record every 100 ms, until REFUSALS of them were refused at once.
+        """Send a record every 100 ms, until the leader has refused REFUSALS of them at once.
 
-        The job has begun when its first record has an answer. So records come before and after the
-        ISR shrinks, however long this process needs to find the leader.
+        The job counts as started when its first record has an answer. So some records come before
+        the ISR shrinks and some after it, even if this process needs long to find the leader.
         """
         answers: Counter[str] = Counter()
         producer = self._producer()

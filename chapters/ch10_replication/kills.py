@@ -1,10 +1,10 @@
-"""A minute of kill -9: five brokers die and come back, the controller among them.
+"""Kill brokers with -9 for a minute: five brokers die and come back, the controller too.
 
-Two producers run meanwhile, and afterwards every record is accounted for. The demo uses replication
-factor 3, min.insync.replicas 2, acks=all, and idempotent producers on confluent-kafka and
-kafka-python. At the end each acked record must lie exactly once at the offset that its ack named.
-In each partition, the records of one producer must be in the order of sending. The three replicas
-of each partition must hold the same bytes.
+Two producers run meanwhile. Afterwards the demo checks what became of every record. The demo uses
+replication factor 3, min.insync.replicas 2, acks=all, and idempotent producers on confluent-kafka
+and kafka-python. At the end each acked record must lie exactly once at the offset that its ack
+named. In each partition, the records of one producer must be in the order of sending. The three
+replicas of each partition must hold the same bytes.
 """
 
 import time
@@ -77,7 +77,7 @@ class Outcome(NamedTuple):
 
 
 def kill_and_restart(cluster: Cluster, admin: AdminClient, kill: Kill, console: Console) -> bool:
-    """Kill a broker and start it again. Return whether it was the controller."""
+    """Kill a broker and start it again. Return whether the broker was the controller."""
     controller = cluster.wait_ready()
     leaders = wait_until_in_sync(admin, TOPIC, PARTITIONS)
     victim = (

@@ -1,6 +1,6 @@
-"""The leader of a topic's only partition or of its first, and the records that are in it.
+"""Find the leader, the end and the records of partition 0 of a topic.
 
-The demo and the jobs of chapter 10 ask for both.
+The demos and the jobs of chapter 10 use these functions.
 """
 
 import json
@@ -25,15 +25,16 @@ _NOT_YET: Final = {
     KafkaError.LEADER_NOT_AVAILABLE,
     KafkaError.NOT_LEADER_FOR_PARTITION,
 }
-"""The errors of a client that has asked a broker which does not know the partition's leader yet."""
+"""Errors that a client gets as long as its broker does not know the partition's leader."""
 
 
 def wait_for_leader(
     zookeeper_connect: str, topic: str, wanted: Callable[[int], bool], what: str
 ) -> int:
-    """Wait until ZooKeeper names a leader that is wanted, and return it: brokers may stand still.
+    """Wait until ZooKeeper names a leader for which `wanted` is true, and return its broker id.
 
-    Raises Standstill. Its message says that `what` was awaited.
+    The brokers are not asked, because they may be paused. Raises Standstill with `what` in its
+    message, which says what was awaited.
     """
     from kazoo.client import KazooClient  # type: ignore[import-untyped]  # kazoo has no types
 
@@ -52,8 +53,9 @@ def wait_for_leader(
 
 
 def log_end_offset(consumer: Consumer, topic: str) -> int:
-    """Return where the partition ends, as soon as a broker knows it. Raises Standstill, and
-    KafkaException if the consumer can never know it.
+    """Return the partition's end offset, as soon as a broker knows it.
+
+    Raises Standstill if no broker gets to know it, and KafkaException if another error comes.
     """
 
     def look() -> int:
@@ -70,7 +72,10 @@ def log_end_offset(consumer: Consumer, topic: str) -> int:
 
 
 def read_to_the_end(bootstrap_servers: str, topic: str) -> list[bytes]:
-    """Return the values of all records that a consumer gets. Raises Standstill."""
+    """Return the values of all records in the partition, as a consumer gets them.
+
+    Raises Standstill.
+    """
     values: list[bytes] = []
     consumer = Consumer(
         {"bootstrap.servers": bootstrap_servers, "group.id": "unused", "log_level": 0}

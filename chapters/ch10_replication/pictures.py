@@ -1,8 +1,8 @@
 """The pictures of chapter 10, made by the broker's own classes.
 
-They drive brokers step by step (`SteppedCluster`): Partition, Log, ReplicaFetcher and the
-purgatories are the broker's own. The controller, ZooKeeper and the network are simulated, and time
-is virtual. So each picture is the same each time.
+The functions drive brokers step by step (`SteppedCluster`). Partition, Log, ReplicaFetcher and the
+purgatories are the broker's own classes. The controller, ZooKeeper and the network are simulated,
+and time is virtual. So each picture is the same each time.
 """
 
 from collections.abc import Callable, Mapping
@@ -33,13 +33,13 @@ from ..drawing import GAP, grid, picture
 
 HW: Final = 8
 LEO: Final = 15
-"""The offsets of the book's figure: high watermark and log end offset of the leader."""
+"""The leader's high watermark (HW) and log end offset (LEO) in the book's figure."""
 LAG_MS: Final = 10_000
 """replica.lag.time.max.ms of Kafka 2.0. Since 2.5 the default is 30,000."""
 FIRST_EPOCH_RECORDS: Final = 120
 """The records of the book's first leader epoch: <0, 0>, then <1, 120>."""
 WAIT_MS: Final = 500
-"""replica.fetch.wait.max.ms: how long the leader holds a fetch that finds nothing."""
+"""replica.fetch.wait.max.ms: how long the leader keeps a fetch that finds no records."""
 PROTOCOL: Final = (2, 8)
 
 
@@ -60,7 +60,7 @@ def _records(count: int) -> list[str]:
 
 
 def _cluster(brokers: int = 2, wait_ms: int = 0) -> SteppedCluster:
-    """Return brokers 0 … n-1 with a partition that broker 0 leads. All are in the ISR."""
+    """Return brokers 0 … n-1 with one partition. Broker 0 leads it, and all are in the ISR."""
     cluster = SteppedCluster(brokers, wait_ms=wait_ms, protocol=PROTOCOL)
     cluster.elect(0, range(brokers))
     return cluster
@@ -91,11 +91,11 @@ class Offsets(NamedTuple):
     hw: int
     leo: int
     known: int
-    """The log end offset as the leader knows it. For the leader, its own."""
+    """The log end offset of this replica that the leader knows of. For the leader, its own."""
 
 
 class BookState(NamedTuple):
-    """The state of the book's figure, and what a consumer gets then."""
+    """The offsets in the book's figure, and how many records a consumer can then read."""
 
     replicas: tuple[Offsets, ...]
     readable: int
@@ -158,12 +158,12 @@ class Moment(NamedTuple):
     follower_leo: int
     follower_hw: int
     answered: bool
-    """Whether the producer with acks=all has its answer."""
+    """Whether the producer has its answer. It uses acks=all."""
 
 
 @cache
 def one_record() -> list[Moment]:
-    """Write one record to a leader with one follower, and note the offsets after each step."""
+    """Write one record to a leader with one follower. Return the offsets after each step."""
     cluster = _cluster(2, WAIT_MS)
     leader, follower = cluster.brokers
     cluster.look_up_epochs(1)
@@ -195,7 +195,7 @@ def one_record() -> list[Moment]:
 
 
 def steps() -> Picture:
-    """Show the offsets of leader and follower after each step of one record."""
+    """Show the offsets of leader and follower after each step in the life of one record."""
     shown = Table("", "LEO", "remote LEO", "HW", "LEO", "HW", "answered", box=None)
     shown.add_row("", "leader", "", "", "follower", "", "acks=all")
     for one in one_record():
@@ -218,24 +218,28 @@ def steps() -> Picture:
 
 
 class Look(NamedTuple):
-    """The ISR after the leader's look at one moment."""
+    """The ISR after the leader has checked it at one moment."""
 
     seconds: int
-    """How long ago follower 2 had caught up."""
+    """Seconds since follower 2 had last caught up with the leader."""
     other_seconds: int
-    """How long ago follower 1 had caught up."""
+    """Seconds since follower 1 had last caught up with the leader."""
     logs: tuple[int, ...]
     isr: tuple[int, ...]
 
 
 @cache
 def ten_six_three() -> list[Look]:
-    """Bring three replicas to 10, 6 and 3 records, and look at the ISR at three moments."""
+    """Bring three replicas to 10, 6 and 3 records, and return their ISR at three moments."""
     return [_look_after(seconds) for seconds in (8, 12, 15)]
 
 
 def _look_after(seconds: int) -> Look:
-    """Follower 2 has caught up at second 0, with 3 records; follower 1 at second 4, with 6."""
+    """Have the leader check the ISR `seconds` after follower 2 had last caught up.
+
+    Follower 2 caught up at second 0, with 3 records. Follower 1 caught up at second 4, with 6
+    records. The leader has 10.
+    """
     cluster = _cluster(3)
     cluster.produce(*_records(3))
     for _ in range(2):
@@ -254,7 +258,7 @@ def _look_after(seconds: int) -> Look:
 
 
 def it_depends() -> Picture:
-    """Show that the same logs have another ISR at another time."""
+    """Show that the ISR of the same three logs is different at different times."""
     shown = Table("caught up: broker 1", "broker 2", "records 0, 1, 2", "ISR", box=None)
     looks = ten_six_three()
     for one in looks:
@@ -282,7 +286,10 @@ class Acked(NamedTuple):
 
 @cache
 def acknowledged() -> list[Acked]:
-    """Write a record with each acks, let the leader die at once, and look whether it is there."""
+    """Write a record with each value of acks, and let the leader die at once.
+
+    Return for each value whether the record was acknowledged, and whether the new leader has it.
+    """
     found = []
     for acks, words in ((0, "0"), (1, "1"), (-1, "all")):
         cluster = _cluster(2)
@@ -290,7 +297,7 @@ def acknowledged() -> list[Acked]:
         for _ in range(2):
             cluster.fetch(1)
         produced = cluster.produce("m1", acks=acks)
-        # with acks=0 the broker sends no response, whatever became of the record
+        # With acks=0 the broker never sends a response.
         answered = acks != 0 and produced.error() is Errors.NONE
         cluster.brokers[0].alive = False
         cluster.elect(1, (1,))
@@ -299,7 +306,7 @@ def acknowledged() -> list[Acked]:
 
 
 def worth() -> Picture:
-    """Show what each acks promises for a record that only the leader has."""
+    """Show what each value of acks promises for a record that only the leader has."""
     shown = Table("acks", "answered", "there afterwards", "", box=None)
     for one in acknowledged():
         answered = "no answer exists" if one.acks == "0" else "yes" if one.answered else "no"
@@ -321,7 +328,7 @@ def worth() -> Picture:
 
 
 class Epochs(NamedTuple):
-    """The epochs of a log, and what a leader answers about the first of them."""
+    """The epochs of a log, and the offset at which the first of them ends."""
 
     entries: tuple[tuple[int, int], ...]
     first_ends: int
@@ -329,7 +336,7 @@ class Epochs(NamedTuple):
 
 @cache
 def epochs_of_the_book() -> Epochs:
-    """Let broker 0 write 120 records, and then broker 1 lead and write more."""
+    """Let broker 0 lead and write 120 records. Then let broker 1 lead and write more."""
     cluster = _cluster(2)
     for _ in range(FIRST_EPOCH_RECORDS // 10):
         cluster.produce(*_records(10))
@@ -371,7 +378,7 @@ def epochs() -> Picture:
 
 
 class Reader(NamedTuple):
-    """The records a consumer gets from one replica, right after the acknowledgement."""
+    """How many records a consumer gets from one replica, right after the acknowledgement."""
 
     broker: int
     leo: int
@@ -381,9 +388,9 @@ class Reader(NamedTuple):
 
 @cache
 def readers() -> list[Reader]:
-    """Have records acknowledged by all, and read all three replicas at that moment.
+    """Have records acknowledged with acks=all, and read all three replicas at that moment.
 
-    Broker 1 has had the response that tells the new high watermark; broker 2 has not.
+    Broker 1 has already received the response with the new high watermark, and broker 2 has not.
     """
     cluster = _cluster(3)
     cluster.produce(*_records(3))
@@ -439,7 +446,7 @@ def _replicas_figure() -> graphviz.Digraph:
 
 
 def _bar(readable: int, stored: int, width: int) -> list[tuple[str, str]]:
-    """Return the cells of a log: committed records, other records, and the place of the next."""
+    """Return the cells of a log: its committed records, its other records, and the next offset."""
     cells = []
     for offset in range(width + 1):
         if offset < stored:
@@ -470,7 +477,7 @@ def _offsets_figure() -> graphviz.Digraph:
 
 
 def _steps_figure() -> graphviz.Digraph:
-    """Draw the offsets of both replicas after each step of one record."""
+    """Draw the offsets of both replicas after each step in the life of one record."""
     leader_heads = ("leader\nLEO", "remote\nLEO", "leader\nHW")
     follower_heads = ("follower\nLEO", "follower\nHW")
     rows: list[tuple[str, list[tuple[str, str]]]] = [
@@ -496,7 +503,7 @@ def _steps_figure() -> graphviz.Digraph:
 
 
 def _lag_figure() -> graphviz.Digraph:
-    """Draw the three answers to the same three logs."""
+    """Draw the three different ISRs of the same three logs."""
     rows: list[tuple[str, list[tuple[str, str]]]] = [
         ("", [(f"broker {number}: {logs}", GREY) for number, logs in enumerate((10, 6, 3))])
     ]
@@ -516,7 +523,7 @@ def _lag_figure() -> graphviz.Digraph:
 
 
 def _acks_figure() -> graphviz.Digraph:
-    """Draw what each acks promises for a record that only the leader has."""
+    """Draw what each value of acks promises for a record that only the leader has."""
     rows: list[tuple[str, list[tuple[str, str]]]] = [
         ("", [("the producer knows", GREY), ("after the leader's death", GREY)])
     ]

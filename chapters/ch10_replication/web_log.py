@@ -1,4 +1,4 @@
-"""Three brokers, a stream of web log lines, and a killed leader: no acked record is lost.
+"""Stream a web log through three brokers, and kill a leader: no acked record is lost.
 
 The demo sets up its own cluster and streams a web log through it with unmodified clients. While
 they run, it kills the leader of a partition with SIGKILL. Then it compares every acked record with
@@ -85,7 +85,7 @@ class Narrator:
         self._progress.stop()
 
     def say(self, text: str) -> None:
-        """Print a line that stays."""
+        """Print a line that the next line does not replace."""
         self.console.print(text, soft_wrap=True)
 
     def doing(self, text: str) -> None:

@@ -270,8 +270,8 @@ def longest_silence(acked: dict[int, Acked], partitions: frozenset[int], around:
         before = [at for at in times if at <= around]
         after = [at for at in times if at > around]
         if before and after:
-            # acks that were on their way when the leader died may still arrive: so the gap is the
-            # longest one after the last ack before the death
+            # Acks that were on their way when the leader died may still arrive. So the result is
+            # the longest gap after the last ack before the death.
             steps = [before[-1], *after]
             longest = max(longest, max(b - a for a, b in itertools.pairwise(steps)))
     return longest

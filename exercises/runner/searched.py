@@ -11,16 +11,16 @@ from .manifest import Exercise
 
 
 class Searched(NamedTuple):
-    """The result of a search: what was tried, and the shortest wrong order with its recording."""
+    """The result of a search: what was tried, and the shortest order in which the rule failed."""
 
     tried: tuple[str, ...]
     """One line for each search: what was tried and what was left out."""
     order: tuple[str, ...] = ()
-    """The lines of the shortest wrong order, with the fault at its end. Empty: no order is
-    wrong.
+    """The shortest series of events in which the learner's rule was wrong. One line for each
+    event; the last line is the fault. Empty if the rule was right in every order.
     """
     events: Sequence[Envelope] = ()
-    """The events of the shortest wrong order, as a recording."""
+    """The recording of `order`: the events of the run in which the rule was wrong."""
 
 
 class SearchError(Exception):

@@ -31,7 +31,10 @@ class Standstill(ClusterError):
     """
 
     def __init__(self, message: str, full_disk: str = "") -> None:
-        """`full_disk` is a folder on a disk that was full at that moment, or ""."""
+        """Create the error.
+
+        `full_disk` is a folder on a disk that was full at that moment, or "".
+        """
         super().__init__(message)
         self.full_disk = full_disk
 
@@ -49,7 +52,10 @@ class Progress:
         standstill_s: float = STANDSTILL_S,
         patience: Callable[[float], Patience] = _patience,
     ) -> None:
-        """`what` stands after "waited for" in the message: `the replicas of web to be in sync`."""
+        """Begin a wait.
+
+        `what` stands in the message after "waited for": `the replicas of web to be in sync`.
+        """
         self._what = what
         self._standstill_s = standstill_s
         self._new_patience = patience
@@ -75,8 +81,8 @@ class Progress:
 def full_disk() -> str:
     """Return the folder of temporary files if its disk is full, else "".
 
-    The cluster of a demo is in this folder and is removed when it ends, so call this function
-    before.
+    The cluster of a demo is in this folder and is removed when the demo ends, so call this function
+    before that.
     """
     folder = tempfile.gettempdir()
     try:

@@ -90,7 +90,7 @@ class ProxyProcess:
     def __init__(
         self, say: Say, events_file: Path | None, learners: Sequence[LearnerCode] = ()
     ) -> None:
-        """`learners` are the parts of the proxy that a learner wrote.
+        """Prepare the process. `learners` are the parts of the proxy that a learner wrote.
 
         They are closed when the proxy ends.
         """

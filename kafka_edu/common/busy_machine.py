@@ -31,9 +31,9 @@ REFERENCES_SHARE: Final = 20
 """A learner's code may take this many times as long as the reference solution."""
 LOOK_EVERY_S: Final = 0.25
 LONG_S: Final = 1.0
-"""Seconds between two measurements from which the gap counts as long.
+"""If two measurements are this many seconds apart, or more, the time between them counts as long.
 
-The measuring process itself had no core meanwhile.
+Then the measuring process itself had no core.
 """
 TRY_LATER: Final = "try later, when nothing else runs on this machine"
 _PROC: Final = Path("/proc")
@@ -52,7 +52,10 @@ class NotJudgedError(Exception):
 
 
 class Usage(NamedTuple):
-    """The resources a process and its descendants have used until one moment. Times are in s."""
+    """The resources that a process and its descendants have used until one moment.
+
+    Times are in s.
+    """
 
     clock_s: float
     """The time of a monotonic clock when the measurement began."""
@@ -70,7 +73,7 @@ class Usage(NamedTuple):
 
 
 class Spent(NamedTuple):
-    """The resources a process has used since a meter began. Times are in s."""
+    """The resources that a process has used since a meter began. Times are in s."""
 
     clock_s: float
     processor_s: float | None

@@ -1,9 +1,9 @@
-"""A quota for each log dir, so that a dir can be full on a machine whose disk is not
-(`edu.log.dir.quota.bytes`).
+"""Limit the bytes in each log dir, so that a dir can be full although the machine's disk is not
+full (`edu.log.dir.quota.bytes`).
 
 A real small disk needs a mount, which many machines do not allow. With a quota, a write that does
 not fit raises OSError as on a full disk, and the broker takes the dir offline as it does for any
-OSError. It is not quite a full disk, because only segments count. Indexes, checkpoints and
+OSError. One difference to a full disk is that only segments count: indexes, checkpoints and
 snapshots can still be written. The cleaner's process is not limited, but its files count.
 """
 
@@ -15,11 +15,13 @@ from typing import Final
 from kafka_edu.common.files import Buffer, OsFile, OsFileSystem
 
 SEGMENT: Final = ".log"
-"""It is in the name of each file of batches, also if a suffix such as .deleted follows."""
+"""The name of each file of batches contains this text, perhaps followed by a suffix such as
+.deleted.
+"""
 
 
 class DirQuota:
-    """Owner of the free bytes of one log dir.
+    """Counts the free bytes of one log dir.
 
     An append takes its bytes from `_left`, in O(1). If they do not suffice, the files are measured
     again, because some may have been deleted since. That costs one stat for each file of the dir.
@@ -45,7 +47,7 @@ class DirQuota:
 
 
 def segment_bytes(log_dir: str) -> int:
-    """Return the bytes of all segments in a log dir, with those that will be removed soon."""
+    """Return the bytes of all segments in a log dir, including those that will be removed soon."""
     total = 0
     for folder, _, names in os.walk(log_dir):
         for name in names:
@@ -58,7 +60,7 @@ def segment_bytes(log_dir: str) -> int:
 
 
 class QuotaFile(OsFile):
-    """A segment in a dir with a quota."""
+    """A segment file in a log dir with a quota. Appending takes bytes from the quota."""
 
     def __init__(self, path: str, create: bool, quota: DirQuota) -> None:
         super().__init__(path, create)

@@ -317,7 +317,9 @@ def _run_pip(command: list[str], most_mb: int) -> int:
 
 
 class _Fetched:
-    """Print how many MB pip has downloaded: in one line of a terminal, or sometimes in a file."""
+    """Prints how many MB pip has downloaded: on a terminal in one line that changes, in a file
+    every 30 s.
+    """
 
     def __init__(self, folder: Path, most_mb: int) -> None:
         self._folder = folder

@@ -17,7 +17,7 @@ import sys
 from collections.abc import Sequence
 from typing import Final, Protocol
 
-#: The most buffers that one system call accepts.
+#: The maximum number of buffers that one system call accepts.
 _IOV_MAX: Final = os.sysconf("SC_IOV_MAX")
 
 Buffer = bytes | bytearray | memoryview

@@ -114,7 +114,7 @@ class _Held:
 
 
 class _LinkState:
-    """The link to one port: its fault, and the open connections on this link."""
+    """The state of the link to one port: its fault, and the open connections on this link."""
 
     def __init__(self) -> None:
         self.fault = WHOLE

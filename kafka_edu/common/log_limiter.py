@@ -11,7 +11,7 @@ MINUTE_MS: Final = 60_000
 
 
 class LogLimiter:
-    """Allow `lines` log lines a minute. Then log how many lines were suppressed.
+    """Allows `lines` log lines a minute. After that minute, logs how many lines were suppressed.
 
     Only one event loop may use it. Each call is O(1).
     """

@@ -1,4 +1,4 @@
-"""The type of the function by which a loop has blocking calls done elsewhere."""
+"""The type of the function with which an event loop runs blocking calls in another thread."""
 
 from collections.abc import Awaitable, Callable
 from typing import Protocol, TypeVar

@@ -1,8 +1,8 @@
-"""The rate of something over the last seconds (Kafka: SimpleRate and SampledStat, metrics of
-kafka-clients).
+"""Measure a rate, such as bytes per second, over the last seconds (Kafka: SimpleRate and
+SampledStat, metrics of kafka-clients).
 
 The time is cut into samples of equal length, and each sample holds a sum. A sample that is older
-than the whole window counts no more. With 11 samples of 1 s, each over 1 MB, the rate is between
+than the whole window no longer counts. With 11 samples of 1 s, each over 1 MB, the rate is between
 1.0 and 1.1 MB/s: the last sample is not full yet.
 
     |  s1  |  s2  |  …  | s10  | s11 now
@@ -12,7 +12,7 @@ than the whole window counts no more. With 11 samples of 1 s, each over 1 MB, th
 
 
 class SampledRate:
-    """A sum per second over `samples` samples of `sample_ms` each. Owned by its user.
+    """Measures a sum per second over `samples` samples of `sample_ms` each. Owned by its user.
 
     The samples are a ring, as in Kafka: an outdated sample is emptied and begins again now.
     """
@@ -27,7 +27,7 @@ class SampledRate:
         self._current = 0
 
     def record(self, value: int, now_ms: int) -> None:
-        """Add `value` to the sample of now. O(1)."""
+        """Add `value` to the current sample. O(1)."""
         if not self._starts_ms:
             self._begin(now_ms)
         elif now_ms - self._starts_ms[self._current] >= self._sample_ms:
@@ -44,7 +44,10 @@ class SampledRate:
         return sum(self._sums) * 1000 / elapsed_ms
 
     def _begin(self, now_ms: int) -> None:
-        """Let the current sample begin now; make it, if the ring is not full yet."""
+        """Begin a new current sample now.
+
+        It is added to the ring, or replaces the oldest one if the ring is full.
+        """
         if self._current == len(self._starts_ms):
             self._starts_ms.append(now_ms)
             self._sums.append(0)

@@ -38,17 +38,19 @@ from kafka_edu.common.transport import (
 
 RECEIVE_BUFFER_BYTES: Final = 256 * 1024
 MAX_BYTES_A_TURN: Final = 2 * 1024 * 1024
-"""The most bytes that one connection may send before the other connections get their turn."""
+"""The maximum number of bytes that one connection sends before the other connections get their
+turn.
+"""
 MAX_VECTOR: Final = 512
 SMALL_REGION_BYTES: Final = 72 * 1024
-"""A region of a file up to this many bytes is read, and sent together with the data around it.
+"""A region of a file of at most this many bytes is read, and sent with the data around it.
 
 The size is one producer batch of 64 KiB and some headers. One more copy costs less than three
 system calls. It also costs less than waking the reading client twice, once for the first part and
 once for the last (docs/performance.md).
 """
 MAX_READ_A_CALL: Final = 1024 * 1024
-"""The most bytes of small regions that are collected for one call.
+"""The maximum number of bytes of small regions that are collected for one system call.
 
 The kernel rarely accepts more, and the bytes that it does not accept must be read again.
 """
@@ -434,7 +436,8 @@ class SocketWire:
         return sent
 
     def _make_piece(self, lazy: LazyPart) -> None:
-        """Put the next piece of the lazy part in front of it.
+        """Make the next piece of the lazy part, and put the piece into the queue in front of that
+        part.
 
         If there is none, remove the lazy part.
         """

@@ -9,7 +9,7 @@ GROUP_METADATA_TOPIC_NAME: Final = "__consumer_offsets"
 TRANSACTION_STATE_TOPIC_NAME: Final = "__transaction_state"
 INTERNAL_TOPICS: Final = frozenset({GROUP_METADATA_TOPIC_NAME, TRANSACTION_STATE_TOPIC_NAME})
 MAX_NAME_LENGTH: Final = 249
-"""The most characters of a topic name.
+"""The maximum number of characters in a topic name.
 
 A folder `<topic>-<partition>` may have 255 characters. The dash and a partition number of five
 digits need six of them.

@@ -57,7 +57,7 @@ def part_bytes(part: Part) -> Buffer:
 
 
 class Wire(Protocol):
-    """One connection, as the code sees it that writes to it."""
+    """One connection, as its owner sees it: the owner sends data on it and can close it."""
 
     @property
     def peer(self) -> str:

@@ -18,7 +18,7 @@ Steps = Generator[None, None, T]
 """Work that may be interrupted wherever it yields. At the end it returns its result."""
 
 TURN_BUDGET_MS: Final = 10
-"""The most ms that one piece of work takes before other tasks run.
+"""The maximum time in ms that one piece of work takes before other tasks run.
 
 Its last step may exceed the limit.
 """

@@ -1,4 +1,4 @@
-"""A connection around another connection, to put faults into it.
+"""Wrap a connection in another object, which can delay or lose its data to simulate faults.
 
 The owner uses it as its `Wire`, and the real connection uses it as its `WireReceiver`.
 """

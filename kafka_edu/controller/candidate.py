@@ -2,7 +2,7 @@
 
 Usually there is no candidate, and `KafkaController` decides by itself. In lab 05-1 a learner's code
 is the candidate. `Candidate.next` gets the latest result and returns the next operation.
-`KafkaController` performs that operation and passes the result to the next call. (`mine` tells
+`KafkaController` performs that operation and passes the result to the next call. (`mine` says
 whether this broker's session has created the znode.)
 
     ("look",)                → watch and read /controller        → ("office", id or None, mine)
@@ -46,7 +46,7 @@ class Candidate(Protocol):
         """
 
     def endless(self) -> None:
-        """React when one event led to MOST_STEPS operations: this candidate is used no more."""
+        """Note that one event led to MOST_STEPS operations. This candidate is not used any more."""
 
 
 def candidate_of(broker_id: int) -> Candidate | None:

@@ -128,7 +128,9 @@ class ControllerBrokersRequestBatch:
         state: LeaderIsrAndControllerEpoch,
         is_new: bool,
     ) -> None:
-        """Add a partition's state for the replicas on `broker_ids`; as metadata for all brokers."""
+        """Add a partition's state: for the replicas on `broker_ids`, and as metadata for all
+        brokers.
+        """
         assignment = self._context.partition_full_replica_assignment(tp)
         for broker_id in broker_ids:
             if broker_id < 0:

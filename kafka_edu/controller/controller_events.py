@@ -201,7 +201,7 @@ Asked = (
     | ListPartitionReassignments
     | AlterIsrReceived
 )
-"""The events that have an `answer`, for which a caller waits."""
+"""The types of the events that have an `answer` for which a caller waits."""
 
 ControllerEvent = (
     Startup

@@ -340,7 +340,7 @@ class KafkaController:
         """Queue an event, wait until it is processed, and return its answer.
 
         Raises KafkaException with the error `moved` if another broker is the controller, or becomes
-        it while this call waits.
+        the controller while this call waits.
         """
         answer: asyncio.Future[T] = asyncio.get_running_loop().create_future()
         self._events.put(make(answer))

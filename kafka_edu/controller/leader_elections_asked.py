@@ -122,7 +122,8 @@ def _is_needed(context: ControllerContext, tp: TopicPartition, election_type: El
 
 
 class LeaderImbalance(NamedTuple):
-    """How many partitions a broker should lead by preference, and how many others lead instead.
+    """The number of partitions that a broker should lead by preference, and how many of them other
+    brokers lead.
 
     `preferred` counts the partitions whose preferred replica is on the broker, and `elsewhere`
     those of them that other brokers lead.
@@ -132,7 +133,9 @@ class LeaderImbalance(NamedTuple):
     preferred: int
     elsewhere: int
     to_give_back: tuple[TopicPartition, ...]
-    """The partitions whose leadership returns to this broker; empty within the limit."""
+    """The partitions whose leadership returns to this broker; empty if the imbalance is within the
+    limit.
+    """
 
 
 def measure_imbalance(context: ControllerContext, allowed_percentage: int) -> list[LeaderImbalance]:

@@ -1,4 +1,4 @@
-"""Moves partitions from broker to broker while clients write to them and read from them.
+"""Moves partitions from broker to broker while clients write and read these partitions.
 
 (Kafka: KafkaController.onPartitionReassignment; KIP-455; spec C5.) `partition_reassignment_plan`
 and `cluster.topic_assignment` define the requests and the sets of replicas. RS are all replicas, AR

@@ -18,7 +18,7 @@ from kafka_edu.common.errors import Errors
 from kafka_edu.common.topic_partition import TopicPartition
 
 NOT_CHECKED = -1
-"""The broker epoch in a request that names no epoch; it is not checked."""
+"""The broker epoch of a request that carries no epoch. Such a request's epoch is not checked."""
 
 
 class Concerned(NamedTuple):

@@ -1,4 +1,4 @@
-"""Deletes topics; if a topic cannot be deleted now, waits until it can.
+"""Deletes topics. If a topic cannot be deleted now, the deletion waits until it is possible.
 
 (Kafka: TopicDeletionManager.scala; spec C4.) The znode `/admin/delete_topics/<topic>` is the order
 to delete a topic. The event task then does these steps:

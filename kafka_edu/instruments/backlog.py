@@ -16,8 +16,8 @@ A gauge is a sample of one measured object, such as a partition. The backlog lea
   be silent.
 - Everything, once events are SKIP_US late or take more than MAX_BYTES (see `leave_out_all`). A
   snapshot must follow. Events are not left out again while a snapshot is being read, because it
-  would never be whole then. A process that stops in the middle of its snapshot, because it was
-  paused, is waited for SNAPSHOT_PATIENCE_US only.
+  would never be whole then. If a process stops in the middle of its snapshot because it was paused,
+  the backlog waits for it for at most SNAPSHOT_PATIENCE_US.
 
 An event counts as late if it could have been handed on before. An event that its process sent late,
 because the process was paused, does not count as late.
@@ -54,7 +54,7 @@ MOST_THINGS: Final = 5_000
 """The number of measured objects whose last sample time is remembered."""
 MAX_BYTES: Final = 16 * 1024 * 1024
 MAX_BYTES_UNSHED: Final = 128 * 1024 * 1024
-"""The most bytes to hold where being late does not matter. Above, the oldest are dropped."""
+"""The most bytes to hold if events may be late. Above this, the oldest events are dropped."""
 ENTRY_BYTES: Final = 400
 """Roughly the memory (bytes) that one held event takes in addition to its line."""
 
@@ -300,7 +300,7 @@ class Backlog:
         self._leave_out(held.stream, held.name)
 
     def late_us(self, now_us: int) -> int:
-        """Return for how long (µs) the first event waits that could have been handed on.
+        """Return for how long (µs) the oldest event that could be handed on has waited.
 
         0: none waits.
         """

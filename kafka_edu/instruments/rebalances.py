@@ -251,7 +251,7 @@ class GroupStory:
     def name(self, member: str) -> str:
         """Return a short name for a member: its instance id, or its client id.
 
-        A client id that several members share gets an addition that tells the members apart.
+        A client id that several members share gets an addition that distinguishes the members.
         """
         instance, client = self._names.get(member, ("", ""))
         if instance:

@@ -30,7 +30,7 @@ LINES_AT_ONCE: Final = 256
 WAKE_BYTES: Final = 256 * 1024
 """With this number of waiting bytes, the writer writes at once and waits for no more events."""
 SILENT_S: Final = 0.5
-"""After this time (seconds), whoever waits for the end of a recording is told why."""
+"""If ending a recording takes longer than this (seconds), a sentence says why."""
 QUEUE_BYTES: Final = 4 * 1024 * 1024
 MOST_BYTES: Final = 16 * 1024 * 1024
 
@@ -76,8 +76,8 @@ def cluster_of(path: Path) -> str:
 def thinned(every_us: int) -> Callable[[Envelope], bool]:
     """Return a filter that keeps all facts and snapshots, and fewer gauges than there are.
 
-    Of the gauges of one process, one set in `every_us` is kept. Most objects are sampled more
-    seldom than their process, so an object that was in no kept set for `every_us` is kept too.
+    Of each process, one set of gauges is kept in each `every_us`. Many objects are not in every
+    set. So a sample is also kept if no sample of the same object was kept for `every_us`.
     """
     kept: dict[Source, int] = {}
     of_things: dict[tuple[Source, Thing], int] = {}
@@ -158,9 +158,10 @@ class Recorder:
                 self._changed.notify()
 
     def takes_snapshot(self) -> bool:
-        """Return whether a snapshot of each process is needed now, and forget that.
+        """Return whether each process must send a snapshot now.
 
-        It is needed after a Gap that counts facts. Only a snapshot says how things are after them.
+        A snapshot is needed after a Gap that counts facts, because only a snapshot has the state
+        after the missing facts. The next call returns False, unless there is another Gap.
         """
         with self._changed:
             wanted, self._wants_snapshot = self._wants_snapshot, False

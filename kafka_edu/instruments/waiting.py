@@ -306,7 +306,7 @@ class RecentlyEnded:
 
 
 def _waits_of(ended: EndedBy) -> Waits:
-    """Return the operations that one cause has ended, counted by their wait."""
+    """Return how many operations one cause has ended, for each range of waiting times."""
     if ended.waits:
         return {bucket_range(bucket, 0): n for bucket, n in enumerate(ended.waits)}
     return {bucket_range(bucket, WAIT_SUB_BITS): n for bucket, n in ended.counts}

@@ -50,7 +50,7 @@ class Waits(NamedTuple):
     broker: int
     operation: WaitingOperation
     at_us: int
-    """The moment, in µs of the monotonic clock."""
+    """The time of this state, in µs of the monotonic clock."""
     wall_ms: int
 
     @property
@@ -68,8 +68,9 @@ class Waits(NamedTuple):
 
     @property
     def is_routine(self) -> bool:
-        """Return whether it waits only because there is no work: an idle follower or group
-        member.
+        """Return whether the operation waits only because there is no work.
+
+        It then belongs to an idle follower or to an idle group member.
         """
         operation = self.operation
         return bool(_FOLLOWER.fullmatch(operation.client)) or any(
@@ -110,7 +111,7 @@ class Gone(NamedTuple):
     child: Source
     process: str
     how: str
-    """How it ended and why, in one line."""
+    """How the process ended and why, in one line."""
 
 
 class Wanted(NamedTuple):

@@ -6,8 +6,8 @@ page cache, and an append writes a few bytes into the page cache. Neither needs 
 a segment becomes active, its index file gets the full length that it may need
 (segment.index.bytes), so the mapping need not grow. When the segment is rolled or closed, the file
 is cut behind its last entry. After a crash the file still has its full length, with zeros behind
-the last entry. By this the next start recognizes a file that it cannot trust, and builds the index
-again.
+the last entry. These zeros show the next start that it cannot trust the file, and it builds the
+index again.
 
 The long file is sparse: the disk has not reserved space for its pages yet. If the disk is full,
 storing into such a mapped page kills the process (SIGBUS). So each page is written once by pwrite
@@ -22,7 +22,7 @@ from kafka_edu.common.files import File, FileSystem
 
 PAGE_BYTES: Final = mmap.PAGESIZE
 SAMPLES: Final = 16
-"""A sanity check looks at this many entries and one more, however long the index is."""
+"""A sanity check looks at SAMPLES + 1 entries, however long the index is."""
 
 
 class CorruptIndexError(Exception):
@@ -47,7 +47,7 @@ class AbstractIndex:
         self._bytes: memoryview | mmap.mmap = memoryview(b"")
         self._mapped_size = 0
         self._backed_size = 0
-        """The disk has reserved space for the file up to this length in bytes."""
+        """The length in bytes up to which the disk has reserved space for the file."""
         self._loaded = False
 
     def load(self) -> None:

@@ -3,7 +3,7 @@ renamed (Kafka: deleteLogs in LogManager.scala, deleteSegmentFiles in Log.scala)
 
 The files have the suffix `.deleted`, the folders `-delete`. Meanwhile a reader that has opened a
 file can still read it. `run` is the task `kafka-delete-logs`. The log manager starts it when there
-is something to remove. The next start of the broker finds what remains at a stop.
+is something to remove. If files remain when the broker stops, its next start finds them.
 """
 
 from collections.abc import Callable, Mapping
@@ -28,9 +28,9 @@ class _Segment(NamedTuple):
     """A segment whose files wait for their removal."""
 
     due_ms: int
-    """When its files are removed (monotonic)."""
+    """The monotonic ms at which the segment's files are removed."""
     at_ms: int
-    """The same moment in ms since 1970, for the log screen."""
+    """The same time as `due_ms`, in ms since 1970, for the log screen."""
     topic_partition: TopicPartition
     log_dir: str
     segment: LogSegment
@@ -40,7 +40,10 @@ class _Segment(NamedTuple):
 
 
 class _Folder(NamedTuple):
-    """A folder of a deleted log, at `path`. `log` is None if the start of the broker found it."""
+    """A folder of a deleted log, at `path`.
+
+    `log` is None if the broker found the folder at its start.
+    """
 
     due_ms: int
     log_dir: str
@@ -124,7 +127,7 @@ class DelayedRemoval:
                 one.segment.moved_to(directory)
 
     async def run(self) -> None:
-        """Remove what is due, until nothing waits any more."""
+        """Remove each file and folder when it is due, until none waits any more."""
         while self._waiting:
             first = min(self._waiting, key=lambda one: one.due_ms)
             wait_ms = first.due_ms - self._time.hi_res_clock_ms()

@@ -1,13 +1,14 @@
-"""Hold the indexes of a segment against its batches, when a broker opens a log.
+"""Compare the indexes of a segment with its batches when a broker opens a log.
 
-Kafka compares an index only with itself. So it does not notice an index that was exchanged with
-another segment's, or that lost its entries: look-ups by time then find wrong records, and consumers
-with read_committed get records of aborted transactions. Here each start looks at three entries of
-the offset index and at the last entry of the other two. That costs about five short reads for each
-segment, some 14 µs of the 280 that it takes to open a small log with a warm page cache.
+Kafka checks only whether an index contradicts itself. So it does not notice an index that belongs
+to another segment, or that lost its entries. Then look-ups by time find wrong records, and
+consumers with read_committed get records of aborted transactions. Here each start looks at three
+entries of the offset index and at the last entry of the other two. That costs about five short
+reads for each segment, some 14 µs of the 280 that it takes to open a small log with a warm page
+cache.
 
-A batch may be the damaged one, and not the index. An index counts as wrong only if the batches say
-so: if they lead past its position, or if the batch there has a right checksum.
+Not the index but a batch may be damaged. So an index counts as wrong only in two cases: if the
+batches lead past the position in its entry, or if the batch at that position has a right checksum.
 
     offset index        the entry points to the beginning of a batch that does not begin behind the
                         entry's offset
@@ -25,7 +26,7 @@ from kafka_edu.record.record_batch import BatchHeader, CorruptRecordError, check
 
 
 def offset_index_damage(log: File, index: OffsetIndex) -> str:
-    """Return how the offset index contradicts the batches of `log`, or "" if it does not."""
+    """Return in words how the offset index contradicts the batches of `log`; "" if it does not."""
     for slot in sorted({0, index.entries // 2, index.entries - 1}) if index.entries else ():
         entry = index.entry(slot)
         header = _first(log, entry.position)
@@ -40,7 +41,10 @@ def offset_index_damage(log: File, index: OffsetIndex) -> str:
 
 
 def time_index_damage(log: File, offsets: OffsetIndex, index: TimeIndex) -> str:
-    """Return how the time index contradicts the batches. The offset index must be right."""
+    """Return in words how the time index contradicts the batches; "" if it does not.
+
+    The offset index must be right.
+    """
     if not index.entries:
         first = _first(log, 0)
         has_times = first is not None and first.max_timestamp >= 0
@@ -63,7 +67,10 @@ def time_index_damage(log: File, offsets: OffsetIndex, index: TimeIndex) -> str:
 
 
 def transaction_index_damage(log: File, offsets: OffsetIndex, index: TransactionIndex) -> str:
-    """Return how the transaction index contradicts the batches. The offset index must be right."""
+    """Return in words how the transaction index contradicts the batches; "" if it does not.
+
+    The offset index must be right.
+    """
     last = index.last_entry
     if last is None:
         return ""
@@ -83,8 +90,10 @@ def transaction_index_damage(log: File, offsets: OffsetIndex, index: Transaction
 
 
 def find(log: File, offsets: OffsetIndex, offset: int) -> tuple[int, BatchHeader] | None:
-    """Return position and header of the batch that holds `offset`, or of the first one behind it;
-    None if all end before. Raises CorruptRecordError.
+    """Return position and header of the batch that contains `offset`, or of the next batch behind
+    it.
+
+    None if all batches end before `offset`. Raises CorruptRecordError.
     """
     start = offsets.lookup(offset).position
     for position, header in iter_file_headers(log, start, log.size()):
@@ -117,7 +126,7 @@ def _is_index_wrong(log: File, entry: OffsetPosition) -> bool:
 
 
 def _is_torn(log: File, offsets: OffsetIndex) -> bool:
-    """Return whether the log does not end with a whole batch: then its end is missing."""
+    """Return whether the log ends with an incomplete batch, because its end is missing."""
     end = start = offsets.last_position
     try:
         for position, header in iter_file_headers(log, start, log.size()):

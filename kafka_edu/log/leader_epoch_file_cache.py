@@ -159,7 +159,7 @@ class LeaderEpochFileCache:
                 file.close()
 
     def close(self) -> None:
-        """Write the file no more, because its folder will be deleted."""
+        """Stop writing the file, because its folder will be deleted."""
         with self.writing:
             self._closed = True
 
@@ -180,7 +180,7 @@ class LeaderEpochFileCache:
 
     def _write(self) -> None:
         if self.unwritten and not self._closed:
-            # set before the loop reads the entries: a change after this moment must be written
+            # set this before the loop reads the entries: a change after this moment must be written
             # again
             self.unwritten = False
             self._unforced = True

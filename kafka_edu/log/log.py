@@ -154,8 +154,9 @@ class Log:
         self.leader_epoch_cache = leader_epoch_cache
         self.producer_state_manager = producer_state_manager
         self.epochs_wanted = False
-        """Whether the file of leader epochs lacks an epoch that has records in the log. Then the
-        log manager lets a worker write the file.
+        """Whether the file of leader epochs lacks an epoch that has records in the log.
+
+        If so, a worker of the log manager writes the file.
         """
         self._held_back_at: int | None = None
         """The LSO if an open transaction holds it below the HW, else None."""
@@ -443,8 +444,8 @@ class Log:
         position, header = batches[-1]
         size = position + header.batch_length + LOG_OVERHEAD
         first_offset, last_offset = batches[0][1].base_offset, header.last_offset
-        # what offset an old wrapper begins with is not in its header: a new segment begins at the
-        # LEO then, or so low that the last offset still fits into an index entry
+        # The header of an old wrapper does not contain the wrapper's first offset. So a new segment
+        # begins at the LEO, or low enough that the last offset still fits into an index entry.
         is_known = batches[0][1].magic == MAGIC_V2
         begins_at = first_offset if is_known else last_offset - MAX_RELATIVE_OFFSET
         segment = self._segment_for(size, max_timestamp, begins_at, last_offset, now_ms)
@@ -892,8 +893,8 @@ class Log:
         """Rename the log's folder, here and now (Kafka: Log.renameDir). Readers and writers go on
         with the files that they have open. Raises KAFKA_STORAGE_ERROR.
 
-        A worker that works with the old paths meanwhile meets FileNotFoundError; the log manager
-        then does the work again.
+        If a worker is using the old paths at that time, it gets FileNotFoundError, and the log
+        manager does the work again.
         """
         epochs = self.leader_epoch_cache
         with self.storage(), self._renaming, epochs.writing:
@@ -905,11 +906,12 @@ class Log:
             self.producer_state_manager.moved_to(directory)
 
     def take_over(self, replaced: "Log") -> None:
-        """Take the high watermark, the start and the last epochs of the log that this one, its
-        copy, replaces. Both end at the same offset.
+        """Take over the high watermark, the log start and the last epochs of the log `replaced`.
 
-        A copy learns epochs from records only. It lacks the last one if its leader has not written
-        yet.
+        This log is the copy that replaces it. Both logs end at the same offset.
+
+        A copy learns epochs only from records. If the leader of the last epoch has not written any
+        record yet, the copy lacks this epoch.
         """
         self.update_high_watermark(replaced.high_watermark)
         self._increment_log_start_offset(replaced.log_start_offset)
@@ -946,7 +948,7 @@ class Log:
                 del self._replaced[0]
 
     def note_deleted_segments(self) -> None:
-        """Notify the log manager that files of deleted segments are to be removed."""
+        """Notify the log manager that files of deleted segments must be removed."""
         if self._note is not None:
             self._note()
 

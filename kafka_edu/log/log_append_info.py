@@ -6,7 +6,7 @@ UNKNOWN_OFFSET: Final = -1
 
 
 class LogAppendInfo(NamedTuple):
-    """Where an append has put the records.
+    """The place of the records that an append has written.
 
     Both offsets are -1 if there was nothing to append. For a duplicate they are those of the batch
     that was written before.

@@ -1,7 +1,7 @@
 """Find what a log dir contains, before any log in it is opened (Kafka: the first part of loadLogs
 in LogManager.scala): the folders of logs, the checkpoints, and the folders to be removed.
 
-All of it blocks. The log manager calls it in a worker, for all log dirs at the same time.
+All functions block. The log manager calls them in workers, for all log dirs at the same time.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -71,10 +71,9 @@ def scan_log_dir(
 def _read(
     log_dir: str, file: OffsetCheckpointFile, found: list[CheckpointUnreadable]
 ) -> Mapping[TopicPartition, int]:
-    """Read a checkpoint. If it cannot be read, the result is empty, and the event is added to
-    `found`.
+    """Read a checkpoint. If it cannot be read, return an empty result, and add an event to `found`.
 
-    Then more is recovered, and nothing is lost.
+    Then more segments must be recovered, but nothing is lost.
     """
     try:
         return file.read()

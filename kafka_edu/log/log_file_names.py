@@ -30,8 +30,9 @@ FUTURE_DIR_SUFFIX: Final = "-future"
 CLEAN_SHUTDOWN_FILE: Final = ".kafka_cleanshutdown"
 LEADER_EPOCH_CHECKPOINT: Final = "leader-epoch-checkpoint"
 MOVING_TO_FILE: Final = "edu-moving-to"
-"""In the folder of a replica that moves: the log dir that it moves to. Kafka has no such file, and
-ignores it.
+"""The name of a file in the folder of a replica that moves.
+
+The file contains the log dir to which the replica moves. Kafka has no such file, and ignores it.
 """
 
 _MAX_FILE_NAME: Final = 255

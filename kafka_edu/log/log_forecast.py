@@ -1,9 +1,9 @@
 """The limits of a log, and what will happen to it next: the segment that retention takes, the next
 roll, and the files that wait for their removal (spec S3, M1).
 
-A forecast holds as long as nothing is appended. It is computed for the log screen only, by the
-rules of `log_retention` and `LogSegment.should_roll`. `ForecastSampler` makes a new one only when
-the log has changed, because the forecast gives moments on the clock, not remaining times.
+A forecast is right as long as nothing is appended. It is computed for the log screen only, by the
+rules of `log_retention` and `LogSegment.should_roll`. A forecast contains times on the clock, not
+remaining times. So `ForecastSampler` makes a new one only when the log has changed.
 """
 
 from collections.abc import Sequence
@@ -16,17 +16,19 @@ from kafka_edu.log.log_segment import LogSegment
 from kafka_edu.trace.events.log import DoomedSegment, LogForecast
 
 NEVER: Final = -1
-"""The moment of what will not happen, or whose moment nobody can know."""
+"""Stands for the time of an event that will not happen, or whose time nobody can know."""
 LEAST_INTERVAL_MS: Final = 1000
-"""The least time between two forecasts of a log that only grows."""
+"""The least time in ms between two forecasts of a log that only grows."""
 
 
 class NextDeletion(NamedTuple):
-    """The end of the oldest segment."""
+    """The time and the reason of the oldest segment's deletion."""
 
     at_ms: int
-    """When retention may take it, in ms since 1970. 0: at its next look. NEVER: only more records,
-    or another setting, can change that.
+    """The time at which retention may delete the segment, in ms since 1970.
+
+    0 means: at the next check of retention. NEVER means: not before more records come or a setting
+    changes.
     """
     reason: str
     """One of the reasons of `log_retention`; empty if the segment stays."""
@@ -54,8 +56,9 @@ def next_deletion(
 
 
 def forecast(log: Log, doomed: Sequence[DoomedSegment]) -> LogForecast:
-    """Return what will happen to a log next. `doomed` are its segments whose files wait for their
-    removal. O(segments).
+    """Return the forecast of a log.
+
+    `doomed` are its segments whose files wait for their removal. O(segments).
     """
     config, segments = log.config, log.segments
     try:
@@ -86,12 +89,12 @@ def forecast(log: Log, doomed: Sequence[DoomedSegment]) -> LogForecast:
 
 
 class _Sampled(NamedTuple):
-    """The values a forecast depends on, and the time it was made (monotonic ms)."""
+    """The values on which a forecast depends, and the monotonic ms at which it was made."""
 
     segments: tuple[object, ...]
-    """Changes that are shown at once: segments, settings, files to be removed."""
+    """The values whose changes are shown at once: segments, settings, files to be removed."""
     end: tuple[int, int, int]
-    """Changes of every append: they are shown once a second."""
+    """The values that every append changes. Their changes are shown once a second."""
     at_ms: int
 
 
@@ -102,7 +105,8 @@ class ForecastSampler:
         self._known: dict[Log, _Sampled] = {}
 
     def sample(self, log: Log, doomed: Sequence[DoomedSegment], now_ms: int) -> LogForecast | None:
-        """Return a forecast, or None if the log is as it was at the last sample. O(1) then.
+        """Return a forecast, or None if the log has not changed since the last sample; then O(1).
+
         `now_ms` is monotonic.
         """
         segments = log.segments

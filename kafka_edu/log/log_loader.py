@@ -147,8 +147,8 @@ class _LogLoader:
         """Base offsets of segments that were being deleted."""
         self._truncated_bytes = 0
         self._indexed_end = -1
-        """If the last index has entries for records that the log lacks: the offset behind the last
-        of these records. Else -1.
+        """If the last index has entries for records that the log lacks, the offset behind the last
+        of these records; otherwise -1.
         """
         self._reasons: list[str] = []
 
@@ -591,9 +591,11 @@ class _LogLoader:
         reason: str,
         following: int | None,
     ) -> None:
-        """Check a segment that is on the disk for certain, because its index is damaged. What is
-        missing is reported; what was flushed behind it stays, as in Kafka. So do the aborted
-        transactions whose markers are missing: some of their records may be there.
+        """Check a segment below the recovery point, because its index is damaged.
+
+        Missing records are reported. Records behind them were flushed and stay, as in Kafka.
+        Aborted transactions whose markers are missing stay in the index too, because some of their
+        records may be in the log.
         """
         aborted = segment.txn_index.sound_entries()
         cut = self._recover(segment, before, epochs, reason, following)

@@ -77,8 +77,10 @@ over the new logs, at some 50 µs each, and then calls the worker again.
 
 
 class _GivenUp(NamedTuple):
-    """A log that is out of use, and the name that its folder gets. `is_replica` is False for a copy
-    that was given up, and for a log that its copy has replaced: the broker still has the replica.
+    """A log that is out of use, and the name that its folder gets.
+
+    `is_replica` is False for a copy that was given up, and for a log that was replaced by its copy.
+    In both cases the broker still has the replica.
     """
 
     log: Log
@@ -135,12 +137,15 @@ class LogManager:
         self._future_logs: dict[TopicPartition, Log] = {}
         """The copies of replicas that move to another dir. They serve nobody and emit no events."""
         self._replaced: dict[Log, str] = {}
-        """Logs that future logs have replaced, and whose folders a worker has yet to rename, each
-        with its new name.
+        """Log that a future log has replaced → the new name of its folder, which a worker must
+        still rename.
         """
         self._cleaning_paused: set[TopicPartition] = set()
         self.cleaner_runs = False
-        """Whether log.cleaner.enable is on. Only then a pause concerns retention, as in Kafka."""
+        """Whether log.cleaner.enable is on.
+
+        Only then a pause of cleaning also stops retention, as in Kafka.
+        """
         self._preferred_log_dirs: dict[TopicPartition, str] = {}
         self._offline: dict[str, None] = {}
         self._on_truncation: list[Callable[[TopicPartition, int], None]] = []
@@ -225,11 +230,12 @@ class LogManager:
             return None
 
     async def _settle_duplicates(self, scans: list[LogDirScan]) -> list[LogDirScan]:
-        """Return the scans with one folder for each replica, and one for each copy of one.
+        """Return the scans with one folder for each replica, and one folder for each copy of a
+        replica.
 
-        A kill in the last moment of a move leaves two folders of a replica. The old one gets the
-        name that it was about to get. Raises KAFKA_STORAGE_ERROR if it cannot be told which one is
-        the old one, and for two copies.
+        If the broker is killed at the very end of a move, a replica has two folders. The old folder
+        then gets the name that it was about to get. Raises KAFKA_STORAGE_ERROR if it is not clear
+        which folder is the old one, and if a replica has two copies.
         """
         settled: dict[str, LogDirScan] = {}
         owner: dict[TopicPartition, str] = {}
@@ -255,7 +261,7 @@ class LogManager:
         return list(settled.values())
 
     async def _settle_two_folders(self, tp: TopicPartition, first: Folder, second: Folder) -> str:
-        """Return the log dir of the folder that a move has replaced by the other."""
+        """Return the log dir of the old folder, which a move has replaced by the other folder."""
         old = await self._run_blocking(partial(replaced_folder, self._file_system, (first, second)))
         if old is None:
             raise KafkaException(
@@ -533,9 +539,11 @@ class LogManager:
         return counts
 
     def prefer_log_dir(self, topic_partition: TopicPartition, log_dir: str) -> None:
-        """Remember that a replica which is not here yet is to be created in `log_dir` (Kafka:
-        maybeUpdatePreferredLogDir). Forgotten at the next start. Nothing is remembered if its log
-        or its future log lies there already.
+        """Remember that a replica must be created in `log_dir` if it comes to this broker later
+        (Kafka: maybeUpdatePreferredLogDir).
+
+        The next start forgets this. Nothing is remembered if the replica's log or its future log
+        lies in that dir already.
         """
         logs = (self._logs.get(topic_partition), self._future_logs.get(topic_partition))
         if not any(log is not None and log.log_dir == log_dir for log in logs):
@@ -544,10 +552,11 @@ class LogManager:
     async def create_future_log(
         self, topic_partition: TopicPartition, log_dir: str, config: LogConfig
     ) -> Log:
-        """Have a worker create an empty log in `log_dir`, which is to replace the replica's current
-        one (Kafka: getOrCreateLog with isFuture).
+        """Let a worker create an empty log in `log_dir`, which will replace the replica's current
+        log (Kafka: getOrCreateLog with isFuture).
 
-        Raises KAFKA_STORAGE_ERROR, also if any dir is offline: that dir may hold a copy too.
+        Raises KAFKA_STORAGE_ERROR, also if any dir is offline, because that dir may contain a copy
+        too.
         """
         await self._settle_replaced()
         if self._offline:
@@ -565,8 +574,10 @@ class LogManager:
         return self._settle(made)
 
     async def mark_move(self, topic_partition: TopicPartition) -> bool:
-        """Have a worker note in the folder of the current log where the future one lies, so that a
-        kill between the renames of the swap does no harm. Return False if one of the two is gone.
+        """Let a worker write into the folder of the current log where the future log lies.
+
+        Then a kill between the two renames of the swap does no harm. Return False if one of the two
+        logs is gone.
         """
         current, future = (
             self._logs.get(topic_partition),
@@ -585,16 +596,19 @@ class LogManager:
         return True
 
     async def flush_future_log(self, topic_partition: TopicPartition) -> None:
-        """Have a worker force the copy of a replica to the disk. If the disk fails, its dir goes
-        offline.
+        """Let a worker force the copy of a replica to the disk.
+
+        If the disk fails, the copy's log dir goes offline.
         """
         future = self._future_logs.get(topic_partition)
         if future is not None:
             await self._flush(future, future.log_end_offset)
 
     async def delete_future_log(self, topic_partition: TopicPartition) -> None:
-        """Give up the copy of a replica. A worker renames its folder; it is removed after
-        file.delete.delay.ms. If the disk below fails, its dir goes offline.
+        """Give up the copy of a replica.
+
+        A worker renames the copy's folder, which is removed after file.delete.delay.ms. If the disk
+        fails, the copy's log dir goes offline.
         """
         gone = self._give_up_future(topic_partition)
         if gone is None:
@@ -609,9 +623,10 @@ class LogManager:
                     self._fail_log_dir(current.log_dir, error)
 
     def replace_current_with_future_log(self, topic_partition: TopicPartition) -> Log:
-        """Put the future log in the place of the current one, here and now, and return it. Both end
-        at the same offset. A worker then renames the folder of the old log, which is removed after
-        file.delete.delay.ms.
+        """Put the future log in the place of the current one at once, and return the future log.
+
+        Both end at the same offset. A worker then renames the folder of the old log, which is
+        removed after file.delete.delay.ms.
 
         The rename of the future log's folder is one system call on the loop. So nobody appends to
         the old log in between (Kafka holds a lock for that). Raises KAFKA_STORAGE_ERROR; then the
@@ -638,8 +653,7 @@ class LogManager:
         return new
 
     async def _move_replaced_aside(self) -> None:
-        """Write the checkpoints of the dirs that have new logs, then rename the folders of the old
-        ones.
+        """Write the checkpoints of the dirs that have new logs, then rename the old logs' folders.
 
         A checkpoint is forced to the disk. On a file system with a journal the rename of the new
         log's folder, which came before, is then on the disk too.
@@ -668,7 +682,9 @@ class LogManager:
 
     def pause_cleaning(self, topic_partition: TopicPartition) -> None:
         """Stop cleaning and retention of a log, because it is being copied to another dir (Kafka:
-        abortAndPauseCleaning). A pass that is under way counts for nothing.
+        abortAndPauseCleaning).
+
+        The result of a cleaning pass that is under way is dropped.
         """
         self._cleaning_paused.add(topic_partition)
         for notify in self._on_cleaning_paused:
@@ -721,13 +737,16 @@ class LogManager:
                 notify(topic_partition, offset)
 
     def truncate_future_to(self, topic_partition: TopicPartition, offset: int) -> None:
-        """Cut a future log back. Raises KAFKA_STORAGE_ERROR."""
+        """Truncate a future log to `offset`. Raises KAFKA_STORAGE_ERROR."""
         self._future_logs[topic_partition].truncate_to(offset, self._time.milliseconds())
 
     def truncate_future_fully_and_start_at(
         self, topic_partition: TopicPartition, offset: int
     ) -> None:
-        """Drop all records of a future log. Raises KAFKA_STORAGE_ERROR."""
+        """Delete all records of a future log, which then begins at `offset`.
+
+        Raises KAFKA_STORAGE_ERROR.
+        """
         future = self._future_logs[topic_partition]
         future.truncate_fully_and_start_at(offset, self._time.milliseconds())
 
@@ -771,8 +790,9 @@ class LogManager:
     async def _move_aside_and_doom(
         self, given_up: "Sequence[_GivenUp]"
     ) -> Mapping[TopicPartition, KafkaException]:
-        """Have a worker rename the folders, and remove them later. Return those whose disk failed,
-        with the reason.
+        """Let a worker rename the folders of logs that were given up, and remove them later.
+
+        Return the partitions whose disk failed, with the reason.
         """
         failures: dict[TopicPartition, KafkaException] = {}
         for some in _pieces(given_up, LOGS_A_CALL):
@@ -795,7 +815,7 @@ class LogManager:
         return failures
 
     def _give_up(self, topic_partition: TopicPartition) -> "_GivenUp | None":
-        """Take a log out of use, and name its folder of the future."""
+        """Take a log out of use, and choose the name that its folder will get."""
         log = self._logs.pop(topic_partition, None)
         if log is None:
             return None
@@ -825,7 +845,7 @@ class LogManager:
         log.release_indexes()
 
     def _unique_id(self) -> int:
-        """Return a number for the name of a folder, which no other folder has."""
+        """Return a number for the name of a folder; no other folder has this number."""
         self._deleted_folders += 1
         return self._time.milliseconds() << 64 | self._deleted_folders
 
@@ -984,7 +1004,7 @@ class LogManager:
                 await self._flush(log, log.log_end_offset)
 
     async def checkpoint_recovery_point_offsets(self) -> None:
-        """Write each log's recovery point into the checkpoint file of its dir.
+        """Write each log's recovery point into the checkpoint file of its log dir.
 
         After a crash the next start need not read the records below it.
         """

@@ -72,7 +72,7 @@ class LogRepairs:
 
     @property
     def lost_records(self) -> bool:
-        """Return whether one of the repairs so far says that records are lost."""
+        """Return whether records were lost in one of the repairs so far."""
         return any(
             repair.what in (TAIL_CUT, SEGMENT_DROPPED, RECORDS_MISSING) for repair in self.found
         )

@@ -323,7 +323,7 @@ class LogSegment:
         return self.base_offset if last is None else last[1].next_offset
 
     def last_batch(self) -> tuple[int, BatchHeader] | None:
-        """Return (position, header) of the last whole batch; None if there is none.
+        """Return (position, header) of the last complete batch; None if there is none.
 
         Raises CorruptRecordError at bytes that cannot be the beginning of a batch.
         """

@@ -33,7 +33,7 @@ class Place(NamedTuple):
     new: NewLog
     log_dirs: Sequence[str]
     folder: str = ""
-    """The name of its folder; "": `topic-partition`."""
+    """The name of the log's folder. "" stands for the usual name, `topic-partition`."""
 
 
 class MadeLog(NamedTuple):
@@ -79,7 +79,7 @@ def make_log(
 
 
 def make_logs(places: Sequence[Place], make: Callable[[Place], MadeLog]) -> list[MadeLog]:
-    """Create several logs. A dir in which the creation of one has failed is not tried again.
+    """Create several logs. If the creation of one log fails in a dir, this dir is not tried again.
 
     A worker does all this in one call.
     """

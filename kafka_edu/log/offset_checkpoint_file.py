@@ -1,5 +1,7 @@
-"""Offsets by partition, on disk (Kafka: OffsetCheckpointFile.scala): recovery points, log starts,
-high watermarks, and where the cleaner goes on; a file each in every log dir.
+"""Store offsets by partition in files (Kafka: OffsetCheckpointFile.scala).
+
+Every log dir has one file for each kind: recovery points, log starts, high watermarks, and the
+offsets at which the cleaner goes on.
 """
 
 from collections.abc import Mapping

@@ -16,8 +16,8 @@ UNKNOWN_COORDINATOR_EPOCH: Final = -1
 
 
 class BatchMetadata(NamedTuple):
-    """A batch that was written: what is needed to recognize it when it comes again, and to answer
-    with its offsets.
+    """The facts about a written batch that are needed to recognize the batch when it is sent again,
+    and to answer with its offsets.
     """
 
     last_sequence: int

@@ -3,9 +3,9 @@
 A move ends with two renames, in two log dirs: the copy gets the name of the replica, and the
 replica gets a name with `-delete`. A kill between them leaves two folders of the same name, in two
 dirs. Apache Kafka 2.8 then refuses to start until somebody removes one by hand. Here a file in the
-folder of the replica names the dir to which it moves. It is written before the copy begins. Two
-folders of which one has the mark that names the other's dir are the two of such a move, and the
-marked one is the old one. A mark without a second folder says nothing, and is removed.
+folder of the replica, the mark, names the dir to which the replica moves. The mark is written
+before the copy begins. If a start finds two folders, and one has a mark that names the other's dir,
+the marked folder is the old one. If there is no second folder, the mark is removed.
 
 All functions block. The log manager calls them in a worker.
 """
@@ -19,7 +19,7 @@ from kafka_edu.log.log_file_names import MOVING_TO_FILE
 
 
 class Folder(NamedTuple):
-    """A folder of a partition's records, and the log dir that holds it."""
+    """A folder with a partition's records, and the log dir that contains this folder."""
 
     log_dir: str
     path: str
@@ -36,8 +36,9 @@ def unmark_move(files: FileSystem, directory: str) -> None:
 
 
 def replaced_folder(files: FileSystem, folders: Sequence[Folder]) -> Folder | None:
-    """Return which of two folders of one partition the other has replaced; None if the marks do
-    not say.
+    """Return the old one of a partition's two folders, which the other has replaced.
+
+    None if the marks do not show which one it is.
     """
     first, second = folders
     old = [

@@ -1,13 +1,15 @@
-"""Segments that have each other's names, as after a copy by hand that mixed files up.
+"""Find segments that have each other's names, and rename them.
 
-Kafka does not notice them: readers skip the records of one, and after a crash it cuts off or does
-not start. Here each start reads the first header of each segment. A segment is in its place if its
-first batch lies between its base offset and the next segment's. Those that are not are renamed, if
-each of them has the name of another.
+That happens if somebody copies files by hand and mixes them up.
+
+Kafka does not notice such segments: readers skip the records of one, and after a crash Kafka cuts
+off records or does not start. Here each start reads the first header of each segment. A segment has
+the right name if its first batch lies between its base offset and the next segment's base offset.
+The segments with wrong names are renamed, if each of them has the name of another one.
 
     18.log holds 35…, 35.log holds 18…      → 35.log.renamed, 18.log.renamed → 35.log, 18.log
 
-A kill in between is finished at the next start.
+If the broker is killed in between, the next start finishes the renames.
 """
 
 from bisect import bisect_right
@@ -23,7 +25,9 @@ RENAMED_SUFFIX: Final = ".renamed"
 
 
 class Renamed(NamedTuple):
-    """A file that had another segment's name, and the base offset of the segment that it is."""
+    """A file that had another segment's name, and the base offset of the segment to which it
+    belongs.
+    """
 
     path: str
     base_offset: int
@@ -51,7 +55,7 @@ def restore_names(
 
 
 def finish_renames(file_system: FileSystem, directory: str) -> None:
-    """Give segments that were being renamed their names, also after a kill."""
+    """Give the segments with the suffix `.renamed` their final names, also after a kill."""
     names = file_system.list(directory)
     waiting = [name for name in names if name.endswith(LOG_SUFFIX + RENAMED_SUFFIX)]
     bases = [

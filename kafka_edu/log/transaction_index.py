@@ -89,7 +89,7 @@ class TransactionIndex:
         return entries[-1] if entries else None
 
     def sound_entries(self) -> list[AbortedTxn]:
-        """Return all entries, or none if the file cannot be what was written."""
+        """Return all entries, or an empty list if the content of the file is impossible."""
         try:
             self.sanity_check()
         except CorruptIndexError:

@@ -106,7 +106,7 @@ class KafkaChannel:
         Kafka waits for ever.
         """
         self.unsent_before = 0
-        """The number of response bytes that were not sent at the processor's last idle check."""
+        """The number of unsent response bytes at the last check for idle connections."""
         self._bytes_in_progress = 0
         self._frames: deque[bytes] = deque()
         self.pool = pool
@@ -158,7 +158,7 @@ class KafkaChannel:
         return self._receiver.held is not None
 
     def more_memory(self) -> None:
-        """Read on in the request that could not begin.
+        """Try again to read the request that could not begin.
 
         Called when there is memory again, or when the connection's previous request is answered.
         """

@@ -5,8 +5,8 @@ During a capture, a request of a client that was not chosen costs 0.15 µs. A re
 client costs 12 µs if it has 1 KB, and 0.3 ms if 64 KiB of it are kept.
 
 Each frame of the chosen clients is written at once. So readers of the file see it at once, and it
-survives a kill -9. Long frames are cut. When the file has reached half of the allowed size, it is
-renamed to `FILE.1`, and a new file begins. Secrets are hidden before anything is written
+survives a kill -9. Long frames are cut. When a file has half of the allowed size, it is renamed to
+`FILE.1`, and a new file begins. Secrets are hidden before anything is written
 (`kafka_edu.protocol.secrets`).
 
 If the file cannot be written, or a frame cannot be decoded, the capture ends with an event. The

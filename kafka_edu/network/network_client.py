@@ -108,7 +108,8 @@ class NetworkClient:
         self._alarm = loop.call_at(deadline, self._look_at_deadlines, loop, deadline)
 
     def _look_at_deadlines(self, loop: asyncio.AbstractEventLoop, now: float) -> None:
-        """Let each request that is too late fail with TimeoutError, and close the connection.
+        """Make each request whose time-out is over fail with TimeoutError, and close the
+        connection.
 
         O(in flight). `now` is the time for which the timer was set, because the clock may show a
         little less.

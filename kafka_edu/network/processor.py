@@ -42,7 +42,7 @@ from kafka_edu.trace.tracer import Tracer
 
 log = logging.getLogger(__name__)
 
-#: The number of bytes of an unreadable request that the log shows.
+#: The maximum number of bytes that the log shows of an unreadable request.
 SHOWN_BYTES: Final = 16
 
 SLOW_NS: Final = SLOW_MS * 1_000_000
@@ -438,7 +438,7 @@ def _time_split(request: Request, size: int, now: int) -> ResponseSent:
 
 
 def bytes_text(data: bytes) -> str:
-    """Describe bytes that are not a request, for the log.
+    """Return a text for the log that describes bytes which are not a request.
 
     They are shown as text if they are printable text, otherwise in hexadecimal.
     """

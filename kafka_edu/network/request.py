@@ -87,7 +87,7 @@ class Request:
         self.cause = 0
         """The trace number of the event that causes the next hop; 0 if none was emitted.
 
-        First that is RequestReceived, later the event that completed the response.
+        At first that is the event RequestReceived, later the event that completed the response.
         """
         self.dequeued_ns = 0
         self.local_done_ns = 0

@@ -151,7 +151,7 @@ class RequestChannel:
                 asyncio.get_running_loop().call_soon(wake)
 
     def let_next_start(self, request: Request) -> None:
-        """Let the connection's next produce start, although this request waits in a purgatory.
+        """Allow the connection's next produce to start, although this request waits in a purgatory.
 
         This does nothing if `edu.max.pipelined.requests` is 1, as in Kafka. See `KafkaChannel`.
         """

@@ -92,7 +92,7 @@ class _Client:
     def __init__(self) -> None:
         self.produces = self.produced_bytes = self.fetches = 0
         self.end_ns = 0
-        """When the last of them was done, in monotonic ns."""
+        """The monotonic ns at which the client's last request was done."""
         self.sampled = 0
         """The number of requests at the last sample."""
 
@@ -226,8 +226,10 @@ class RequestMetrics:
         return told
 
     def gauges(self) -> Iterable[Event]:
-        """Return the histograms of the APIs, and the clients, with new requests as events; at most
-        twice a second.
+        """Return events about each API and each client that had new requests; at most twice a
+        second.
+
+        For an API the event has its histograms.
 
         A sample has totals since the start. So a subscriber that misses a sample loses nothing.
         """

@@ -43,7 +43,10 @@ LOOKED_FOR_MS: Final = 1000
 """Causes are counted in detail for this time, in ms, after the gauges were last read."""
 
 LONGEST_WAIT_MS: Final = (1 << 22) - 1
-"""The longest wait that is recorded, in ms (over an hour); longer waits count as this long."""
+"""The longest wait that is recorded, in ms (over an hour).
+
+A longer wait is recorded as this value.
+"""
 
 CAUSES_COUNTED: Final = 50
 """The maximum number of different causes that are counted; the rest is `other causes`."""
@@ -115,7 +118,7 @@ class DelayedOperationPurgatory(Generic[Operation]):
         """Whether somebody reads the gauges now. Only then causes are counted in detail."""
         self._looked_ms = 0
         self._ended: dict[str, dict[int, int]] = {}
-        """Cause → how many waits of each length it has ended.
+        """Cause → the number of waits that it has ended, for each length of the wait.
 
         The inner table is length bucket → count, as in EndedBy.
         """
@@ -260,7 +263,7 @@ class DelayedOperationPurgatory(Generic[Operation]):
                     yield operation
 
     def complete(self, operation: DelayedOperation) -> None:
-        """Count the completion, emit its event, and let the operation send its response.
+        """Count the completion, emit an event about it, and let the operation send its response.
 
         Each operation calls this method once, when it completes.
         """

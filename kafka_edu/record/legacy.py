@@ -220,10 +220,9 @@ def read_old_produce(buffer: Buffer) -> OldProduce:
 
 
 def _survey(view: memoryview) -> tuple[list[int], int, int]:
-    """Return (formats, compressed entries, all entries), and check sizes and formats.
+    """Check sizes and formats; return (formats, number of compressed entries, number of entries).
 
-    The formats are the magic numbers in the order in which they first appear. The other two are
-    counts.
+    The formats are the magic numbers in the order in which they first appear.
     """
     magics: list[int] = []
     wrappers = entries = position = 0

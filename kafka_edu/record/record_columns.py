@@ -43,7 +43,7 @@ def append_begins(data: bytes, at: int, end: int, count: int, begins: list[int])
 
 
 def behind_varints(data: Bytes, at: Int64s) -> Int64s:
-    """Return the position behind the varint at each position, where varints are known to be whole.
+    """Return the end of the varint at each position in `at`. All these varints must be complete.
 
     O(positions · longest varint).
     """
@@ -57,7 +57,7 @@ def behind_varints(data: Bytes, at: Int64s) -> Int64s:
 
 
 def varints(data: Bytes, at: Int64s) -> tuple[Int64s, Int64s]:
-    """Return the zigzag varint at each position, and the positions behind them.
+    """Return the decoded zigzag varint at each position in `at`, and the end of each varint.
 
     Raises InvalidRecordError. O(positions · longest varint). One or two bytes, which most varints
     have, are put together in one step for all positions.

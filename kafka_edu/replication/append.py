@@ -73,9 +73,9 @@ class Append:
 
         `origin` says whether a client or one of this broker's coordinators appends. `on_failure` is
         called if a bug raises an exception while the request waits (DelayedOperation.fail).
-        `requester` is the request, for the display of waiting operations. With acks other than -1,
-        0 and 1 every partition gets INVALID_REQUIRED_ACKS. An error of one partition does not
-        affect the others.
+        `requester` describes the request, for the display of waiting operations. With acks other
+        than -1, 0 and 1 every partition gets INVALID_REQUIRED_ACKS. An error of one partition does
+        not affect the others.
         """
         if required_acks not in (-1, 0, 1):
             respond(

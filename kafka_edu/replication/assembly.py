@@ -1,5 +1,6 @@
-"""Build one broker's replication from its parts: the parts that decide, the shells that do the
-input and output for them, and the periodic work (Kafka: ReplicaManager's constructor and startup).
+"""Build one broker's replication from its parts (Kafka: ReplicaManager's constructor and startup).
+
+Some parts only decide, others do the input and output for them, and others run periodically.
 """
 
 from collections.abc import Awaitable, Callable
@@ -120,8 +121,10 @@ class Replication:
         ]
 
     async def startup(self, scheduler: Scheduler) -> None:
-        """Start the purgatories' reapers and the periodic work: ISR expiration, propagation of ISR
-        changes, HW checkpoints, a look at the throttles.
+        """Start the purgatories' reapers and the periodic work.
+
+        The periodic work is: ISR expiration, propagation of ISR changes, HW checkpoints, and checks
+        of the throttles.
         """
         for reaper in self._reapers:
             report_failure(reaper.start(), self._on_failure)

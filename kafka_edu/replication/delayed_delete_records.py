@@ -29,10 +29,12 @@ class DeleteRecordsStatus:
     def __init__(self, error: Errors, required_offset: int, pending: bool) -> None:
         self.error = error
         self.required_offset = required_offset
-        """The offset at which the logs of all live replicas must start, or behind it."""
+        """The logs of all live replicas must start at this offset or above it."""
         self.pending = pending
         self.low_watermark = INVALID_LOW_WATERMARK
-        """The least log start offset of the live replicas, for the response; -1 if not known."""
+        """The lowest log start offset of all live replicas, for the response; -1 if it is not
+        known.
+        """
 
     @classmethod
     def failed(cls, error: Errors) -> DeleteRecordsStatus:

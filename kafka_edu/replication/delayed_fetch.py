@@ -27,19 +27,21 @@ LEADS_MORE: Final = "its leader leads more partitions"
 class DelayedFetch(DelayedOperation):
     """A fetch that waits until at least `min_bytes` can be sent.
 
-    The end is the LEO for a follower, the HW for a consumer (the LSO with read_committed). Sizes
-    come from positions in the segment, so all of it costs a subtraction a partition. A partition
-    that is throttled for this follower does not count. Also done: (A) not the leader any more; (B)
-    unknown by now; (C) the offset lies on another segment than the end, so it is far behind, or the
-    log was truncated; (E) fenced by epoch; a follower's fetch whose leader leads more of the
-    follower's partitions (`end_for_new_partitions`); and, if consumers may read from followers, a
-    follower's fetch when the HW is above the one of its last response (KIP-392). Time up
-    (max_wait_ms) is no error: what there is, is sent. On completion the log is read a second time.
-    Watched under every partition of the request, and under its session, because a change of a
-    partition that the session had left out counts too. Looking through a session costs some 18 ns a
-    partition, so the list is used twice: the arrival's by the first `try_complete`, and that of a
-    `try_complete` by the read that follows. Next hop:
-    FetchApi._respond.
+    A follower may read to the LEO, a consumer to the HW (with read_committed to the LSO). The sizes
+    come from positions in the segment, so each partition costs only one subtraction. A partition
+    that is throttled for this follower does not count.
+
+    The fetch also completes in these cases: (A) this broker no longer leads a partition; (B) it
+    does not know a partition any more; (C) the fetch offset and the end lie on different segments,
+    because the reader is far behind or the log was truncated; (E) the reader is fenced by its
+    epoch; the leader has become leader of more partitions of this follower
+    (`end_for_new_partitions`); and, if consumers may read from followers, the HW is above the HW in
+    the follower's last response (KIP-392). When max_wait_ms is over, the bytes that there are, are
+    sent without an error. On completion the log is read a second time. The fetch is watched under
+    every partition of the request, and under its session, because a change of a partition that the
+    session had left out counts too. To list the partitions of a session costs some 18 ns for each,
+    so each list is used twice: the list made on arrival also serves the first `try_complete`, and
+    the list of a `try_complete` also serves the read that follows. Next hop: FetchApi._respond.
     """
 
     __slots__ = (
@@ -85,7 +87,7 @@ class DelayedFetch(DelayedOperation):
         return f"fetch {what} for {self._reader}"
 
     def _wanted(self) -> FetchInfos:
-        """Return the partitions of the fetch; in a session, those that have changed by now."""
+        """Return the partitions to read: all of the fetch, or in a session those changed by now."""
         if self._session is None or self._up_to_date:
             return self._infos
         return self._session.infos()
@@ -93,7 +95,7 @@ class DelayedFetch(DelayedOperation):
     def _start_of(
         self, topic_partition: TopicPartition, wanted: PartitionFetch
     ) -> LogOffsetMetadata | None:
-        """Return the place of the fetch offset in the segments, as the first read found it.
+        """Return where the fetch offset lies in the log's segments, as the first read found it.
 
         If the session had left out the partition, an earlier fetch found the place.
         """
@@ -123,9 +125,9 @@ class DelayedFetch(DelayedOperation):
     def try_complete(self) -> bool:
         """Complete the fetch if enough bytes can be read, or if waiting is of no use any more.
 
-        O(partitions of the request) in the worst case. It looks at the last partitions first. A
-        session keeps the partitions that had news most recently at its end, and these will most
-        likely have news again.
+        O(partitions of the request) in the worst case. It looks at the last partitions first: a
+        session keeps the partitions with the latest news at the end of its list, and these will
+        most likely have news again.
         """
         if self._ended_by is not ENOUGH:
             return self.force_complete()

@@ -14,7 +14,7 @@ _FEW: Final = 8
 
 
 class WaitingSession(Protocol):
-    """The part of a fetch session that a partition needs."""
+    """The methods of a fetch session that a partition calls."""
 
     @property
     def key(self) -> str:
@@ -33,7 +33,7 @@ class WaitingSession(Protocol):
 
 
 class Wakes(Protocol):
-    """A purgatory, as a partition sees it."""
+    """The one method of a purgatory that a partition calls."""
 
     def check_and_complete(self, key: Hashable) -> int:
         """Try to complete the operations that wait for `key`. Returns how many completed."""

@@ -108,8 +108,8 @@ class DelayedProduce(DelayedOperation):
         super().__init__(timeout_ms)
         self._statuses = statuses
         self._news: Partition | None = None
-        """The partition for which this is the first acknowledged acks=all produce of a leader
-        epoch.
+        """The partition in whose leader epoch this is the first acks=all produce to be
+        acknowledged; None if there is no such partition.
         """
         self._partitions = partitions
         self._respond = respond
@@ -185,9 +185,9 @@ class DelayedProduce(DelayedOperation):
         return self._news is not None
 
     def tell_cause(self, key: Hashable | None, level: Level) -> int:
-        """Emit the move of the HW that completed the request, and return that event's number, or 0.
+        """Emit the move of the HW that completed the request. Return the event's number, or 0.
 
-        The move is that of the partition `key`, if its produce succeeded. Without a key the
+        With a `key`, the HW of that partition moved, and its produce succeeded. Without a key the
         request's own append moved the HW.
         """
         told = 0

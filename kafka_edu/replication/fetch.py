@@ -67,8 +67,8 @@ class Fetch:
         now if there is no time to wait, no partition is wanted, there are enough bytes already, or
         a partition has an error or a diverging epoch.
 
-        `infos` are the partitions to read. If they belong to a session, that is `session`, and then
-        a change of any other partition of the session also wakes the waiting fetch.
+        `infos` are the partitions to read. If they belong to a `session`, a change of any other
+        partition of the session also wakes the waiting fetch.
 
         After the read, a follower's fetch reports the follower's position (book 001). The response
         is immediate if there is no time to wait, nothing is wanted, there are enough bytes, or

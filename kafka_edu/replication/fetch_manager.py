@@ -47,8 +47,10 @@ class FetchContext(Protocol):
 
     @property
     def session(self) -> FetchSession | None:
-        """The session, if the fetch reads all of the session's partitions and names only a part of
-        them.
+        """The session if this fetch is incremental: it reads all partitions of the session but
+        names only some of them.
+
+        Else None.
         """
         ...
 

@@ -75,7 +75,7 @@ class FetchParams(NamedTuple):
     api_version: int
     isolation_level: int = READ_UNCOMMITTED
     client: ClientMetadata | None = None
-    """The consumer, if the leader may send it to another replica: from v11 on."""
+    """The consumer, if the leader may direct the consumer to another replica (from v11 on)."""
 
     @property
     def from_follower(self) -> bool:
@@ -107,9 +107,7 @@ class FetchParams(NamedTuple):
 
 @dataclass(slots=True)
 class PartitionFetch:
-    """The request of the reader for one partition. A session keeps this until the reader changes
-    it.
-    """
+    """The request of a reader for one partition. A session keeps it until the reader changes it."""
 
     fetch_offset: int
     log_start_offset: int

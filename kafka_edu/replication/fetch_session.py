@@ -35,8 +35,8 @@ class CachedPartition:
         self.high_watermark = high_watermark
         self.log_start_offset = log_start_offset
         self.version = VersionCounter()
-        """The version counter of the Partition itself, if the reader has read it to its end; before
-        that, a counter of its own.
+        """The Partition's own version counter if the reader has read the partition to its end;
+        before that, a counter that belongs to this object alone.
         """
         self.answered = NO_VERSION
         """The partition's version at the last answer. While the partition still has this version, a
@@ -47,9 +47,9 @@ class CachedPartition:
     def take_news(self, read: LogReadResult, clock: FetchClock) -> bool:
         """Return whether `read` must be answered, and remember it.
 
-        It must if it has records, an error, a diverging epoch or another replica to read from, or
-        if the HW or the log start moved. Every error is listed, and also the first read after an
-        error, because the client may have dropped what it knew about the partition.
+        It must be answered if it has records, an error, a diverging epoch or another replica to
+        read from, or if the HW or the log start moved. Every error is listed, and also the first
+        read after an error, because the client may have dropped what it knew about the partition.
         """
         news = (
             read.size_in_bytes > 0
@@ -116,11 +116,14 @@ class FetchSession:
     ) -> None:
         self.session_id = session_id
         self.privileged = privileged
-        """Whether this is a follower's session. A consumer's new session cannot take its slot."""
+        """Whether this is a follower's session.
+
+        A new session of a consumer cannot take its slot.
+        """
         self.partitions = partitions
         self.key = f"fetch session {session_id}"
-        """The key in the purgatory under which the session's fetches wait for partitions that they
-        left out.
+        """The key in the purgatory under which the session's fetches wait for the partitions that
+        they do not name.
         """
         self.changed: set[TopicPartition] = set()
         """The partitions that have changed since the session's last fetch arrived."""

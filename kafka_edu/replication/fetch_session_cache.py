@@ -28,7 +28,7 @@ class FetchSessionCache:
 
     1. The session that was unused for the longest time ends, if that time exceeds two minutes.
     2. Otherwise the least valuable session ends: consumers' before followers', small before large.
-       A follower may end any consumer's session. Other sessions are safe for two minutes.
+       A follower may end a consumer's session at any time. All other sessions last two minutes.
     3. Otherwise the client gets no session, and must name all its partitions in each fetch.
 
     A follower's fetcher has one session. If its broker was killed and started again, it opens a new

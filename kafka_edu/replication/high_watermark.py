@@ -2,7 +2,7 @@
 (Kafka: Partition.scala, maybeIncrementLeaderHW; the book of log 001, section on the high
 watermark).
 
-    leader_high_watermark    A record is committed when every member of the ISR has it. So must
+    leader_high_watermark    A record is committed when every member of the ISR has it, and also
                              every follower that caught up recently, because it may soon join.
     follower_high_watermark  The leader's high watermark, but at most the end of the own log.
 
@@ -115,8 +115,9 @@ class HighWatermark:
         """
         self._moved_by = -1
         self._moved_at = -1
-        """The fetch that caused the last move: the follower's broker id (`_moved_by`; -1 if no
-        fetch caused it) and the fetch offset (`_moved_at`).
+        """The fetch offset of the fetch that caused the last move.
+
+        `_moved_by` is the follower's broker id; it is -1 if no fetch caused the move.
         """
         self._moved_because = ""
         """The cause of the last move in words, if it was not a fetch."""
@@ -137,7 +138,7 @@ class HighWatermark:
         self.truncated()
 
     def replace_log(self, log: Log) -> None:
-        """Go on with another log, which has the same HW."""
+        """Use another log from now on. It has the same HW."""
         self._log = log
 
     def detach(self) -> None:
@@ -190,8 +191,9 @@ class HighWatermark:
         return offset
 
     def truncated(self) -> None:
-        """Note that the log was truncated, and the HW perhaps lowered. So no earlier move is
-        emitted later.
+        """Note that the log was truncated and the HW perhaps lowered.
+
+        Earlier moves are then never emitted.
         """
         self._before = self.offset
         self.event = 0

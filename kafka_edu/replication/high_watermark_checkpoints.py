@@ -18,9 +18,10 @@ HIGH_WATERMARK_FILENAME: Final = "replication-offset-checkpoint"
 
 
 class HighWatermarkCheckpoints:
-    """Reads and writes the checkpoint files. From them a starting broker learns how far its
-    replicas were committed. The values may be old and therefore too low, but they are never too
-    high.
+    """Reads and writes the checkpoint files.
+
+    A starting broker reads them to learn up to which offset its replicas were committed. The values
+    may be old and therefore too low, but they are never too high.
 
     Each write waits for the disk (fsync), so a worker thread does it (`run_blocking`), one write at
     a time.
@@ -54,7 +55,8 @@ class HighWatermarkCheckpoints:
     async def write(
         self, partitions: Iterable[Partition], on_failure: Callable[[str, OSError], None]
     ) -> None:
-        """Write the HW of every partition, and of the copies that move to other dirs, by log dir.
+        """Write the HW of every partition and of every copy in another dir, one file for each log
+        dir.
 
         If a file cannot be written, `on_failure` is called with its log dir and the error, and the
         other files are still written. Called every replica.high.watermark.checkpoint.interval.ms.

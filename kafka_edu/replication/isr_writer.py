@@ -26,7 +26,7 @@ ISR_CHANGE_PROPAGATION_PERIOD_MS: Final = 2_500
 ISR_CHANGE_PROPAGATION_BLACK_OUT_MS: Final = 5_000
 ISR_CHANGE_PROPAGATION_INTERVAL_MS: Final = 60_000
 #: The pause in ms after a write that ZooKeeper did not answer. The proposal stays pending, because
-#: it may have been written.
+#: the write may have been done.
 RETRY_MS: Final = 500
 
 
@@ -92,7 +92,7 @@ class IsrChangePropagation:
         return due
 
     def put_back(self, topic_partitions: list[TopicPartition]) -> None:
-        """Add partitions again that could not be reported.
+        """Take back partitions that could not be reported.
 
         They are due at the first check at which no ISR has changed for 5 s.
         """

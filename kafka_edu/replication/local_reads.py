@@ -17,12 +17,12 @@ def read_from_local_log(
 ) -> FetchResults:
     """Read each partition once, in order, until the results have `max_bytes` together.
 
-    A consumer for which `rules` prefer another replica gets that one's id, and no records.
-
-    The first partition with records may exceed all limits by one batch. A negative limit makes only
-    its own partition fail. A negative `max_bytes` is the first partition's limit; for the others it
-    is 0. `session` is the session whose partitions these are. It may leave out those that it has
-    read to their end. A partition that `rules` throttle gives no records.
+    If `rules` prefer another replica for a consumer, the consumer gets that replica's broker id and
+    no records. The first partition with records may exceed all limits by one batch. If a partition
+    has a negative limit, only this partition fails. A negative `max_bytes` is the first partition's
+    limit; the limit of the others is then 0. `session` is the session to which the partitions
+    belong. It may leave out partitions that it has read to their end. A partition that `rules`
+    throttle gives no records.
     """
     left = params.max_bytes
     if left < 0 and session is not None and not session.begins_with(infos):

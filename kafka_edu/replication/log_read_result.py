@@ -37,8 +37,11 @@ class LogReadResult(NamedTuple):
     log_end_offset: int
     last_stable_offset: int
     diverging_epoch: EpochAndOffset | None
-    """Where the reader's log and this log part (Fetch v12, KIP-595). Set if the reader's last epoch
-    ends in this log before the reader's fetch offset. The reader must then truncate its log.
+    """The epoch and offset where the reader's log begins to differ from this log (Fetch v12,
+    KIP-595).
+
+    Set if the reader's last epoch ends in this log before the reader's fetch offset. The reader
+    must then truncate its log.
     """
 
     aborted_transactions: tuple[AbortedTxn, ...] | None = None

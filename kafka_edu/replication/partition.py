@@ -111,8 +111,9 @@ class Partition:
         self.controller_epoch = 0
         self.assigned_replicas: tuple[int, ...] = ()
         self.adding_replicas: tuple[int, ...] = ()
-        """The assigned replicas that a reassignment is adding. Like any other replica, they fetch
-        and may join the ISR.
+        """The replicas that a reassignment is adding.
+
+        Like all other assigned replicas, they fetch and may join the ISR.
         """
         self.isr_state = IsrState(topic_partition, trace)
         self._followers: dict[int, Replica] = {}
@@ -186,8 +187,10 @@ class Partition:
         log.update_high_watermark(max(log.log_start_offset, hw))
 
     def append_records_to_future(self, records: Buffer, wall_ms: int) -> int:
-        """Append a piece of the local log to its copy, and return the bytes. Take over HW and log
-        start, as far as the copy reaches. Raises the errors of the log.
+        """Append a piece of the local log to its copy.
+
+        Return the number of bytes appended. The copy also takes over the HW and the log start, as
+        far as the copy reaches. Raises the errors of the log.
         """
         log, future = self.local_log(), self.future_log
         assert future is not None, self.topic_partition
@@ -436,10 +439,9 @@ class Partition:
             self._delayed.check_and_complete_fetch()
 
     def check_enough_replicas_reach_offset(self, required_offset: int) -> tuple[bool, Errors]:
-        """Return (done, error) for an acks=all produce: whether it need not wait any more, and the
-        error.
+        """Return (done, error) for an acks=all produce. If done, it need not wait any longer.
 
-        It is done when the whole ISR has the records below `required_offset`. The error is
+        The produce is done when the whole ISR has the records below `required_offset`. The error is
         NOT_ENOUGH_REPLICAS_AFTER_APPEND if the ISR has meanwhile shrunk below min.insync.replicas.
         It is also done with NOT_LEADER_OR_FOLLOWER if this broker does not lead the partition any
         more.
@@ -456,8 +458,9 @@ class Partition:
     def may_skip(self, replica_id: int, read: LogReadResult) -> bool:
         """Return whether the reader's session may skip this partition until its version changes.
 
-        For a consumer that is so after each read that has a version. A follower must also be in the
-        ISR, because any fetch may let it join, and the leader must know its LEO.
+        A consumer's session may skip it after each read that has a version. A follower must also be
+        in the ISR, because outside the ISR any of its fetches may let it join. And the leader must
+        already know the follower's LEO.
         """
         if read.version == NO_VERSION:
             return False
@@ -479,8 +482,8 @@ class Partition:
     ) -> bool:
         """Record a follower's fetch from `read.fetch_offset_metadata`.
 
-        By it the follower may join the ISR, and the HW may move. Returns False if the follower is
-        not assigned to the partition. O(replicas).
+        This fetch may let the follower join the ISR, and may move the HW. Returns False if the
+        follower is not assigned to the partition. O(replicas).
         """
         follower = self._followers.get(follower_id)
         log = self.log
@@ -603,8 +606,9 @@ class Partition:
     def update_follower_offsets(
         self, leader_high_watermark: int, leader_log_start_offset: int
     ) -> None:
-        """Take the leader's HW, as far as our log reaches, and its log start. Consumers that wait
-        here for the HW are woken.
+        """Take over the leader's HW, as far as this log reaches, and the leader's log start.
+
+        Consumers that wait on this broker for the HW are woken.
         """
         log = self.local_log()
         before = log.high_watermark
@@ -615,8 +619,9 @@ class Partition:
             log.maybe_increment_log_start_offset(leader_log_start_offset)
 
     def truncate_to(self, offset: int, logs: TruncatesLogs) -> None:
-        """Truncate the log to `offset`, or to the start of the batch that contains it. If the HW
-        lies above, it falls too.
+        """Truncate the log to `offset`, or to the start of the batch that contains it.
+
+        If the HW lies above the new log end, it falls too.
 
         Call this even if no record is to be cut: it also removes an epoch from the cache that began
         at the log end and has no records.
@@ -804,7 +809,10 @@ class Partition:
         )
 
     def reaches(self, start: LogOffsetMetadata) -> bool:
-        """Return whether the log reaches to that offset. It does not if it was truncated since."""
+        """Return whether the log still reaches to `start`.
+
+        It does not if it was truncated since.
+        """
         return self.log is not None and start.message_offset <= self.log.log_end_offset
 
     def read_elsewhere(self, current_leader_epoch: int, replica_id: int) -> LogReadResult:

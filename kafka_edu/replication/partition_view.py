@@ -13,7 +13,7 @@ from kafka_edu.trace.events.replication import (
 IN_TURN: Final = 10
 """The number of unchanged partitions that each sample includes in turn. One costs 12 µs."""
 UNSETTLED: Final = -1
-"""Noted instead of a version, so that the partition is sampled again next time."""
+"""This value is noted instead of a version if the partition must be sampled again next time."""
 
 
 def partition_progress(partition: Partition) -> PartitionProgress | None:
@@ -39,8 +39,8 @@ def partition_progress(partition: Partition) -> PartitionProgress | None:
 class PartitionSampler:
     """Samples the partitions that have changed since their last sample, and a few others in turn.
 
-    When every partition was sampled ten times a second, a dashboard read hardly anything else: 460
-    idle partitions made 4,600 events a second, and it fell half a minute behind. A partition has
+    Without this class every partition was sampled ten times a second: 460 idle partitions made
+    4,600 events a second, and a dashboard that read them fell half a minute behind. A partition has
     not changed if its version is the same and its followers had all records at the last sample. But
     the times of its followers' fetches change all the time. So each sample also includes IN_TURN
     leader partitions that have not changed, the next ones each time.

@@ -33,8 +33,9 @@ class ReadRules:
 
     @property
     def sends_to_followers(self) -> bool:
-        """Return whether consumers may be sent to followers, so that these should know the high
-        watermark soon.
+        """Return whether consumers may read from followers.
+
+        Then followers should learn the high watermark soon.
         """
         return self._selector is not None
 
@@ -54,7 +55,10 @@ class ReadRules:
         )
 
     def leader_throttles(self, partition: Partition, replica_id: int) -> bool:
-        """Return the same without counting it as held back, for those who only look."""
+        """Return the same as `should_leader_throttle`, but do not count the partition as held back.
+
+        For callers that only look.
+        """
         quota = self._quota
         return (
             quota.active
@@ -67,7 +71,7 @@ class ReadRules:
     def preferred_read_replica(
         self, partition: Partition, client: ClientMetadata, fetch_offset: int
     ) -> int | None:
-        """Return the follower from which the consumer should read; None: from here.
+        """Return the follower from which the consumer should read; None means from this broker.
 
         Candidates are the followers whose log has the offset, or ends there, in the ISR or not, as
         in Kafka 2.8. A follower never sends a consumer on. O(replicas).
@@ -108,7 +112,10 @@ class ReadRules:
     def _view(
         self, broker_id: int, client: ClientMetadata, log_end_offset: int, ms_since_caught_up: int
     ) -> ReplicaView:
-        """A broker that the consumer cannot reach has no rack, so no consumer is sent there."""
+        """Return the view of one replica.
+
+        A broker that the consumer cannot reach gets no rack, so no consumer is sent there.
+        """
         cache = self._metadata_cache
         reachable = cache.get_alive_end_point(broker_id, client.listener_name) is not None
         rack = cache.rack_of(broker_id) if reachable else None

@@ -5,7 +5,7 @@ from typing import Final
 from kafka_edu.log.log import Log
 from kafka_edu.log.log_offset_metadata import LogOffsetMetadata
 
-#: A time before all others: it stands for "never" in a replica that has never caught up.
+#: A time in ms before all other times. It stands for "never" in a replica that has never caught up.
 NEVER_MS: Final = -(1 << 62)
 UNKNOWN_OFFSET: Final = LogOffsetMetadata(-1)
 

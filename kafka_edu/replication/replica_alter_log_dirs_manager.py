@@ -1,4 +1,5 @@
-"""The moves of replicas between the log dirs of this broker: begun, resumed, given up (Kafka:
+"""Begin, resume and give up the moves of replicas between the log dirs of this broker (Kafka:
+
 ReplicaAlterLogDirsManager.scala, alterReplicaLogDirs in ReplicaManager.scala; KIP-113).
 
 A move outlives the broker: the future log stays on the disk. When the controller names the replica
@@ -41,9 +42,10 @@ class _Running(NamedTuple):
 
 
 class ReplicaAlterLogDirsManager:
-    """num.replica.alter.log.dirs.threads tasks. A task starts with its first replica. One that has
-    none left stops at the controller's next LeaderAndIsr or StopReplica request, as in Kafka. Owned
-    by the broker's loop.
+    """Runs at most num.replica.alter.log.dirs.threads copying tasks.
+
+    A task starts with its first replica. A task that has no replicas left stops at the controller's
+    next LeaderAndIsr or StopReplica request, as in Kafka. Owned by the broker's loop.
     """
 
     def __init__(
@@ -69,7 +71,7 @@ class ReplicaAlterLogDirsManager:
         self._threads: dict[int, _Running] = {}
         self._of: dict[TopicPartition, ReplicaAlterLogDirsThread] = {}
         self._ending: dict[asyncio.Task[None], None] = {}
-        """Tasks that have been cancelled, and calls that give up a copy."""
+        """Tasks that are ending: cancelled ones, and those that give up a copy."""
         log_manager.on_truncation(self.mark_for_truncation)
         log_manager.on_future_log_lost(self._future_log_lost)
         partitions.on_offline(partial(self.stop, reason="the log dir of the replica has failed"))
@@ -81,8 +83,9 @@ class ReplicaAlterLogDirsManager:
         return topic_partition in self._of
 
     def start(self, partition: Partition, future: Log, *, resumed: bool = False) -> None:
-        """Copy a replica to its future log from now on. Cleaning and retention of the current log
-        pause until that is over.
+        """Copy a replica to its future log from now on.
+
+        Cleaning and retention of the current log pause until the move is over.
         """
         tp, current = partition.topic_partition, partition.local_log()
         self._log_manager.pause_cleaning(tp)
@@ -133,7 +136,9 @@ class ReplicaAlterLogDirsManager:
         await self._log_manager.delete_future_log(tp)
 
     def mark_for_truncation(self, topic_partition: TopicPartition, offset: int) -> None:
-        """Let the future log follow the current one, which was cut back to `offset`."""
+        """Mark the future log to be truncated to `offset`, because the current log was truncated
+        there.
+        """
         thread = self._of.get(topic_partition)
         if thread is not None:
             thread.mark_for_truncation(topic_partition, offset)
@@ -183,7 +188,7 @@ class ReplicaAlterLogDirsManager:
         return task
 
     def _future_log_lost(self, topic_partition: TopicPartition, reason: OSError) -> None:
-        """Forget a copy whose dir has failed. The replica stays where it is."""
+        """Forget a copy whose log dir has failed. The replica stays where it is."""
         self.stop(topic_partition, f"the log dir of the copy has failed: {reason}")
         partition = self._partitions.get(topic_partition)
         if partition is not None:

@@ -7,20 +7,22 @@ KIP-113).
                      the current log was cut back
 
 The copy is a log of its own, the *future log*. It follows the *current log* as a follower follows
-its leader: first it is cut back to where the two part, by leader epochs. Then it appends what it
-lacks, byte by byte the same. But nothing goes over the network, because both logs are here.
+its leader. First it is truncated where the two logs begin to differ, by leader epochs. Then the
+records that it lacks are appended, byte by byte the same. Nothing goes over the network, because
+both logs are on this broker.
 
-One replica is copied at a time, so that each move is short. The order is that of topics and
-partitions. A piece has at most 1 MiB and replica.fetch.max.bytes. A worker reads it from the disk,
-and the loop appends it to the future log. Then other tasks have their turn. A short rest, which was
-just written and lies in the page cache, is read on the loop: under load that is how the copy
-catches up, because nobody appends to the current log between this read and the swap.
+One replica is copied at a time, so that each move is short. Replicas are copied in order of topic
+and partition. A piece is at most 1 MiB, and at most replica.fetch.max.bytes. A worker thread reads
+a piece from the disk, and the event loop appends it to the future log. Then other tasks have their
+turn. If only a few bytes are left to copy, the event loop reads them itself, from the page cache.
+Nobody appends to the current log between this read and the swap, so the copy catches up even under
+load.
 
-The copy lies in the page cache at first. So before the swap it is flushed, unless less of the
-current log was flushed. After a power failure no record is missing that was on the disk before the
-move. Kafka does not flush here.
+The copy lies in the page cache at first. So it is flushed before the swap, unless the current log
+itself was not flushed that far. So a power failure cannot lose a record that was on the disk before
+the move. Kafka does not flush here.
 
-This is shell: in Kafka a thread, here a task. The swap itself is
+In Kafka this is a thread, here it is a task. The swap itself is
 `LogManager.replace_current_with_future_log`.
 """
 
@@ -47,14 +49,16 @@ from kafka_edu.trace.tracer import Tracer
 
 MAX_PIECE_BYTES: Final = 1 << 20
 SHORT_REST_BYTES: Final = 1 << 16
-"""A rest of at most so many bytes is read on the loop: some 30 µs from the page cache. After a
-worker's flush the loop also flushes such a rest.
+"""If at most this number of bytes is left to copy, the event loop reads them itself.
+
+From the page cache this takes some 30 µs. After a worker's flush the loop also flushes them.
 """
 
 
 class ReplicaMove:
-    """One replica that moves, and its progress. A new order makes a new object, so that what was
-    begun for an old one is dropped.
+    """One replica that moves to another log dir, and its progress.
+
+    Each new order to move creates a new object, so work that was begun for an old order is dropped.
     """
 
     __slots__ = (
@@ -77,13 +81,17 @@ class ReplicaMove:
         self.current = current
         self.future = future
         self.fetch_offset = future.high_watermark
-        """Up to where the two logs are alike, where epochs do not say it: the future log's high
-        watermark at first, later the offset to which the current log was cut.
+        """The offset up to which the two logs are the same, for logs without leader epochs.
+
+        At first it is the future log's high watermark, later the offset to which the current log
+        was truncated.
         """
         self.truncating = True
         self.is_marked = False
         self.delayed_until_ms = -1
-        """Monotonic ms until which the replica is left aside after an error; -1: it is not."""
+        """The monotonic ms until which the replica is not copied after an error; -1 without an
+        error.
+        """
         self.throttled = False
         self.copied_bytes = 0
         self.unflushed_bytes: int | None = None
@@ -92,7 +100,7 @@ class ReplicaMove:
         """
         self.began_ms = now_ms
         self.event = 0
-        """The number of its ReplicaMoveStarted, 0 without a tracer."""
+        """The number of the move's ReplicaMoveStarted event; 0 without a tracer."""
 
     @property
     def topic_partition(self) -> TopicPartition:
@@ -148,8 +156,9 @@ class ReplicaAlterLogDirsThread:
         self._work.set()
 
     def remove(self, topic_partition: TopicPartition) -> ReplicaMove | None:
-        """Stop copying; return the move, if it was one of ours. A piece that is being read is
-        dropped.
+        """Stop copying a replica.
+
+        Return its move if this task had it, else None. A piece that is being read is dropped.
         """
         self._work.set()
         move = self._moves.pop(topic_partition, None)
@@ -158,8 +167,9 @@ class ReplicaAlterLogDirsThread:
         return move
 
     def mark_for_truncation(self, topic_partition: TopicPartition, offset: int) -> None:
-        """Note that the current log was cut back to `offset`. The future log follows before it
-        copies more.
+        """Note that the current log was truncated to `offset`.
+
+        The future log is truncated too before more is copied.
         """
         move = self._moves.get(topic_partition)
         if move is not None:
@@ -182,8 +192,10 @@ class ReplicaAlterLogDirsThread:
             await asyncio.sleep(0)  # a piece is a turn
 
     def next_move(self, now_ms: int) -> ReplicaMove | None:
-        """Return the replica to go on with: the same as before, or else the first in order that is
-        not left aside. None if there is none.
+        """Return the move to go on with, or None.
+
+        It is the same move as before, or else the first one in order that does not wait after an
+        error.
         """
         current = self._in_progress
         if current is not None and self._is_current(current) and current.delayed_until_ms <= now_ms:
@@ -214,7 +226,7 @@ class ReplicaAlterLogDirsThread:
         return self._moves.get(move.topic_partition) is move
 
     def _delay(self, move: ReplicaMove, error: Errors) -> None:
-        """Leave a replica aside for replica.fetch.backoff.ms."""
+        """Do not copy a replica for replica.fetch.backoff.ms."""
         move.delayed_until_ms = self._now_ms() + self._backoff_ms
         if self._trace:
             topic, partition = move.topic_partition
@@ -229,10 +241,11 @@ class ReplicaAlterLogDirsThread:
             )
 
     def _truncate(self, move: ReplicaMove) -> None:
-        """Cut the future log back to where it and the current log part (KIP-101).
+        """Truncate the future log where it begins to differ from the current log (KIP-101).
 
-        The current log answers where the last epoch of the future log ends. That covers also what
-        was cut off and written again while the future log was not open.
+        The offset is where the future log's last epoch ends in the current log. So the result is
+        right even if records of the current log were cut off and others written while the future
+        log was not open.
         """
         current, future = move.current, move.future
         before, complete = future.log_end_offset, False
@@ -320,15 +333,19 @@ class ReplicaAlterLogDirsThread:
             self._logs.truncate_future_fully_and_start_at(move.topic_partition, first)
 
     def _read_failed(self, move: ReplicaMove, error: OSError) -> None:
-        """Handle an error of the disk that a piece was read from. If the file was closed meanwhile,
-        the segment was deleted, and the next read finds another. Else the disk has failed.
+        """Handle an error when a piece was read from the disk.
+
+        If the file was closed meanwhile, its segment was deleted, and the next read finds another
+        segment. Otherwise the disk has failed.
         """
         if self._is_current(move) and error.errno != errno.EBADF:
             self._logs.handle_log_dir_failure(move.from_dir, error)
 
     def _out_of_range(self, move: ReplicaMove) -> None:
-        """Cut the future log back to the end of the current one. If it ends before the current one
-        starts, drop it and begin there (Kafka: fetchOffsetAndTruncate).
+        """Truncate the future log to the end of the current log.
+
+        If the future log ends before the current log starts, empty it and begin at that start
+        (Kafka: fetchOffsetAndTruncate).
         """
         current, future, tp = move.current, move.future, move.topic_partition
         before = future.log_end_offset

@@ -70,8 +70,10 @@ from kafka_edu.trace.tracer import Tracer
 #: Since this inter.broker.protocol.version fetches carry the epoch of the follower's last record.
 TRUNCATION_ON_FETCH: Final = (2, 7)
 REFUSALS_BY_CHANCE: Final = 2
-"""The number of times that a leader may refuse, without being suspected, a log end that lies within
-its log: the leader's log may have changed between the refusal and the look-up.
+"""The number of times that a leader may refuse a log end that lies within its own log, before this
+is reported as a fault.
+
+The leader's log may have changed between the refusal and the look-up.
 """
 #: The errors of a broker that does not know yet that it is leader. The controller informs leaders
 #: and followers at the same time, so a follower may know it before its new leader does.
@@ -193,8 +195,9 @@ class ReplicaFetcher:
         self._session.put(tp, wanted)
 
     def _last_epoch(self, tp: TopicPartition, state: PartitionFetchState) -> int:
-        """Return the epoch of the log's last record for the fetch. -1: the fetch does not carry it,
-        or there is none.
+        """Return the epoch of the log's last record, for the fetch request.
+
+        -1 if the fetch does not carry the epoch, or if the log has no epoch.
         """
         if not self._truncates_on_fetch:
             return UNDEFINED_EPOCH
@@ -300,8 +303,8 @@ class ReplicaFetcher:
     ) -> None:
         """Truncate the logs by the leader's answers.
 
-        A log that is completely truncated begins to fetch. For another one, one more look-up
-        follows.
+        A partition whose log is completely truncated begins to fetch. For the others, one more
+        look-up follows.
         """
         for topic in response.topics:
             for answer in topic.partitions:
@@ -324,7 +327,7 @@ class ReplicaFetcher:
         """Truncate the log where it begins to differ from the leader's. Return whether that is
         complete.
 
-        If it is not, another answer of the leader is needed.
+        If the truncation is not complete, another answer of the leader is needed.
         """
         log = partition.local_log()
         before = log.log_end_offset
@@ -560,9 +563,10 @@ class ReplicaFetcher:
     ) -> None:
         """Append to the follower's log.
 
-        The leader's log may start within a batch, after DeleteRecords. It sends that batch whole.
-        An empty log then begins where the batch begins, and its start follows the leader's (Kafka:
-        UnexpectedAppendOffsetException in Partition.appendRecordsToFollowerOrFutureReplica).
+        After DeleteRecords the leader's log may start within a batch. The leader sends that batch
+        whole. An empty log of the follower then begins where the batch begins, and its log start is
+        later set to the leader's (Kafka: UnexpectedAppendOffsetException in
+        Partition.appendRecordsToFollowerOrFutureReplica).
         """
         log = partition.local_log()
         if len(records) and fetch_offset == log.log_start_offset:

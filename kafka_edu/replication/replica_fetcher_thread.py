@@ -55,8 +55,9 @@ VERSIONS: Final = (
 
 
 def fetcher_versions(inter_broker_protocol_version: tuple[int, int]) -> FetcherVersions:
-    """Return the request versions for this inter.broker.protocol.version; below 2.0, those of
-    2.0.
+    """Return the request versions for this inter.broker.protocol.version.
+
+    Versions below 2.0 get the request versions of 2.0.
     """
     return next(
         (versions for since, versions in VERSIONS if since <= inter_broker_protocol_version),

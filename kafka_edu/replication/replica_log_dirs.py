@@ -26,9 +26,11 @@ class ReplicaInfo(NamedTuple):
     size: int
     """The bytes of all record batches of the replica."""
     offset_lag: int
-    """How far the LEO is behind the HW. 0, except for a replica that has yet to catch up with the
-    committed records. For a copy, how far its LEO is behind the replica's. -1: the partition is not
-    served here.
+    """The number of offsets by which the LEO is behind the HW.
+
+    It is 0, except for a replica that does not have all committed records yet. For a copy, the
+    number of offsets by which its LEO is behind the replica's LEO. -1 if this broker does not serve
+    the partition.
     """
     is_future: bool = False
     """Whether this is the copy of a replica that moves to this dir."""
@@ -85,8 +87,10 @@ class ReplicaLogDirs:
         return max(current.high_watermark - log.log_end_offset, 0)
 
     async def alter(self, wanted: Mapping[TopicPartition, str]) -> dict[TopicPartition, Errors]:
-        """Move each replica to the log dir where it is wanted, and return an error for each. NONE:
-        it is there, or on its way. The caller holds the lock of role changes.
+        """Move each replica to the wanted log dir, and return an error for each partition.
+
+        NONE means that the replica is in that dir or is being moved to it. The caller holds the
+        lock of role changes.
 
         INVALID_TOPIC_EXCEPTION       the topic's name is too long for the name of a copy's folder
         LOG_DIR_NOT_FOUND             the broker has no such dir

@@ -37,7 +37,7 @@ class ReplicaLogs:
         return self._log_manager.get_log(topic_partition) is not None
 
     def has_files(self, topic_partition: TopicPartition) -> bool:
-        """Return whether the replica has a log, or only the copy of one."""
+        """Return True if the replica has a log or a copy that moves to another log dir."""
         logs = self._log_manager
         return self.exists(topic_partition) or logs.get_future_log(topic_partition) is not None
 
@@ -72,7 +72,7 @@ class ReplicaLogs:
             partition.attach_future_log(future, self._high_watermark(future, known))
 
     def _high_watermark(self, log: Log, known: KnownHighWatermarks) -> int:
-        """Return the log's high watermark of the checkpoint."""
+        """Return the log's high watermark from the checkpoint of its log dir."""
         if log.log_dir not in known:
             try:
                 known[log.log_dir] = self._checkpoints.read(log.log_dir)

@@ -1,7 +1,7 @@
 """Build the parts of replication that decide and do no I/O over the network (Kafka:
 ReplicaManager.scala).
 
-    Partitions          which replicas are here; all other parts take it
+    Partitions          the replicas of this broker; all other parts use it
     Append              produce requests, and the records of coordinators
     Fetch               fetch requests of consumers and followers
     DeleteRecords       DeleteRecords requests

@@ -22,13 +22,16 @@ from kafka_edu.common.config_def import ConfigValue
 
 
 class ClientMetadata(NamedTuple):
-    """The facts a fetch contains about the consumer."""
+    """The facts about a consumer that its fetch contains."""
 
     rack_id: str
     """client.rack; empty if the consumer names none."""
     client_id: str
     listener_name: str
-    """The listener that the consumer uses. It must reach the follower by the same one."""
+    """The name of the listener that the consumer uses.
+
+    The follower must have a listener of this name too.
+    """
 
 
 class ReplicaView(NamedTuple):
@@ -36,13 +39,13 @@ class ReplicaView(NamedTuple):
 
     broker_id: int
     rack: str | None
-    """broker.rack; None if it has none, or if the broker is not alive."""
+    """broker.rack; None if the broker has no rack, or is not alive."""
     log_end_offset: int
     ms_since_caught_up: int
 
 
 class ReplicaSelector(Protocol):
-    """The rule by which a leader chooses."""
+    """The rule by which a leader chooses the replica that a consumer reads from."""
 
     def select(
         self, client: ClientMetadata, followers: Sequence[ReplicaView], leader: ReplicaView
@@ -76,7 +79,7 @@ class RackAwareReplicaSelector:
 
 
 def _progress(replica: ReplicaView) -> tuple[int, int, int]:
-    """Return what makes a replica better than another: more records, caught up later, higher id
+    """Return the key by which replicas are compared: more records, caught up later, higher id
     (Kafka: ReplicaView.comparator).
     """
     return replica.log_end_offset, -replica.ms_since_caught_up, replica.broker_id
@@ -94,7 +97,10 @@ SELECTORS: Final[dict[str, Callable[[], ReplicaSelector]]] = {
 
 
 class KnownSelector(NamedTuple):
-    """Allows the classes of SELECTORS. Kafka would load any class of its class path."""
+    """Allows only the classes in SELECTORS as values.
+
+    Kafka would load any class of its class path.
+    """
 
     def refusal(self, value: ConfigValue) -> str:
         if value in SELECTORS:

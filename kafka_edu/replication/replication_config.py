@@ -38,11 +38,15 @@ class ReplicationConfig(NamedTuple):
     num_replica_fetchers: int
     """num.replica.fetchers: the number of fetchers for each leader."""
     num_replica_alter_log_dirs_threads: int
-    """num.replica.alter.log.dirs.threads: replicas that move between log dirs at a time."""
+    """num.replica.alter.log.dirs.threads: the number of replicas that move between log dirs at the
+    same time.
+    """
     alter_log_dirs_replication_quota_window_num: int
-    """alter.log.dirs.replication.quota.window.num"""
+    """alter.log.dirs.replication.quota.window.num: the number of samples over which the rate of
+    moves between log dirs is measured.
+    """
     alter_log_dirs_replication_quota_window_size_seconds: int
-    """alter.log.dirs.replication.quota.window.size.seconds"""
+    """alter.log.dirs.replication.quota.window.size.seconds: the length of one such sample."""
     inter_broker_listener_name: str
     """inter.broker.listener.name: fetchers connect to the leader's listener of this name."""
     inter_broker_protocol_version: tuple[int, int]

@@ -61,7 +61,7 @@ class Side(StrEnum):
 
 
 ALL_PARTITIONS: Final = None
-"""In place of partition numbers: all partitions of the topic."""
+"""This value stands in place of partition numbers, for all partitions of the topic."""
 
 
 def throttled_partitions(replicas: Iterable[str], broker_id: int) -> Set[int] | None:
@@ -98,9 +98,9 @@ class ReplicationQuotaManager:
         """Topic → its throttled partitions here, never empty; ALL_PARTITIONS: all of them."""
         self._began_ms = NOT_THROTTLED
         self._held_back_ms = 0
-        """When a partition was last held back."""
+        """The monotonic ms at which a partition was last held back."""
         self._bytes = 0
-        """The throttled bytes since the side began to be throttled."""
+        """The bytes of throttled partitions since the throttling began."""
 
     @property
     def active(self) -> bool:
@@ -141,9 +141,10 @@ class ReplicationQuotaManager:
         self._bytes += count
 
     def should_throttle(self, tp: TopicPartition, in_sync: bool, now_ms: int) -> bool:
-        """Return whether the partition is to be held back now. If so, the caller does it.
+        """Return whether the partition must be held back now.
 
-        `in_sync`: its follower is. O(1) if the partition is not throttled, else O(samples).
+        If so, the caller holds it back. `in_sync` says whether the partition's follower is in sync.
+        O(1) if the partition is not throttled, else O(samples).
         """
         if in_sync or not self.is_throttled(tp) or not self.is_quota_exceeded(now_ms):
             return False
@@ -188,7 +189,7 @@ class ReplicationQuotaManager:
             )
 
     def sample(self, now_ms: int) -> ReplicationQuotaSampled:
-        """Return the rate next to its bound."""
+        """Return an event with the present rate and its bound."""
         return ReplicationQuotaSampled(
             side=self.side, rate=round(self._rate.measure(now_ms)), bound=self.bound
         )

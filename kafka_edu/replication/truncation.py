@@ -29,13 +29,13 @@ class TruncatesLogs(Protocol):
 
 
 class SwapsLogs(Protocol):
-    """Something that puts a future log in the place of the current one (LogManager)."""
+    """The owner of the logs that puts a future log in the place of the current log (LogManager)."""
 
     def replace_current_with_future_log(self, topic_partition: TopicPartition) -> Log: ...
 
 
 class OffsetTruncationState(NamedTuple):
-    """The result: the log is to be truncated to `offset`.
+    """The offset to which the log must be truncated, and whether that is all.
 
     If `complete` is False, the remaining log ends in another epoch than the leader's answer, and
     the follower must send another OffsetForLeaderEpoch.

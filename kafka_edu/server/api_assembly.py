@@ -86,8 +86,8 @@ class ApiAssembly:
         )
         self._control_plane_handlers = self._make_control_plane_handlers()
         self._role_changes = asyncio.Lock()
-        """Held by requests that change which replicas are here, and where (Kafka:
-        replicaStateChangeLock).
+        """This lock is held by requests that change which replicas this broker has, or in which log
+        dir a replica is (Kafka: replicaStateChangeLock).
         """
         topic_purgatory = self._purgatory("Topic", DelayedOperation)
         admin = self._admin = AdminManager(

@@ -57,8 +57,9 @@ T = TypeVar("T")
 LAST_EVENTS: Final = 1000
 GIVE_BACK_EVERY_MS: Final = 60_000
 GARBAGE_REST: Final = 1_000
-"""After a search for garbage that took t ms, the broker does not search again for at least 1,000 ·
-t ms. So the search takes at most 1/1,000 of the time, even in a large broker.
+"""After a search for garbage that took t ms, the next search begins at least 1,000 · t ms later.
+
+So searches take at most 1/1,000 of the time, even in a large broker.
 """
 LAST_EVENTS_LOGGED: Final = 30
 GC_THRESHOLDS: Final = (50_000, 20, 100)
@@ -108,8 +109,9 @@ class BrokerProcess:
     """Runs one KafkaServer until a signal arrives or the server fails."""
 
     def __init__(self, config: KafkaConfig, learner: Sequence[LearnerCode] = ()) -> None:
-        """`learner` is learners' code that runs in this process. The broker's events contain its
-        name.
+        """`learner` lists the learners' code that runs in this process.
+
+        The broker's events contain the names of this code.
         """
         self._config = config
         self._time = SystemTime()
@@ -131,8 +133,9 @@ class BrokerProcess:
         )
 
     def _in_turn(self, emit: Callable[[], object]) -> None:
-        """Call `emit` at once if this is the loop's thread. In a worker's thread, let the loop call
-        it in its next turn.
+        """Call `emit` at once if this is the loop's thread.
+
+        From a worker's thread, make the loop call `emit` in its next turn.
         """
         if self._loop is None or threading.current_thread() is threading.main_thread():
             emit()

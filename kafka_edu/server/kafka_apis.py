@@ -83,7 +83,7 @@ class KafkaApis:
         """The versions of each API that clients can use. ApiVersions returns them."""
         self._inter_broker: Mapping[ApiKey, int] = inter_broker or {}
         self.requests: dict[int, int] = {}
-        """The number of requests so far, by API key."""
+        """API key → the number of its requests so far."""
         self._channel = channel
         self._time = time
         self._trace = trace

@@ -93,8 +93,8 @@ class KafkaRequestHandlerPool:
                     request.release_memory()
                 self.busy -= 1
                 self._at_work.discard(index)
-            # Release the last request, which may have 100 MB. Otherwise an idle task would keep it
-            # in memory.
+            # Release the last request, which may have 100 MB. Otherwise an idle task would keep the
+            # request in memory.
             del request, waiting
 
     def _start(self, request: Request) -> Awaitable[None] | None:

@@ -315,8 +315,8 @@ class KafkaServer:
         )
         self._check_high_watermarks(log_manager, checkpoints)
         await log_manager.load_logs(topic_configs.loaded)
-        # Set this only now. If the start fails before this point, the shutdown must not mark logs
-        # as clean that are only half read.
+        # Set this attribute only now. If the start fails before this point, the shutdown must not
+        # mark logs as clean that are only half read.
         self._log_manager = log_manager
         cache = MetadataCache(self.broker_id, self._trace)
         socket_server = self._socket_server = self._make_socket_server()
@@ -464,10 +464,11 @@ class KafkaServer:
     def _check_high_watermarks(
         self, log_manager: LogManager, checkpoints: HighWatermarkCheckpoints
     ) -> None:
-        """Take each log dir offline whose high watermarks cannot be read.
+        """Take a log dir offline if its file of high watermarks cannot be read.
 
-        Kafka notices it only when the first replica in the dir becomes leader or follower. By then
-        the broker has reported that it is ready. Raises StartupError if no dir is left.
+        Kafka notices the broken file only when the first replica in the dir becomes leader or
+        follower. By then the broker has reported that it is ready. Raises StartupError if no dir is
+        left.
         """
         for log_dir in self._log_dirs.live:
             try:

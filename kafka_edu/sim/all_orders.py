@@ -1,8 +1,8 @@
 """Search every order of a few events for the shortest order in which something goes wrong.
 
 A `Space` returns the events that can come next, and the state after one of them. The search first
-tries all orders of one event, then all orders of two events, and so on. So no shorter order is
-wrong than the first wrong order that it finds.
+tries all orders of one event, then all orders of two events, and so on. So the first wrong order
+that it finds is one of the shortest wrong orders.
 
     space        events a and b, each once; an order is wrong if b is first
     level 1      a: right, b: wrong → the shortest order is (b)

@@ -30,7 +30,7 @@ _ZEROS: Final = bytes(1 << 16)
 
 
 class SimulatedCrash(Exception):
-    """The simulated process is dead, so nothing that it was doing continues."""
+    """Raised in a simulated process that has died, so that none of its code continues."""
 
 
 class _Content:

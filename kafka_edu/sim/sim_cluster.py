@@ -174,8 +174,8 @@ class SimCluster:
         self.loop.pause(self.brokers[broker_id].process)
 
     def _go_on(self, broker_id: int, process: SimProcess) -> None:
-        """End one of the reasons why the broker stands still. If it is also paused, it still does
-        not run.
+        """Let the broker run again after a stall, unless it still stands still for another reason,
+        for example because it is paused.
         """
         if process is not self.brokers[broker_id].process:
             return  # It was killed meanwhile.

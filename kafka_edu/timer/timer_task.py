@@ -4,7 +4,7 @@ from typing import Protocol
 
 
 class Place(Protocol):
-    """The place of a waiting task in a timer; `TimerTaskEntry` implements it."""
+    """The interface of a waiting task's place in a timer; `TimerTaskEntry` implements it."""
 
     def leave(self) -> None:
         """Take the task out of its bucket, because it was cancelled. O(1)."""

@@ -66,8 +66,10 @@ class FileSink:
         hops_per_second: int = 0,
         gauges: bool = True,
     ) -> None:
-        """`hops_per_second` is the file's budget of events, if its level is above `state`. 0 means
-        no limit. Without `gauges` the file has no samples.
+        """Create the sink.
+
+        `hops_per_second` is the file's budget of events, if its level is above `state`. 0 means no
+        limit. Without `gauges` the file has no samples.
         """
         self._gauges = gauges
         self.level = level
@@ -97,15 +99,13 @@ class FileSink:
             self._leave_out()
 
     def _leave_out(self) -> None:
-        """Get no hops until the next tick, because the file's budget is used up."""
+        """Record no hops until the next tick, because the file's budget is used up."""
         self._out_since_us = self._now_us()
         self.level = Level.STATE
         self._tracer.levels_changed()
 
     def _take_in(self) -> None:
-        """Want hops again, and write a HopsLeftOut event, which says how long hops were left
-        out.
-        """
+        """Record hops again. Write a HopsLeftOut event that says how long hops were left out."""
         now_us = self._now_us()
         event = HopsLeftOut(for_us=now_us - self._out_since_us)
         wall_ms = self._tracer.time.milliseconds()

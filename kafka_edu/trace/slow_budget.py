@@ -10,7 +10,7 @@ from typing import Final
 
 SLOW_HOPS_PER_S: Final = 25
 BURST: Final = 50
-"""The number of such hops that may be sent at once after a quiet time."""
+"""The number of hops of slow requests that may be sent at once after a quiet time."""
 _HOP_NS: Final = 1_000_000_000 // SLOW_HOPS_PER_S
 
 

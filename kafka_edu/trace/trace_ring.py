@@ -94,8 +94,10 @@ class TraceRing:
         minutes: float = DEFAULT_MINUTES,
         max_bytes: int = DEFAULT_BYTES,
     ) -> None:
-        """`line` is a function that returns an event's line. The event server shares one such
-        function among all its sinks.
+        """Create an empty ring.
+
+        `line` is a function that returns an event's line. The event server shares one such function
+        among all its sinks.
         """
         self._line = line
         self._keep_us = int(minutes * 60_000_000)

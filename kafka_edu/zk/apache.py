@@ -204,8 +204,9 @@ def mode(host: str, port: int) -> str:
 
 
 def listens(host: str, port: int) -> bool:
-    """Return whether a server answers on this port. Without a quorum it answers here, but serves no
-    requests.
+    """Return whether a server answers on this port.
+
+    A server without a quorum answers too, although it serves no requests.
     """
     try:
         return bool(four_letter_word(host, port, "srvr", timeout_s=0.3))

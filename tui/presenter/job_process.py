@@ -42,7 +42,7 @@ class JobProcess:
     def run(self, name: str) -> None:
         """Give the process the next job.
 
-        The job before it ends. Raises OSError if the process is gone.
+        The previous job ends. Raises OSError if the process is gone.
         """
         self.open()
         assert self._process is not None
@@ -56,7 +56,10 @@ class JobProcess:
             self._process.stdin.close()
 
     def failure(self) -> str:
-        """Return once why the process ended by itself; empty if it runs or was never started."""
+        """Return why the process ended by itself; empty if it runs or was never started.
+
+        Each reason is returned only once.
+        """
         process, output = self._process, self._output
         if process is None or output is None or process.poll() is None:
             return ""

@@ -141,7 +141,10 @@ class Stage:
             raise StageError(f"the job '{name}' cannot be started: {why}") from error
 
     def job_failure(self) -> str:
-        """Return once why the process of the jobs has ended by itself; empty if it has not."""
+        """Return why the process of the jobs has ended by itself; empty if it has not.
+
+        Each reason is returned only once.
+        """
         return self._jobs.failure()
 
     def close_jobs(self) -> None:

@@ -36,9 +36,9 @@ class _Chosen(NamedTuple):
 class ActLine(Widget):
     """Asks the supervisor to carry out acts. A dangerous act must be confirmed first.
 
-    The line shows the result of every act of every screen, also of acts that no supervisor does. It
-    shows `…` while the act is on its way, `✓` and the result, or `✗` and why the act was not done.
-    The supervisor also emits an event, which shows the act to everyone.
+    The line shows the result of every act of every screen, also of acts that do not go through the
+    supervisor. It shows `…` while the act is on its way, `✓` and the result, or `✗` and why the act
+    was not done. The supervisor also emits an event, which shows the act to everyone.
     """
 
     def __init__(self, model: Model, folder: ClusterFolder | None) -> None:
@@ -98,7 +98,7 @@ class ActLine(Widget):
             self.run_worker(self.perform(name, values), group="act")
 
     def _costs(self, chosen: _Chosen) -> list[str]:
-        """Return what the act costs at this moment, or what it does."""
+        """Return what a kill would cost at this moment. For another act, return what it does."""
         broker, view = chosen.values.get("broker"), self.model.cluster
         if chosen.act.name != "kill" or not isinstance(broker, int):
             return [chosen.act.effect]

@@ -34,8 +34,9 @@ class BatchScreen(ModalScreen[None]):
     ]
 
     def __init__(self, name: str, files: list[Path]) -> None:
-        """`name` is the log's, in words; `files` are its segments, at least one, the oldest
-        first.
+        """Open the window for the log `name`.
+
+        `files` are the log's segments, the oldest first. There must be at least one.
         """
         super().__init__()
         self._name = name
@@ -93,14 +94,14 @@ class BatchScreen(ModalScreen[None]):
         )
 
     def action_batch(self, by: int) -> None:
-        """Show the batch before or behind this one."""
+        """Show the batch before or after this one."""
         if self._batches:
             self._batch = min(max(self._batch + by, 0), len(self._batches) - 1)
             self._show()
             self.query_one(VerticalScroll).scroll_home(animate=False)
 
     def action_segment(self, by: int) -> None:
-        """Go to the segment before or behind this one."""
+        """Go to the segment before or after this one."""
         self._file = min(max(self._file + by, 0), len(self._files) - 1)
         self._read_segment()
 

@@ -1,4 +1,4 @@
-"""Client (C): what a producer holds and why it has not gone, and where a consumer stands."""
+"""The screen Client (C): a producer's unsent batches and their reasons, a consumer's positions."""
 
 from typing import ClassVar
 
@@ -25,7 +25,7 @@ _LEAST_HEAD, _MOST_HEAD = 5, 9
 
 
 class ClientScreen(DashboardScreen):
-    """The clients above; the chosen one with its connections, news and partitions below."""
+    """Shows the clients, and below the chosen client's connections, news and partitions."""
 
     declaration = ScreenDeclaration(
         name="client",

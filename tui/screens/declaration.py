@@ -22,7 +22,8 @@ class ScreenDeclaration(NamedTuple):
     question: str
     """The learner's question that this screen answers."""
     subjects: tuple[Subject, ...]
-    """The descriptions of its widgets. Together they name the screen's events and classes."""
+    """The descriptions of the screen's widgets. Together they name the screen's events and classes.
+    """
     acts: tuple[str, ...] = ()
     """The names of the acts that the palette offers on this screen."""
     break_: str = ""

@@ -36,7 +36,7 @@ _DONE: Final = {
 _SIDE_BY_SIDE: Final = 150
 """From this width on, the offsets are to the right of the members.
 
-Below it, they are under them.
+On a narrower screen they are below them.
 """
 _HIGH: Final = 32
 

@@ -1,4 +1,4 @@
-"""Log (L): what is on the disk, and what goes next."""
+"""The screen Log (L): what is on the disk, and which segment is deleted or cleaned next."""
 
 from pathlib import Path
 from typing import ClassVar
@@ -17,7 +17,7 @@ from .declaration import ScreenDeclaration
 
 
 class LogScreen(DashboardScreen):
-    """The logs of one broker above; the segments of the chosen log below."""
+    """Shows the logs of one broker, and below the segments of the chosen log."""
 
     declaration = ScreenDeclaration(
         name="log",

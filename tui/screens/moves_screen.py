@@ -1,4 +1,4 @@
-"""Moves (M): what moves between brokers and log dirs, how far it is, and what holds it back."""
+"""The screen Moves (M): which replicas move, how far they are, and what holds them back."""
 
 from typing import ClassVar
 
@@ -16,7 +16,7 @@ from .declaration import ScreenDeclaration
 
 
 class MovesScreen(DashboardScreen):
-    """The moves above; the phases of the chosen one and the throttles below."""
+    """Shows the moves, and below the phases of the chosen move and the throttles."""
 
     declaration = ScreenDeclaration(
         name="moves",

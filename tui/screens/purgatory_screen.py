@@ -27,7 +27,7 @@ from .declaration import ScreenDeclaration
 _SIDE_BY_SIDE: Final = 110
 """From this width on, ended operations are to the right of the waiting ones.
 
-Below it, under them.
+On a narrower screen they are below them.
 """
 _HIGH: Final = 32
 

@@ -72,7 +72,7 @@ class HopLimit:
         self._until_s = 0.0
         self._taken = 0
         self._full_s = -math.inf
-        """When the limit was last reached."""
+        """When the limit was last reached, in seconds of the clock."""
 
     def wants(self, name: str) -> bool:
         """Return whether to decode an event with this name."""

@@ -93,9 +93,9 @@ class BrokerView:
         self.sampled_us = 0
         """When the broker last sent a sample or a snapshot. 0: never, so its gauges are unknown."""
         self.whole = False
-        """Whether its state is known: its snapshot is complete, or its start was seen."""
+        """Whether the broker's state is known: its snapshot is complete, or its start was seen."""
         self.network_known = False
-        """Whether its queues and rates have been sampled since its start."""
+        """Whether the broker's queues and rates have been sampled since its start."""
         self.bytes_in = Rate()
         self.bytes_out = Rate()
         self.requests = Rate()
@@ -142,8 +142,8 @@ class BrokerView:
     def status(self, now_us: int, samples: bool = True) -> tuple[str, str]:
         """Return two lines: a sign with words, and the cluster's view of the broker.
 
-        The second line is empty if all is well. Without `samples` there are only facts of this
-        time. A broker may have none for long, so it does not count as silent.
+        The second line is empty if all is well. Without `samples`, only facts are known of this
+        time. A broker may emit no fact for a long time, so it does not count as silent.
         """
 
         def since(at_us: int) -> str:

@@ -44,7 +44,7 @@ class Run(NamedTuple):
 
     glyphs: str
     lane: int | None
-    """The lane whose colour they have. None: blanks, or the dotted line of a process."""
+    """The lane whose colour the characters have. None: blanks, or the dotted line of a process."""
     at_home: bool = False
     """Whether the characters stand in the column of their own lane, as a sign does."""
 
@@ -72,8 +72,8 @@ def graph(
 ) -> list[list[Run]]:
     """Draw the rows, or only the first `shown` rows. The other rows only add their arrows.
 
-    A lane is `width` ≥ 3 columns wide: the sign, its gutters, a blank. O(rows × lanes, and the
-    length of the arrows).
+    A lane has `width` columns, at least 3: the sign, the gutters for arrows, and a blank. O(rows ×
+    lanes, and the length of the arrows).
     """
     grid = _Grid(len(rows))
     for at, row in enumerate(rows):

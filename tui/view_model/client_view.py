@@ -1,7 +1,7 @@
-"""The state of the Client screen: what each producer holds, and where each consumer stands.
+"""The state of the Client screen: each producer's batches, and each consumer's positions.
 
-Clients of ours that have a tracer report themselves. Of every other client a broker knows only what
-it has asked for: such a client is here as the coordinator of its group sees it.
+Clients of ours that have a tracer report themselves. Every other client is known only from its
+requests to the brokers, and from the coordinator of its group.
 """
 
 from collections import OrderedDict, deque
@@ -89,14 +89,14 @@ SEEN_EVENTS: Final[tuple[type[Event], ...]] = (
     ClientRequestsSnapshot,
     ClientRequestsSampled,
 )
-"""The events from which a client is known that does not report itself."""
+"""The events that show clients which do not report themselves."""
 KEPT_NEWS: Final = 50
 KEPT_CLIENTS: Final = 200
 _SAME_NEWS: Final = 6
 _HEARD_US: Final = 60_000_000
-"""A client that asks brokers for nothing leaves the list after this time."""
+"""A client that sends no requests to brokers leaves the list after this time, in µs."""
 _SAMPLE_US: Final = 1_000_000
-"""A broker's sample of a client may come this long after the client's last request."""
+"""A broker's sample of a client may come this many µs after the client's last request."""
 _OUR_SOFTWARE: Final = "kafka-edu "
 _RECENT_US: Final = 10_000_000
 _FILLS: Final = 20
@@ -137,10 +137,10 @@ class ClientKey(NamedTuple):
     role: Role
     client: str
     source: Source | None = None
-    """The process that reports it. None: only brokers know it."""
+    """The process that reports the client. None: only brokers report it."""
     group: str = ""
     member: str = ""
-    """Its group and member id, if only the coordinator knows it."""
+    """The client's group and member id, if only the group's coordinator reports the client."""
 
 
 class News(NamedTuple):
@@ -152,7 +152,7 @@ class News(NamedTuple):
     """`ok`, `warning` or `error`."""
     envelope: Envelope
     times: int = 1
-    """How often it happened, one time soon after the other."""
+    """How often the fact happened, each time soon after the time before."""
 
 
 class ClientView:
@@ -162,19 +162,24 @@ class ClientView:
         self.key = key
         self.producer: ProducerDescription | None = None
         self.consumer: ConsumerDescription | None = None
-        """Its last sample. None: facts only, so its buffers and clocks are not known."""
+        """The consumer's last sample. If `producer` and `consumer` are both None, only facts about
+        the client are known, and not its buffers and time limits.
+        """
         self.state = ""
         self.assigned: tuple[str, ...] = ()
-        """The membership's state and the partitions that facts have told, if there is no sample."""
+        """If there is no sample: the membership's state and the partitions, as facts report them.
+        """
         self.sampled_us = 0
         self.rate = Rate()
-        """Of a producer: acknowledged records. Of a consumer: records that poll() returned."""
+        """Records a second: acknowledged to a producer, or returned by a consumer's poll()."""
         self.fills: deque[int] = deque(maxlen=_FILLS)
         """The most bytes of buffer.memory in use, for each half second of the last ten seconds."""
         self._filled_us = 0
         self.news: deque[News] = deque(maxlen=KEPT_NEWS)
         self.retried_us = 0
-        """When a batch was put back for the last time, in µs; 0: not since you look."""
+        """When a batch was last put back into the queue, in µs; 0: not since the dashboard was
+        opened.
+        """
         self.failed_us = 0
         self.confirmed = True
         """False between the beginning of a snapshot and the part of it that names this client."""
@@ -196,7 +201,7 @@ class ClientView:
 
 
 class Asked:
-    """A client as one broker sees it by its requests."""
+    """A client as one broker knows it from its requests."""
 
     def __init__(self, broker: int) -> None:
         self.broker = broker
@@ -213,7 +218,10 @@ class Asked:
         self.fetches.sample(requests.fetches, at_us)
 
     def rates(self, now_us: int) -> tuple[float, float, float]:
-        """Return produces, their bytes, and fetches a second. A sample comes only with requests."""
+        """Return produces, produced bytes and fetches, each a second. 0 if the sample is old.
+
+        A broker sends a sample of a client only if the client has sent requests.
+        """
         if now_us - self.sampled_us > OLD_US:
             return 0.0, 0.0, 0.0
         return self.produces.now, self.bytes.now, self.fetches.now
@@ -234,13 +242,13 @@ class Seen(NamedTuple):
 
     key: ClientKey
     asked: tuple[Asked, ...]
-    """Its produces and fetches, by broker."""
+    """The client's produces and fetches, one entry for each broker."""
     story: GroupStory | None
-    """Its group, or None if it is not known as a member of one."""
+    """The client's group, or None if it is not known as a member of a group."""
     member: MemberState | None
     lag: int | None
     offsets: tuple[tuple[Partition, int | None, int | None], ...]
-    """Each of its partitions, with the group's committed offset and the high watermark."""
+    """For each of the client's partitions: the group's committed offset and the high watermark."""
 
 
 class ClientsView:
@@ -266,7 +274,7 @@ class ClientsView:
         self.by_key: dict[ClientKey, ClientView] = {}
         self._asked: dict[str, dict[Source, Asked]] = {}
         self._closed: OrderedDict[str, int] = OrderedDict()
-        """Client of ours that has ended → when, in µs. Its last requests make it no foreign one."""
+        """Client of ours that has ended → when, in µs. It is not listed as a foreign client."""
         self._known: dict[tuple[Source, str], list[ClientView]] = {}
 
     @property
@@ -394,7 +402,7 @@ class ClientsView:
         asked.take(requests, envelope.mono_us)
 
     def _tell(self, view: ClientView, envelope: Envelope, kind: str) -> None:
-        """Add a fact to a client's news. One that was among the last few replaces the older one."""
+        """Add a fact to a client's news. If the same fact is among the last few, count it there."""
         words, news = fact_text(envelope.event).removeprefix(f"{view.key.client}: "), view.news
         times = 1
         for back in range(1, min(len(news), _SAME_NEWS) + 1):
@@ -428,7 +436,7 @@ class ClientsView:
         return sorted(found, key=lambda seen: seen.key)
 
     def _asked_by(self, client: str) -> tuple[Asked, ...]:
-        """Return what brokers heard of a client lately, by broker."""
+        """Return what each broker lately knows of a client's requests, by broker."""
         by_broker = sorted(self._asked.get(client, {}).items())
         now_us = self.now_us
         own_us = now_us - self._closed.get(client, -_HEARD_US) - _SAMPLE_US

@@ -172,7 +172,7 @@ class ControllerEventView:
         self.left_isr: Counter[int] = Counter()
         """Replica → how many ISRs it was removed from."""
         self.led: Counter[int] = Counter()
-        """Replica → how many of the partitions whose ISR it left it had led."""
+        """Replica → of the partitions whose ISR it left, the number that it had led."""
         self.partition_moves: Counter[tuple[str, str]] = Counter()
         self.replica_moves: Counter[tuple[str, str]] = Counter()
         self.sent: list[Sent] = []

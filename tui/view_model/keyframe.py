@@ -36,8 +36,8 @@ _ATOMS: Final = frozenset({type(None), bool, int, float, str, bytes, tuple})
 ENTRY_BYTES: Final = 100
 """Roughly the memory (bytes) of one entry of a copied state.
 
-Of 600 partitions, a copy has 114,000 entries. It keeps 11 MB in memory, half of it values that the
-model itself has replaced since (measured).
+For 600 partitions, a copy has 114,000 entries and keeps 11 MB in memory (measured). Half of this
+are values that the model itself has replaced since.
 """
 
 

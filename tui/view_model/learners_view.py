@@ -28,7 +28,7 @@ class ServingPart:
         self.calls = 0
         self.failures = 0
         self.retired = False
-        """Whether it has failed too often, so that the original part is used instead."""
+        """Whether the learner's part has failed too often, so that the original part is used."""
 
 
 class LearnersView:

@@ -24,7 +24,7 @@ class LoadView:
         self.state = state
         self.acked = Rate()
         self.sampled_us = 0
-        """When its process last reported its counts, in µs of the events' clock."""
+        """When the load's process last reported its counts, in µs of the events' clock."""
         self.stopped = False
 
 

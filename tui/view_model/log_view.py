@@ -1,5 +1,5 @@
-"""The state of the Log screen: the segments of each replica's log, its limits, what retention and
-the cleaner take next, and what they took last.
+"""The state of the Log screen: the segments of each replica's log, its limits, and the segments
+that retention and the cleaner take next or took last.
 """
 
 from collections.abc import Mapping, Sequence
@@ -57,11 +57,11 @@ CLEANER_EVENTS: Final = (
     LogNotCleanable,
 )
 _ENDS: Final = (LogDeleted, SegmentFilesRemoved, CleaningGivenUp)
-"""Facts that may come when the log is gone already. They do not make it known again."""
+"""Facts that may arrive after the log is gone. They do not add the log to the view again."""
 _LEFT_ALONE: Final = "left alone"
 """The state of a log that the cleaner could not clean. A restarted broker tries it again."""
 UNKNOWN: Final = -1
-"""A number that no event has said."""
+"""The value of a number that no event has reported."""
 NO_CLEANING: Final = -1
 
 
@@ -87,12 +87,12 @@ class Pass(NamedTuple):
 
     @property
     def gone(self) -> int:
-        """Return how many records are gone."""
+        """Return how many records the pass removed."""
         return self.superseded + self.tombstones + self.aborted + self.markers + self.without_key
 
 
 class LogView:
-    """One log. Numbers are UNKNOWN until an event has said them."""
+    """One log. Numbers are UNKNOWN until an event has reported them."""
 
     def __init__(self, name: LogName) -> None:
         self.name = name
@@ -100,21 +100,21 @@ class LogView:
         self.failed = ""
         """Why the log's dir failed; empty if it has not."""
         self.segments: dict[int, SegmentState] = {}
-        """base offset → the segment, ascending. The last one is active."""
+        """Base offset → the segment, ascending. The last one is active."""
         self.ghosts: dict[int, int] = {}
-        """base offset → bytes of the segments that have left the log, and whose files are there."""
+        """Base offset → bytes, for segments that have left the log but whose files still exist."""
         self.log_start = UNKNOWN
         self.recovery_point = UNKNOWN
         self.log_end = UNKNOWN
         self.sampled = False
-        """Whether a sample or a snapshot has reported its size and its end. Appends are no facts,
-        so of a time with facts only both are not known.
+        """Whether a sample or a snapshot has reported the log's size and end. Appends are no facts,
+        so both are unknown while there are only facts.
         """
         self.forecast: LogForecast | None = None
         self.cleaner: CleanerForecast | None = None
         self.cleaning_since_us = NO_CLEANING
         self.cleaned: list[SegmentsCleaned] = []
-        """What the pass that is under way has done so far."""
+        """The results of the running pass of the cleaner so far."""
         self.last_pass: Pass | None = None
         self.trouble = ""
         """Why the cleaner leaves the log alone; empty if it does not."""
@@ -135,7 +135,7 @@ class LogView:
         return is_internal(self.name.key.topic)
 
     def dirty_percent(self) -> int:
-        """Return the dirty share of what may be cleaned, in percent; UNKNOWN if nobody said."""
+        """Return the dirty share of the bytes that may be cleaned, in percent, or UNKNOWN."""
         if self.cleaner is None:
             return UNKNOWN
         whole = self.cleaner.clean_bytes + self.cleaner.dirty_bytes
@@ -150,7 +150,7 @@ class LogView:
 
 
 class LogsView:
-    """All logs of all brokers. `apply` is the only way in."""
+    """All logs of all brokers. They change only through `apply`."""
 
     READS: Final = frozenset(
         {*SEGMENT_EVENTS, *CLEANER_EVENTS, LogDirFailed, SnapshotBegins, SnapshotEnds}
@@ -162,7 +162,7 @@ class LogsView:
         self.now_us = 0
         self._wall_ahead_us = 0
         self._in_snapshot: dict[int, set[LogName]] = {}
-        """broker → the logs in the snapshot that is arriving."""
+        """Broker → the logs in its snapshot that is arriving."""
 
     @property
     def now_ms(self) -> int:
@@ -190,7 +190,10 @@ class LogsView:
         return self.by_name[name]
 
     def apply(self, envelope: Envelope) -> None:
-        """Take one event. O(1), except a whole log, O(segments), and a snapshot's end, O(logs)."""
+        """Update the view with one event.
+
+        O(1). An event with a whole log costs O(segments), and the end of a snapshot O(logs).
+        """
         broker, event = envelope.broker, envelope.event
         if broker is None:
             return
@@ -267,8 +270,9 @@ class LogsView:
                 pass
 
     def _truncated(self, log: LogView, e: LogTruncated) -> None:
-        """Drop the segments behind the cut. The size of the one that was cut comes with the next
-        sample.
+        """Drop the segments after the cut.
+
+        The next sample brings the new size of the segment that was cut.
         """
         log.log_end = e.to_offset
         log.recovery_point = min(log.recovery_point, e.to_offset)
@@ -332,7 +336,7 @@ class LogsView:
         log.news = envelope
 
     def _forget_others(self, broker: int) -> None:
-        """Forget the logs of a broker that its whole snapshot does not name."""
+        """Forget those logs of a broker that its complete snapshot does not contain."""
         named = self._in_snapshot.pop(broker, None)
         if named is not None:
             self.by_name = {
@@ -342,11 +346,10 @@ class LogsView:
             }
 
     def answer(self, unheard: Mapping[int, int] | None = None) -> tuple[str, str]:
-        """Return what happens to the logs next, in words, and of which kind that is: `ok`,
-        `warning` or `error`.
+        """Return what happens to the logs next: a kind (`ok`, `warning` or `error`) and a sentence.
 
-        `unheard` are the brokers whose samples are old, each with their age in µs. It is not known
-        what happens to their logs next. A broker may be dead or paused: then nothing does.
+        `unheard` are the brokers whose samples are old, each with their age in µs. What happens to
+        their logs next is not known, because such a broker may be dead or paused.
         """
         if not self.by_name:
             return "ok", "no logs yet"
@@ -404,12 +407,12 @@ class LogsView:
 
 
 def is_due(forecast: LogForecast, now_ms: int) -> bool:
-    """Return whether retention takes the oldest segment as soon as it looks again."""
+    """Return whether retention will delete the oldest segment at its next check."""
     return bool(forecast.reason) and forecast.deletes_at_ms <= now_ms
 
 
 def deletion_time(forecast: LogForecast, now_ms: int) -> str:
-    """Return when retention takes the oldest segment: `at its next look`, or `in 6 d 23 h`."""
+    """Return when retention deletes the oldest segment: `at its next look`, or `in 6 d 23 h`."""
     if is_due(forecast, now_ms):
         return "at its next look"
     return f"in {words_of(forecast.deletes_at_ms - now_ms)}"

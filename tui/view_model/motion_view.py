@@ -68,7 +68,7 @@ class Journey(NamedTuple):
 
     what: str
     kind: str
-    """The kind from which it was sampled: produce requests or timer tasks."""
+    """The kind from which the journey was sampled: produce requests or timer tasks."""
     stations: tuple[Station, ...]
     of: int
     """How many of this kind have passed since the last sample."""

@@ -57,27 +57,27 @@ THROTTLE_EVENTS: Final = (
     ReplicationThrottleEnded,
 )
 KEPT: Final = 40
-"""So many finished moves are shown."""
+"""The maximum number of finished moves that are shown."""
 UNKNOWN: Final = -1
 NO_BOUND: Final = 2**63 - 1
 _RATE_US: Final = 5_000_000
-"""The rate of a copy is measured over this time."""
+"""The rate of a copy is measured over this time, in µs."""
 _KEPT_STEPS: Final = 40
 LOG_DIR, BROKERS, SHUTDOWN = "log dir", "brokers", "shutdown"
 DONE: Final = "done"
 
 
 class Step(NamedTuple):
-    """A phase of a move began."""
+    """The beginning of one phase of a move."""
 
     at_us: int
     words: str
     envelope: Envelope | None
-    """None if the phase was there already when the screen began to look."""
+    """The event that began the phase. None if it began before the dashboard was opened."""
 
 
 class Move:
-    """One move. `broker` is the one whose log dirs are meant, or that shuts down; else UNKNOWN."""
+    """One move. `broker` is the broker with the log dirs, or the one that stops; else UNKNOWN."""
 
     def __init__(self, kind: str, name: str, broker: int, at_us: int) -> None:
         self.kind = kind
@@ -86,21 +86,21 @@ class Move:
         self.began_us = at_us
         self.key: PartitionKey | None = None
         self.route = ""
-        """From where to where, in words."""
+        """From where to where the replica moves, in words."""
         self.replicas: tuple[int, ...] = ()
-        """Of a move between brokers: all of them, with the ones that are added or removed."""
+        """The brokers of all replicas in a move between brokers, also those to add or remove."""
         self.adding: tuple[int, ...] = ()
         self.steps: list[Step] = []
         self.ended_us = UNKNOWN
         self.failed = ""
-        """Why it ended before its time; empty if it did not."""
+        """Why the move ended before it was done. Empty if it runs or is done."""
         self.at_least = False
-        """It had begun before the screen began to look."""
+        """Whether the move had begun before the dashboard was opened."""
         self.total = UNKNOWN
-        """Bytes to copy, as far as they are known."""
+        """The number of bytes to copy, or UNKNOWN."""
         self.copied = UNKNOWN
         self.left = UNKNOWN
-        """Of a shutdown: the partitions that the broker still leads."""
+        """In a shutdown: the number of partitions that the broker still leads."""
         self.throttled = False
         self._samples: deque[tuple[int, int]] = deque(maxlen=64)
 
@@ -127,7 +127,7 @@ class Move:
             self._samples.popleft()
 
     def bytes_left(self) -> int:
-        """Return the bytes that are still to be copied; UNKNOWN if nobody has said."""
+        """Return the number of bytes that are still to be copied, or UNKNOWN."""
         return max(self.total - self.copied, 0) if min(self.total, self.copied) >= 0 else UNKNOWN
 
     def rate(self) -> float:
@@ -139,7 +139,7 @@ class Move:
 
 
 class Throttle:
-    """One side of one broker: what it sends as leader, or fetches as follower."""
+    """The throttle of one side of a broker: what it sends as leader, or fetches as follower."""
 
     def __init__(self) -> None:
         self.bound = NO_BOUND
@@ -159,7 +159,7 @@ class Throttle:
 
 
 class MovesView:
-    """All moves. `apply` is the only way in. The logs must have got an event before."""
+    """All moves. They change only through `apply`, after the logs' view got the same event."""
 
     READS: Final = frozenset(
         {
@@ -178,11 +178,11 @@ class MovesView:
         self.now_us = 0
         self.running: dict[str, Move] = {}
         self.finished: deque[Move] = deque(maxlen=KEPT)
-        """The newest first."""
+        """The finished moves, the newest first."""
         self.throttles: dict[tuple[int, str], Throttle] = {}
         """(broker, leader or follower) → its throttle."""
         self._in_snapshot: dict[int, set[str]] = {}
-        """Active controller → the reassignments in its snapshot, which is arriving."""
+        """Active controller → the reassignments in its snapshot that is arriving."""
 
     def advance(self, now_us: int) -> None:
         """Move time forward, never back."""
@@ -193,7 +193,7 @@ class MovesView:
         return [*self.running.values(), *self.finished]
 
     def apply(self, envelope: Envelope) -> None:
-        """Take one event. O(1), except a snapshot's end, O(moves)."""
+        """Update the view with one event. O(1); the end of a snapshot costs O(moves)."""
         broker, event = envelope.broker, envelope.event
         if broker is None:
             return
@@ -293,8 +293,9 @@ class MovesView:
                 pass
 
     def _forget_others(self, controller: int) -> None:
-        """Forget the reassignments that the controller's whole snapshot does not name: they ended
-        while nobody looked.
+        """Forget the reassignments that the controller's complete snapshot does not contain.
+
+        They ended while the dashboard got no events.
         """
         named = self._in_snapshot.pop(controller, None)
         if named is not None:
@@ -341,10 +342,10 @@ class MovesView:
         return self.throttles.setdefault((broker, side), Throttle())
 
     def progress(self, move: Move) -> tuple[int, int]:
-        """Return (bytes copied, bytes to copy); UNKNOWN if nobody has said. O(segments).
+        """Return (bytes copied, bytes to copy). A number may be UNKNOWN. O(segments).
 
-        For a move between brokers the logs themselves say it: that of the first replica that is
-        added, and the largest of the others.
+        In a move between brokers, these are the sizes of logs: the smallest one of the added
+        replicas, and the largest one of the others.
         """
         if move.kind != BROKERS or move.key is None or not move.runs:
             return move.copied, move.total
@@ -361,7 +362,7 @@ class MovesView:
         return min(added), max(max(there), min(added))
 
     def answer(self, silence: str = "") -> tuple[str, str]:
-        """Return what moves, in words, and of which kind that is: `ok` or `warning`.
+        """Return what moves: a kind (`ok` or `warning`) and a sentence.
 
         `silence` says which running brokers have sent nothing for some time; empty if none.
         """

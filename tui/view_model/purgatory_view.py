@@ -72,12 +72,12 @@ class WaitingView(NamedTuple):
 
     @property
     def sampled_ms(self) -> int:
-        """The time of its last sample, in ms of the timer's clock."""
+        """The time of the operation's last sample, in ms of the timer's clock."""
         return self.sampled_us // 1000
 
     @property
     def begun_ms(self) -> int:
-        """The time when it began to wait, in ms of the timer's clock."""
+        """The time when the operation began to wait, in ms of the timer's clock."""
         return self.sampled_ms - self.told.age_ms
 
 
@@ -146,7 +146,10 @@ class PurgatoryView:
         ]
 
     def delayed(self, broker: int | None, name: str) -> int:
-        """Return the number of operations that wait there. `waiting` may list fewer."""
+        """Return the number of operations that wait in these purgatories.
+
+        `waiting` may list fewer.
+        """
         return sum(p.state.delayed for p in self.chosen(broker, name) if p.state is not None)
 
     def waiting(self, broker: int | None = None, name: str = ALL) -> list[WaitingView]:

@@ -91,9 +91,9 @@ class IsrStep(NamedTuple):
     at_us: int
     isr: tuple[int, ...]
     because: str
-    """The reason for this ISR; empty for the first one that is known."""
+    """Why the ISR changed to this one. Empty for the first known ISR."""
     at_least: bool
-    """Whether it may have begun before `at_us`, because it is the first one that is known."""
+    """Whether this ISR may have begun before `at_us`, because it is the first known one."""
     envelope: Envelope
 
 
@@ -173,7 +173,9 @@ class ReplicaView:
         self.last_fetch_ms = -1
         self.caught_up_ms = -1
         self.sampled = False
-        """Whether its broker has sent a sample or a snapshot. A fact alone is soon out of date."""
+        """Whether the replica's broker has sent a sample or a snapshot. A fact alone is soon out of
+        date.
+        """
         self.epochs: dict[int, int] = {}
         """Leader epoch → its start offset in this log, in ascending order."""
 
@@ -459,8 +461,8 @@ class ReplicationView:
     def isr_known_until_us(self, p: PartitionView) -> int:
         """Return until when the ISR is known, in µs. O(1).
 
-        That is now. But of a leader that should run and is silent, it is its last sample: the
-        leader may have changed the ISR after it.
+        This is the present time. But if the leader should run and is silent, it is the time of its
+        last sample, because the leader may have changed the ISR since then.
         """
         leader = self.cluster.brokers.by_id.get(p.leader)
         runs = leader is not None and not leader.dead and leader.process != "paused"

@@ -91,7 +91,7 @@ class StateMachineView:
 
     @property
     def nowhere(self) -> str:
-        """The state of objects that do not exist. It is not counted."""
+        """The state of objects that do not exist. Objects in this state are not counted."""
         return f"NonExistent{self.name.capitalize()}"
 
     def _know(self, state: str) -> None:

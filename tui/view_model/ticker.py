@@ -154,13 +154,14 @@ class LineLog:
 
 
 class Traced:
-    """One fact: its lines, and the reason that its effects give."""
+    """One fact: the numbers of its lines, and the reason that its effects' lines show."""
 
     __slots__ = ("because", "loud", "quiet")
 
     def __init__(self, loud: int, quiet: int, because: str) -> None:
         self.loud = loud
-        """The number of its line in the loud log, or of the line of its nearest cause there."""
+        """The number of the fact's line in the loud log, or of the line of its nearest cause there.
+        """
         self.quiet = quiet
         self.because = because
 
@@ -187,7 +188,10 @@ def _same_statement(envelope: Envelope, said: Sentence, because: str) -> Hashabl
 
 
 class Ticker:
-    """Both logs, and the history of facts. KEPT_FACTS and KEPT_LINES limit its memory."""
+    """Two logs of facts as text lines, `loud` and `all`, and the history of the facts.
+
+    KEPT_FACTS and KEPT_LINES limit the memory.
+    """
 
     def __init__(self, history: History | None = None) -> None:
         self.loud = LineLog()
@@ -255,7 +259,7 @@ class Ticker:
         return found or _UNKNOWN
 
     def _settle(self, effect: Envelope) -> None:
-        """Set the cause of an earlier fact, which has become known only now."""
+        """Set the cause of an earlier fact, because the cause has become known only now."""
         traced = self._traced.value.get(self.history.ident(effect))
         cause = self.history.cause_of(effect)
         if traced is None or cause is None:

@@ -115,10 +115,10 @@ class Move(NamedTuple):
     """Tasks that moved into the wheels, out of them, or down a level."""
 
     from_level: int
-    """The level from which they came. 0: from outside."""
+    """The level from which the tasks came. 0: from outside the wheels."""
     from_slot: int
     level: int
-    """The level to which they went.
+    """The level to which the tasks went.
 
     0: not known. Some may have run, or may have been cancelled at that moment.
     """

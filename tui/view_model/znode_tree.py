@@ -52,7 +52,9 @@ class Znode:
         self.children: dict[str, Znode] = {}
         self.changed_us = 0
         self.how = ""
-        """How it last changed while the dashboard watched: `created`, `set`, `deleted`, or ""."""
+        """How the znode last changed while the dashboard watched: `created`, `set`, `deleted` or
+        "".
+        """
         self.deleted_us = 0
 
     @property
@@ -69,7 +71,7 @@ class Row(NamedTuple):
     """The znode's name. Descendants without siblings are added: `0/state`."""
     is_open: bool
     hidden: int = 0
-    """If it is above 0, this line stands for this many children that are not listed."""
+    """Above 0, this line stands for this many children that are not listed."""
 
 
 def parent_of(path: str) -> str:

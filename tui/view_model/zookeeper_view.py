@@ -125,10 +125,10 @@ class SessionView:
         self.watches = 0
         self.ephemerals = 0
         self.ended = ""
-        """How it ended: `expired` or `closed`; empty while it lives."""
+        """How the session ended: `expired` or `closed`; empty while it lives."""
         self.ended_us = 0
         self.disconnected_us = 0
-        """Since when it has no connection, in µs; 0 while it has one."""
+        """Since when the session has no connection, in µs; 0 while it has one."""
 
     def left_ms(self, now_us: int) -> int | None:
         """Return how many ms the session still lives if its client stays silent. None: not known.

@@ -40,8 +40,8 @@ class BrokerCard(Drawn):
     def _broker(self) -> BrokerView | None:
         """Return the broker, or None if the model does not know it.
 
-        The view was then wound back to a time before the broker, and the card goes with the next
-        frame. A card must not ask `brokers[…]`: that would create the broker.
+        This happens if the view was wound back to a time before the broker existed. The next frame
+        removes the card. Do not use `brokers[…]` here, because it would create the broker.
         """
         return self.model.cluster.brokers.by_id.get(self.broker_id)
 

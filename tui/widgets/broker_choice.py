@@ -6,7 +6,7 @@ from ..model import Model
 
 
 class BrokerChoice:
-    """The chosen one of the brokers that are known. It may become unknown, and come back."""
+    """The broker that is chosen among the known ones. It may become unknown and known again."""
 
     def __init__(self) -> None:
         self._chosen: int | None = None
@@ -25,7 +25,7 @@ class BrokerChoice:
 
 
 class BrokerOfActs:
-    """The broker on which a screen's keys act. The reader chooses it among all of the cluster."""
+    """The broker on which a screen's keys act. The reader chooses it among all brokers."""
 
     def __init__(self, model: Model) -> None:
         self._model = model

@@ -1,4 +1,4 @@
-"""The Client screen: what each producer holds, and where each consumer stands."""
+"""The widgets of the Client screen: each producer's batches, and each consumer's positions."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -36,7 +36,7 @@ from .prose import gauge
 
 _NAMES: Final = (14, 22)
 _PARTITIONS: Final = (9, 24)
-"""The least and the most columns of a name."""
+"""The minimum and the maximum width of the column with the partitions' names."""
 _FILL: Final = 12
 _NARROW_FILL: Final = 6
 _CLOCK: Final = 8
@@ -55,7 +55,10 @@ class ClientChoice:
         self.rows: list[Row] = []
 
     def settle(self, rows: list[Row]) -> int:
-        """Take the present clients. Return the row of the chosen one; without one, the first."""
+        """Take the present clients, and return the chosen client's row.
+
+        If no client is chosen yet, the first one is chosen.
+        """
         self.rows = rows
         keys = [row.key for row in rows]
         if self.key not in keys:
@@ -171,7 +174,7 @@ def _if(value: int, style: str) -> str:
 
 
 def clock(left_ms: int, of_ms: int, widget: Drawn) -> Text:
-    """Draw a clock that runs out: a bar of the time that is left, and both times."""
+    """Draw a time that runs out: a bar of the time that is left, and `3 s of 10 s left`."""
     colours = widget.palette
     part = left_ms / of_ms if of_ms > 0 else 0.0
     bar, rest = gauge(part, _CLOCK)
@@ -184,7 +187,7 @@ def clock(left_ms: int, of_ms: int, widget: Drawn) -> Text:
 
 
 class ClientHead(Drawn):
-    """The chosen client: its memory or its clocks, its connections, and its last news."""
+    """The chosen client: its memory or its time limits, its connections, and its last news."""
 
     subject = CLIENTS
 
@@ -248,7 +251,7 @@ class ClientHead(Drawn):
         return [name, buffer, self._links(state.links, state.max_in_flight)]
 
     def _links(self, links: Sequence[ClientLink], most: int) -> Text:
-        """Draw the requests without a response: a square each, by connection."""
+        """Draw a square for each request without a response, grouped by connection."""
         colours, line = self.palette, ink("in flight: ", self.palette.dim)
         wide = self.size.width >= _WIDE
         shown = [link for link in links if link.broker_id >= 0 or link.in_flight] or links
@@ -363,7 +366,7 @@ class ClientHead(Drawn):
 
 
 class ClientPartitions(Lines):
-    """The partitions of the chosen client: what waits for each, or where it reads."""
+    """The partitions of the chosen client: the batches that wait, or the offsets that it reads."""
 
     subject = CLIENT_PARTITIONS
     heads = 1
@@ -447,7 +450,7 @@ class ClientPartitions(Lines):
         return line.append_text(self._wait(each, state))
 
     def _wait(self, each: PartitionBuffer, state: ProducerDescription) -> Text:
-        """Draw why the oldest batch has not gone, or how the last one went."""
+        """Draw why the oldest batch is not sent yet. Without a batch, describe the last one."""
         colours = self.palette
         if not each.batches:
             if not each.sent:

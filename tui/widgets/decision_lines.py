@@ -106,7 +106,7 @@ class DecisionLines(Lines):
         self.model = model
         self.record: ControllerEventView | None = None
         self.election: Envelope | None = None
-        """If it is set, only this election is shown."""
+        """The only election to show. None: everything is shown."""
         self._lines: list[Line] = []
         self._of: tuple[int, int, Envelope | None, bool] = (0, -1, None, False)
 

@@ -1,4 +1,4 @@
-"""The Log screen: the logs of one broker, and one of them with its segments to scale."""
+"""The widgets of the Log screen: a broker's logs, and the segments of one log, to scale."""
 
 from collections.abc import Mapping
 from typing import Final, NamedTuple
@@ -28,7 +28,7 @@ from .partition_lines import PartitionChoice, PartitionLines
 
 FULL, ACTIVE, GHOST, TRACK = "█", "▓", "░", "·"
 _NAME_WIDTH: Final = 30
-"""Columns of a segment's file name with a space on each side."""
+"""The width, in columns, of a segment's file name with a space on each side."""
 _ROOMY: Final = 12
 """From this number of rows on the recovery point has a row of its own."""
 
@@ -84,7 +84,7 @@ class LogHead(Drawn):
 
 
 class LogLines(PartitionLines[LogView]):
-    """One line for each log of the broker; those of internal topics in one line."""
+    """One line for each log of the broker. The logs of internal topics share one line."""
 
     subject = LOGS
     orders = (
@@ -179,7 +179,7 @@ def next_words(log: LogView, now_ms: int) -> tuple[str, str]:
 
 
 class SegmentBoard(Drawn, can_focus=True):
-    """The chosen log: offsets, each segment as a bar to scale, the cleaner, and the ghosts."""
+    """The chosen log: offsets, segments as bars to scale, the cleaner, and deleted segments."""
 
     subject = SEGMENTS
 
@@ -217,8 +217,9 @@ class SegmentBoard(Drawn, can_focus=True):
         return line
 
     def _ruler(self, log: LogView) -> list[Text]:
-        """Draw the offsets of the log as a line: the limits that readers and the cleaner know above
-        it, the recovery point below it.
+        """Draw the offsets of the log as a line.
+
+        Above it are the limits for readers and for the cleaner, below it the recovery point.
         """
         colours, width = self.palette, max(self.size.width - 2, 20)
         if min(log.log_start, log.log_end) < 0 or self.model.size_unknown(log):
@@ -248,7 +249,7 @@ class SegmentBoard(Drawn, can_focus=True):
         return rows
 
     def _limits(self, log: LogView) -> list[tuple[str, int]]:
-        """Return what stands above the line, the most important first."""
+        """Return the limits above the line as (label, offset), the most important first."""
         found: list[tuple[str, int]] = []
         if log.forecast is not None:
             found.append(("HW", log.forecast.high_watermark))
@@ -342,7 +343,7 @@ class SegmentBoard(Drawn, can_focus=True):
         return ink(words + (f" ({', '.join(lost)})" if lost else ""), self.palette.dim)
 
     def _ghost_lines(self, log: LogView) -> list[Text]:
-        """Draw segments that have left the log while their files are there; at most three."""
+        """Draw at most three segments that have left the log but whose files still exist."""
         due = {one.base_offset: one.at_ms for one in log.forecast.doomed} if log.forecast else {}
         lines = []
         for base, bytes_ in list(log.ghosts.items())[:3]:
@@ -372,8 +373,10 @@ class OffsetScale(NamedTuple):
         return min(max(at, 0), self.cells - 1)
 
     def write(self, row: list[str], label: str, offset: int) -> None:
-        """Write a label at its offset into a row of characters: so that it ends there, else so that
-        it begins there. Where neither has room, leave it out.
+        """Write a label into a row of characters, at the column of its offset.
+
+        The label ends there, or begins there if there is no room before it. If neither fits, it is
+        left out.
         """
         at = self.margin + self.column(offset)
         for begins in (at - len(label) + 1, at):
@@ -386,7 +389,7 @@ class OffsetScale(NamedTuple):
 
 
 def _cells(part: int, whole: int, cells: int) -> int:
-    """Return how many of `cells` a part fills. What is not empty fills one at least."""
+    """Return how many of the `cells` a part of `whole` fills: at least one if it is not empty."""
     if part <= 0 or whole <= 0:
         return 0
     return min(max(round(cells * part / whole), 1), cells)

@@ -44,7 +44,7 @@ class PartitionLines(Lines, Generic[Row]):
         self._longest = 0
 
     def put(self, rows: Sequence[Row], folded: int, longest: int, stays: bool = True) -> None:
-        """List `rows` and, if there are any, the `folded` ones in one line.
+        """List `rows`. If `folded` is above 0, one more line stands for that many partitions.
 
         `longest` is the length of the longest name. If the chosen partition is not listed, or must
         not stay chosen, the first one is chosen.

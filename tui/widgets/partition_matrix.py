@@ -281,7 +281,7 @@ class MatrixRows(Lines):
         )
 
     def _min_isr(self, p: PartitionView) -> Text:
-        """Draw the ISR as ZooKeeper has it, next to min.insync.replicas, and the consequence.
+        """Draw the size of the ISR in ZooKeeper, min.insync.replicas, and what follows from them.
 
         A dead member still counts as in sync until its session ends, and produces with acks=all
         wait.

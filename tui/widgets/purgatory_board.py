@@ -44,7 +44,7 @@ class PurgatoryChoice:
         """The operation under the cursor. It stays chosen when other operations come and go."""
 
     def settle(self, view: PurgatoryView) -> None:
-        """Choose all brokers or names again if the chosen one does not exist any more."""
+        """Choose all brokers again if the chosen broker is gone, and so with the purgatory."""
         if self.broker is not None and self.broker not in view.brokers():
             self.broker = None
         if self.name != ALL and self.name not in view.names(self.broker):
@@ -296,7 +296,10 @@ class OperationDetail(Drawn):
         return [ink(line.plain, colours.dim) for line in lines] if old_us else lines
 
     def _need(self, need: Requirement, now_ms: int) -> list[Text]:
-        """Draw a requirement and each replica's LEO, the replicas that are behind first."""
+        """Draw the offset that a request waits for, and each replica's LEO.
+
+        Replicas that lag behind are listed first.
+        """
         colours, width = self.palette, self.size.width
         lines = [coloured(ink("needs ", colours.dim).append(needed(need), style="bold"), colours)]
         if need.needs != HIGH_WATERMARK:

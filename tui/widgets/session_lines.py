@@ -107,7 +107,7 @@ class SessionLines(Lines):
         return self.selected.broker if self.selected is not None else None
 
     def tick(self) -> None:
-        """Keep the cursor on its broker when rows come and go."""
+        """Keep the cursor on the same broker when rows come and go."""
         sessions = self.sessions()
         if self._broker is not None:
             mine = [i for i, session in enumerate(sessions) if session.broker == self._broker]

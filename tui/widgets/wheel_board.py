@@ -105,7 +105,7 @@ class WheelBoard(Drawn, can_focus=True):
         return line
 
     def _descends(self) -> Text | None:
-        """Return the way of the task that slow motion replays. None if it replays no task."""
+        """Return the stations of the task that slow motion replays. None if it replays no task."""
         down, colours = self._descent, self.palette
         if down is None:
             return None

@@ -28,7 +28,10 @@ PLAYER_FILES: Final = ("asciinema-player.min.js", "asciinema-player.css")
 HEADING: Final = "\n## Predict, run and watch\n"
 PART_HEADING: Final = "\n### "
 AT_ONCE: Final = 4
-"""A film waits half of its time, so four of them use two cores."""
+"""How many films are made at the same time.
+
+Making a film waits half of its time, so four films keep two cores busy.
+"""
 _CHAPTER: Final = re.compile(r"chapters/ch(?P<number>\d\d)_\w+/(?P<page>\w+)\.md")
 _MARK: Final = re.compile(r"<!--\s*(?:exact|range):\s*(?P<name>[a-z][a-z0-9_]*)[^>]*-->")
 

@@ -30,10 +30,10 @@ class Rewritten(NamedTuple):
 
     text: str
     pages: set[str]
-    """Paths of the pages that it links to."""
+    """Paths of the pages to which this page links."""
     images: set[str]
     sources: set[str]
-    """Paths of the source files that it links to. The site shows each of them on a page."""
+    """Paths of the source files to which this page links. The site shows each file on a page."""
     problems: list[str]
     """Broken links, one line of text each."""
 

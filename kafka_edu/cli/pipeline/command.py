@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from kafka_edu.spark.pipeline_view import PipelineView
 
 #: Lines in each second of the log's own time. The default log of 100,000 lines covers about an
-#: hour. A smaller log has fewer (`small_logs`).
+#: hour. A smaller log has fewer lines in each second (`small_logs`).
 LINES_A_SECOND: Final = 25.0
 PARTITIONS: Final = 4
 RESULT_PARTITIONS: Final = 2

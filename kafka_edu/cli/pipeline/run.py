@@ -59,8 +59,8 @@ def stream_rate(lines: int) -> int:
     """Return the rate of a stream without --rate, in lines a second.
 
     A small log covers as much of its own time as one of 100,000 lines. If it were written faster,
-    its time would run so fast that the partitions, which Spark asks one after the other, would be
-    too far apart.
+    its own time would pass so fast that the partitions, which Spark asks one after another, would
+    be too far apart in this time.
     """
     return max(1, min(_HIGHEST_RATE, lines // _SHORTEST_S))
 
@@ -114,7 +114,7 @@ class StreamRun:
         screen: "Screen",
         taken: Callable[[PipelineView], None],
     ) -> None:
-        """`taken` is called with the view after each batch."""
+        """Prepare the stream. `taken` is called with the view after each batch."""
         self._feeder = feeder
         self._settings = settings
         self._view = view

@@ -63,7 +63,7 @@ class Plan(NamedTuple):
     cpu_hogs: int
     seed: int
     grace_s: float
-    """Seconds after its time-out at which an answer to a probe is still accepted."""
+    """For how many seconds after a probe's time-out an answer is still accepted."""
     props: Mapping[str, str]
     """Settings of every broker, in addition to those that the soak always sets."""
 

@@ -54,7 +54,7 @@ class GroupOffsets:
         return self._pending_transactional
 
     def among(self, partitions: Set[TopicPartition]) -> set[TopicPartition]:
-        """Return those of `partitions` that have a committed or pending offset. O(offsets).
+        """Return the members of `partitions` that have a committed or pending offset. O(offsets).
 
         Offsets in open transactions are included.
         """

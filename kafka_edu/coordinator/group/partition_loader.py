@@ -5,8 +5,8 @@ leadership in their order, like Kafka's single scheduler thread. So a partition 
 won again is unloaded before it is loaded. The event loop continues meanwhile, because a log is read
 32 KiB at a time, and groups are loaded or unloaded a hundred at a time.
 
-This module works for GroupMetadataManager. It is the only part of the group coordinator that
-awaits.
+This module works for GroupMetadataManager. It is the only part of the group coordinator that uses
+`await`.
 """
 
 import asyncio

@@ -58,7 +58,7 @@ class TxnTransitMetadata(NamedTuple):
 
 
 def is_epoch_exhausted(epoch: int) -> bool:
-    """Return whether producers cannot get a higher epoch; 32766 is their highest one."""
+    """Return whether `epoch` is the highest that a producer can get, which is 32766."""
     return epoch >= MAX_EPOCH - 1
 
 
@@ -203,7 +203,9 @@ class TransactionMetadata:
         return self._prepare(state, now_ms)
 
     def prepare_complete(self, now_ms: int) -> TxnTransitMetadata:
-        """Prepare the final state for when all markers are written."""
+        """Prepare the final state, CompleteCommit or CompleteAbort, because all markers are
+        written.
+        """
         committed = self.state is TransactionState.PREPARE_COMMIT
         self.has_failed_epoch_fence = False  # the record before already has the raised epoch
         return self._prepare(

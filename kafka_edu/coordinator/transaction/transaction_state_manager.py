@@ -6,10 +6,10 @@ The leader epoch is the coordinator's epoch. Until the partition is read, reques
 COORDINATOR_LOAD_IN_PROGRESS. Requests for ids of other partitions get NOT_COORDINATOR. When the
 broker is no longer the leader, it forgets the ids.
 
-Every change is appended with acks=all. It changes the state in memory when the ISR has it. So the
-next coordinator knows all that producers got in responses. If the coordinator's epoch changes
-during an append, the state in memory is not changed. The client gets NOT_COORDINATOR and looks for
-the new coordinator.
+Every change is appended with acks=all. The state in memory changes when the whole ISR has the
+record. So the next coordinator knows everything that producers learned from responses. If the
+coordinator's epoch changes during an append, the state in memory is not changed. The client gets
+NOT_COORDINATOR and looks for the new coordinator.
 
 All code runs in the broker's event loop. Times are wall times, because they are written into
 records and must mean the same to the next coordinator. Only loading is asynchronous. A task of its

@@ -2,7 +2,7 @@
 
 A figure is built from the objects of the package graphviz. The program graphviz-pure lays it out.
 Its version is pinned, and it writes the same bytes on every machine. The program `dot` is never
-used, even if it is installed. So a committed SVG is the same whoever draws it.
+used, even if it is installed. So a committed SVG is the same on every machine.
 """
 
 import shutil
@@ -27,7 +27,7 @@ LOUD: Final = "#d00000"
 KINDS: Final = ("svg", "png", "dot")
 FONT: Final = {"fontname": "Helvetica", "fontsize": "14"}
 _FAMILY: Final = "Helvetica, Arial, 'Liberation Sans', Arimo, sans-serif"
-"""Fonts whose letters are as wide as in the font that the layout reckons with."""
+"""Fonts whose letters are as wide as those of the font with which the layout is computed."""
 PROGRAM: Final = "graphviz-pure"
 LAYOUT_LIMIT_S: Final = 120
 

@@ -67,8 +67,8 @@ def meets(
 def _is_after(moment: str, envelope: Envelope, names: Mapping[str, str]) -> bool:
     """Return whether an event is not older than a bound moment. A moment is a number of ms.
 
-    An act shows in the event that says it is done, for example ProcessPaused. What its step waits
-    for may also happen by chance, shortly before.
+    The moment may be the time of an event that says that an act is done, such as ProcessPaused.
+    What the step waits for may also happen by chance shortly before the act. That does not count.
     """
     if not moment:
         return True

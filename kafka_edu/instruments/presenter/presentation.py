@@ -57,7 +57,7 @@ class OpenJobs(NamedTuple):
 
 
 class RunJob(NamedTuple):
-    """Run a job of the script. The job before it ends."""
+    """Run a job of the script. The previous job ends."""
 
     name: str
 
@@ -178,7 +178,7 @@ class Presentation:
         self.typed = ""
         """The digits that the learner has typed so far."""
         self.asks_sure = False
-        """Whether the learner has just answered and is now to say how sure that answer is."""
+        """Whether the learner has just answered and must now say how sure the answer is."""
         self.moments: dict[int, int] = {}
         """Each finished step, and the time at which it ended (µs)."""
         self.seen: list[bool] = []
@@ -253,7 +253,10 @@ class Presentation:
         return sorted(missed, key=lambda one: -one.sure)
 
     def judged(self) -> dict[int, list[bool]]:
-        """Return, for each degree of sureness, whether each answer with it was right."""
+        """Return a dict: how sure the learner was → for each such answer, whether it was right.
+
+        How sure is a position in SURE, from 1.
+        """
         judged: dict[int, list[bool]] = {}
         for number, sure in sorted(self.sure.items(), key=lambda item: -item[1]):
             ask = self.script.steps[number].ask
@@ -314,7 +317,7 @@ class Presentation:
     def _load(self) -> tuple[str, ...] | None:
         """Return the options of the load that must run at this step.
 
-        It ended when the learner left.
+        The load ended when the learner left, so it has to start again.
         """
         begun = self.phase in (Phase.WATCHING, Phase.ANSWER, Phase.END)
         load = None
@@ -325,7 +328,7 @@ class Presentation:
     def _last_job(self) -> list[str]:
         """Return the job that must run at this step, or an empty list.
 
-        It ended when the learner left.
+        The job ended when the learner left, so it has to start again.
         """
         begun = self.phase in (Phase.WATCHING, Phase.ANSWER, Phase.END)
         return [step.job for step in self.script.steps[: self.step + begun] if step.job][-1:]
@@ -530,7 +533,7 @@ class Presentation:
             self.failure = "the recording ended without it"
 
     def after_seen(self, now_us: int) -> list[Effect]:
-        """Return what is to be done without a key press, after events were taken.
+        """Return the effects that follow without a key press, after events were taken.
 
         The acts of a step begin when its job has begun. The answer is shown when everything the
         step waits for was seen.
@@ -677,9 +680,10 @@ def _find_server(words: str, knows: Knows) -> int:
 def find_target(words: str, knows: Knows) -> int | str:
     """Return the id of the broker that has this role now. Other words are returned as they are.
 
-    A follower is one that is not the controller, if there is one. A step about a follower would
-    also be about the next controller otherwise. And a killed controller that starts again may be
-    elected as its old session ends, and then nobody has seen that it was gone.
+    For a follower, a broker that is not the controller is preferred. Otherwise a step about a
+    follower would also show the election of the next controller. And a killed controller that is
+    started again may be elected at the moment when its old session ends. Then no event shows that
+    it was gone.
 
     Raises UnknownTargetError if no broker has the role.
     """

@@ -213,7 +213,7 @@ class Step(NamedTuple):
     show: str = ""
     """The name of the picture that is shown after the question."""
     acts_first: bool = False
-    """Whether the acts do not wait until the step's job has begun."""
+    """Whether the acts may begin before the step's job has begun."""
     hands: bool = False
     """Whether the learner carries out the acts. The space key then carries them out as a help."""
     level: Level = Level.STATE

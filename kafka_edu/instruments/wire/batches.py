@@ -95,7 +95,7 @@ def _is_whole(cursor: Cursor) -> bool:
 
 
 def _fail_at_end(cursor: Cursor) -> None:
-    """Read the present bytes of an incomplete batch, and return Stop at the byte that is wrong."""
+    """Read the bytes of an incomplete batch that are there, and raise Stop at the wrong byte."""
     with cursor.group(Node("batch", "record batch", cursor.at, cursor.at)):
         cursor.fixed("base_offset", Int64)
         start = cursor.at
@@ -201,7 +201,11 @@ def _codec(cursor: Cursor, attributes: Node, at: int) -> CompressionType:
 
 
 def _compressed(cursor: Cursor, codec: CompressionType, magic: int) -> bytes | None:
-    """Add a leaf for the compressed bytes of the scope. Return them decompressed, or None."""
+    """Add a leaf for the compressed records. Return their bytes decompressed, or None.
+
+    The compressed records are all bytes up to the end of the scope. None: they cannot be
+    decompressed.
+    """
     start, end = cursor.at, cursor.limit
     raw = cursor.data[start:end]
     node = Node("compressed records", codec.name.lower(), start, end, raw=raw)

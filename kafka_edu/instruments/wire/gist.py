@@ -19,8 +19,9 @@ MOST: Final = 6
 
 
 def gist(decoded: Decoded) -> str:
-    """Return what the frame is about. Each kind of field is named once, but every error.
-    O(fields).
+    """Return what the frame is about.
+
+    Each kind of field is named only once, but every error is named. O(fields).
     """
     body = next((node for node in decoded.root.children if node.name == "body"), None)
     if body is None:

@@ -61,8 +61,9 @@ UNSPECIFIED: Final = -1
 
 
 class InternalTopic(NamedTuple):
-    """The settings for the creation of one internal topic. They come from the broker's
-    configuration.
+    """The settings with which one internal topic is created.
+
+    They come from the broker's configuration.
     """
 
     partitions: int

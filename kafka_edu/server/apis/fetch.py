@@ -138,8 +138,10 @@ class FetchApi:
 
     @staticmethod
     def _client_of(call: ApiCall, request: FetchRequest) -> ClientMetadata | None:
-        """Return the reader if the leader may send it to a follower: a consumer that names its
-        rack. Without a rack no selector chooses a follower.
+        """Return the reader if it is a consumer that names its rack, else None.
+
+        The leader may send only such a consumer to a follower. Without a rack no selector chooses a
+        follower.
         """
         if (
             call.version < FIRST_VERSION_FROM_FOLLOWERS
@@ -164,10 +166,10 @@ class FetchApi:
         call.respond(response)
 
     def _record_throttled(self, response: FetchResponse) -> None:
-        """Count the records that a follower gets of throttled partitions.
+        """Count the bytes of records that a follower gets from throttled partitions.
 
-        As in Kafka, those of followers in sync count too. Kafka also counts the bytes around the
-        records, a few dozen for each partition.
+        As in Kafka, the bytes for followers in sync count too. Kafka also counts the bytes around
+        the records, a few dozen for each partition.
         """
         sent = sum(
             part_size(partition.record_set)

@@ -3,8 +3,8 @@ KafkaApis.handleListOffsetRequest; KIP-79, KIP-207).
 
 Timestamp -1 means the end of the log. For a consumer this is the high watermark, or with
 read_committed the last stable offset. Timestamp -2 means the start of the log. Any other timestamp
-means the first record that is not older. Version 0 is older than Kafka's time index, so its answer
-lists base offsets of segments, newest first.
+means the first record with this timestamp or a later one. Version 0 is older than Kafka's time
+index, so its answer lists base offsets of segments, newest first.
 """
 
 from collections import Counter

@@ -28,8 +28,10 @@ from kafka_edu.server.kafka_apis import KafkaApis
 
 
 class LogDirsApi:
-    """`role_changes` is held while replicas are ordered into other dirs, so that no LeaderAndIsr or
-    StopReplica comes in between (Kafka: replicaStateChangeLock).
+    """Describes the log dirs of this broker, and starts moves of replicas between them.
+
+    The lock `role_changes` is held while moves are started, so that no LeaderAndIsr or StopReplica
+    request runs at the same time (Kafka: replicaStateChangeLock).
     """
 
     def __init__(self, log_dirs: ReplicaLogDirs, role_changes: asyncio.Lock) -> None:

@@ -2,9 +2,9 @@
 book 000 §6.1, 001).
 
 There are two independent stores. Requests of v1 and later use the group's coordinator, which keeps
-offsets in its log. Requests of v0 are older than coordinators. For them any broker writes the
-offset to ZooKeeper, at /consumers/<group>/offsets/<topic>/<partition>, and reads it from there
-(spec Z2).
+offsets in its log. Requests of v0 are older than coordinators. Any broker handles a request of v0:
+it writes the offset to ZooKeeper, at /consumers/<group>/offsets/<topic>/<partition>, and reads it
+from there (spec Z2).
 """
 
 from collections.abc import Awaitable, Iterable, Mapping

@@ -2,7 +2,8 @@
 KafkaApis.handleTxnOffsetCommitRequest; KIP-98, KIP-447).
 
 Clients send this request to the group's coordinator. The coordinator writes the offsets as
-transactional records of the producer. They count when the transaction's commit marker arrives.
+transactional records of the producer. The offsets become valid when the transaction's commit marker
+arrives.
 
 From v3 on the request contains the consumer's member id and generation. So a consumer that has lost
 its partitions cannot commit offsets for them. The coordinator does not check that the producer has

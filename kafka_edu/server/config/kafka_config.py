@@ -55,9 +55,10 @@ class Setting(NamedTuple):
 
 
 def key_of(name: str) -> str:
-    """Return the key of server.properties for an attribute or field: `num_io_threads` →
-    num.io.threads, and `capture_file` → edu.capture.file. Raises AssertionError if there is no such
-    key.
+    """Return the key of server.properties for the name of an attribute or field: `num_io_threads` →
+    num.io.threads, and `capture_file` → edu.capture.file.
+
+    Raises AssertionError if there is no such key.
     """
     key = name.replace("_", ".")
     if key in CONFIG_DEF:
@@ -591,9 +592,10 @@ def default_config(given: Mapping[str, str] | None = None) -> KafkaConfig:
 def make_config(settings: Mapping[str, Setting]) -> tuple[KafkaConfig, list[str]]:
     """Return the configuration, and a warning for each key that is unknown or has no effect.
 
-    Raises ConfigFileError if a value is wrong or is refused. The error text has a line with the
-    place of each of them. It also contains the warnings, because a missing key is often a misspelt
-    key. Rules that involve several keys are checked only when each single value is right.
+    Raises ConfigFileError if a value is wrong or is refused. The error text has one line for each
+    such value, with its place in the file. It also contains the warnings, because a missing key is
+    often a misspelt key. Rules that involve several keys are checked only when each single value is
+    right.
     """
     given = {key: setting.value for key, setting in settings.items()}
     findings = [*check_settings(given), *only_while_running(given)]

@@ -1,12 +1,12 @@
-"""Take the settings of throttled replication to its quotas (Kafka: TopicConfigHandler and
+"""Pass the settings of throttled replication on to the quotas (Kafka: TopicConfigHandler and
 BrokerConfigHandler in ConfigHandler.scala).
 
     /config/topics/<topic>   {leader,follower}.replication.throttled.replicas
     /config/brokers/<id>     {leader,follower}.replication.throttled.rate, and
                              replica.alter.log.dirs.io.max.bytes.per.second
 
-A rate counts only for the broker for which it is set. As in Kafka, /config/brokers/<default> has
-none.
+A rate counts only for the broker for which it is set. As in Kafka, a rate cannot be set in
+/config/brokers/<default>.
 """
 
 import logging
@@ -35,12 +35,18 @@ class ReplicationThrottles:
         self._time = time
 
     def take_rates(self, configs: Mapping[str, str]) -> None:
-        """Take the contents of /config/brokers/<id>. Without a rate, replication is not limited."""
+        """Set the rates from the contents of /config/brokers/<id>.
+
+        Without a rate, replication is not limited.
+        """
         for quota in self._quotas:
             quota.update_quota(_rate(configs, quota), self._time.hi_res_clock_ms())
 
     def take_topic(self, topic: str, config: LogConfig | None) -> None:
-        """Take a topic's settings; None: the topic is gone."""
+        """Throttle the replicas that a topic's settings list.
+
+        `config` is None if the topic is gone.
+        """
         now_ms, quotas = self._time.hi_res_clock_ms(), self._quotas
         for quota, replicas in (
             (quotas.leader, config.leader_replication_throttled_replicas if config else ()),
@@ -51,8 +57,9 @@ class ReplicationThrottles:
 
 
 def _rate(configs: Mapping[str, str], quota: ReplicationQuotaManager) -> int:
-    """Return the side's rate in bytes per second. A wrong one, written into ZooKeeper by hand, is
-    logged and ignored.
+    """Return the side's rate in bytes per second.
+
+    If somebody wrote a wrong rate into ZooKeeper by hand, it is logged and ignored.
     """
     key = DYNAMIC_ONLY_CONFIG.keys[quota.side.rate_key]
     text = configs.get(key.name)

@@ -41,7 +41,9 @@ def check_settings(given: Mapping[str, str]) -> list[Finding]:
 
 
 def only_while_running(given: Iterable[str]) -> list[Finding]:
-    """Return a problem for each key that server.properties does not have, in their order."""
+    """Return a problem for each key that is not allowed in server.properties, in the order of
+    `given`.
+    """
     return [
         Finding(
             key,
@@ -54,7 +56,7 @@ def only_while_running(given: Iterable[str]) -> list[Finding]:
 
 
 def only_for_one_broker(given: Iterable[str]) -> list[Finding]:
-    """Return a problem for each key that is set for all brokers and counts only for one."""
+    """Return a problem for each key in `given` that can be set only for one broker, not for all."""
     return [
         Finding(
             key,

@@ -31,7 +31,9 @@ class TopicConfigs:
         trace: Tracer | None = None,
         on_change: Callable[[str, LogConfig | None], None] | None = None,
     ) -> None:
-        """`on_change` is called with a topic's new settings; with None, when it is forgotten."""
+        """`on_change` is called with a topic and its new settings, or with None when the topic is
+        forgotten.
+        """
         self._defaults = defaults
         self._fetch_overrides = fetch_overrides
         self._trace = trace

@@ -6,10 +6,10 @@ in the kernel (fsync, open) releases the interpreter's lock, so the separate thr
 the call. This thread wakes ten times a second, shortly after the loop's next tick is due. While the
 loop is on time, it does nothing.
 
-If the loop hangs, the sampler writes the stacks of all threads to standard error. Such a hang is
-counted in the sampler's own looks, not by the clock: a process that was paused (SIGSTOP) has not
-hung. Python's `faulthandler.dump_traceback_later` goes by the clock and reads the stacks without
-the interpreter's lock. A process that was paused and goes on may then end by SIGSEGV.
+If the loop hangs, the sampler writes the stacks of all threads to standard error. It counts its own
+checks, not the time on the clock, because a process that was paused (SIGSTOP) has not hung.
+Python's `faulthandler.dump_traceback_later` goes by the clock, and reads the stacks without the
+interpreter's lock. So with it a paused process may end by SIGSEGV when it goes on.
 """
 
 import contextlib
@@ -30,7 +30,10 @@ NOTICED_S: Final = PERIOD_MS / 1000 + 0.02
 not come.
 """
 HANG_LOOKS: Final = 300
-"""After so many looks in a row at a late loop, the loop hangs: 30 s, or more on a busy machine."""
+"""The loop counts as hanging when the sampler has found it late in this number of checks in a row.
+
+That takes 30 s, or more on a busy machine.
+"""
 FRAMES_TOLD: Final = 4
 OURS: Final = "kafka_edu"
 
@@ -51,7 +54,10 @@ class LoopSampler:
     """
 
     def __init__(self, on_hang: Callable[[str], None] | None = None) -> None:
-        """`on_hang` gets the stacks of all threads when the loop hangs. None: standard error."""
+        """`on_hang` is called with the stacks of all threads when the loop hangs.
+
+        If it is None, the stacks go to standard error.
+        """
         self._on_hang = on_hang or _to_standard_error
         self._loop_thread = threading.get_ident()
         self._thread_id = threading.get_native_id()
@@ -131,7 +137,7 @@ def _to_standard_error(text: str) -> None:
 
 
 def stacks() -> str:
-    """Return what all threads of this process do now, the innermost call last."""
+    """Return the present stack of each thread of this process, the innermost call last."""
     names = {thread.ident: thread.name for thread in threading.enumerate()}
     told = ["the loop hangs; the stacks of all threads:\n"]
     for ident, frame in sys._current_frames().items():

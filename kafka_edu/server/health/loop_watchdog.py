@@ -1,9 +1,9 @@
-"""Notice when the broker's event loop was blocked (Kafka has threads and nothing like this).
+"""Notice when the broker's event loop was blocked. (Kafka has no event loop and no such check.)
 
 kazoo talks to ZooKeeper from its own thread. So a broker whose loop hangs keeps its session and its
 leaderships, and its clients wait. The watchdog's task wakes every 100 ms. If it wakes much later,
 the loop was blocked. If the loop's thread used CPU time meanwhile, the broker's code blocked the
-loop. If not, the machine was busy, or the process was stopped. While the loop is blocked, the
+loop. Otherwise the machine was busy, or the process was stopped. While the loop is blocked, the
 thread of `loop_sampler` reads the stack and the processor time of the loop's thread.
 """
 

@@ -50,7 +50,7 @@ UNREADABLE: Final = {
     LOG_START_OFFSET_FILE: "records that DeleteRecords gave up may be readable again",
     CLEANER_OFFSET_FILE: "the first pass over each compacted log begins at its start",
 }
-"""The checkpoint that cannot be read → what follows from that."""
+"""The name of a checkpoint file → the consequence if the file cannot be read, in words."""
 
 
 class Repairs:

@@ -3,7 +3,7 @@ hops, which are the stations of a request in the broker, and the time limit in e
 
 Once a second the watchdog checks the request in progress on every connection. The code that handles
 requests only has to keep one attribute for this: a channel has its current request, and the request
-has a time stamp for each hop. From the time stamps the watchdog knows in which hop the request is.
+has a time stamp for each hop. The time stamps show in which hop the request is.
 """
 
 import logging

@@ -38,8 +38,8 @@ class Troubles:
     def __init__(self, time: Time) -> None:
         self._time = time
         self._found: dict[str, tuple[str, int, int]] = {}
-        """The text of a problem → the event's name, the count, and the time of the last event
-        (monotonic ms).
+        """The text of a problem → (name of the event, number of events, monotonic ms of the last
+        event).
         """
 
     def accept(self, envelope: Envelope) -> None:

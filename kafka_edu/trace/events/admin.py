@@ -7,7 +7,10 @@ from kafka_edu.trace.event import event
 
 @event()
 class AdminCallStarted(NamedTuple):
-    """The program began a call of the admin client, such as create_topics, for so many items."""
+    """The program began a call of the admin client, such as create_topics.
+
+    `items` is the number of topics, groups or other items that the call is about.
+    """
 
     client: str
     call: str

@@ -157,7 +157,7 @@ class ClientListed(NamedTuple):
     client: str
     records: int
     values: str
-    """The values, joined by "-"."""
+    """The values of the records, joined by "-"."""
 
 
 @event()
@@ -172,7 +172,7 @@ class ProducerMeasured(NamedTuple):
     requests: int
     """The number of Produce requests."""
     bytes: int
-    """The bytes of these requests."""
+    """The bytes of all Produce requests."""
     median_ms: int
     """The median of the times from `send()` to the acknowledgement, in ms."""
 

@@ -62,7 +62,7 @@ class PartitionResumed(NamedTuple):
 
 @event(level=Level.HOPS, joins=("topic", "partition"))
 class PositionAdvanced(NamedTuple):
-    """poll() returned records of a partition. The position is behind them now."""
+    """poll() returned records of a partition. The position is now the offset after them."""
 
     client: str
     topic: str
@@ -70,8 +70,8 @@ class PositionAdvanced(NamedTuple):
     before: int
     after: int
     records: int
-    """The number of records. Fewer than the offsets between if some are skipped: markers, aborted
-    transactions, and what compaction removed.
+    """The number of records. It is smaller than the number of offsets if some are skipped: markers,
+    aborted transactions, and records that compaction removed.
     """
 
 
@@ -112,7 +112,7 @@ class MembershipChanged(NamedTuple):
     before: str
     after: str
     member_id: str
-    """Empty as long as the coordinator has given none."""
+    """The member's id. Empty until the coordinator has given one."""
     generation: int
     reason: str
 
@@ -163,7 +163,7 @@ class ConsumerDescription(NamedTuple):
 
     client: str
     group: str
-    """Empty without a group."""
+    """The group's id. Empty if the consumer has no group."""
     state: str
     """The state of the membership. `Unjoined` also if it is no member by its own choice."""
     member_id: str
@@ -187,7 +187,7 @@ class ConsumerDescription(NamedTuple):
     buffered: int
     """How many fetched pieces of partitions wait for poll()."""
     partitions: tuple[ConsumedPartition, ...]
-    """Those that the consumer has."""
+    """The partitions that the consumer has."""
     links: tuple[ClientLink, ...]
     """Its connections. The coordinator has a connection of its own: see `coordinator_link`."""
     coordinator_link: tuple[ClientLink, ...]

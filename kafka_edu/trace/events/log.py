@@ -412,9 +412,9 @@ class DoomedSegment(NamedTuple):
 
     base_offset: int
     size: int
-    """The size of its batches in bytes."""
+    """The size of the segment's batches in bytes."""
     at_ms: int
-    """When its files will be removed, in ms since 1970."""
+    """When the segment's files will be removed, in ms since 1970."""
 
 
 @event(kind=Kind.GAUGE, thing=("topic", "partition"))
@@ -440,8 +440,8 @@ class LogForecast(NamedTuple):
     deletes_at_ms: int
     """When retention may delete the oldest segment. 0 means at the next check."""
     reason: str
-    """Why it may be deleted: `retention by time`, `retention by size` or `log start offset`. Empty
-    if the segment stays.
+    """Why the oldest segment may be deleted: `retention by time`, `retention by size` or
+    `log start offset`. Empty if the segment stays.
     """
     retention_bytes: int
     """The topic's retention.bytes. -1 means that the size of the log is not limited."""

@@ -231,7 +231,7 @@ class ClientRequests(NamedTuple):
     """The bytes of the produce requests, with their headers."""
     fetches: int
     heard_ms_ago: int
-    """How long ago the broker had done with the last of them, in ms."""
+    """How long ago the broker finished the last of these requests, in ms."""
     software: str = ""
     """The name and version of the client's software, such as `librdkafka 2.3.0`, as its last
     ApiVersions request said. Empty if it said nothing.

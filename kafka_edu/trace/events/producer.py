@@ -214,7 +214,7 @@ class ClientLink(NamedTuple):
     in_flight: int
     """The number of requests without a response."""
     oldest_ms: int
-    """How long the oldest of them has waited, in ms. 0 if none waits."""
+    """How long the oldest request without a response has waited, in ms. 0 if none waits."""
     muted_ms: int
     """For how many ms the client sends nothing, because the broker throttled it. 0: not muted."""
 
@@ -229,11 +229,11 @@ class PartitionBuffer(NamedTuple):
     batches: int
     """The number of batches in the queue."""
     bytes: int
-    """The bytes of these batches."""
+    """The bytes of the batches in the queue."""
     filling: int
     """The bytes of the last batch, if it still takes records; else 0."""
     records: int
-    """The number of records in these batches."""
+    """The number of records in the batches in the queue."""
     age_ms: int
     """How long the oldest batch has existed, in ms. 0 if there is none."""
     attempts: int
@@ -245,18 +245,18 @@ class PartitionBuffer(NamedTuple):
     `ready`. Empty without a batch.
     """
     left_ms: int
-    """For how many ms it still waits, if it waits for linger.ms or retry.backoff.ms; else 0."""
+    """How many ms the oldest batch still waits for linger.ms or retry.backoff.ms; else 0."""
     in_flight: int
     """The number of batches of the partition that were sent and have no answer."""
     sent: int
-    """How many batches were sent so far. One that is sent again counts again."""
+    """How many batches were sent so far. A batch that is sent again counts again."""
     sent_records: int
-    """How many records were in them."""
+    """How many records all sent batches had."""
     last_records: int
     """The number of records in the last batch that was sent."""
     last_bytes: int
     last_waited_ms: int
-    """How long that batch had existed when it was sent, in ms."""
+    """How long the last sent batch had existed when it was sent, in ms."""
 
 
 class ProducerDescription(NamedTuple):
@@ -264,7 +264,7 @@ class ProducerDescription(NamedTuple):
 
     client: str
     acks: int
-    """-1 stands for `all`."""
+    """The producer's setting acks; -1 stands for `all`."""
     batch_size: int
     linger_ms: int
     buffer_memory: int
@@ -287,12 +287,12 @@ class ProducerDescription(NamedTuple):
     retried: int
     """How many batches were put back, to be sent again."""
     partitions: tuple[PartitionBuffer, ...]
-    """Those that the producer has used."""
+    """The partitions to which the producer has written."""
     links: tuple[ClientLink, ...]
     state: str = ""
     """The state of an idempotent or transactional producer; empty for any other."""
     transactional_id: str = ""
-    """Empty if the producer has no transactions."""
+    """The producer's transactional id. Empty if it has no transactions."""
 
 
 @event(kind=Kind.GAUGE, thing=("client",))

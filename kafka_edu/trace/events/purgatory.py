@@ -146,7 +146,7 @@ class OperationCompleted(NamedTuple):
     operation: int
     label: str
     by: str
-    """How it was completed: `at once`, `event`, `time-out` or `forced`."""
+    """How the operation was completed: `at once`, `event`, `time-out` or `forced`."""
     key: str
     """The key whose event completed the operation. Empty if no key's event did."""
     waited_ms: int

@@ -62,7 +62,8 @@ class ReplicaStopped(NamedTuple):
 @event()
 class ReplicaMoveStarted(NamedTuple):
     """A replica began to move from one log dir of this broker to another: its log is being copied.
-    `resumed`: the copy was there already when the broker started.
+
+    `resumed` says whether the copy existed already when the broker started.
     """
 
     topic: str
@@ -70,7 +71,7 @@ class ReplicaMoveStarted(NamedTuple):
     from_dir: str
     to_dir: str
     size: int
-    """Bytes of the replica's log."""
+    """The size of the replica's log in bytes."""
     log_end_offset: int
     future_log_end_offset: int
     """The offset from which the copy goes on."""
@@ -79,8 +80,8 @@ class ReplicaMoveStarted(NamedTuple):
 
 @event()
 class ReplicaMoveCompleted(NamedTuple):
-    """The copy ended where the replica's log ended, and took its place. The old folder has a name
-    with `-delete`.
+    """The copy of a moving replica reached the end of the replica's log, and took the place of that
+    log. The name of the old folder ends with `-delete`.
     """
 
     topic: str
@@ -107,8 +108,9 @@ class ReplicaMoveEnded(NamedTuple):
 
 @event()
 class FutureLogTruncated(NamedTuple):
-    """The copy of a moving replica was cut back: `reason` says where it and the replica's log
-    part.
+    """The copy of a moving replica was cut back, because it did not match the replica's log.
+
+    `reason` says why.
     """
 
     topic: str
@@ -120,8 +122,10 @@ class FutureLogTruncated(NamedTuple):
 
 @event(kind=Kind.GAUGE, thing=("topic", "partition"))
 class ReplicaMoveProgress(NamedTuple):
-    """How far the copy of a moving replica has come. `throttled`: the copier waits, because
-    replica.alter.log.dirs.io.max.bytes.per.second is reached.
+    """How far the copy of a moving replica has come.
+
+    `throttled` says whether the copier waits because replica.alter.log.dirs.io.max.bytes.per.second
+    is reached.
     """
 
     topic: str
@@ -458,31 +462,35 @@ class FetchSessionClosed(NamedTuple):
 
 @event()
 class ReplicationThrottleBegan(NamedTuple):
-    """A throttle began to hold replication back. `side`: what this broker sends as leader, or what
-    it fetches as follower. The partition is the first one that had to wait.
+    """A throttle began to hold replication back.
+
+    `side` says whether this broker sends as leader, or fetches as follower. The partition is the
+    first one that had to wait.
     """
 
     side: str
     bound: int
-    """Bytes per second: leader.replication.throttled.rate, or the follower's."""
+    """The limit in bytes per second: leader.replication.throttled.rate or
+    follower.replication.throttled.rate.
+    """
     rate: int
-    """Bytes per second of all throttled partitions of this side, over the last seconds."""
+    """The present rate of all throttled partitions on this side, in bytes per second."""
     topic: str
     partition: int
 
 
 @event()
 class ReplicationThrottleEnded(NamedTuple):
-    """A throttle holds replication back no more: for a whole window (11 s) no partition had to
-    wait, or the throttle was removed.
+    """A throttle does not hold replication back any more: for a whole window (11 s) no partition
+    had to wait, or the throttle was removed.
     """
 
     side: str
     bound: int
     lasted_ms: int
-    """From the first partition that had to wait to the last one."""
+    """The time from the first wait of a partition to the last one, in ms."""
     bytes: int
-    """All throttled bytes of this side since then."""
+    """The number of throttled bytes on this side since the first wait."""
     reason: str
 
 
@@ -496,11 +504,11 @@ class ConsumerSentToFollower(NamedTuple):
     partition: int
     client_id: str
     rack: str
-    """The consumer's client.rack."""
+    """The consumer's rack (client.rack)."""
     follower: int
     fetch_offset: int
     follower_log_end_offset: int
-    """As the leader knows it, from the follower's last fetch."""
+    """The follower's log end offset, as the leader knows it from the follower's last fetch."""
     leader_log_end_offset: int
 
 
@@ -579,10 +587,10 @@ class FetchSessionsSampled(NamedTuple):
 
 @event(kind=Kind.GAUGE, thing=("side",))
 class ReplicationQuotaSampled(NamedTuple):
-    """The rate of throttled replication next to its bound, in bytes per second. Sampled for each
-    side (leader, follower) on which a replica of this broker is throttled. The bound is
-    9223372036854775807 if the broker has no rate (Kafka's metric: byte-rate of LeaderReplication,
-    FollowerReplication).
+    """A sample of the rate of throttled replication and of its limit (`bound`), in bytes per
+    second. It is taken for each side (leader, follower) on which a replica of this broker is
+    throttled. The limit is 9223372036854775807 if the broker has none (Kafka's metric: byte-rate of
+    LeaderReplication, FollowerReplication).
     """
 
     side: str

@@ -63,7 +63,9 @@ class TimerTaskExpired(NamedTuple):
     task: str
     deadline_ms: int
     late_ms: int
-    """How long ago the deadline was. The reaper that runs the tasks woke up this much too late."""
+    """How long ago the deadline was, in ms. The reaper that runs the tasks woke up this much too
+    late.
+    """
     level: int
     slot: int
     """The slot of the bucket from which the task came. Level and slot are 0 and -1 if the task was

@@ -174,8 +174,9 @@ def _grouped(view: ServerView, key_and_item: Callable[[str, int], tuple[str, str
 
 
 def conf(view: ServerView) -> str:
-    """Return the settings, with the names and in the order of ZooKeeper. -1: there is no TLS port,
-    and the operating system chooses the backlog.
+    """Return the settings, with the names and in the order of ZooKeeper.
+
+    The value -1 means that there is no TLS port, and that the operating system chooses the backlog.
     """
     sessions, size = view.server.sessions, _bytes_in(view.data_dir)
     return (

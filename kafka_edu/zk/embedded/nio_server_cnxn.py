@@ -52,8 +52,8 @@ class NioServerCnxn:
         self.welcomed = False
         """Whether the answer to the ConnectRequest was sent."""
         self.finishing_since_ms: int | None = None
-        """When the factory first saw that this connection only sends its last bytes and then
-        closes. In ms of monotonic time, or None before that.
+        """The monotonic ms at which the factory first saw that this connection only sends its last
+        bytes and then closes; None before that.
         """
         self.received = self.sent = 0
         self.closed = False

@@ -12,8 +12,10 @@ from kafka_edu.zk.zk_client import ZkErrorCode
 
 
 class TxnHeader(NamedTuple):
-    """Which session made the change with which request (`session_id`, `cxid`), the change's number
-    (`zxid`), and the wall-clock time in ms (`time_ms`).
+    """The origin and number of a change.
+
+    `session_id` and `cxid` name the session and its request, `zxid` is the change's number, and
+    `time_ms` the wall-clock time in ms.
     """
 
     session_id: int
