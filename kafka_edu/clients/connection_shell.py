@@ -30,14 +30,16 @@ class _Receiver:
         if self.ended:
             return
         try:
-            for frame in self._frames.feed(data):
-                if self.ended:
-                    return
-                self._shell.on_frame(self._node, frame)
+            frames = self._frames.feed(data)
         except InvalidReceive as error:
             self._shell.on_lost(self._node, self, f"a response cannot be read: {error}")
             return
-        self._shell.changed()
+        for frame in frames:
+            if self.ended:
+                return
+            self._shell.on_frame(self._node, frame)
+        if frames:  # a piece of a large response changes nothing yet
+            self._shell.changed()
 
     def all_sent(self) -> None: ...
 
