@@ -12,6 +12,7 @@ import os
 import sys
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
@@ -21,6 +22,10 @@ from kafka_edu.log.cleaner.cleaner import Cleaner, Throttle
 
 NICE: Final = 10
 """The nice value of this process: the broker and its clients get the CPU first."""
+LARGE_BYTES: Final = 4 << 20
+"""A pass that reads and writes more than this, for some 10 ms of processor time, gives way to all
+other processes. A smaller one is not worth it.
+"""
 AUTOGROUP: Final = Path("/proc/self/autogroup")
 AUTOGROUP_TRIES: Final = 50
 AUTOGROUP_PAUSE_S: Final = 0.1
@@ -28,12 +33,14 @@ AUTOGROUP_PAUSE_S: Final = 0.1
 
 def main() -> int:
     """Read one job, do it, and write the result. Return the exit code."""
+    with contextlib.suppress(OSError, AttributeError):  # Windows has no nice
+        os.nice(NICE)
     job = read_job(sys.stdin.buffer.readline())
     threading.Thread(target=_end_with_the_broker, daemon=True).start()
-    give_way(AUTOGROUP)
     try:
         throttle = Throttle(job.max_bytes_per_second, time.monotonic, time.sleep)
-        result = Cleaner(job, OsFileSystem(), throttle.took).clean()
+        progress = Progress(throttle.took, lambda: give_way(AUTOGROUP))
+        result = Cleaner(job, OsFileSystem(), progress.took).clean()
     except OSError as error:
         print(json.dumps([error.errno or 0, str(error)]), flush=True)
         return EXIT_DISK
@@ -41,20 +48,33 @@ def main() -> int:
     return 0
 
 
+class Progress:
+    """Counts the bytes that a pass reads and writes. Calls `on_large` once, when there are more
+    than LARGE_BYTES.
+    """
+
+    def __init__(self, took: Callable[[int], None], on_large: Callable[[], None]) -> None:
+        self._took = took
+        self._on_large = on_large
+        self._left = LARGE_BYTES
+
+    def took(self, count: int) -> None:
+        if self._left >= 0:
+            self._left -= count
+            if self._left < 0:
+                self._on_large()
+        self._took(count)
+
+
 def give_way(autogroup: Path) -> None:
-    """Lower the priority of this process compared with the broker, its clients and all others.
+    """Lower the priority of this process compared with processes outside of the broker's session.
 
     Many Linux systems schedule by session: each session is an autogroup, all autogroups get the
     same share of a core, and a nice value counts only inside its own autogroup. There a nice
     cleaner in the broker's session gets as much of a core as a producer in another session: 50 %
     of a core that both want. So this process begins a session of its own, and gives that autogroup
     the nice value too. Then it gets 10 %.
-
-    The start of Python and its imports are over by then, at the normal priority. So a pass over a
-    small log also ends soon on a busy machine.
     """
-    with contextlib.suppress(OSError, AttributeError):  # Windows has no nice
-        os.nice(NICE)
     if not autogroup.exists():
         return
     with contextlib.suppress(PermissionError):  # It has a session of its own already.
