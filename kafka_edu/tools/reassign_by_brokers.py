@@ -10,28 +10,14 @@ from collections.abc import Collection, Mapping, Sequence
 from random import Random
 from typing import Final
 
-from kafka_edu.clients.admin.brokers import Brokers, raise_for
+from kafka_edu.clients.admin.admin import Admin
+from kafka_edu.clients.admin.config_calls import AlterConfigOp, ConfigResource
+from kafka_edu.clients.admin.node import Node
 from kafka_edu.cluster.topic_assignment import ReplicaAssignment
 from kafka_edu.common.errors import Errors, KafkaException
 from kafka_edu.common.topic_partition import TopicPartition
-from kafka_edu.protocol.messages.alter_partition_reassignments import (
-    AlterPartitionReassignmentsRequest,
-    AlterPartitionReassignmentsResponse,
-    ReassignablePartition,
-    ReassignableTopic,
-)
 from kafka_edu.protocol.messages.describe_configs import ResourceType
-from kafka_edu.protocol.messages.incremental_alter_configs import (
-    AlterableConfig,
-    AlterConfigsResource,
-    IncrementalAlterConfigsRequest,
-    IncrementalAlterConfigsResponse,
-    OpType,
-)
-from kafka_edu.protocol.messages.list_partition_reassignments import (
-    ListPartitionReassignmentsRequest,
-    ListPartitionReassignmentsResponse,
-)
+from kafka_edu.protocol.messages.incremental_alter_configs import OpType
 from kafka_edu.tools.reassignment_file import (
     Proposal,
     Replica,
@@ -75,56 +61,28 @@ class TerseError(Exception):
 
 
 class BrokerReassignments:
-    """One run of the tool. Its methods raise ToolError, TerseError, KafkaException, OSError."""
+    """One run of the tool. Its methods raise ToolError, TerseError, KafkaException."""
 
-    def __init__(self, brokers: Brokers) -> None:
-        self._brokers = brokers
+    def __init__(self, admin: Admin) -> None:
+        self._admin = admin
+
+    async def _nodes(self) -> dict[int, Node]:
+        """Return the brokers that are alive, by their ids."""
+        return {node.id: node for node in (await self._admin.describe_cluster()).nodes}
 
     async def _running(self) -> dict[TopicPartition, ReplicaAssignment]:
-        answer = await self._brokers.ask_controller(
-            ListPartitionReassignmentsRequest(topics=None),
-            ListPartitionReassignmentsResponse,
-            lambda a: Errors.of(a.error_code),
-        )
-        raise_for(answer.error_code, answer.error_message)
-        return {
-            TopicPartition(topic.name, p.partition_index): ReplicaAssignment(
-                tuple(p.replicas), tuple(p.adding_replicas), tuple(p.removing_replicas)
-            )
-            for topic in answer.topics
-            for p in topic.partitions
-        }
+        running = await self._admin.list_partition_reassignments()
+        return {tp: ReplicaAssignment(*each) for tp, each in running.items()}
 
     async def _alter(
         self, wanted: Mapping[TopicPartition, Sequence[int] | None]
-    ) -> dict[TopicPartition, KafkaException]:
+    ) -> Mapping[TopicPartition, KafkaException]:
         """Send new assignments to the controller. Return the partitions that it refused.
 
         None in place of replicas cancels the partition's reassignment.
         """
-        topics: dict[str, list[ReassignablePartition]] = {}
-        for tp, target in sorted(wanted.items()):
-            wish = ReassignablePartition(
-                partition_index=tp.partition, replicas=None if target is None else list(target)
-            )
-            topics.setdefault(tp.topic, []).append(wish)
-        listed = [
-            ReassignableTopic(name=name, partitions=partitions)
-            for name, partitions in topics.items()
-        ]
-        request = AlterPartitionReassignmentsRequest(topics=listed)
-        answer = await self._brokers.ask_controller(
-            request, AlterPartitionReassignmentsResponse, lambda a: Errors.of(a.error_code)
-        )
-        raise_for(answer.error_code, answer.error_message)
-        return {
-            TopicPartition(topic.name, p.partition_index): KafkaException(
-                Errors.of(p.error_code), p.error_message or ""
-            )
-            for topic in answer.responses
-            for p in topic.partitions
-            if p.error_code
-        }
+        ordered = dict(sorted(wanted.items()))
+        return (await self._admin.alter_partition_reassignments(ordered)).errors
 
     async def _current(
         self, topics: Collection[str], *, needed: bool
@@ -133,27 +91,24 @@ class BrokerReassignments:
 
         If `needed` is true, a topic that does not exist raises UNKNOWN_TOPIC_OR_PARTITION.
         """
-        current: dict[TopicPartition, tuple[int, ...]] = {}
-        for topic in (await self._brokers.metadata(sorted(topics))).topics if topics else ():
-            if topic.error_code and needed:
+        found = await self._admin.describe_topics(sorted(topics))
+        for error in found.errors.values():
+            if needed:
                 raise _in_execution(
-                    KafkaException(
-                        Errors.of(topic.error_code),
-                        "This server does not host this topic-partition.",
-                    )
+                    KafkaException(error.error, "This server does not host this topic-partition.")
                 )
-            current |= {
-                TopicPartition(topic.name, p.partition_index): tuple(p.replica_nodes)
-                for p in topic.partitions
-            }
-        return dict(sorted(current.items()))
+        return {
+            TopicPartition(name, each.partition): tuple(node.id for node in each.replicas)
+            for name in sorted(found.values)
+            for each in found[name].partitions
+        }
 
     async def generate(self, topics_text: str, brokers_text: str, rack_aware: bool) -> None:
         wanted = parse_brokers(brokers_text)
         current = await self._current(parse_topics(topics_text), needed=True)
         racks = {
             node.id: node.rack if rack_aware else None
-            for node in self._brokers.nodes.values()
+            for node in (await self._nodes()).values()
             if node.id in wanted
         }
         if any(racks.values()) and not all(racks.values()):
@@ -184,10 +139,8 @@ class BrokerReassignments:
         running = await self._running()
         if running and not additional:
             raise TerseError(_IN_THE_WAY)
-        await self._brokers.refresh()
-        if strangers := [
-            b for _, replicas in proposal.entries for b in replicas if b not in self._brokers.nodes
-        ]:
+        alive = await self._nodes()
+        if strangers := [b for _, replicas in proposal.entries for b in replicas if b not in alive]:
             raise command_failed(f"Unknown broker id {strangers[0]}")
         current = await self._current(proposal.topics, needed=True)
         if unknown := [tp for tp in proposal.partitions if tp not in current]:
@@ -202,7 +155,7 @@ class BrokerReassignments:
                 "Warning: You must run --verify periodically, until the reassignment completes, to"
                 " ensure the throttle is removed."
             )
-        await self._throttle(proposal, running, current, throttle)
+        await self._throttle(proposal, running, current, throttle, alive)
         if refused := await self._alter(proposal.partitions):
             told = "\n".join(f"{tp}: {text_of(error)}" for tp, error in sorted(refused.items()))
             raise TerseError(f"Error reassigning partition(s):\n{told}")
@@ -220,10 +173,12 @@ class BrokerReassignments:
         running: Mapping[TopicPartition, ReplicaAssignment],
         current: Mapping[TopicPartition, tuple[int, ...]],
         throttle: Throttle,
+        alive: Collection[int],
     ) -> None:
         """Set the throttle for the new reassignments and the running ones.
 
-        The lists of throttled replicas of their topics are written again.
+        The lists of throttled replicas of their topics are written again. A broker that is down is
+        left out.
         """
         if throttle.inter_broker >= 0:
             leaders: dict[TopicPartition, tuple[int, ...]] = {}
@@ -243,7 +198,7 @@ class BrokerReassignments:
             moving = sorted(
                 {b for replicas in (*leaders.values(), *followers.values()) for b in replicas}
             )
-            for broker_id in moving:
+            for broker_id in filter(alive.__contains__, moving):
                 await self._configure(
                     ResourceType.BROKER,
                     str(broker_id),
@@ -263,7 +218,7 @@ class BrokerReassignments:
         remaining, begun = dict(proposal.log_dirs), False
         while remaining and (not begun or loop.time() < end):
             begun = True
-            moved = await alter_log_dirs(self._brokers, remaining)
+            moved = await alter_log_dirs(self._admin, remaining)
             if moved:
                 print(
                     f"Successfully started log directory move{'s' if len(moved) > 1 else ''} for:"
@@ -279,37 +234,18 @@ class BrokerReassignments:
                 f" started for: {_names(remaining)}"
             )
 
-    async def _configure(self, kind: int, name: str, values: Mapping[str, str | None]) -> None:
-        """Set the configs that have a value, and delete those with None.
-
-        A broker's own configs are sent to that broker. A broker that is down is left out.
-        """
-        node = (
-            self._brokers.nodes.get(int(name))
-            if kind == ResourceType.BROKER
-            else next(iter(self._brokers.nodes.values()))
-        )
-        if node is None:
-            return
-        configs = [
-            AlterableConfig(
-                name=key,
-                config_operation=OpType.DELETE if value is None else OpType.SET,
-                value=value,
-            )
+    async def _configure(
+        self, kind: ResourceType, name: str, values: Mapping[str, str | None]
+    ) -> None:
+        """Set the configs that have a value, and delete those with None."""
+        resource = ConfigResource(kind, name)
+        changes = [
+            AlterConfigOp(key, OpType.DELETE if value is None else OpType.SET, value)
             for key, value in values.items()
         ]
-        resource = AlterConfigsResource(resource_type=kind, resource_name=name, configs=configs)
-        answer = await self._brokers.ask(
-            node,
-            IncrementalAlterConfigsRequest(resources=[resource]),
-            IncrementalAlterConfigsResponse,
-        )
-        for result in answer.responses:
-            if result.error_code:
-                raise _in_execution(
-                    KafkaException(Errors.of(result.error_code), result.error_message or "")
-                )
+        refused = (await self._admin.incremental_alter_configs({resource: changes})).errors
+        if refused:
+            raise _in_execution(refused[resource])
 
     # Verify and cancel.
 
@@ -328,7 +264,7 @@ class BrokerReassignments:
                     f"There is no active reassignment of partition {tp}, but replica set is"
                     f" {_joined(current.get(tp, ()))} rather than {_joined(wanted)}."
                 )
-        moves = await describe_log_dirs(self._brokers, proposal.log_dirs)
+        moves = await describe_log_dirs(self._admin, proposal.log_dirs)
         print(
             "\n".join(
                 log_dir_words(replica, moves.get(replica), log_dir)
@@ -364,17 +300,15 @@ class BrokerReassignments:
             await self._clear_throttles(proposal)
 
     async def _clear_throttles(self, proposal: Proposal) -> None:
+        alive = await self._nodes()
         brokers = dict.fromkeys(
-            [
-                *sorted(self._brokers.nodes),
-                *(b for _, replicas in proposal.entries for b in replicas),
-            ]
+            [*sorted(alive), *(b for _, replicas in proposal.entries for b in replicas)]
         )
         print(
             f"Clearing broker-level throttles on broker{'' if len(brokers) == 1 else 's'}"
             f" {_names(brokers)}"
         )
-        for broker_id in brokers:
+        for broker_id in filter(alive.__contains__, brokers):
             await self._configure(
                 ResourceType.BROKER,
                 str(broker_id),

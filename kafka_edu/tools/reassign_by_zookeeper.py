@@ -13,6 +13,7 @@ from typing import Final
 
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.server.admin.admin_zk_client import AdminZkClient, RackAwareMode
+from kafka_edu.tools.admin_client import open_admin
 from kafka_edu.tools.reassignment_file import (
     Proposal,
     Replica,
@@ -34,7 +35,7 @@ from kafka_edu.tools.reassignment_plan import (
     throttled,
 )
 from kafka_edu.tools.replica_log_dirs import LogDirs, alter_log_dirs, describe_log_dirs
-from kafka_edu.tools.tool import command_failed, connect_brokers
+from kafka_edu.tools.tool import command_failed
 from kafka_edu.zk.kafka_zk_client import KafkaZkClient
 from kafka_edu.zk.zk_client import ZkError, ZkErrorCode
 
@@ -172,8 +173,8 @@ class ZooKeeperReassignments:
         loop = asyncio.get_running_loop()
         end = loop.time() + timeout_ms / 1000
         if proposal.log_dirs:
-            async with connect_brokers(self._bootstrap, CLIENT_ID) as brokers:
-                await alter_log_dirs(brokers, proposal.log_dirs)
+            async with open_admin(self._bootstrap, {}, CLIENT_ID) as admin:
+                await alter_log_dirs(admin, proposal.log_dirs)
         try:
             await self._zk.create_partition_reassignment(proposal.partitions)
         except ZkError as error:
@@ -189,8 +190,8 @@ class ZooKeeperReassignments:
             ) from None
         remaining = dict(proposal.log_dirs)
         while remaining and loop.time() < end:
-            async with connect_brokers(self._bootstrap, CLIENT_ID) as brokers:
-                for replica in await alter_log_dirs(brokers, remaining):
+            async with open_admin(self._bootstrap, {}, CLIENT_ID) as admin:
+                for replica in await alter_log_dirs(admin, remaining):
                     del remaining[replica]
             if remaining:
                 await asyncio.sleep(RETRY_S)
@@ -236,8 +237,8 @@ class ZooKeeperReassignments:
             return {}
         if not self._bootstrap:
             raise command_failed(_NO_BROKERS)
-        async with connect_brokers(self._bootstrap, CLIENT_ID) as brokers:
-            found = await describe_log_dirs(brokers, wanted)
+        async with open_admin(self._bootstrap, {}, CLIENT_ID) as admin:
+            found = await describe_log_dirs(admin, wanted)
         results = {}
         for replica, log_dir in wanted.items():
             results[replica], complaint = log_dir_state(replica, found.get(replica), log_dir)

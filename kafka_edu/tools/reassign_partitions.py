@@ -197,13 +197,13 @@ async def _by_zookeeper(o: ReassignPartitionsOptions, given: OptionSet) -> None:
 
 
 async def _by_brokers(o: ReassignPartitionsOptions, given: OptionSet) -> None:
+    from kafka_edu.tools.admin_client import open_admin
     from kafka_edu.tools.reassign_by_brokers import BrokerReassignments
     from kafka_edu.tools.reassignment_plan import CLIENT_ID, Throttle
-    from kafka_edu.tools.tool import connect_brokers
 
-    client_id = properties_of(given, o.command_config).get("client.id", CLIENT_ID)
-    async with connect_brokers(given.one(o.bootstrap_server), client_id) as brokers:
-        service = BrokerReassignments(brokers)
+    properties = properties_of(given, o.command_config)
+    async with open_admin(given.one(o.bootstrap_server), properties, CLIENT_ID) as admin:
+        service = BrokerReassignments(admin)
         if given.has(o.list):
             await service.list()
         elif given.has(o.generate):

@@ -1,24 +1,12 @@
-"""Find and change the log directories of replicas, for the tool reassign-partitions (KIP-113).
-
-Each broker gets a request about its own replicas.
-"""
+"""Find and change the log directories of replicas, for the tool reassign-partitions (KIP-113)."""
 
 from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
-from kafka_edu.clients.admin.brokers import Brokers
-from kafka_edu.common.errors import Errors, KafkaException
-from kafka_edu.protocol.messages.alter_replica_log_dirs import (
-    AlterReplicaLogDir,
-    AlterReplicaLogDirsRequest,
-    AlterReplicaLogDirsResponse,
-    AlterReplicaLogDirTopic,
-)
-from kafka_edu.protocol.messages.describe_log_dirs import (
-    DescribableLogDirTopic,
-    DescribeLogDirsRequest,
-    DescribeLogDirsResponse,
-)
+from kafka_edu.clients.admin.admin import Admin
+from kafka_edu.clients.admin.log_dir_calls import BrokerReplica
+from kafka_edu.common.errors import Errors
+from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.tools.reassignment_file import Replica
 from kafka_edu.tools.tool import command_failed, java_class, text_of
 
@@ -30,76 +18,46 @@ class LogDirs(NamedTuple):
     future: str = ""
 
 
-async def alter_log_dirs(brokers: Brokers, wanted: Mapping[Replica, str]) -> set[Replica]:
+async def alter_log_dirs(admin: Admin, wanted: Mapping[Replica, str]) -> set[Replica]:
     """Request each replica's move into its log directory.
 
     Return the replicas that are there or on their way. A replica that its broker does not have yet
     is left out. Raises ToolError for a replica that the broker refuses.
     """
-    accepted: set[Replica] = set()
-    for broker_id in sorted({replica.broker_id for replica in wanted}):
-        of_broker = {
-            replica: log_dir
-            for replica, log_dir in wanted.items()
-            if replica.broker_id == broker_id
-        }
-        if broker_id not in brokers.nodes:
-            continue
-        dirs = []
-        for log_dir in sorted(set(of_broker.values())):
-            topics: dict[str, list[int]] = {}
-            for replica in of_broker:
-                if of_broker[replica] == log_dir:
-                    topics.setdefault(replica.topic, []).append(replica.partition)
-            listed = [
-                AlterReplicaLogDirTopic(name=topic, partitions=numbers)
-                for topic, numbers in topics.items()
-            ]
-            dirs.append(AlterReplicaLogDir(path=log_dir, topics=listed))
-        answer = await brokers.ask(
-            brokers.nodes[broker_id],
-            AlterReplicaLogDirsRequest(dirs=dirs),
-            AlterReplicaLogDirsResponse,
-        )
-        for topic in answer.results:
-            for part in topic.partitions:
-                replica = Replica(topic.topic_name, part.partition_index, broker_id)
-                if part.error_code == Errors.NONE:
-                    accepted.add(replica)
-                elif part.error_code != Errors.REPLICA_NOT_AVAILABLE:
-                    error = KafkaException(Errors.of(part.error_code))
-                    raise command_failed(
-                        f"Failed to alter dir for {replica}\nCaused by: {java_class(error)}:"
-                        f" {text_of(error)}"
-                    )
-    return accepted
+    alive = await _alive(admin)
+    moves = {
+        BrokerReplica(TopicPartition(each.topic, each.partition), each.broker_id): log_dir
+        for each, log_dir in wanted.items()
+        if each.broker_id in alive
+    }
+    results = await admin.alter_replica_log_dirs(moves)
+    for refused, error in results.errors.items():
+        if error.error is not Errors.REPLICA_NOT_AVAILABLE:
+            raise command_failed(
+                f"Failed to alter dir for {_replica(*refused)}\nCaused by: {java_class(error)}:"
+                f" {text_of(error)}"
+            )
+    return {_replica(*accepted) for accepted in results.values}
 
 
-async def describe_log_dirs(
-    brokers: Brokers, replicas: Collection[Replica]
-) -> dict[Replica, LogDirs]:
+async def describe_log_dirs(admin: Admin, replicas: Collection[Replica]) -> dict[Replica, LogDirs]:
     """Return the log directories of the replicas. Replicas that no broker has are left out."""
+    brokers = sorted({replica.broker_id for replica in replicas} & await _alive(admin))
     found: dict[Replica, LogDirs] = {}
-    for broker_id in sorted({replica.broker_id for replica in replicas} & set(brokers.nodes)):
-        topics: dict[str, list[int]] = {}
-        for replica in replicas:
-            if replica.broker_id == broker_id:
-                topics.setdefault(replica.topic, []).append(replica.partition)
-        request = DescribeLogDirsRequest(
-            topics=[
-                DescribableLogDirTopic(topic=topic, partition_index=numbers)
-                for topic, numbers in topics.items()
-            ]
-        )
-        answer = await brokers.ask(brokers.nodes[broker_id], request, DescribeLogDirsResponse)
-        for log_dir in answer.results:
-            for topic in log_dir.topics:
-                for part in topic.partitions:
-                    replica = Replica(topic.name, part.partition_index, broker_id)
-                    known = found.get(replica, LogDirs())
-                    found[replica] = (
-                        known._replace(future=log_dir.log_dir)
-                        if part.is_future_key
-                        else known._replace(current=log_dir.log_dir)
-                    )
+    for broker, log_dirs in (await admin.describe_log_dirs(brokers)).all().items():
+        for path, log_dir in log_dirs.items():
+            for tp, info in log_dir.replicas.items():
+                replica = _replica(tp, broker)
+                known = found.get(replica, LogDirs())
+                found[replica] = (
+                    known._replace(future=path) if info.is_future else known._replace(current=path)
+                )
     return {replica: dirs for replica, dirs in found.items() if replica in replicas}
+
+
+async def _alive(admin: Admin) -> set[int]:
+    return {node.id for node in (await admin.describe_cluster()).nodes}
+
+
+def _replica(tp: TopicPartition, broker: int) -> Replica:
+    return Replica(tp.topic, tp.partition, broker)
