@@ -9,6 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from kafka_edu.clients.consumer.consumer import Consumer
+from kafka_edu.clients.consumer.consumer_core import ConsumerCore
 from kafka_edu.clients.producer.producer import FutureRecordMetadata
 from kafka_edu.common.errors import Errors, KafkaException
 from kafka_edu.common.time import Time
@@ -26,9 +27,18 @@ def bench() -> Iterator[Bench]:
     bench.cluster.close()
 
 
-def test_a_consumer_without_a_broker_says_so_once(
-    bench: Bench, caplog: pytest.LogCaptureFixture
+def test_a_consumer_without_a_broker_says_so_once_and_does_not_spin(
+    bench: Bench, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    run, runs = ConsumerCore.run, 0
+
+    def counted(core: ConsumerCore, now: float) -> None:
+        nonlocal runs
+        runs += 1
+        run(core, now)
+
+    monkeypatch.setattr(ConsumerCore, "run", counted)
+
     async def body() -> None:
         async with bench.consumer(NOWHERE) as consumer:
             consumer.subscribe(["t"])
@@ -41,6 +51,7 @@ def test_a_consumer_without_a_broker_says_so_once(
     assert line.startswith("Consumer c has reached no broker of bootstrap.servers yet: ")
     assert "127.0.0.1:1" in line
     assert line.endswith("Check bootstrap.servers, and that a broker is alive there.")
+    assert runs < 1_000  # in 40 s, with an attempt to connect each second
 
 
 def test_a_consumer_that_has_reached_a_broker_does_not_warn_of_later_losses(
