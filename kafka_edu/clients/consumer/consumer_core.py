@@ -112,12 +112,14 @@ class ConsumerCore:
             self.connections.poll(now)
 
     def next_run_ms(self, now: float) -> float:
-        """Return in how many ms `run` has something to do. NEVER if nothing waits for the time."""
+        """Return in how many ms `run` has something to do. NEVER if nothing waits for the time.
+
+        An update of the metadata that is due already waits for a connection, not for the time.
+        """
         return min(
             self.connections.next_poll_ms(now),
             self.coordinator.next_run_ms(now),
             self.fetcher.next_run_ms(now),
-            max(self.metadata.next_update_ms(now), 1),
         )
 
     def subscribe_pattern(self, pattern: re.Pattern[str]) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from kafka_edu.clients.consumer.consumer import Consumer
+from kafka_edu.clients.consumer.consumer_core import ConsumerCore
 from kafka_edu.clients.producer.producer import FutureRecordMetadata
 from kafka_edu.common.errors import Errors, KafkaException
 from kafka_edu.common.time import Time
@@ -26,9 +27,18 @@ def bench() -> Iterator[Bench]:
     bench.cluster.close()
 
 
-def test_a_consumer_without_a_broker_says_so_once(
-    bench: Bench, caplog: pytest.LogCaptureFixture
+def test_a_consumer_without_a_broker_says_so_once_and_does_not_spin(
+    bench: Bench, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    run, runs = ConsumerCore.run, 0
+
+    def counted(core: ConsumerCore, now: float) -> None:
+        nonlocal runs
+        runs += 1
+        run(core, now)
+
+    monkeypatch.setattr(ConsumerCore, "run", counted)
+
     async def body() -> None:
         async with bench.consumer(NOWHERE) as consumer:
             consumer.subscribe(["t"])
@@ -41,6 +51,7 @@ def test_a_consumer_without_a_broker_says_so_once(
     assert line.startswith("Consumer c has reached no broker of bootstrap.servers yet: ")
     assert "127.0.0.1:1" in line
     assert line.endswith("Check bootstrap.servers, and that a broker is alive there.")
+    assert runs < 1_000  # in 40 s, with an attempt to connect each second
 
 
 def test_a_consumer_that_has_reached_a_broker_does_not_warn_of_later_losses(
@@ -100,8 +111,11 @@ def test_a_topic_that_vanishes_ends_in_one_line_and_its_acked_records_were_read(
             )
             await bench.send(range(10, 14))
             assert sorted(numbers(await read(consumer, 4))) == [10, 11, 12, 13]
+            began_ms = bench.cluster.time.milliseconds()
             while GONE in consumer.assignment():
                 await consumer.poll(1_000)
+            # It does not wait for a commit of the topic, which can never succeed.
+            assert bench.cluster.time.milliseconds() - began_ms < 20_000
             assert await bench.client.create_topic("gone", 1, 3) is Errors.NONE
             await asyncio.sleep(10)
             assert await outcome(await producer.send("gone", b"3")) == "stored"
