@@ -32,6 +32,7 @@ It is long because the machine may be busy.
 READ_LIMIT_S: Final = 60.0
 OTHERS_LIMIT_S: Final = 300.0
 """The longest wait, in seconds, for a change that brokers and clients make by themselves."""
+OFFICE_TRIES: Final = 60
 CAPTURE: Final = "edu.capture.clients"
 """The broker setting that `kafka-edu wire capture` sets. It is not compared."""
 BEFORE: Final = "before.json"
@@ -347,6 +348,28 @@ def wait_until(is_so: Callable[[], bool], what: str) -> None:
         if time.monotonic() > end_s:
             raise ClusterError(f"{what} did not come within {OTHERS_LIMIT_S:.0f} s")
         time.sleep(0.1)
+
+
+def elect_controller(cluster: Cluster, wanted: int) -> None:
+    """Let the controllers give up their office until `wanted` has it. Raises ClusterError."""
+    cluster.wait_ready()
+    for _ in range(OFFICE_TRIES):
+        wait_until(lambda: controller_of(cluster) >= 0, "a controller")
+        if controller_of(cluster) == wanted:
+            return
+        cluster.perform("delete-controller", {})
+    raise ClusterError(f"broker {wanted} did not become the controller in {OFFICE_TRIES} tries")
+
+
+def controller_of(cluster: Cluster) -> int:
+    """Return the controller's id, as ZooKeeper says. -1: there is none at this moment."""
+    from kazoo.exceptions import NoNodeError
+
+    with zookeeper_of(cluster) as zookeeper:
+        try:
+            return int(json.loads(zookeeper.get("/controller")[0])["brokerid"])
+        except NoNodeError:
+            return -1
 
 
 def slow_link(

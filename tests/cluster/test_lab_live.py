@@ -33,6 +33,8 @@ from exercises.ch09_log_storage.ex08_full_disk import material as disk
 from exercises.ch09_log_storage.ex08_full_disk import trouble as full_disk
 from exercises.ch10_replication.ex05_three_causes import material as causes
 from exercises.ch10_replication.ex05_three_causes import trouble as three_causes
+from exercises.ch12_producer.ex07_full_buffer import material as buffer
+from exercises.ch12_producer.ex07_full_buffer import trouble as full_buffer
 from exercises.lab_facts import listed
 from exercises.my_broker import reference_parts
 from exercises.runner.check import live_part
@@ -596,6 +598,53 @@ def test_an_operator_opens_the_door_of_08_6(tmp_path: Path) -> None:
         assert failed() == []
     finally:
         assert boots.end(tmp_path)
+
+
+@pytest.mark.long
+def test_another_leader_empties_the_buffer_of_12_7(tmp_path: Path) -> None:
+    """The broker in the other building leads, so that nobody needs the link that is cut; `lab check
+    12-7 --solutions --live` heals the link.
+    """
+    seed = next(seed for seed in range(20) if buffer.plan(seed).cause == buffer.LINK)
+    made = buffer.plan(seed)
+    full_buffer.begin(seed, tmp_path, lambda _: None, tmp_path)
+    try:
+        with closing(attach(buffer.CLUSTER, tmp_path)) as cluster:
+            shown = [{link.broker, link.other} for link in cluster.status().links]
+            assert shown == [{made.leader, made.far}], "the learner is to find the other one"
+        full_buffer.perform([["leader", made.far, made.near, made.leader]], tmp_path)
+        steps = full_buffer.check_state(tmp_path, lambda _: None, tmp_path)
+        assert [step for step in steps if not step.passed] == []
+    finally:
+        assert full_buffer.end(tmp_path)
+
+
+def test_an_operator_empties_the_buffer_of_12_7(tmp_path: Path) -> None:
+    """Each request carries one order; the other trouble is proved by `lab check 12-7 --solutions
+    --live`. More memory is no way out, and a setting that there is not is said.
+    """
+    seed = next(seed for seed in range(20) if buffer.plan(seed).cause == buffer.BATCHES)
+    said = "the shop is open, and its orders need acks=all"
+    served = "the shop turns nobody away, and its orders are acknowledged"
+
+    def failed() -> list[str]:
+        steps = full_buffer.check_state(tmp_path, lambda _: None, tmp_path)
+        return [step.says for step in steps if not step.passed]
+
+    full_buffer.begin(seed, tmp_path, lambda _: None, tmp_path)
+    try:
+        full_buffer.perform([["set", "buffer.memory", "33554432"]], tmp_path)
+        assert failed() == [served]
+        full_buffer.perform([["set", "batch.size", "16384"]], tmp_path)
+        assert failed() == []
+        seen = full_buffer.shop_of(ClusterFolder.of(buffer.CLUSTER, tmp_path))
+        assert seen is not None
+        assert seen.producer == 3
+        full_buffer.perform([["set", "batch.sise", "16384"]], tmp_path)
+        assert failed() == [said]
+    finally:
+        assert full_buffer.end(tmp_path)
+    assert not_there_any_more(seen.pid)
 
 
 def not_there_any_more(pid: int) -> bool:

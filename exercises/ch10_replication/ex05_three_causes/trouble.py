@@ -1,6 +1,5 @@
 """Start the cluster of exercise 10-5, cause its three troubles, check its state, and end it."""
 
-import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from functools import partial
@@ -12,19 +11,19 @@ from confluent_kafka.admin._config import AlterConfigOpType, ConfigEntry, Config
 from confluent_kafka.admin._resource import ResourceType
 from kafka import KafkaProducer
 
-from kafka_edu.supervisor.cluster import Cluster, ClusterError
+from kafka_edu.supervisor.cluster import Cluster
 from kafka_edu.supervisor.cluster_spec import Wish
 
 from ...lab_cluster import (
     READ_LIMIT_S,
     LabCluster,
+    elect_controller,
     faults_of_links,
     keep_before,
     read_before,
     restart,
     topic_facts,
     wait_until,
-    zookeeper_of,
 )
 from ...runner.verdict import Step
 from .facts import Facts, judge
@@ -44,7 +43,6 @@ FILLERS: Final = 60
 FILLER_BYTES: Final = 5_000
 SHOWN: Final = 24
 """How many characters of a value are kept."""
-OFFICE_TRIES: Final = 60
 THROTTLED: Final = "follower.replication.throttled.replicas"
 THROTTLE: Final = "follower.replication.throttled.rate"
 is_running = LAB.is_running
@@ -59,6 +57,7 @@ def begin(seed: int, folder: Path, say: Callable[[str], None], home: Path | None
     made = plan(seed)
     say("starting four brokers")
     with LAB.begun(Wish(brokers=BROKERS, props=PROPS), home) as cluster:
+        # The leader has to be the controller: the cut link must not lie between the two.
         elect_controller(cluster, made.leader)
         say(f"writing {made.records} records into each of three topics, as long as all is well")
         for topic, follower in zip(TOPICS, made.followers, strict=True):
@@ -79,31 +78,6 @@ def begin(seed: int, folder: Path, say: Callable[[str], None], home: Path | None
         cluster.kill(made.broker_of("process"))
         say("waiting until each partition lacks a replica")
         wait_until(lambda: _alone(cluster, made), "the trouble")
-
-
-def elect_controller(cluster: Cluster, wanted: int) -> None:
-    """Let the controllers give up their office until `wanted` has it. Raises ClusterError.
-
-    The leader has to be the controller: the cut link must not lie between the two.
-    """
-    cluster.wait_ready()
-    for _ in range(OFFICE_TRIES):
-        wait_until(lambda: _controller(cluster) >= 0, "a controller")
-        if _controller(cluster) == wanted:
-            return
-        cluster.perform("delete-controller", {})
-    raise ClusterError(f"broker {wanted} did not become the controller in {OFFICE_TRIES} tries")
-
-
-def _controller(cluster: Cluster) -> int:
-    """Return the controller's id, as ZooKeeper says. -1: there is none at this moment."""
-    from kazoo.exceptions import NoNodeError  # type: ignore[import-untyped]  # no types
-
-    with zookeeper_of(cluster) as zookeeper:
-        try:
-            return int(json.loads(zookeeper.get("/controller")[0])["brokerid"])
-        except NoNodeError:
-            return -1
 
 
 def _alone(cluster: Cluster, made: Plan) -> bool:

@@ -91,6 +91,8 @@ class Sender:
         """The batches in requests without an answer, including those that have expired."""
         self._guarantee_order = config.max_in_flight == 1 and not config.idempotent
         self._init_again_ms = -NEVER
+        self._next_ready_ms = NEVER
+        """The time at which another batch becomes ready, as the last `run` has found it."""
         self.acked = self.failed = self.retried = 0
         """How many records were acknowledged and failed, and how many batches were put back."""
 
@@ -101,6 +103,7 @@ class Sender:
         """
         connections = self._connections
         connections.poll(now)
+        self._next_ready_ms = NEVER
         txn = self._txn
         if txn is not None:
             txn.resolve()
@@ -126,6 +129,7 @@ class Sender:
         if not self._accumulator.queued:
             return False
         ready = self._accumulator.ready(self._metadata, now)
+        self._next_ready_ms = now + ready.next_ms
         for topic in ready.unknown_topics:
             self._metadata.use(topic, now)
             self._metadata.request_update()
@@ -209,12 +213,16 @@ class Sender:
         return ("ready" if self._in_order(batch) else "order"), 0
 
     def next_run_ms(self, now: float) -> float:
-        """Return in how many ms `run` has something to do. NEVER if nothing waits."""
+        """Return in how many ms `run` has something to do. NEVER if nothing waits.
+
+        The accumulator is not asked again: the last `run` has asked it, and whoever adds a batch
+        after that wakes the sender.
+        """
         due = self._connections.next_poll_ms(now)
         if self._transactions is not None:
             due = min(due, self._transactions.next_run_ms(now))
         if self._accumulator.queued:
-            due = min(due, max(self._accumulator.ready(self._metadata, now).next_ms, 0))
+            due = min(due, max(self._next_ready_ms - now, 0))
             if self._init_again_ms > now:
                 due = min(due, self._init_again_ms - now)
         for batch in self._accumulator.incomplete:  # the oldest one expires first

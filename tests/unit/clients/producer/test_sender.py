@@ -6,7 +6,9 @@ from typing import Final
 import pytest
 
 from kafka_edu.clients.client_errors import BrokerException, TimeoutException
+from kafka_edu.clients.metadata import Metadata
 from kafka_edu.clients.producer.producer_batch import ProducerBatch
+from kafka_edu.clients.producer.record_accumulator import Ready
 from kafka_edu.common.errors import Errors
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.protocol.api_keys import ApiKey
@@ -505,3 +507,30 @@ class TestIdempotence:
         assert (header.producer_epoch, header.base_sequence) == (1, 0)
         core.answer(request, core.store(request))
         assert core.stored[0].values == [b"0", b"2"]
+
+
+def test_the_accumulator_is_asked_once_in_each_round(monkeypatch: pytest.MonkeyPatch) -> None:
+    core = Core({"linger.ms": 50, "retry.backoff.ms": 70})
+    asked: list[float] = []
+    ready = core.accumulator.ready
+
+    def counted(metadata: Metadata, now: float) -> Ready:
+        asked.append(now)
+        return ready(metadata, now)
+
+    monkeypatch.setattr(core.accumulator, "ready", counted)
+    core.append(b"a")
+    core.run()
+    asked.clear()
+    assert not core.sender.run(core.now)
+    assert core.sender.next_run_ms(core.now) == 50
+    core.append(b"b")
+    assert core.sender.next_run_ms(core.now + 20) == 30
+    assert len(asked) == 1
+    core.advance(50)
+    [request] = core.requests
+    core.answer(request, produced({0: (Errors.NOT_ENOUGH_REPLICAS, -1)}))
+    asked.clear()
+    core.sender.run(core.now)
+    assert core.sender.next_run_ms(core.now) == 70
+    assert len(asked) == 1

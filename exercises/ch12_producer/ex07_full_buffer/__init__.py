@@ -1,0 +1,1 @@
+"""Exercise 12-7: a producer whose buffer is full, and why."""

@@ -1,0 +1,190 @@
+"""The shop of exercise 12-7: a program with a producer of ours. Orders come by the clock. An order
+that comes while `send()` still waits for memory is turned away. `python -m … FOLDER SUPERVISOR-PID
+SERVERS TOPIC SETTINGS` runs it until the cluster ends.
+"""
+
+import asyncio
+import json
+import os
+import sys
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from kafka_edu.cli.client_trace import client_tracer
+from kafka_edu.clients.producer.producer import Producer
+from kafka_edu.clients.producer.producer_batch import RecordMetadata
+from kafka_edu.common.config_def import ConfigException
+from kafka_edu.common.errors import KafkaException
+from kafka_edu.supervisor.cluster_folder import ClusterFolder
+from kafka_edu.trace.tracer import Tracer
+
+from .material import RATE
+
+NOTES: Final = "shop.json"
+OPEN_S: Final = 6 * 3600.0
+"""After this time in s the shop ends, so that a forgotten cluster does not fill the disk."""
+LOOKS_EVERY: Final = RATE // 4
+"""After so many orders the shop writes its notes and looks at its settings."""
+ORDER_BYTES: Final = 100
+
+
+class Seen(NamedTuple):
+    """The shop's notes."""
+
+    pid: int
+    file: str
+    """The path of the settings."""
+    settings: dict[str, str]
+    """The settings of the present producer."""
+    complaint: str
+    """Why the shop could not use the newest settings. Empty if it uses them."""
+    producer: int
+    """The number of the present producer. New settings need a new one."""
+    taken: int
+    """The orders that this producer has taken into its buffer, or waits to."""
+    turned_away: int
+    """The orders that came while `send()` waited."""
+    in_a_row: int
+    """The orders taken since the last one that was turned away."""
+    acked: int
+    failed: int
+    acked_in_all: int
+    """By all producers so far."""
+
+
+class Till:
+    """One producer of the shop, and what became of its orders."""
+
+    def __init__(self, shop: "Shop", number: int, producer: Producer, settings: Mapping[str, str]):
+        self._shop = shop
+        self.number = number
+        self.producer = producer
+        self.settings = dict(settings)
+        self.taken = self.turned_away = self.in_a_row = self.acked = self.failed = 0
+        self._sending: asyncio.Task[object] | None = None
+
+    def order(self, topic: str, number: int) -> None:
+        """Take an order, or turn it away because `send()` of the one before it still waits."""
+        if self._sending is not None and not self._sending.done():
+            self.turned_away += 1
+            self.in_a_row = 0
+            return
+        self.taken += 1
+        self.in_a_row += 1
+        value = f"order {number} ".encode().ljust(ORDER_BYTES, b".")
+        self._sending = asyncio.create_task(
+            self.producer.send(topic, value, partition=0, on_delivery=self._ended)
+        )
+
+    def _ended(self, metadata: RecordMetadata | None, error: KafkaException | None) -> None:
+        if metadata is not None:
+            self.acked += 1
+            self._shop.acked += 1
+        elif error is not None:
+            self.failed += 1
+
+
+class Shop:
+    """The shop. It has one till at a time. Old ones wait for the answers to their orders."""
+
+    def __init__(self, folder: Path, supervisor: int, servers: str, topic: str, file: Path) -> None:
+        self._notes = folder / NOTES
+        self._supervisor = supervisor
+        self._servers = servers
+        self._topic = topic
+        self._file = file
+        self._text: str | None = None
+        self._complaint = ""
+        self.acked = 0
+        self._closing: set[asyncio.Task[None]] = set()
+
+    async def run(self, trace: Tracer) -> None:
+        """Work until the cluster's supervisor ends, or until OPEN_S has passed."""
+        till: Till | None = None
+        ends = time.monotonic() + OPEN_S
+        number = 0
+        while self._cluster_is_up() and time.monotonic() < ends:
+            till = await self._with_new_settings(till, trace)
+            for _ in range(LOOKS_EVERY):
+                if till is not None:
+                    number += 1
+                    till.order(self._topic, number)
+                await asyncio.sleep(1 / RATE)
+            if till is not None:
+                self._write_notes(till)
+
+    def _cluster_is_up(self) -> bool:
+        try:
+            os.kill(self._supervisor, 0)
+        except ProcessLookupError:
+            return False
+        return self._notes.parent.is_dir()
+
+    async def _with_new_settings(self, till: Till | None, trace: Tracer) -> Till | None:
+        """Return a new till if the settings have changed, else the old one."""
+        try:
+            text = self._file.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            self._complaint = f"{self._file.name} cannot be read: {error}"
+            return till
+        if text == self._text:
+            return till
+        self._text = text
+        settings = settings_of(text)
+        number = till.number + 1 if till is not None else 1
+        fixed = {"bootstrap.servers": self._servers, "client.id": f"shop-{number}"}
+        try:
+            producer = Producer(settings | fixed, trace=trace)
+            await producer.start()
+        except (KafkaException, ConfigException) as error:
+            self._complaint = str(error)
+            return till
+        self._complaint = ""
+        if till is not None:
+            closing = asyncio.create_task(till.producer.close())
+            self._closing.add(closing)
+            closing.add_done_callback(self._closing.discard)
+        return Till(self, number, producer, settings)
+
+    def _write_notes(self, till: Till) -> None:
+        """Replace the notes' file as a whole, so that no reader sees half of it."""
+        seen = Seen(
+            os.getpid(),
+            str(self._file),
+            till.settings,
+            self._complaint,
+            till.number,
+            till.taken,
+            till.turned_away,
+            till.in_a_row,
+            till.acked,
+            till.failed,
+            self.acked,
+        )
+        new = self._notes.with_suffix(".new")
+        with suppress(FileNotFoundError):  # the cluster's folder has just gone
+            new.write_text(json.dumps(seen._asdict(), indent=1) + "\n", encoding="utf-8")
+            new.replace(self._notes)
+
+
+def settings_of(text: str) -> dict[str, str]:
+    """Return the settings in the text of a properties file."""
+    lines = (line.strip() for line in text.splitlines())
+    pairs = [line.partition("=") for line in lines if line and not line.startswith("#")]
+    return {key.strip(): value.strip() for key, _, value in pairs}
+
+
+async def _main() -> None:
+    folder, supervisor, servers, topic, file = sys.argv[1:]
+    home = Path(folder)
+    shop = Shop(home, int(supervisor), servers, topic, Path(file))
+    async with client_tracer(ClusterFolder(home)) as trace:
+        await shop.run(trace)
+        os._exit(0)  # a producer with unacknowledged orders would wait for them
+
+
+if __name__ == "__main__":
+    asyncio.run(_main())

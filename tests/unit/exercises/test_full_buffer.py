@@ -1,0 +1,103 @@
+"""Exercise 12-7: the cluster and the shop are judged, whatever was typed."""
+
+import json
+from typing import Any
+
+import pytest
+
+from exercises.ch12_producer.ex07_full_buffer.facts import BEHIND, ENOUGH, Facts, is_calm, judge
+from exercises.ch12_producer.ex07_full_buffer.material import CAUSES, SETTINGS, make, plan
+from exercises.ch12_producer.ex07_full_buffer.shop import Seen, settings_of
+from exercises.ch12_producer.ex07_full_buffer.trouble import facts_of
+from exercises.lab_cluster import TopicFacts
+
+PLAN = plan(0)  # broker 1 leads, 0 is near and cut off, 2 is far
+SHOP = Seen(77, "shop.properties", {"acks": "all"}, "", 1, 700, 90, 0, 80, 0, 80)
+TOPIC = TopicFacts(70, (1, 0, 2), (0, 1, 2))
+BEFORE = Facts(("running",) * 3, ("0-1 cut", PLAN.far_link), TOPIC, SHOP, 80)
+CALM = SHOP._replace(taken=1_700, acked=1_650, in_a_row=1_000, acked_in_all=1_650)
+WELL = BEFORE._replace(links=(PLAN.far_link,), shop=CALM, in_log=1_660, watched=SHOP)
+
+
+def failed(now: Facts) -> dict[str, str]:
+    return {step.says: step.seen for step in judge(PLAN, BEFORE, now) if not step.passed}
+
+
+def shop(**changes: Any) -> dict[str, object]:
+    return {"shop": CALM._replace(**changes)}
+
+
+def topic(**changes: Any) -> dict[str, object]:
+    return {"topic": TOPIC._replace(**changes)}
+
+
+def test_a_shop_that_is_well_passes_with_or_without_the_cut_link() -> None:
+    assert failed(WELL) == {}
+    assert len(list(judge(PLAN, BEFORE, WELL))) == 8
+    assert failed(WELL._replace(links=("0-1 cut", PLAN.far_link))) == {}, "another broker may lead"
+
+
+@pytest.mark.parametrize(
+    ("now", "says", "seen"),
+    [
+        ({"states": ("stopped", "running", "running")}, "all three", "0 is stopped"),
+        (topic(isr=(1, 2)), "the ISR is whole", "broker 0 is not in it"),
+        (topic(created=99), "is the one of before", "created again"),
+        (topic(created=0), "is the one of before", "there is no topic"),
+        (topic(replicas=(1, 2), isr=(1, 2)), "is the one of before", "brokers 1, 2"),
+        (topic(settings="topic orders x=1"), "no setting was changed", "now: topic orders"),
+        ({"links": ()}, "as slow as before", "the way is long"),
+        ({"links": ("1-2 slow by 1 ms",)}, "as slow as before", "the way is long"),
+        ({"shop": None}, "the shop is open", "has ended"),
+        (shop(pid=78), "the shop is open", "has ended"),
+        (shop(complaint="no setting x"), "the shop is open", "no setting x"),
+        (shop(settings={"acks": "1"}), "the shop is open", "acks=1"),
+        (shop(settings={}), "the shop is open", "acks=1"),
+        ({"in_log": 1_649}, "is in the log", "1 of 1,650 cannot be read"),
+        (shop(acked_in_all=0), "is in the log", "0 orders"),
+        (shop(in_a_row=ENOUGH - 1, turned_away=91), "turns nobody away", "turned 1 away"),
+        (shop(acked=1_700 - BEHIND - 1), "turns nobody away", "251 wait"),
+        (shop(acked=1_400, failed=250), "turns nobody away", "250 failed"),
+        (shop(taken=700 + ENOUGH - 1, acked=1_190), "turns nobody away", "it took 499"),
+        (shop(producer=2), "turns nobody away", "changed its producer"),
+        ({"watched": None}, "turns nobody away", "changed its producer"),
+    ],
+)
+def test_what_is_not_well_is_said(now: dict[str, Any], says: str, seen: str) -> None:
+    faults = failed(WELL._replace(**now))
+    assert any(says in name and seen in shown for name, shown in faults.items()), faults
+
+
+def test_orders_that_failed_before_the_check_do_not_count() -> None:
+    began = SHOP._replace(failed=300)
+    now = CALM._replace(failed=300, acked=1_350)
+    assert is_calm(began, now)
+    assert not is_calm(SHOP, now)
+
+
+def test_facts_that_were_kept_are_the_same() -> None:
+    kept = json.loads(json.dumps(BEFORE._asdict()))
+    assert facts_of(kept) == BEFORE
+
+
+def test_every_role_and_cause_comes_up() -> None:
+    plans = [plan(seed) for seed in range(200)]
+    assert {one.cause for one in plans} == {*CAUSES}
+    assert {one.leader for one in plans} == {one.waits_for for one in plans} == {0, 1, 2}
+    for one in plans:
+        assert {one.leader, one.near, one.far} == {0, 1, 2}
+        assert one.waits_for != one.leader
+
+
+def test_the_ticket_and_the_settings_do_not_say_the_cause() -> None:
+    for seed in range(20):
+        files = make(seed)
+        sizes = {"link": "16384", "batches": "0"}
+        assert settings_of(files[SETTINGS])["batch.size"] == sizes[plan(seed).cause]
+        assert settings_of(files[SETTINGS])["acks"] == "all"
+        assert f"broker {plan(seed).leader} is" in files["ticket.md"]
+        assert "cut" not in files["ticket.md"]
+
+
+def test_settings_are_read_as_java_properties_are_written() -> None:
+    assert settings_of("# a=b\n\n acks = all \nx=1=2\n") == {"acks": "all", "x": "1=2"}
