@@ -1,0 +1,103 @@
+"""A topic of a real broker that gets more partitions, and the files that a job has written, for
+exercise 16-17s.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from confluent_kafka import KafkaException, Producer
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewPartitions, NewTopic
+
+from kafka_edu.supervisor.cluster import ClusterError
+
+PATIENCE_S: Final = 120.0
+
+
+class GrowingTopic:
+    """A topic that begins with one partition."""
+
+    def __init__(self, servers: str, name: str) -> None:
+        self._servers = servers
+        self.name = name
+        self.ends = [0]
+        """How many records each partition has."""
+        self._admin = AdminClient({"bootstrap.servers": servers, "log_level": 0})
+        self._done(self._admin.create_topics([NewTopic(name, 1, 1)]))
+
+    @property
+    def options(self) -> dict[str, str]:
+        """The options of a source that reads the topic."""
+        return {
+            "kafka.bootstrap.servers": self._servers,
+            "subscribe": self.name,
+            "startingOffsets": "earliest",
+        }
+
+    def write(self, records: int) -> None:
+        """Write records. The partitions take turns. Raises ClusterError."""
+        producer = Producer({"bootstrap.servers": self._servers, "acks": "all", "log_level": 0})
+        for number in range(records):
+            partition = number % len(self.ends)
+            value = value_of(partition, self.ends[partition])
+            producer.produce(self.name, value.encode(), partition=partition)
+            self.ends[partition] += 1
+        if producer.flush(PATIENCE_S):
+            raise ClusterError(f"topic {self.name} could not be filled")
+
+    def grow(self, partitions: int) -> None:
+        """Give the topic more partitions. Raises ClusterError."""
+        self._done(self._admin.create_partitions([NewPartitions(self.name, partitions)]))
+        self.ends += [0] * (partitions - len(self.ends))
+
+    def _done(self, futures: Mapping[str, object]) -> None:
+        try:
+            futures[self.name].result(PATIENCE_S)  # type: ignore[attr-defined]  # it has no types
+        except KafkaException as error:
+            raise ClusterError(f"topic {self.name} cannot be changed: {error}") from error
+
+    def places(self) -> set[tuple[int, int]]:
+        """Return (partition, offset) of all records."""
+        return {(number, at) for number, end in enumerate(self.ends) for at in range(end)}
+
+
+def value_of(partition: int, offset: int) -> str:
+    """Return the value of a record."""
+    return f"{partition}/{offset}"
+
+
+class File(NamedTuple):
+    """A file of Parquet that a job has written: the records of one task of a micro-batch."""
+
+    name: str
+    """batch=…, and the name of the file."""
+    places: tuple[tuple[int, int], ...]
+    """(partition, offset) of its records, sorted."""
+    values_are_right: bool
+
+    @property
+    def batch(self) -> str:
+        return self.name.partition("/")[0]
+
+    @property
+    def without_gap(self) -> bool:
+        """Whether the records are one piece of one partition: one task has read them."""
+        first, last = self.places[0], self.places[-1]
+        return first[0] == last[0] and last[1] - first[1] + 1 == len(self.places)
+
+
+def files_of(folder: Path) -> list[File]:
+    """Return the files with records in the folders `batch=…`. Raises KeyError without columns."""
+    from pyarrow.parquet import ParquetFile
+
+    found = []
+    for path in sorted(folder.glob("batch=*/*.parquet")):
+        with ParquetFile(path) as file:
+            rows = file.read().to_pydict()
+        places = tuple(zip(rows["partition"], rows["offset"], strict=True))
+        if places:
+            right = rows["value"] == [value_of(*place) for place in places]
+            name = f"{path.parent.name}/{path.name}"
+            found.append(File(name, tuple(sorted(places)), right))
+    return found
