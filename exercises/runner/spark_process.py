@@ -208,7 +208,7 @@ class Sessions:
             SparkContext._active_spark_context.stop()
         SparkSession._instantiatedSession = None
         folder = Path.cwd()
-        set_working_folder(folder)
+        attach(folder)
         warehouse = {"spark.sql.warehouse.dir": str(folder / "spark-warehouse")}
         session = self._stack.enter_context(
             start_session("kafka-edu-lab", "local[2]", config={**CONFIG, **warehouse})
@@ -219,8 +219,15 @@ class Sessions:
         return session
 
 
-def set_working_folder(folder: Path) -> None:
-    """Let the JVM find relative paths in this folder. A warm JVM was started in another one."""
+def attach(folder: Path) -> None:
+    """Connect to the JVM, and let it find relative paths in this folder. A warm JVM was started in
+    another one.
+
+    The JVM calls functions of this process, as foreachBatch needs it, by numbers. py4j begins with
+    0 in each process. When a warm JVM collects the garbage of an earlier process, it tells the
+    present process to forget those numbers. So the numbers here begin with the time in ns, and no
+    other process has the same.
+    """
     from pyspark import SparkContext
 
     from kafka_edu.spark.connectors import set_environment
@@ -229,8 +236,10 @@ def set_working_folder(folder: Path) -> None:
     set_environment(on_loopback=True)
     with java_gateway(with_home=False):
         SparkContext._ensure_initialized()
-    java = SparkContext._jvm
+    gateway, java = SparkContext._gateway, SparkContext._jvm
+    assert gateway is not None
     assert java is not None
+    gateway.gateway_property.pool.next_id = time.time_ns()
     java.java.lang.System.setProperty("user.dir", str(folder))
 
 

@@ -51,6 +51,17 @@ def build(spark, records):
         case 7:
             spark.readStream.format("rate").load().writeStream.format("noop").start()
             SparkContext._gateway.shutdown()
+        case 9:
+            os.makedirs("in", exist_ok=True)
+            with open("in/lines.txt", "w") as file:
+                file.write("a line")
+            called = []
+            lines = spark.readStream.text(os.path.abspath("in")).writeStream
+            writer = lines.foreachBatch(lambda batch, number: called.append(batch.count()))
+            java.lang.System.gc()
+            java.lang.System.runFinalization()
+            writer.trigger(availableNow=True).start().awaitTermination()
+            assert called == [1]
     seen = [
         spark.conf.get("spark.sql.session.timeZone"),
         spark.conf.get("spark.sql.shuffle.partitions"),
@@ -120,6 +131,13 @@ def test_nothing_of_a_job_reaches_the_next(jobs: SparkLearner, drivers: Drivers)
     jvm_now, loans_now = loan_of(drivers)
     assert jvm_now == jvm, "all this was in one JVM"
     assert loans_now == loans + 5
+
+
+def test_the_garbage_of_a_former_process_does_not_reach_the_next(jobs: SparkLearner) -> None:
+    """The JVM calls functions by numbers, and tells Python to forget them."""
+    for _ in range(3):
+        jobs.batch(RECORDS, records_of([b"x"] * 9))
+        jobs.close()
 
 
 @pytest.mark.parametrize(("records", "says"), [(4, "the job ended it"), (7, "")])
