@@ -38,6 +38,7 @@ from .runner.verdict import Step
 from .runner.workplace import Workplace
 from .show import show_public, show_steps, show_verdict
 from .show_wrong import show_wrong
+from .spark_command import spark
 from .watch import saves, show_round
 from .wrong_answers import WrongAnswerError, wrong_answers
 
@@ -59,6 +60,7 @@ lab.add_command(replay)
 lab.add_command(explore_rule)
 lab.add_command(my_broker)
 lab.add_command(capstone)
+lab.add_command(spark)
 
 
 @lab.command("list")

@@ -28,9 +28,10 @@ from kafka_edu.common.busy_machine import (
     overdrawn,
 )
 from kafka_edu.learner.learner import CALL, NAMESPACES, Jail, Used
+from kafka_edu.spark.driver_keeper import IDLE
 
 from .manifest import Exercise
-from .spark_learner import SPARK
+from .spark_learner import SPARK, spark_usage
 
 PYTEST_FOUND_NOTHING: Final = 4
 
@@ -216,6 +217,8 @@ def run_public_tests(
         }
         if grading is not None:
             environment["KAFKA_EDU_LEARNER_OTHER_SEEDS"] = " ".join(map(str, grading.other_seeds))
+            if grading.other_seeds:  # a submission shares no JVM with the others
+                environment[IDLE] = "0"
             if grading.jail is not None:
                 jail = grading.jail._replace(processor_s=ceil(limits.run.processor_s))
                 environment["KAFKA_EDU_LEARNER_JAIL"] = str(jail)
@@ -241,7 +244,12 @@ def run_public_tests(
                 command, env=environment, stdout=output, stderr=subprocess.STDOUT, cwd=folder
             )
             try:
-                spent = wait_within(process, None if terminal else limits.run)
+                usage_of = spark_usage if exercise.engine == SPARK else None
+                spent = wait_within(
+                    process,
+                    None if terminal else limits.run,
+                    lambda pid: Meter(pid, usage_of),
+                )
             finally:
                 process.kill()
                 process.wait()

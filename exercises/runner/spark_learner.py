@@ -1,18 +1,27 @@
-"""Send jobs to a learner's Spark program, which runs in a process of its own (`spark_process`)."""
+"""Send jobs to a learner's Spark program, which runs in a process of its own (`spark_process`).
 
+The process uses the warm JVM of this learner (`kafka_edu.spark.driver_client`), which saves the
+start of a JVM. If another check uses the warm JVM, or if it cannot be had, the process starts a JVM
+of its own.
+"""
+
+import importlib.util
 import os
 import signal
+import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from types import MappingProxyType
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
+from kafka_edu.common.busy_machine import Usage, family_usage
 from kafka_edu.common.package_group import how_to_install
 from kafka_edu.common.python_process import python_environment
 from kafka_edu.learner.learner import Learner, LearnerFailure
 
-from .spark_process import JVM_ENDED
+if TYPE_CHECKING:
+    from kafka_edu.spark.driver_client import Loan
 
 Row = tuple[object, ...]
 Tables = Mapping[str, tuple[str, Sequence[Row]]]
@@ -52,11 +61,25 @@ class Rows(NamedTuple):
 
 
 class SparkLearner(Learner):
-    """Runs a learner's Spark jobs in another process, which keeps its JVM for all jobs of a
-    check.
+    """Runs a learner's Spark jobs in another process.
+
+    All jobs of one SparkLearner are in one process and one SparkContext, each with a new session,
+    until a job breaks or changes something: then the next job gets another process.
     """
 
     max_answer_bytes = 32 << 20
+    _loan: "Loan | None" = None
+
+    def start(self) -> "subprocess.Popen[bytes]":
+        """Return the process with the file loaded. Start it if necessary, with the warm JVM if that
+        is free. Raises LearnerFailure.
+        """
+        if self._process is None:
+            self._loan = borrowed()
+            loan = self._loan
+            if loan is not None:
+                self._usage_of = lambda pid: family_usage(pid, loan.service)
+        return super().start()
 
     def _command(self) -> list[str]:
         return [
@@ -71,18 +94,31 @@ class SparkLearner(Learner):
     def _environment(self) -> dict[str, str]:
         # The judge's own variables are kept from the learner's code.
         return {
-            name: value
-            for name, value in python_environment().items()
-            if not name.startswith("KAFKA_EDU_LEARNER_")
+            **{
+                name: value
+                for name, value in python_environment().items()
+                if not name.startswith("KAFKA_EDU_LEARNER_")
+            },
+            **(self._loan.environment if self._loan is not None else {}),
         }
 
-    def kill(self) -> None:
-        """Kill the process in the middle of its work. Called from another thread.
+    def close(self) -> None:
+        """End the process and all processes that it started. Give the warm JVM back."""
+        super().close()
+        loan, self._loan = self._loan, None
+        self._usage_of = None
+        if loan is not None:
+            loan.close()
 
-        The process's JVM ends too, because it reads a pipe of the process. A call that waits for an
+    def kill(self) -> None:
+        """Kill the process and its JVM in the middle of their work. Called from another thread.
+
+        A JVM of its own ends because it reads a pipe of the process. A call that waits for an
         answer raises LearnerFailure.
         """
-        process = self._process
+        process, loan = self._process, self._loan
+        if loan is not None:
+            loan.kill_jvm()
         if process is not None:
             with suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
@@ -184,11 +220,31 @@ class SparkLearner(Learner):
         try:
             answer = self.ask(self.start(), dict(question), shown)
         except LearnerFailure as failure:
-            if failure.message == JVM_ENDED:
+            if failure.changed:
                 self.close()  # the next job gets another process
             raise
+        if answer.get("changed"):
+            self.close()
         values = [answer.get(name, ()) for name in Rows._fields]
         return Rows(*values)  # type: ignore[arg-type]  # the judge compares what came
+
+
+def borrowed() -> "Loan | None":
+    """Return the warm JVM; None if it cannot be had now."""
+    if importlib.util.find_spec("pyspark") is None:
+        return None
+    from kafka_edu.spark.driver_client import Drivers, Loan
+
+    loan = Drivers().borrow()
+    return loan if isinstance(loan, Loan) else None
+
+
+def spark_usage(pid: int) -> Usage:
+    """Return what a process, its descendants and the keeper of the warm JVM have used."""
+    from kafka_edu.spark.driver_client import Drivers
+
+    state = Drivers().running()
+    return family_usage(pid) if state is None else family_usage(pid, state.pid)
 
 
 SPARK: Final = "spark"
@@ -197,9 +253,7 @@ SPARK: Final = "spark"
 
 def why_no_spark() -> str:
     """Return why no Spark job can run on this system; empty if one can."""
-    from importlib.util import find_spec
-
-    if find_spec("pyspark") is None:
+    if importlib.util.find_spec("pyspark") is None:
         return f"this exercise is written in PySpark: run `{how_to_install('spark')}` first"
     return ""
 

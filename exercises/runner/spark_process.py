@@ -37,7 +37,7 @@ import tempfile
 import threading
 import time
 import traceback
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -54,18 +54,16 @@ from kafka_edu.learner.learner_process import (
 )
 
 if TYPE_CHECKING:
+    from pyspark import SparkContext
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
     from pyspark.sql.streaming.readwriter import DataStreamWriter
 
     from kafka_edu.spark.connectors import Connector
+    from kafka_edu.spark.warm_jvm import JavaDefaults
 
 MOST_ROWS: Final = 20_000
 """The largest number of rows that a job may return. The exercises' jobs return far fewer."""
-JVM_OPTIONS: Final = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-"""Options for the JVM. For such short jobs, its fast compiler saves a third of the processor
-time.
-"""
 CONFIG: Final = {"spark.sql.shuffle.partitions": "2"}
 BATCH_LINES: Final = 2_000
 """The largest number of records of a live topic in one micro-batch."""
@@ -78,8 +76,8 @@ _STREAM_FAILED: Final = r"^\[STREAM_FAILED\] Query \[.*?\] terminated with excep
 _LOG_LEVEL: Final = "OFF"
 STOPPED: Final = "the job has stopped the SparkSession that it was given: leave `stop` out"
 JVM_ENDED: Final = (
-    "Spark's JVM ended in the middle of the job: an expression recursed for each character of a"
-    " long text, and Java's stack was full; or there was too little memory"
+    "Spark's JVM ended in the middle of the job: the job ended it; or an expression recursed for"
+    " each character of a long text, and Java's stack was full; or there was too little memory"
 )
 STACK_IS_FULL: Final = "StackOverflowError"
 GOES_WITHIN_S: Final = 3.0
@@ -98,8 +96,10 @@ def main() -> None:
     os.dup2(2, 1)
     os.environ["TZ"] = "UTC"
     time.tzset()
+    from kafka_edu.spark.driver_service import JVM_OPTIONS
+
     os.environ.setdefault("SPARK_SUBMIT_OPTS", JVM_OPTIONS)
-    from pyspark import SparkContext, cloudpickle
+    from pyspark import cloudpickle
 
     file, wanted_name, limit_s = sys.argv[1], sys.argv[2], float(sys.argv[3])
     waiting: queue.SimpleQueue[str] = queue.SimpleQueue()
@@ -124,17 +124,21 @@ def main() -> None:
         while True:
             question = json.loads(waiting.get(), object_hook=bytes_of)
             began_s = time.process_time()
+            patches: Patches | None = None
             try:
                 with cpu_limit(limit_s):
-                    said: Mapping[str, object] = run_job(sessions.get(), wanted, question)
+                    session = sessions.get()
+                    patches = Patches()
+                    said: Mapping[str, object] = run_job(session, wanted, question)
             except BaseException as error:
                 if has_ended_the_jvm(error):
-                    say({"error": JVM_ENDED, "line": 0})
+                    say({"error": JVM_ENDED, "line": 0, "changed": True})
                     os._exit(1)
                 said = said_of(error, file, limit_s)
-                if SparkContext._active_spark_context is None:
+                if not sessions.running:
                     said["error"] = STOPPED
-            say({**said, "used_s": time.process_time() - began_s})
+            changed = not sessions.running or (patches is not None and patches.found())
+            say({**said, "changed": changed, "used_s": time.process_time() - began_s})
 
 
 def loaded(file: str, wanted: str, limit_s: float, sessions: "Sessions") -> Callable[..., object]:
@@ -157,12 +161,15 @@ def loaded(file: str, wanted: str, limit_s: float, sessions: "Sessions") -> Call
 
 
 class Sessions:
-    """Makes the Spark session for a job. If a job has stopped the session, the next job gets a new
-    one.
+    """Makes the Spark session for a job. Each job gets a new session, so settings, views and
+    functions of one job do not reach the next. Java's properties are set back too. If a job has
+    stopped the SparkContext, or has made another one, the next job gets a new SparkContext.
     """
 
     def __init__(self) -> None:
         self._stack = ExitStack()
+        self._context: SparkContext | None = None
+        self._defaults: JavaDefaults | None = None
 
     def __enter__(self) -> "Sessions":
         return self
@@ -170,24 +177,115 @@ class Sessions:
     def __exit__(self, *_: object) -> None:
         self._stack.close()
 
+    @property
+    def running(self) -> bool:
+        """Whether the SparkContext of this object is still there. Only a job stops it."""
+        from pyspark import SparkContext
+
+        return self._context is not None and SparkContext._active_spark_context is self._context
+
     def get(self) -> "SparkSession":
-        """Return a running Spark session."""
+        """Return a new Spark session."""
         from pyspark import SparkContext
         from pyspark.sql import SparkSession
 
         from kafka_edu.spark.connectors import start_session
+        from kafka_edu.spark.data_source import register
+        from kafka_edu.spark.warm_jvm import JavaDefaults
 
-        if SparkContext._active_spark_context is None:
-            SparkSession._instantiatedSession = None
-            session = self._stack.enter_context(
-                start_session("kafka-edu-lab", "local[2]", config=CONFIG)
-            )
-            session.sparkContext.setLogLevel(_LOG_LEVEL)
+        if self.running:
+            active = SparkSession.active()
+            for query in active.streams.active:  # a job before has left it
+                query.stop()
+            active.catalog.clearCache()
+            if self._defaults is not None:
+                self._defaults.restore()
+            SparkSession._instantiatedSession = None  # so the new one takes its place
+            session = active.newSession()
+            register(session)
             return session
-        active = SparkSession.active()
-        for query in active.streams.active:  # a job before has left it
-            query.stop()
-        return active
+        if SparkContext._active_spark_context is not None:  # made by a job, in place of ours
+            SparkContext._active_spark_context.stop()
+        SparkSession._instantiatedSession = None
+        folder = Path.cwd()
+        attach(folder)
+        warehouse = {"spark.sql.warehouse.dir": str(folder / "spark-warehouse")}
+        session = self._stack.enter_context(
+            start_session("kafka-edu-lab", "local[2]", config={**CONFIG, **warehouse})
+        )
+        session.sparkContext.setLogLevel(_LOG_LEVEL)
+        self._context = session.sparkContext
+        self._defaults = JavaDefaults(SparkContext._jvm)
+        return session
+
+
+def attach(folder: Path) -> None:
+    """Connect to the JVM, and let it find relative paths in this folder. A warm JVM was started in
+    another one.
+
+    The JVM calls functions of this process, as foreachBatch needs it, by numbers. py4j begins with
+    0 in each process. When a warm JVM collects the garbage of an earlier process, it tells the
+    present process to forget those numbers. So the numbers here begin with the time in ns, and no
+    other process has the same.
+    """
+    from pyspark import SparkContext
+
+    from kafka_edu.spark.connectors import set_environment
+    from kafka_edu.spark.java_gateway import java_gateway
+
+    set_environment(on_loopback=True)
+    with java_gateway(with_home=False):
+        SparkContext._ensure_initialized()
+    gateway, java = SparkContext._gateway, SparkContext._jvm
+    assert gateway is not None
+    assert java is not None
+    gateway.gateway_property.pool.next_id = time.time_ns()
+    java.java.lang.System.setProperty("user.dir", str(folder))
+
+
+class Patches:
+    """Notices whether a job has changed this process in a way that the next job would see: it has
+    replaced functions or classes of PySpark, or has changed the environment or the working folder.
+    """
+
+    def __init__(self) -> None:
+        self._environment = dict(os.environ), os.getcwd()
+        self._before = {
+            (holder, name): value
+            for holder in self._holders()
+            for name, value in list(vars(holder).items())
+            if is_code(value)
+        }
+
+    def _holders(self) -> Iterator[Any]:
+        """Yield the modules of PySpark and py4j, and the classes that they define."""
+        for name, module in list(sys.modules.items()):
+            if name.partition(".")[0] in ("pyspark", "py4j") and module is not None:
+                yield module
+                for value in list(vars(module).values()):
+                    if isinstance(value, type) and value.__module__ == name:
+                        yield value
+
+    def found(self) -> bool:
+        """Return whether the job has changed something."""
+        return self._environment != (dict(os.environ), os.getcwd()) or any(
+            (now := vars(holder).get(name)) is not value and origin(now) != origin(value)
+            for (holder, name), value in self._before.items()
+        )
+
+
+def origin(value: object) -> tuple[str, str]:
+    """Return where a function or class was defined. PySpark itself replaces two functions by new
+    ones of the same origin, each time it makes a session.
+    """
+    return getattr(value, "__module__", ""), getattr(value, "__qualname__", "")
+
+
+def is_code(value: object) -> bool:
+    """Return whether a value of a module or class is a function, a class or a property. Other
+    values may change while PySpark works.
+    """
+    return callable(value) or isinstance(value, property | staticmethod | classmethod)
 
 
 def run_job(

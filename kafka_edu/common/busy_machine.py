@@ -150,8 +150,8 @@ class Meter:
         return Spent(clock_s, max(now.processor_s - self._first.processor_s, 0.0), self._idle_s)
 
 
-def family_usage(pid: int) -> Usage:
-    """Return what a process and its descendants have used until now.
+def family_usage(*pids: int) -> Usage:
+    """Return what some processes and their descendants have used together until now.
 
     The processor time of a child that has ended counts too, if its parent has waited for it.
     """
@@ -160,7 +160,7 @@ def family_usage(pid: int) -> Usage:
         return Usage(clock_s)
     ticks, ready = 0, False
     waited_s: dict[int, float] = {}
-    for member, fields in family_of(pid).items():
+    for member, fields in family_of(*pids).items():
         ticks += sum(map(int, fields[11:15]))  # utime, stime, cutime, cstime
         with contextlib.suppress(OSError):  # it has just ended
             for task in os.scandir(_PROC / str(member) / "task"):
@@ -183,8 +183,8 @@ def _waited_s(folder: str) -> float:
     return int(numbers[1]) / 1e9 if len(numbers) > 1 else 0.0
 
 
-def family_of(pid: int) -> dict[int, list[str]]:
-    """Return the process and all its descendants: process id → fields of `/proc/PID/stat`.
+def family_of(*pids: int) -> dict[int, list[str]]:
+    """Return the processes and all their descendants: process id → fields of `/proc/PID/stat`.
 
     The first field in each list is the state of the process.
     """
@@ -195,7 +195,7 @@ def family_of(pid: int) -> dict[int, list[str]]:
             stats[int(name)] = fields.split()
             children[int(fields.split()[1])].append(int(name))
     found: dict[int, list[str]] = {}
-    left = [pid]
+    left = [*pids]
     while left:
         one = left.pop()
         if one in stats and one not in found:

@@ -66,6 +66,7 @@ class LearnerFailure(Exception):
         *,
         column: int = 0,
         timed_out: bool = False,
+        changed: bool = False,
     ) -> None:
         where = f" ({file.name}, line {line})" if line else ""
         super().__init__(f"{asked}: {message}{where}")
@@ -75,6 +76,8 @@ class LearnerFailure(Exception):
         self.column = column
         self.timed_out = timed_out
         """Whether the call exceeded its time. The same code should then not be called again."""
+        self.changed = changed
+        """Whether the call has changed its process in a way that later calls would notice."""
         self.loaded = True
         """Whether the file had been loaded before the failure.
 
@@ -387,6 +390,7 @@ class Learner:
                 _number(document.get("line")),
                 column=_number(document.get("column")),
                 timed_out=document.get("timed_out") is True,
+                changed=document.get("changed") is True,
             )
         self.answered_at = _number(document.get("line"))
         said_s = document.get("used_s")

@@ -83,17 +83,8 @@ def start_session(
     check_master(master)
     loopback = {}
     if is_on_loopback(master):  # otherwise the executors must reach the driver by its real name
-        os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
         loopback = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
-    os.environ.setdefault(
-        "PYSPARK_PYTHON", sys.executable
-    )  # otherwise the workers run the python3 of the PATH
-    given = filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))
-    ours = [str(Path(__file__).resolve().parents[2])]
-    if os.environ["PYSPARK_PYTHON"] != sys.executable:
-        # The path of PySpark for the executors' Python. The JVM uses it for its own workers too.
-        ours.append(str(find_spark_home().parent))
-    os.environ["PYTHONPATH"] = os.pathsep.join(dict.fromkeys([*ours, *given]))
+    set_environment(is_on_loopback(master))
     builder = SparkSession.builder.appName(name).master(master)
     for key, value in {
         "spark.ui.enabled": "false",
@@ -135,6 +126,25 @@ def start_session(
     finally:
         if not interrupted:
             _stop(spark)
+
+
+def set_environment(on_loopback: bool) -> None:
+    """Set the environment variables that the JVM and its Python workers need, before the JVM
+    starts.
+
+    With `on_loopback`, the driver uses only the loopback address.
+    """
+    if on_loopback:
+        os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    os.environ.setdefault(
+        "PYSPARK_PYTHON", sys.executable
+    )  # otherwise the workers run the python3 of the PATH
+    given = filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))
+    ours = [str(Path(__file__).resolve().parents[2])]
+    if os.environ["PYSPARK_PYTHON"] != sys.executable:
+        # The path of PySpark for the executors' Python. The JVM uses it for its own workers too.
+        ours.append(str(find_spark_home().parent))
+    os.environ["PYTHONPATH"] = os.pathsep.join(dict.fromkeys([*ours, *given]))
 
 
 @contextmanager

@@ -15,6 +15,8 @@ from tests.interop.external_programs import missing
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from kafka_edu.spark.driver_client import Drivers
+
 
 @pytest.fixture(scope="session", autouse=True)
 def _pyspark() -> None:
@@ -30,6 +32,18 @@ def _fast_compiler() -> Iterator[None]:
             options = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
             environment.setenv("SPARK_SUBMIT_OPTS", options)
         yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def drivers(_pyspark: None, _fast_compiler: None) -> "Iterator[Drivers]":
+    """End the warm JVM of the labs, unless it was there before."""
+    from kafka_edu.spark.driver_client import Drivers
+
+    drivers = Drivers()
+    was_there = drivers.status() is not None
+    yield drivers
+    if not was_there:
+        drivers.end()
 
 
 @pytest.fixture(scope="session")

@@ -1,0 +1,271 @@
+"""Keep a warm JVM for the Spark labs: `python -m kafka_edu.spark.driver_service FOLDER IDLE_S`.
+
+`driver_client` starts this process, and `driver_keeper` decides what it does. A user connects to
+the service's port on the loopback interface, and sends one line of JSON:
+
+    {"token": …, "ask": "lend"}      the JVM's address, or why there is none
+    {"token": …, "ask": "status"}    the JVM's state
+    {"token": …, "ask": "end"}       the service ends, at once or when its user leaves
+
+Each answer is a line of JSON. The user has the JVM until the connection closes, however the user's
+process ends. The port and the token are in FOLDER/state.json, which only its owner can read.
+
+The service and its JVM end after IDLE_S without a user. If the service is killed, its JVM ends too,
+because it reads a pipe of the service.
+"""
+
+import asyncio
+import itertools
+import json
+import logging
+import os
+import secrets
+import signal
+import sys
+import time
+from collections.abc import Callable, Coroutine, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Final, Protocol
+
+from kafka_edu.common.user_files import write_private_json
+from kafka_edu.spark.driver_keeper import (
+    Clean,
+    DriverKeeper,
+    Effect,
+    End,
+    Kill,
+    Lend,
+    Refuse,
+    Start,
+    State,
+)
+
+STATE: Final = "state.json"
+LOG: Final = "log"
+JVM_OPTIONS: Final = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+"""Options for the JVM. For jobs as short as those of the labs, its fast compiler saves a third of
+the processor time.
+"""
+TICK_S: Final = 1.0
+LOOK_EVERY_S: Final = 0.25
+_log = logging.getLogger(__name__)
+
+
+class Limit(Protocol):
+    """Says whether a cleaning has taken too long."""
+
+    def is_over(self) -> bool: ...
+
+
+class Jvm(Protocol):
+    """The JVM, as this service needs it (`warm_jvm.WarmJvm`)."""
+
+    @property
+    def pid(self) -> int: ...
+
+    def clean(self) -> None: ...
+
+    def limit(self) -> Limit: ...
+
+    def kill(self) -> None: ...
+
+    def wait(self) -> int: ...
+
+    def lent(self) -> Mapping[str, object]: ...
+
+
+class DriverService:
+    """Performs the effects of a DriverKeeper, and answers the users."""
+
+    def __init__(self, keeper: DriverKeeper, start_jvm: Callable[[], Jvm], token: str) -> None:
+        self._keeper = keeper
+        self._start_jvm = start_jvm
+        self._token = token
+        self._jvm: Jvm | None = None
+        self._numbers = itertools.count()
+        self._answers: dict[int, asyncio.Future[Mapping[str, object]]] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+        self.over = asyncio.Event()
+
+    async def run(self, listening: Callable[[int], None]) -> None:
+        """Serve users until the service ends. `listening` is called with the port."""
+        server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
+        listening(server.sockets[0].getsockname()[1])
+        while not self.over.is_set():
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self.over.wait(), TICK_S)
+            self._perform(self._keeper.tick(time.monotonic()))
+        server.close()
+        if self._jvm is not None:
+            await asyncio.to_thread(self._jvm.kill)
+
+    def end(self) -> None:
+        """End the service at once, although it may have a user."""
+        self.over.set()
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Handle one connection."""
+        try:
+            asked = json.loads(await reader.readline())
+            if not secrets.compare_digest(str(asked["token"]), self._token):
+                return
+            match asked["ask"]:
+                case "lend":
+                    await self._lend(reader, writer)
+                case "status":
+                    await _say(writer, self._status())
+                case "end":
+                    await _say(writer, {"in_use": self._keeper.in_use})
+                    self._perform(self._keeper.end())
+        except (ConnectionError, ValueError, LookupError, TypeError) as error:
+            _log.warning("a user asked in a wrong way, or has left: %r", error)
+        finally:
+            writer.close()
+
+    async def _lend(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        user = next(self._numbers)
+        answer = self._answers[user] = asyncio.get_running_loop().create_future()
+        gone = asyncio.ensure_future(reader.read())  # a user says nothing more, and then leaves
+        try:
+            self._perform(self._keeper.ask(user, time.monotonic()))
+            await asyncio.wait([answer, gone], return_when=asyncio.FIRST_COMPLETED)
+            if answer.done():
+                await _say(writer, answer.result())
+                if "error" not in answer.result():
+                    await gone
+        finally:
+            gone.cancel()
+            del self._answers[user]
+            self._perform(self._keeper.leave(user, time.monotonic()))
+
+    def _status(self) -> Mapping[str, object]:
+        keeper = self._keeper
+        return {
+            "state": keeper.state,
+            "in_use": keeper.in_use,
+            "loans": keeper.loans,
+            "jvms": keeper.jvms,
+            "jvm": None if self._jvm is None else self._jvm.pid,
+            "idle_s": keeper.idle_s,
+        }
+
+    def _perform(self, effects: list[Effect]) -> None:
+        for effect in effects:
+            _log.info("%s", effect)
+            match effect:
+                case Start():
+                    self._spawn(self._start())
+                case Clean():
+                    self._spawn(self._clean())
+                case Kill():
+                    jvm, self._jvm = self._jvm, None
+                    if jvm is not None:
+                        self._spawn(asyncio.to_thread(jvm.kill))
+                case Lend(user):
+                    assert self._jvm is not None
+                    self._answer(user, self._jvm.lent())
+                case Refuse(user, why):
+                    self._answer(user, {"error": why})
+                case End():
+                    self.over.set()
+
+    def _answer(self, user: int, answer: Mapping[str, object]) -> None:
+        waiting = self._answers.get(user)
+        if waiting is not None and not waiting.done():
+            waiting.set_result(answer)
+
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._done)
+
+    def _done(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            _log.error("the service has failed", exc_info=error)
+            self.over.set()  # the next user starts another service
+
+    async def _start(self) -> None:
+        from kafka_edu.spark.java_gateway import SparkStartError
+
+        try:
+            jvm = await asyncio.to_thread(self._start_jvm)
+        except (SparkStartError, OSError) as error:
+            self._perform(self._keeper.failed(str(error)))
+            return
+        self._jvm = jvm
+        self._spawn(self._watch(jvm))
+        self._perform(self._keeper.started())
+
+    async def _watch(self, jvm: Jvm) -> None:
+        """Wait until the JVM ends."""
+        code = await asyncio.to_thread(jvm.wait)
+        _log.info("the JVM has ended with %s", code)
+        await asyncio.to_thread(jvm.kill)
+        if jvm is self._jvm:
+            self._jvm = None if self._keeper.state is not State.CLEANING else jvm
+            self._perform(self._keeper.ended())
+
+    async def _clean(self) -> None:
+        """Clean the JVM. If that takes too long, kill it."""
+        jvm = self._jvm
+        assert jvm is not None
+        limit = jvm.limit()
+        cleaning = asyncio.create_task(asyncio.to_thread(jvm.clean))
+        while not (await asyncio.wait([cleaning], timeout=LOOK_EVERY_S))[0]:
+            if limit.is_over():
+                _log.warning("the JVM could not be cleaned in time")
+                await asyncio.to_thread(jvm.kill)  # so the cleaning ends, with an error
+        error = cleaning.exception()
+        if error is not None:
+            _log.warning("the JVM is not clean: %s", str(error).partition("\n")[0])
+        self._perform(self._keeper.cleaned(error is None, time.monotonic()))
+
+
+async def _say(writer: asyncio.StreamWriter, answer: Mapping[str, object]) -> None:
+    writer.write(json.dumps(answer).encode() + b"\n")
+    await writer.drain()
+
+
+async def serve(folder: Path, idle_s: float, fingerprint: str) -> None:
+    """Run the service until it ends. Its state file is there while it can be reached."""
+    from kafka_edu.spark.warm_jvm import start_warm_jvm
+
+    token = secrets.token_hex(16)
+    keeper = DriverKeeper(time.monotonic(), idle_s)
+    service = DriverService(keeper, lambda: start_warm_jvm(folder), token)
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, service.end)
+    state = folder / STATE
+
+    def listening(port: int) -> None:
+        write_private_json(
+            state,
+            {"pid": os.getpid(), "port": port, "token": token, "fingerprint": fingerprint},
+        )
+
+    try:
+        await service.run(listening)
+    finally:
+        with suppress(OSError, ValueError, LookupError):
+            if json.loads(state.read_bytes())["pid"] == os.getpid():
+                state.unlink()
+
+
+def main() -> None:
+    """Set the environment that the JVM and its Python workers need, and serve."""
+    from kafka_edu.spark.connectors import set_environment
+
+    folder, idle_s, fingerprint = Path(sys.argv[1]), float(sys.argv[2]), sys.argv[3]
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s")
+    logging.getLogger("py4j").setLevel(logging.CRITICAL)
+    os.environ["TZ"] = "UTC"
+    time.tzset()
+    os.environ.setdefault("SPARK_SUBMIT_OPTS", JVM_OPTIONS)
+    set_environment(on_loopback=True)
+    asyncio.run(serve(folder, idle_s, fingerprint))
+
+
+if __name__ == "__main__":
+    main()
