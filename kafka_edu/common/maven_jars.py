@@ -134,7 +134,7 @@ def _is_complete(folder: Path) -> bool:
 
 @contextlib.contextmanager
 def _alone() -> Iterator[None]:
-    """Let only one process at a time run the block, because two cannot share Maven's store of jars."""
+    """Let only one process at a time run the block, because two cannot share Maven's own store."""
     lock = _cache("lock")
     lock.parent.mkdir(parents=True, exist_ok=True)
     with lock.open("w") as held:

@@ -56,7 +56,8 @@ LIMITS: Final = (
     (resource.RLIMIT_CORE, 0),
     (resource.RLIMIT_NOFILE, 64),
 )
-#: The most processes of a submission. Threads count as processes. The learner's process has two.
+#: The maximum number of processes of a submission. Threads count too. The learner's process has
+#: two.
 PROCESSES: Final = 4
 
 #: Settings of the new IPC namespace that forbid System V's shared memory and messages.

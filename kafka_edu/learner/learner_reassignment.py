@@ -142,7 +142,9 @@ class LearnerReassignments(PartitionReassignments):
         return False
 
     def _next(self, tp: TopicPartition) -> tuple[str, list[int]] | None:
-        """Return the learner's next step. None: the learner does not decide this reassignment."""
+        """Return the learner's next step; None if the learner's code does not decide this
+        reassignment.
+        """
         move = self._moves.get(tp)
         if move is None or self._code.retired:
             return None
