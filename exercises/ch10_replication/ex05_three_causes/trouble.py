@@ -39,11 +39,11 @@ PROPS: Final[Mapping[str, str]] = {
     "replica.lag.time.max.ms": "5000",
     "replica.fetch.max.bytes": "20000",
 }
-"""A fetch brings little, so that the first one after a restart does not bring everything."""
+"""Each fetch gets few bytes, so that the first one after a restart does not get everything."""
 FILLERS: Final = 60
 FILLER_BYTES: Final = 5_000
 SHOWN: Final = 24
-"""How many characters of a value are kept."""
+"""The number of characters of each value that the facts contain."""
 OFFICE_TRIES: Final = 60
 THROTTLED: Final = "follower.replication.throttled.replicas"
 THROTTLE: Final = "follower.replication.throttled.rate"
@@ -82,7 +82,7 @@ def begin(seed: int, folder: Path, say: Callable[[str], None], home: Path | None
 
 
 def elect_controller(cluster: Cluster, wanted: int) -> None:
-    """Let the controllers give up their office until `wanted` has it. Raises ClusterError.
+    """Let each controller resign until broker `wanted` is the controller. Raises ClusterError.
 
     The leader has to be the controller: the cut link must not lie between the two.
     """
@@ -96,7 +96,7 @@ def elect_controller(cluster: Cluster, wanted: int) -> None:
 
 
 def _controller(cluster: Cluster) -> int:
-    """Return the controller's id, as ZooKeeper says. -1: there is none at this moment."""
+    """Return the controller's id, as ZooKeeper names it; -1 if there is none now."""
     from kazoo.exceptions import NoNodeError  # type: ignore[import-untyped]  # no types
 
     with zookeeper_of(cluster) as zookeeper:
@@ -122,7 +122,7 @@ def _write_fillers(cluster: Cluster, topic: str) -> None:
 
 
 def set_throttle(cluster: Cluster, topic: str, follower: int, rate: int | None) -> None:
-    """Throttle the follower's copying of the topic; None: throttle it no more."""
+    """Throttle the follower's copying of the topic; None ends the throttling."""
     settings = (
         (ResourceType.TOPIC, topic, THROTTLED, f"0:{follower}"),
         (ResourceType.BROKER, str(follower), THROTTLE, str(rate)),
@@ -187,7 +187,7 @@ def _values(cluster: Cluster, topic: str) -> tuple[str, ...]:
 def perform(acts: Sequence[Sequence[object]], home: Path | None = None) -> None:
     """Perform the acts of a script on the cluster. Raises ClusterError.
 
-    "heal-link", "start" and "restart" do what they are called. "throttle" sets the throttle of a
+    "heal-link", "start" and "restart" do what their names say. "throttle" sets the throttle of a
     topic's follower to a rate; without a rate it removes it. "reassign" moves a topic to brokers.
     "in-sync" returns when all replicas of the named topics are in the ISR.
     """
