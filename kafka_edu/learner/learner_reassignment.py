@@ -37,7 +37,7 @@ class Move:
 
 
 class LearnerReassignments(PartitionReassignments):
-    """The running reassignments. The learner's code decides those of the labs' topics."""
+    """The running reassignments. The learner's code decides about the labs' topics."""
 
     def __init__(self, code: LearnerCode, *others: Any) -> None:
         """Begin empty. `others` are the other arguments of PartitionReassignments."""
