@@ -311,7 +311,7 @@ def _whole(zookeeper: Any) -> bool:
 
 
 def _chaos(cluster: Cluster, random: Random) -> str:
-    """Pause, kill or stop a random broker. Return a sentence about what was done."""
+    """Pause, kill or stop a random broker. Return a sentence about the fault."""
     kind, broker = random.choice(CHAOS), random.choice(ALL)
     match kind:
         case "pause":

@@ -33,7 +33,7 @@ def report_of(
     ours: Played | None = None,
     moments: Sequence[Moment] = MOMENTS,
 ) -> Report:
-    """Return the report of a run. `ours` is the same run with the course's own parts.
+    """Return the report of a run. `ours` is a second run, with the course's own parts.
 
     The times of `ours` are shown for comparison only.
     """

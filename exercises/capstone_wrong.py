@@ -152,7 +152,7 @@ def _written(wrong: Wrong, exercise: Exercise, folder: Path) -> Path:
 def _with(
     exercise: str, file: Path, exercises: Mapping[str, Exercise], others: tuple[str, ...]
 ) -> list[Part]:
-    """Return the reference solutions as parts, with `file` in place of that of `exercise`.
+    """Return the reference solutions as parts, but for `exercise` the wrong part `file`.
 
     The other exercises that replace the same part of the broker are left out.
     """

@@ -58,7 +58,7 @@ class Line(NamedTuple):
 
     name: str
     whose: str
-    """The id of the learner's exercise; empty if the course's own part ran."""
+    """The id of the learner's exercise whose part ran; empty if the course's own part ran."""
     asked: int
     passed: bool
 
@@ -77,7 +77,7 @@ class Certificate(NamedTuple):
     longest_ms: float
     """The longest time without a leader, in ms."""
     ours_longest_ms: float | None
-    """The longest time without a leader, in ms, with the course's own parts; None: not measured."""
+    """The same time in ms with the course's own parts; None if it was not measured."""
     lines: Sequence[Line]
     envelopes: Sequence[Envelope]
 

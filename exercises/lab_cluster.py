@@ -286,7 +286,7 @@ def topic_facts(kept: Sequence[Any]) -> TopicFacts:
 
 
 def _tuples(values: Sequence[Any]) -> Iterator[Any]:
-    """Yield the values, with each list turned into a tuple: JSON has no tuples."""
+    """Yield the values, and turn each list into a tuple, because JSON has no tuples."""
     for value in values:
         yield tuple(value) if isinstance(value, list) else value
 

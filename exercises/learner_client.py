@@ -60,25 +60,25 @@ class Record(NamedTuple):
 
     topic: str
     partition: int | None
-    """None: the partitioner chooses."""
+    """The partition; None if the partitioner chooses it."""
     key: str | None
     value: str
     callback: bool = False
 
 
 class Stored(NamedTuple):
-    """Where a record was acknowledged."""
+    """The place of an acknowledged record in the log."""
 
     partition: int
     offset: int
 
 
 Outcome = Stored | str
-"""The end of a record: where it is stored, or the name of its error."""
+"""The outcome for a record: where it is stored, or the name of its error."""
 
 
 class NoAnswerError(Exception):
-    """The producer has not done an order within the patience of the live part."""
+    """The producer has not carried out an order within the time limit of the live part."""
 
 
 class LearnerClient:

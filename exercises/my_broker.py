@@ -20,11 +20,11 @@ NAME: Final = "my-broker"
 SEAMS: Final = seams_of(BROKER)
 BROKERS: Final = (0, 1, 2)
 OF_LABS: Final = frozenset({"03-2", "03-3", "04-3", "09-1", "09-2", "09-5", "10-1", "10-6"})
-"""The exercises whose parts run only for topics of the labs. Most of them are called often."""
+"""The exercises whose parts run only for topics of the labs. Most parts are called often."""
 NEEDS: Final[Mapping[str, Mapping[str, str]]] = {
     "10-2": {"replica.selector.class": "org.apache.kafka.common.replica.RackAwareReplicaSelector"}
 }
-"""The settings of a broker without which it never calls the part of an exercise."""
+"""The broker settings that an exercise needs: without them its part is never called."""
 
 
 class Part(NamedTuple):
@@ -32,7 +32,7 @@ class Part(NamedTuple):
 
     exercise: Exercise
     file: Path | None
-    """The learner's file, if it runs; None: the course's own part runs."""
+    """The learner's file, if it runs; None if the course's own part runs."""
     why: str = ""
     """Why the course's own part runs; empty if the learner's part runs."""
 
@@ -43,7 +43,7 @@ class Part(NamedTuple):
 
     @property
     def note(self) -> str:
-        """A short remark about this part; may be empty."""
+        """A short remark about this part; it may be empty."""
         if not self.mine:
             return self.why
         return f"for topics that begin with {LAB_TOPICS}" if self.exercise.id in OF_LABS else ""

@@ -27,7 +27,7 @@ from .wrong_answers import WrongAnswer
 
 
 class Proof(NamedTuple):
-    """The result of checking one file for which it is known whether it should pass."""
+    """The result of the check of one file. It is known beforehand whether the file should pass."""
 
     exercise: Exercise
     file: str

@@ -17,7 +17,7 @@ from .runner.public_tests import Outcome
 from .runner.verdict import Step
 
 PRINTED_LINES: Final = 12
-"""The most lines of the learner's own prints that are shown next to one test."""
+"""The maximum number of lines, printed by the learner's code, that are shown for a test."""
 
 
 def show_public(console: Console, verdict: Verdict, options: str = "") -> None:

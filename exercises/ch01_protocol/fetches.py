@@ -108,7 +108,7 @@ def draw(listed: dict[str, int], wanted: Sequence[Row], came: object) -> tuple[s
 
 
 def _sent(came: object) -> tuple[set[str], set[str]]:
-    """Return the partitions that a learner's fetch names and forgets. Empty if malformed."""
+    """Return the partitions that a learner's fetch names and forgets; empty sets if malformed."""
     match came:
         case (_, _, tuple(named), tuple(forgotten)):
             names = {str(row[0]) for row in named if isinstance(row, tuple) and row}

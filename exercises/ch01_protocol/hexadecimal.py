@@ -15,7 +15,7 @@ def first_difference(expected: bytes, came: bytes) -> int:
 
 
 def compare(expected: bytes, came: bytes, note: str = "") -> tuple[str, ...]:
-    """Return lines that show both around the first difference, with a caret and a note below it."""
+    """Return lines that show both at the first difference, with a caret and a note below it."""
     at = first_difference(expected, came)
     begin = at - at % ROW
     rows = [_ruler(begin, max(len(expected), len(came)))]

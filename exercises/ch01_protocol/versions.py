@@ -30,9 +30,9 @@ class Broker(NamedTuple):
 
     served: Served
     tells: bool = True
-    """Whether its error response names the versions of ApiVersions (KIP-511, since Kafka 2.4)."""
+    """Whether the broker's error response names versions of ApiVersions (KIP-511, Kafka 2.4)."""
     refuses: bool = False
-    """Whether it refuses every version with UNSUPPORTED_VERSION, against the protocol."""
+    """Whether the broker wrongly refuses every version with UNSUPPORTED_VERSION."""
 
     def answer(self, version: int) -> bytes:
         """Return the body of the response to an ApiVersions request of this version."""

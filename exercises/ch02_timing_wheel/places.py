@@ -59,7 +59,7 @@ class Wheels(NamedTuple):
         return self.on_level(level, deadline_ms)
 
     def why(self, deadline_ms: int, came: object) -> tuple[str, str]:
-        """Return why the answer `came` is wrong, and the part of `add` that decides this."""
+        """Return why the answer `came` is wrong, and the part of `add` that makes it wrong."""
         expected = self.place(deadline_ms)
         first = self.reach(1)[0]
         due_rule = "the first comparison in add, which finds the tasks that are due"

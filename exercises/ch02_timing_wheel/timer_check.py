@@ -25,7 +25,7 @@ class CheckedTimer:
         *,
         judge_cancel: bool = False,
     ) -> None:
-        """Make both timers. Only with `judge_cancel` the answers of `cancel` are compared."""
+        """Make both timers. The answers of `cancel` are compared only with `judge_cancel`."""
         self.made = learner.make(tick_ms, slots, start_ms)
         self.right = Course(tick_ms, slots, start_ms)
         self._numbers = f"Timer({tick_ms}, {list(slots)}, {start_ms})"

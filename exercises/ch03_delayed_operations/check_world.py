@@ -25,7 +25,7 @@ class CheckWorld(NamedTuple):
     late_watches: int = 0
     """The number of watch lists into which the learner's thread put a completed operation."""
     after_news: Step = None
-    """The first step of the learner's thread after it knew that the operation was completed."""
+    """The first step that the learner's thread did after it knew of the completion."""
     knows: bool = False
     """Whether an answer has informed the learner's thread that the operation is completed."""
     returned: object = None
@@ -128,7 +128,7 @@ def dead_entries(world: CheckWorld) -> str:
 
 
 def goes_on(world: CheckWorld) -> str:
-    """Return a fault if the learner's thread did more steps after it knew of the completion."""
+    """Return a fault if the learner's thread did steps after it knew of the completion."""
     if world.after_news is not None:
         return f"your thread knew that it was completed, and then did {world.after_news!r}"
     return ""

@@ -1,9 +1,9 @@
 """The live part of exercise 03-2: the learner's condition decides when broker 2 answers produces
 with acks=all from an unmodified client.
 
-While all followers fetch, each produce has to be acknowledged. While a follower is paused, none may
-be: it is in the ISR and lacks the records. When it runs again, produces have to be acknowledged,
-and a consumer has to find all records. Only producer and consumer are judged.
+While all followers fetch, each produce must be acknowledged. While a follower is paused, no produce
+may be, because that follower is in the ISR and lacks the records. When it runs again, produces have
+to be acknowledged, and a consumer has to find all records. Only producer and consumer are judged.
 """
 
 from collections.abc import Callable, Iterator

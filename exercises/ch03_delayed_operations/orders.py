@@ -12,11 +12,11 @@ from kafka_edu.learner.learner import LearnerObject
 from kafka_edu.sim.all_orders import Limits, explore
 
 STEPS_LIMIT: Final = 60
-"""The most steps of a thread. A thread with more steps is regarded as endless."""
+"""The maximum number of steps. A thread with more steps is regarded as endless."""
 NO_LIMITS: Final = Limits(10**9, math.inf)
 COLUMN: Final = 38
 COLUMNS_LIMIT: Final = 4
-"""The most threads that are drawn in a column each. More threads share one column."""
+"""Up to this number of threads, each has its own column in a picture. More threads share one."""
 
 Step = object
 History = tuple[object, ...]
@@ -147,7 +147,7 @@ class Found(NamedTuple, Generic[WorldT]):
     first: Order[WorldT] | None
     """A shortest wrong order. Among those, it is one in which the first thread is ahead."""
     left_out: str = ""
-    """A sentence about what was not searched because of a limit; empty if all was."""
+    """A sentence about the orders that a limit left out; empty if all were tried."""
 
 
 class EndlessThreadError(AssertionError):

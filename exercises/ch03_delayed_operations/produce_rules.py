@@ -41,7 +41,7 @@ class State(NamedTuple):
 
 
 class End(NamedTuple):
-    """The result for one partition: an error's name, or the number of missing offsets; and why."""
+    """The result for one partition: an error's name or the number of missing offsets, and why."""
 
     answer: str | int
     why: str

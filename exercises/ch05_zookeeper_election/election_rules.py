@@ -58,11 +58,11 @@ class RightCandidate:
         self._asked = ""
 
     def controller(self) -> int:
-        """Return the id of the controller that this broker last read or became; -1: none."""
+        """Return the id of the controller that this broker last read or became; -1 if none."""
         return self._controller
 
     def epoch(self) -> int:
-        """Return the controller epoch that this broker leads; 0: it is not the controller."""
+        """Return the controller epoch that this broker leads; 0 if it is not the controller."""
         return self._epoch
 
     def next(self, came: Came) -> Operation:
@@ -126,7 +126,7 @@ class Runner:
         self.cnxn = 0
         self.session = 0
         self.answer: Came | None = ("start",)
-        """The result of its last operation. None: it waits for an event."""
+        """The result of the broker's last operation; None if it waits for an event."""
         self.events: deque[Came] = deque()
 
     @property
@@ -170,7 +170,7 @@ class AtZooKeeper:
         return {result.code for result in results if isinstance(result, ErrorResult)}
 
     def watch(self, cnxn: int) -> int | None:
-        """Watch /controller. Return the id of the session that owns it; None: there is no znode."""
+        """Watch /controller. Return the id of the session that owns it; None without a znode."""
         _, body = self.do(cnxn, ExistsRequest(OFFICE, True))
         return body.stat.ephemeral_owner if isinstance(body, StatResponse) else None
 

@@ -27,10 +27,10 @@ Answer = tuple[str, tuple[object, ...]]
 
 
 class Successor(Protocol):
-    """A broker of the world. The world asks it again and again for its next operation."""
+    """A broker of the world. The world calls it again and again to get its next operation."""
 
     def ask(self, what: str, *arguments: object) -> object:
-        """Call the broker's method named `what`. Return the operation that it answers."""
+        """Call the broker's method named `what`. Return the operation that it returns."""
         ...
 
 
@@ -38,10 +38,10 @@ class Event(NamedTuple):
     """One event of a run, as a line of text."""
 
     broker: int
-    """The broker that acted. -1: an operator, or ZooKeeper."""
+    """The id of the broker that acted; -1 if an operator or ZooKeeper acted."""
     text: str
     writes: int = 0
-    """The epoch that this event wrote; 0: it wrote none."""
+    """The epoch that this event wrote; 0 if it wrote none."""
 
 
 class Led(NamedTuple):
@@ -50,7 +50,7 @@ class Led(NamedTuple):
     epoch: int
     broker: int
     event: int
-    """The number of the event that wrote the epoch, from 1. 0: this broker wrote none."""
+    """The number of the event that wrote the epoch, from 1; 0 if this broker wrote none."""
 
 
 class BadOperationError(Exception):
@@ -72,9 +72,9 @@ class Runner:
         self.answer: Answer | None = ("begin", ())
         self.events: deque[str] = deque()
         self.leads = 0
-        """The epoch that this broker leads; 0: it is not the controller."""
+        """The epoch that this broker leads; 0 if it is not the controller."""
         self.wrote = 0
-        """The number of the event by which this broker last wrote an epoch; 0: none."""
+        """The number of the event by which this broker last wrote an epoch; 0 if none."""
 
     @property
     def has_work(self) -> bool:
@@ -161,7 +161,7 @@ class EpochWorld:
     # What there is to see.
 
     def holder(self) -> int | None:
-        """Return the id of the broker in /controller; None: there is no such znode."""
+        """Return the id of the broker in /controller; None if there is no such znode."""
         return self._zookeeper.office(self._hand)
 
     def leaders(self) -> dict[int, int]:

@@ -11,10 +11,10 @@ MOST_STEPS: Final = 400
 
 
 class Watches(Protocol):
-    """A broker of the world. The world asks it again and again for its next operation."""
+    """A broker of the world. The world calls it again and again to get its next operation."""
 
     def ask(self, what: str, *arguments: object) -> object:
-        """Call the broker's method named `what`. Return the operation that it answers."""
+        """Call the broker's method named `what`. Return the operation that it returns."""
         ...
 
     def knows(self) -> object:
@@ -26,7 +26,7 @@ class Event(NamedTuple):
     """One event of a run, as a line of text."""
 
     broker: int
-    """The broker that acted. -1: an operator, by hand."""
+    """The id of the broker that acted; -1 if an operator acted by hand."""
     text: str
     changes: bool
     """Whether this event has created or deleted /controller."""
@@ -99,7 +99,7 @@ class WatcherWorld:
 
     @property
     def office(self) -> int:
-        """The id of the broker in /controller; -1: there is no such znode."""
+        """The id of the broker in /controller; -1 if there is no such znode."""
         found = self._zookeeper.office(self._hand)
         return -1 if found is None else found
 

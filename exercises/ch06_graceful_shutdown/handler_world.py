@@ -12,7 +12,7 @@ Answer = tuple[tuple[tuple[str, int], ...], tuple[str, ...], tuple[str, ...]]
 
 
 class Row(NamedTuple):
-    """A partition with its replicas, its ISR and its leader. Leader -1: nobody leads it."""
+    """A partition with its replicas, its ISR and its leader, which is -1 if nobody leads it."""
 
     name: str
     replicas: tuple[int, ...]

@@ -11,7 +11,7 @@ _RULE = ShutdownRule()
 
 
 class Row(NamedTuple):
-    """A partition, as the learner gets it. `leader`: -1 if there is none now, None if never one."""
+    """A partition, as the learner gets it. `leader` is -1 if none leads, None if none ever did."""
 
     name: str
     replicas: tuple[int, ...]

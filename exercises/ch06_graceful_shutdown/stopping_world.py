@@ -9,10 +9,10 @@ NOTHING: Final = 0
 
 
 class Stopper(Protocol):
-    """A broker of the world. The world asks it again and again for its next operation."""
+    """A broker of the world. The world calls it again and again to get its next operation."""
 
     def next(self, came: str) -> object:
-        """Return the next operation. `came` says how the last one ended."""
+        """Return the next operation. `came` says how the last operation ended."""
         ...
 
 
@@ -21,9 +21,9 @@ class Event(NamedTuple):
 
     text: str
     acked: int = NOTHING
-    """The number of the record that this event acknowledged; NOTHING: none."""
+    """The number of the record that this event acknowledged; NOTHING if it is no such event."""
     flushed: str = ""
-    """The name of the disk that this event flushed; "": none."""
+    """The name of the disk that this event flushed; "" if it is no such event."""
 
 
 class Written(NamedTuple):
@@ -125,7 +125,7 @@ class StoppingWorld:
         return tuple(one for one in self._unflushed if one.disk in self.marked)
 
     def last_flush(self, disk: str) -> int:
-        """Return the number of the last event that flushed this disk; 0: none."""
+        """Return the number of the last event that flushed this disk; 0 if there is none."""
         return max((n for n, e in enumerate(self.events, 1) if e.flushed == disk), default=0)
 
     # Inside.

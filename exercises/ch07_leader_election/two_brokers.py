@@ -39,7 +39,7 @@ class Event(NamedTuple):
     cut: tuple[int, ...] = ()
     """The numbers of the records that this event cut off."""
     joined: int = -1
-    """The broker that joined the ISR by this event; -1: none."""
+    """The broker that joined the ISR by this event; -1 if none joined."""
 
 
 class BadAnswerError(Exception):

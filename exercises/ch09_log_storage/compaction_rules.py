@@ -11,7 +11,7 @@ from kafka_edu.log.cleaner.record_rows import RecordRows, rows_of_records
 from kafka_edu.record.record import Record
 
 Row = tuple[int, bytes | None, bool]
-"""(offset, key, whether it has a value)."""
+"""A record: (offset, key, whether the record has a value)."""
 _SPARE_SLOTS: Final = 50
 
 
@@ -22,7 +22,7 @@ def _rows(records: Sequence[Row]) -> RecordRows:
 
 
 class RightCompaction:
-    """The work of Cleaner with OffsetMap and fate_of, for plain lists of records."""
+    """Does the work of Cleaner, with OffsetMap and fate_of, for plain lists of records."""
 
     def __init__(self, first_dirty: int, most: int) -> None:
         self._first_dirty = first_dirty

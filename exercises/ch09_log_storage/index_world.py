@@ -1,8 +1,8 @@
 """A log, its segments' sparse indexes, and readers, for exercise 09-7.
 
-The log is the broker's own, on a disk in memory. It is a copy of a compacted one, so offsets are
-missing between its batches. Next to each segment stands an index of the code that is tried, and the
-readers use that one. The broker's own index says which entry and which position are right.
+The log is the broker's own, on a disk in memory. It is a copy of a compacted log, so offsets are
+missing between its batches. Each segment also has an index made by the code under test, and the
+readers use that one. The broker's own index shows which entry and which position are right.
 """
 
 from collections.abc import Callable
@@ -16,16 +16,16 @@ from .made_logs import NOW_MS, append_at, empty_log, plain_batch
 INTERVALS: Final = (150, 250, 400)
 """Values of index.interval.bytes. They are small, so that a few batches need entries."""
 ROLLS_AFTER: Final = 5
-"""The fewest batches of a segment of a random log."""
+"""The minimum number of batches in a segment of a random log."""
 Entry = tuple[int, int]
 """(offset relative to the segment's base offset, position in the segment)"""
 
 
 class Indexes(Protocol):
-    """The code of an index. There is a new object for each segment."""
+    """The interface of the index code under test. Each segment has its own object."""
 
     def append(self, last: int, size: int) -> object:
-        """Note a batch that is written at the end. Return the entry that it gets, or None."""
+        """Note a batch that is written at the end. Return the batch's entry, or None."""
         ...
 
     def look_up(self, offset: int) -> object:
@@ -34,7 +34,7 @@ class Indexes(Protocol):
 
 
 class Batch(NamedTuple):
-    """A batch of a segment."""
+    """One batch in a segment of the log."""
 
     first: int
     last: int
@@ -63,16 +63,16 @@ class Read(NamedTuple):
     """The offset of the first record that the reader got; None if it got none."""
     should_get: int | None
     used: int
-    """The number of the event that added the entry by which it was looked up; 0 without one."""
+    """The number of the event that added the entry used by this look-up; 0 without an entry."""
 
     @property
     def missed(self) -> bool:
-        """Whether the reader did not get what it wanted."""
+        """Whether the reader did not get the record that it wanted."""
         return self.got != self.should_get
 
 
 class Segment:
-    """A segment: its batches, and the index that is tried."""
+    """A segment: its batches, and the index that is under test."""
 
     def __init__(self, base: int, code: Indexes, ours: OffsetIndex) -> None:
         self.base = base
@@ -80,9 +80,9 @@ class Segment:
         self.ours = ours
         self.batches: list[Batch] = []
         self.added: dict[int, int] = {}
-        """The events that added entries, by the position of the entry."""
+        """Position in an entry → the number of the event that added the entry."""
         self.indexed = 0
-        """Where the batch of the last right entry begins."""
+        """The position in bytes at which the batch of the last right entry begins."""
 
     @property
     def size(self) -> int:
@@ -90,7 +90,7 @@ class Segment:
 
 
 class IndexWorld:
-    """The log and its readers. `events` tells what has happened."""
+    """The log and its readers. `events` lists what has happened."""
 
     def __init__(self, make: Callable[[int, int], Indexes], interval: int) -> None:
         """`make(base_offset, interval)` returns the index of a segment."""
@@ -106,7 +106,7 @@ class IndexWorld:
 
     @property
     def end(self) -> int:
-        """The offset that the next batch may begin with."""
+        """The log's end: the lowest offset with which the next batch may begin."""
         return self._log.log_end_offset
 
     def _say(self, words: str) -> int:
@@ -176,7 +176,7 @@ class IndexWorld:
         return next(one for one in reversed(self.segments) if one.base <= offset)
 
     def read(self, wanted: int) -> Read:
-        """Let a reader look an offset up, and walk from there."""
+        """Let a reader look up an offset, and walk from the position that it gets."""
         segment = self.segment_of(wanted)
         came = segment.code.look_up(wanted)
         read = Read(
@@ -194,7 +194,7 @@ class IndexWorld:
         return read
 
     def _first_record(self, segment: Segment, position: object, wanted: int) -> int | None:
-        """Return the first offset that a reader gets who begins to walk at the position."""
+        """Return the first offset that a reader gets if it begins to walk at `position`."""
         if not isinstance(position, int):
             return None
         for one in self.segments[self.segments.index(segment) :]:
@@ -206,7 +206,7 @@ class IndexWorld:
 
 
 def in_words(batch: Batch) -> str:
-    """Return the offsets of a batch as words, with a verb."""
+    """Return a text with a verb that names the offsets of a batch."""
     if batch.first == batch.last:
         return f"offset {batch.first} is"
     return f"offsets {batch.first} to {batch.last} are"

@@ -20,7 +20,7 @@ TOPIC: Final = "lab-095"
 KEYS: Final = 25
 DELETED: Final = 5
 ONCE: Final = 5
-"""So many keys behind the deleted ones are written in the first round only."""
+"""The number of keys, next to the deleted ones, that only the first round writes."""
 ROUND: Final = 400
 PADDING: Final = "x" * 150
 SETTINGS: Final = ("cleanup.policy=compact", "delete.retention.ms=0")
@@ -69,7 +69,7 @@ def moment(broker: LearnerBroker, say: Callable[[str], None]) -> Iterator[Step]:
 
 
 class Writer:
-    """Writes records, and knows which table they make."""
+    """Writes records, and keeps the table (key → last value) that results from them."""
 
     def __init__(self, broker: LearnerBroker) -> None:
         self._broker = broker
@@ -79,7 +79,7 @@ class Writer:
         self.sent = 0
 
     def round(self, says: str) -> Step:
-        """Write ROUND records. After the first round the first keys do not come again."""
+        """Write ROUND records. Rounds after the first one do not write the first keys again."""
         first = DELETED + ONCE if self.sent else 0
         records: list[tuple[str, str | None]] = []
         for _ in range(ROUND):
@@ -117,7 +117,7 @@ def _passes(broker: LearnerBroker) -> list[LogCleaned]:
 
 
 def _pass_beyond(broker: LearnerBroker, begins: int, ends: int) -> Step:
-    """Wait for a pass that began at `begins` or later and has come beyond the offset `ends`."""
+    """Wait for a cleaning pass that began at `begins` or later and ended beyond offset `ends`."""
     says = f"a pass comes beyond offset {ends}"
 
     def found() -> list[LogCleaned]:
@@ -157,7 +157,7 @@ def _read_all(broker: LearnerBroker, end: int) -> list[Stored]:
 
 
 def _table(expected: Mapping[str, str], stored: list[Stored]) -> Step:
-    """Check that whoever reads all records has the right table."""
+    """Check that a reader of all records gets the right table."""
     says = "whoever reads from the beginning has the right table"
     table: dict[str, str] = {}
     for one in stored:

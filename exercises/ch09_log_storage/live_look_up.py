@@ -1,4 +1,4 @@
-"""The live part of 09-1: the learner's class finds what a consumer asks for, in broker 2.
+"""The live part of 09-1: the learner's class looks up the offsets of a consumer in broker 2.
 
 The broker is restarted before, so that it remembers no position. The consumer then reads single
 records from all over the log.
@@ -55,7 +55,7 @@ def _fill(broker: LearnerBroker) -> Step:
 
 
 def _read_here_and_there(broker: LearnerBroker) -> Step:
-    """Seek to offsets in a random order, and check that the first record that comes is the one."""
+    """Seek to offsets in random order, and check that the right record comes first."""
     says = "each record that a consumer asks for is the first that comes"
     partition = TopicPartition(broker.topic, 0)
     with closing(

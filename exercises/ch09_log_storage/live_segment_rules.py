@@ -1,7 +1,7 @@
 """The live part of 09-2: the learner's rules roll and delete the segments of a topic in broker 2.
 
-Records of one size come, then the topic gets a retention by size, then one by time. Broker 2 leads;
-the other two keep by our own rules.
+Records of equal size are written. Then the topic gets a retention by size, and later one by time.
+Broker 2 leads. The other two brokers use the shipped rules.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -64,13 +64,13 @@ def _fill(broker: LearnerBroker) -> Step:
 
 
 def _sizes(broker: LearnerBroker) -> tuple[int, int]:
-    """Return the bytes of a closed segment, and of a batch. At least one segment has rolled."""
+    """Return the bytes of a closed segment and of a batch. At least one segment must be closed."""
     first = _of_topic(broker, SegmentRolled)[0]
     return first.closed_bytes, first.closed_bytes // (first.base_offset - first.closed_base_offset)
 
 
 def _rolled(broker: LearnerBroker) -> Step:
-    """Check that each segment took as many batches as fit, and no more."""
+    """Check that each segment has as many batches as fit into it, and no more."""
     says = f"each segment takes as many batches as fit into {SEGMENT_BYTES:,} bytes"
     broker.listener.wait_for(lambda: bool(_of_topic(broker, SegmentRolled)), broker.patience_s)
     rolled = _of_topic(broker, SegmentRolled)
@@ -106,7 +106,7 @@ def _by_size(broker: LearnerBroker) -> Step:
 
 
 def _by_time(broker: LearnerBroker) -> Step:
-    """Check that all records go, and that an empty segment takes their place."""
+    """Check that all records are deleted, and that an empty segment takes their place."""
     says = "all segments go by time, the active one too"
     _, batch = _sizes(broker)
 

@@ -1,4 +1,4 @@
-"""Compare look-ups of exercise 09-1 with the broker's own, and count their looks."""
+"""Compare look-ups of exercise 09-1 with the broker's own, and count their operations."""
 
 from typing import Final, NamedTuple
 
@@ -14,7 +14,7 @@ from kafka_edu.record.file_records import iter_file_headers
 from ..runner.mismatch import Mismatch, Words
 
 MOST_STEPS: Final = 400
-"""More operations than any look-up in the tests needs."""
+"""The maximum number of operations. No look-up in the tests needs so many."""
 SHOWN: Final = 10
 
 
@@ -44,12 +44,12 @@ def right_look_up(log: Log, offset: int) -> Right:
 
 
 def looks_for(count: int) -> int:
-    """Return how many of `count` things a binary search may look at: one more than it needs."""
+    """Return how many of `count` items a binary search may look at: one more than it needs."""
     return count.bit_length() + 1
 
 
 class LookUpRun:
-    """One look-up by the learner's object, with its story."""
+    """One look-up by the learner's object, with all its operations."""
 
     def __init__(self, log: Log, offset: int) -> None:
         self._log = log

@@ -23,7 +23,7 @@ class Active(NamedTuple):
 
 
 class Batch(NamedTuple):
-    """A batch that is to be appended."""
+    """A batch that will be appended."""
 
     size: int = 100
     latest_ms: int = 0
@@ -31,14 +31,14 @@ class Batch(NamedTuple):
 
 
 class RollLimits(NamedTuple):
-    """The settings of a roll."""
+    """The settings that decide when a segment rolls."""
 
     segment_bytes: int = 1_000
     segment_ms: int = 10_000
 
 
 class Keep(NamedTuple):
-    """The settings of retention."""
+    """The settings that decide what retention deletes."""
 
     delete: bool = True
     """Whether cleanup.policy has `delete`."""
@@ -47,13 +47,13 @@ class Keep(NamedTuple):
 
 
 class Kept(NamedTuple):
-    """A log that retention looks at."""
+    """The state of a log that retention checks."""
 
     start: int
     hw: int
     end: int
     segments: tuple[tuple[int, int, int], ...]
-    """(base offset, bytes, latest timestamp in ms) of each."""
+    """(base offset, bytes, latest timestamp in ms) of each segment."""
 
 
 def right_roll(limits: RollLimits, segment: Active, batch: Batch, now_ms: int) -> str | None:
@@ -84,7 +84,7 @@ def right_roll(limits: RollLimits, segment: Active, batch: Batch, now_ms: int) -
 
 
 def right_take(limits: Keep, log: Kept, now_ms: int) -> tuple[str, ...]:
-    """Return why the oldest segments go, one reason for each, by `deletable_segments`."""
+    """Return why the oldest segments are deleted, one reason each, by `deletable_segments`."""
     segments = [
         SimpleNamespace(base_offset=base, size=size, largest_timestamp=latest)
         for base, size, latest in log.segments

@@ -1,8 +1,8 @@
 """A compacted log, its cleaner, and a slow reader, for exercise 09-4. Time is virtual.
 
 The cleaner notes keys and drops superseded records by the broker's own offset map and filter
-(`compaction_rules`). Whether an old tombstone may go is asked of `may_go`. The reader builds a
-table from the beginning of the log, and always comes to its end within delete.retention.ms.
+(`compaction_rules`). `may_go` decides whether an old tombstone may go. The reader builds a table
+from the beginning of the log, and always comes to its end within delete.retention.ms.
 """
 
 from collections.abc import Callable
@@ -30,17 +30,17 @@ class Stored(NamedTuple):
 
 
 class Returned(NamedTuple):
-    """A key that a reader has at the end, although it was deleted."""
+    """A key that is in a reader's table at the end, although the key was deleted."""
 
     key: str
     tombstone: int
-    """The offset of the tombstone that deleted it."""
+    """The offset of the tombstone that deleted the key."""
     removed_by: int
-    """The number of the event of the pass that removed the tombstone. 0: none did."""
+    """The number of the event in which a pass removed the tombstone; 0 if none did."""
 
 
 class TombstoneWorld:
-    """The log, the cleaner and the reader. `events` tells what has happened."""
+    """The log, the cleaner and the reader. `events` lists what has happened."""
 
     def __init__(self, may_go: MayGo) -> None:
         self._may_go = may_go
@@ -52,7 +52,7 @@ class TombstoneWorld:
         """The offset where the active segment begins."""
         self._first_dirty = 0
         self._cleaned_ms: dict[int, int] = {}
-        """When a pass has first kept a tombstone, by its offset."""
+        """Offset of a tombstone → the time in ms when a pass first kept it."""
         self._removed_by: dict[int, int] = {}
         self._last_tombstone: dict[str, int] = {}
         self._alive: dict[str, str] = {}
@@ -124,7 +124,7 @@ class TombstoneWorld:
                 self._cleaned_ms.setdefault(one.offset, self.now_ms)
 
     def _goes(self, one: Stored, end: int) -> bool:
-        """Return whether this record is a tombstone that the pass covers, and may go."""
+        """Return whether the pass covers this record, and may remove it as an old tombstone."""
         if one.value is not None or one.offset >= end:
             return False
         cleaned_ms = self._cleaned_ms.get(one.offset, NEVER)
@@ -138,7 +138,7 @@ class TombstoneWorld:
         return "; ".join(parts) or "nothing goes"
 
     def wait(self, random: Random) -> None:
-        """Let some hours pass. A reader that has no time left comes to its end before."""
+        """Let some hours pass. A reader whose time would be over first reads to the log's end."""
         passed_ms = random.choice((1, 2, 5, 9, 13, 25)) * HOUR_MS + random.randrange(60) * 60_000
         until_ms = self.now_ms + passed_ms
         if self._reader is not None and until_ms - self._reader_began_ms > RETENTION_MS:
@@ -169,7 +169,7 @@ class TombstoneWorld:
         self._reader_at = ahead[-1].offset + 1 if len(ahead) == count else self.next_offset
 
     def _read_to_end(self) -> None:
-        """Let the reader come to the end, and compare its table with what was not deleted."""
+        """Let the reader read to the end, and compare its table with the keys not deleted."""
         assert self._reader is not None
         self._read_some(len(self.records) + 1)
         table, self._reader = self._reader, None
@@ -195,5 +195,5 @@ class TombstoneWorld:
 
 
 def right_may_go(written_ms: int, cleaned_ms: int, now_ms: int, retention_ms: int) -> bool:
-    """Return whether a tombstone may go (KIP-534): it was kept by a pass, long enough ago."""
+    """Return whether a tombstone may go (KIP-534): a pass kept it for the first time long ago."""
     return cleaned_ms != NEVER and now_ms - cleaned_ms > retention_ms

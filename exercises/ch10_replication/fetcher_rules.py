@@ -39,7 +39,7 @@ class Answer(NamedTuple):
 
 
 class Fetcher(Protocol):
-    """A fetcher: that of the learner, compared with the right one, or the right one alone."""
+    """A fetcher: the learner's one, compared with the right one, or the right one alone."""
 
     def follow(self, partition: str, epochs: Epochs) -> None: ...
 
@@ -57,7 +57,7 @@ class Fetcher(Protocol):
 
 
 class _State:
-    """One partition. `asks` is None when it fetches."""
+    """The state of one partition. `asks` is None when the partition fetches."""
 
     def __init__(self, asks: int) -> None:
         self.asks: int | None = asks
@@ -65,7 +65,7 @@ class _State:
         self.fenced = False
 
     def does(self, now_ms: int) -> Operation:
-        """Return the operation at a moment."""
+        """Return what the partition does at this time."""
         if self.fenced:
             return ("failed",)
         if self.until_ms is not None and now_ms < self.until_ms:
@@ -74,7 +74,7 @@ class _State:
 
 
 class RightFetcher:
-    """The right answers. Where a log is cut, the broker's own rule says."""
+    """The right answers. The broker's own rule says where a log is cut."""
 
     def __init__(self, backoff_ms: int) -> None:
         self._backoff_ms = backoff_ms
@@ -114,7 +114,7 @@ class RightFetcher:
         return state.does(now_ms)
 
     def offsets(self, partition: str, leo: int, leader_start: int, leader_end: int) -> Operation:
-        """Return how a log comes into the leader's range again."""
+        """Return how the follower's log comes into the range of the leader's log again."""
         if leader_end < leo:
             return "cut", leader_end
         return ("restart", leader_start) if leader_start > leo else ("keep",)
@@ -160,7 +160,7 @@ class FetcherWorld:
         self._most = most
 
     def run(self, turns: int) -> None:
-        """Let the fetcher take so many turns, with troubles between them."""
+        """Let the fetcher take this number of turns, with troubles between them."""
         for _ in range(turns):
             self._controller()
             self._now_ms += self._random.choice((0, 1, 20, 499, 999, 1_000, 1_001, 3_000))

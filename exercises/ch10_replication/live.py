@@ -59,7 +59,7 @@ def _follower(broker: LearnerBroker) -> int:
 
 
 def _end(broker: LearnerBroker) -> int:
-    """Return up to which offset a consumer may read, as broker 2 says."""
+    """Return the offset up to which a consumer may read, as broker 2 says."""
     partition = TopicPartition(broker.topic, 0)
     consumer = KafkaConsumer(bootstrap_servers=f"127.0.0.1:{broker.cluster.port(BROKER)}")
     with closing(consumer):
@@ -117,7 +117,7 @@ def _of_topic(broker: LearnerBroker, kind: type) -> list[IsrShrunk | IsrExpanded
 
 
 def _proved(broker: LearnerBroker) -> Step:
-    """Check each move of the leader's mark against the fetches of the ISR before it."""
+    """Check each move of the leader's high watermark against the ISR's fetches before it."""
     says = "the mark never passes what a member of the ISR has fetched"
     fetched: dict[int, int] = {}
     isr: tuple[int, ...] = tuple(broker.cluster.broker_ids)
@@ -144,7 +144,7 @@ def _proved(broker: LearnerBroker) -> Step:
 
 
 def _follows(broker: LearnerBroker) -> Step:
-    """Write to a topic in which broker 2 follows. Its own mark has to come to the end."""
+    """Write to a topic in which broker 2 follows. Its high watermark has to reach the end."""
     says = "as a follower, it takes the leader's mark"
     leader = next(one for one in broker.cluster.broker_ids if one != BROKER)
     make_topic(broker.cluster, FOLLOWED, [leader, BROKER])

@@ -25,11 +25,11 @@ class Case(NamedTuple):
     """One case: the settings, and what happens."""
 
     acks: int
-    """-1: all."""
+    """The producer's acks; -1 means all."""
     min_isr: int
     unclean: bool
     replicas: tuple[int, ...]
-    """AR. Broker 0, the leader, is its first."""
+    """The brokers of the AR. Broker 0, the leader, is the first."""
     away: tuple[int, ...]
     """The followers that have left the ISR before the records are written."""
     still: tuple[int, ...]
@@ -42,13 +42,13 @@ class Ended(NamedTuple):
 
     acked: int
     refused: int
-    """How many got NOT_ENOUGH_REPLICAS."""
+    """How many records were refused with NOT_ENOUGH_REPLICAS."""
     leader: int
-    """Who leads when broker 0 is dead. -1: nobody."""
+    """The broker that leads when broker 0 is dead; -1 if nobody does."""
     lost: int
     """How many acknowledged records are in no leader's log in the end."""
     surprise: int
-    """How many records are there that were never acknowledged."""
+    """How many records are in the leader's log in the end, but were never acknowledged."""
 
 
 @cache

@@ -15,7 +15,7 @@ class Follower(NamedTuple):
 
     broker_id: int
     leo: int
-    """-1: it has not fetched yet."""
+    """The end of the follower's log; -1 if it has not fetched yet."""
     caught_up_ms: int
 
 

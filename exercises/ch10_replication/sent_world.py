@@ -9,11 +9,11 @@ from typing import Final, NamedTuple, Protocol
 
 BROKERS: Final = (0, 1, 2)
 MOST_WAITING: Final = 4
-"""How many records may be written and not yet acknowledged."""
+"""The maximum number of records that are written and not yet acknowledged."""
 
 
 class Leads(Protocol):
-    """The code of a leader. There is a new object for each time that a broker begins to lead."""
+    """The code of a leader. Each time that a broker begins to lead, it gets a new object."""
 
     def fetched(self, follower: int, offset: int, sent: int) -> object:
         """Note a fetch from `offset`. `sent` records are in its answer."""
@@ -101,7 +101,7 @@ class SentWorld:
                     self.arrive(broker)
 
     def write(self) -> None:
-        """Let the leader write a record, unless too many still wait."""
+        """Let the leader write a record, unless too many are not yet acknowledged."""
         log = self.replicas[self.leader].log
         if len(log) - self.hw >= MOST_WAITING:
             return
@@ -111,7 +111,7 @@ class SentWorld:
         self._advance()
 
     def fetch(self, follower: int) -> None:
-        """Let a follower fetch. The answer is on its way then. An earlier one is lost."""
+        """Let a follower fetch. Its answer is then on its way; an earlier answer is lost."""
         replica = self.replicas[follower]
         if follower == self.leader or not replica.alive:
             return

@@ -170,7 +170,7 @@ class MetadataCache:
         return broker_id in self._brokers
 
     def rack_of(self, broker_id: int) -> str | None:
-        """Return that broker's rack. None: it has none, or is not alive."""
+        """Return the broker's rack; None if the broker has no rack, or is not alive."""
         broker = self._brokers.get(broker_id)
         return broker.rack if broker else None
 

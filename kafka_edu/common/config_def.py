@@ -371,7 +371,7 @@ class ConfigDef:
         return found
 
     def unknown(self, given: Iterable[str]) -> list[str]:
-        """Return those of the given names that are not defined, in the given order."""
+        """Return the given names that are not defined, in the given order."""
         return [name for name in given if name not in self.keys]
 
     def gaps(self, given: Mapping[str, str]) -> "list[SettingGap]":

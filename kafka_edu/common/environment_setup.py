@@ -104,7 +104,7 @@ def _terminated(signum: int, frame: object) -> NoReturn:
 
 
 def install_groups(venv: Path, groups: Sequence[str]) -> None:
-    """Install those of the groups that are not complete in `venv`.
+    """Install the groups that are not complete in `venv`.
 
     Raise SetupError if that fails.
     """

@@ -125,8 +125,8 @@ class LeaderImbalance(NamedTuple):
     """The number of partitions that a broker should lead by preference, and how many of them other
     brokers lead.
 
-    `preferred` counts the partitions whose preferred replica is on the broker, and `elsewhere`
-    those of them that other brokers lead.
+    `preferred` counts the partitions whose preferred replica is on the broker. `elsewhere` counts
+    how many of these partitions other brokers lead.
     """
 
     broker_id: int

@@ -98,7 +98,7 @@ class TopicDeletionManager:
         await self.resume_deletions()
 
     async def resume_deletion_for_topics(self, topics: Iterable[str]) -> None:
-        """Try again to delete those of `topics` that wait and are not being reassigned."""
+        """Try again to delete the given topics that wait and are not being reassigned."""
         context = self._context
         waiting = [
             t

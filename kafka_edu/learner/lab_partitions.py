@@ -1,4 +1,4 @@
-"""Find the partitions that a learner's code decides about: those of the topics of the labs.
+"""Find the partitions about which a learner's code decides: those of topics made for labs.
 
 Each event of a partition costs one call of the learner's code, and the broker's loop waits for that
 call. So all other topics keep the shipped conditions.
@@ -13,7 +13,7 @@ from kafka_edu.replication.partition import Partition
 from kafka_edu.replication.partitions import Partitions
 
 LAB_TOPICS: Final = "lab-"
-"""The prefix of the names of these topics."""
+"""The prefix of the topic names that belong to labs."""
 
 
 def all_of_labs(partitions: Iterable[TopicPartition]) -> bool:

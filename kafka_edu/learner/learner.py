@@ -158,7 +158,7 @@ class LearnerObject:
 
 
 def folder_for_everybody() -> Path | None:
-    """Return a folder for temporary files that every user may enter. None: the usual one will do.
+    """Return a folder for temporary files that every user may enter. None means the usual folder.
 
     TMPDIR may be inside a folder of root, which the user of a jail cannot enter.
     """
@@ -209,7 +209,7 @@ class Learner:
         self._terminal = terminal
         self._jail = jail
         self.answered_at = 0
-        """The line of the learner's file that returned the last answer. 0: unknown."""
+        """The line of the learner's file that returned the last answer; 0 if it is not known."""
         self.used = Used()
         self._process: subprocess.Popen[bytes] | None = None
         self._folder: WorkingFolder | None = None

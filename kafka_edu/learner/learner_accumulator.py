@@ -1,12 +1,12 @@
 """Exercise 12-1 in a live producer: a learner's Accumulator decides which batches are sent when.
 
-The shipped accumulator keeps the batches and their memory. It shows the learner numbers, and takes
-out the batches that the answer names. Each partition has a number in its producer, in the order in
-which they came, from 0.
+The shipped accumulator keeps the batches and their memory. It gives the learner's code only
+numbers, and takes out the batches that the answer names. The partitions of a producer are numbered
+from 0, in the order in which they got their first batch.
 
-A wrong answer is carried out if it can be: a batch then waits too long, is sent half empty, or is
-sent again at once. A partition that has no batch, or no partition at all where one must go, is an
-error of the learner. The shipped rules then go on.
+A wrong answer is carried out if it is possible: a batch then waits too long, is sent half empty, or
+is sent again at once. It is an error of the learner if an answer names a partition that has no
+batch, or names no partition although a batch must be sent. The shipped rules then go on.
 """
 
 from collections.abc import Callable, Iterable
@@ -132,7 +132,7 @@ class LearnerAccumulator(RecordAccumulator):
 
 
 def _are(places: Iterable[object], queues: dict[int, PartitionQueue]) -> bool:
-    """Return whether these are partitions that have a batch, each at most once."""
+    """Return whether `places` names only partitions that have a batch, and each at most once."""
     found = [one for one in places if type(one) is int and one in queues]
     return found == list(places) and len(set(found)) == len(found)
 

@@ -1,10 +1,10 @@
 """Exercise 09-5 in a live broker: a learner's Compaction decides which records the cleaner keeps.
 
-A pass over a log of the labs then runs in a thread of the broker, in place of a process of its own,
-for the learner's process belongs to the broker. The shipped cleaner reads and writes the segments,
-and follows the transactions. A wrong answer is carried out: keys are lost, or the log stays large.
-It is an error of the learner if an answer names records that were not asked about. The rest of the
-pass is then ours.
+A pass over a log of the labs runs in a thread of the broker, not in a separate process, because the
+learner's process belongs to the broker. The shipped cleaner reads and writes the segments, and
+follows the transactions. A wrong answer is carried out: keys are lost, or the log stays large. It
+is an error of the learner if an answer names records that were not in the question. The shipped
+code then does the rest of the pass.
 """
 
 import asyncio
@@ -27,7 +27,7 @@ from kafka_edu.log.cleaner.offset_map import DIGEST_BYTES, LONGEST_EXACT, Offset
 from kafka_edu.log.cleaner.record_rows import RecordRows
 
 AT_ONCE: Final = 500
-"""A question has at most so many records, because an answer has a largest size."""
+"""The maximum number of records in one question, because the size of an answer is limited."""
 PROCESS: Final = "kafka_edu.server.cleaner_process"
 Row = tuple[int, bytes | None, bool]
 RunClean = Callable[[CleanJob], Awaitable[CleanResult]]
@@ -36,8 +36,8 @@ RunClean = Callable[[CleanJob], Awaitable[CleanResult]]
 def plain_rows(rows: RecordRows) -> list[Row]:
     """Return (offset, key, whether it has a value) of each record.
 
-    A key of up to 15 bytes is itself. For a longer one it is the digest by which the cleaner knows
-    it.
+    A key of up to 15 bytes is returned as it is. A longer key is replaced by the digest that the
+    cleaner uses for it.
     """
     halves = np.stack([rows.digests.high, rows.digests.low], axis=1)
     digests = np.ascontiguousarray(halves).tobytes()
@@ -57,7 +57,7 @@ def plain_rows(rows: RecordRows) -> list[Row]:
 
 
 class LearnerCleaner(Cleaner):
-    """One pass, in which the learner's object notes keys and says which records stay."""
+    """One cleaning pass. The learner's object notes keys and decides which records stay."""
 
     def __init__(self, code: LearnerCode, job: CleanJob, file_system: FileSystem) -> None:
         super().__init__(job, file_system, no_throttle)
@@ -133,7 +133,10 @@ class LearnerCleaner(Cleaner):
 
 
 def _fate_of(rows: RecordRows, ours: Fate, stays: Bools) -> Fate:
-    """Return the fate of each record, when `stays` is decided. Others get a likely reason."""
+    """Return the fate of each record after `stays` was decided.
+
+    Where the shipped cleaner decides otherwise, the reason is a likely one.
+    """
     gone = ~stays
     superseded = gone & rows.has_key & (ours.superseded | rows.has_value)
     return Fate(stays, superseded, gone & rows.has_key & ~superseded, gone & ~rows.has_key)

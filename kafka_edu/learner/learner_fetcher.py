@@ -7,8 +7,8 @@ possible: a log is then cut at a wrong offset, or a partition waits too long or 
 answer that cannot be carried out is an error of the learner. The shipped fetcher then begins again
 with all partitions of that leader, because the learner's object no longer knows what has happened.
 
-Only the partitions of topics whose names begin with `lab-` are asked for. They use
-OffsetsForLeaderEpoch also where the fetch itself would carry the epoch (KIP-595).
+The learner's code decides only about topics whose names begin with `lab-`. Their partitions use
+OffsetsForLeaderEpoch even where the fetch itself would carry the epoch (KIP-595).
 """
 
 from collections.abc import Callable, Iterable
@@ -40,11 +40,11 @@ class LearnerReplicaFetcher(ReplicaFetcher):
         self._learner: LearnerObject | None = None
         self._given_up = False
         self._theirs: dict[str, TopicPartition] = {}
-        """The partitions that the learner's object knows, by the name it knows them by."""
+        """Name of a partition in calls of the learner's object → the partition."""
         self._plan: dict[TopicPartition, Operation] = {}
-        """The operation of each of them, as it was last carried out."""
+        """The operation of each of these partitions that was last carried out."""
         self._stale = False
-        """Whether something has happened since the learner was asked for the plan."""
+        """Whether something has happened since the learner's code last returned a plan."""
         self._now_ms = 0
         self._leader_end_offset = -1
         """The leader's log end, from the first look-up of an offset that is out of range."""
@@ -101,7 +101,7 @@ class LearnerReplicaFetcher(ReplicaFetcher):
             super().add(self._states[tp].partition)
 
     def _carry_out(self) -> None:
-        """Ask the learner for the plan, and bring each partition where the plan has it."""
+        """Get the plan from the learner's code, and carry out its operation for each partition."""
         plan = self._asked_plan()
         if plan is None:
             return
@@ -109,7 +109,7 @@ class LearnerReplicaFetcher(ReplicaFetcher):
             self._set(tp, operation)
 
     def _asked_plan(self) -> dict[TopicPartition, Operation] | None:
-        """Return the learner's plan; None after an error of the learner."""
+        """Return the plan of the learner's code; None after an error of the learner."""
         now_ms = self._now_ms
         try:
             answer = self._ask("plan", now_ms)
@@ -141,7 +141,7 @@ class LearnerReplicaFetcher(ReplicaFetcher):
         return plan
 
     def _set(self, tp: TopicPartition, operation: Operation) -> None:
-        """Bring one partition where the plan has it."""
+        """Carry out the plan's operation for one partition."""
         error = self._errors.pop(tp, Errors.NONE.name)
         if error != Errors.NONE.name and operation[0] in ("ask", "fetch"):
             self._tell_delayed(tp, error, 0)
@@ -275,8 +275,8 @@ class LearnerReplicaFetcher(ReplicaFetcher):
     def _offsets(
         self, tp: TopicPartition, state: PartitionFetchState, leader_start_offset: int
     ) -> Operation | None:
-        """Return what the learner does with a log whose end the leader refuses; None after an error
-        of the learner.
+        """Return the learner's operation for a log whose end the leader refuses; None after an
+        error of the learner.
         """
         leo = state.partition.local_log().log_end_offset
         asked = [str(tp), leo, leader_start_offset, self._leader_end_offset]
@@ -296,7 +296,7 @@ class LearnerReplicaFetcher(ReplicaFetcher):
             return None
 
     def _tell(self, method: str, *arguments: object) -> None:
-        """Call a method that answers nothing."""
+        """Call a method of the learner's object that returns no answer."""
         self._stale = True
         try:
             self._ask(method, *arguments)

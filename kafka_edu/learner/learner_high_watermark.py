@@ -1,9 +1,9 @@
 """Exercise 10-1 in a live broker: a learner's HighWatermark moves the high watermarks.
 
 It is called for topics whose names begin with `lab-`. A wrong answer is carried out if it lies
-inside the log: records are then acknowledged and read before every member of the ISR has them, or
-too late. An answer outside the log, or one by which a leader's mark would fall, is an error of the
-learner. The shipped rule then answers.
+inside the log: records are then acknowledged and read too late, or before every member of the ISR
+has them. It is an error of the learner if an answer lies outside the log, or if a leader's high
+watermark would fall. The shipped rule then answers.
 """
 
 from collections.abc import Callable, Collection, Iterable
@@ -65,8 +65,9 @@ class AskedRule:
         self._learner: LearnerObject | None = None
 
     def ask(self, method: str, bounds: tuple[int, int], *arguments: object) -> int | None:
-        """Return the learner's answer, which lies within `bounds`. None: the shipped rule has to
-        answer, because the learner's code has failed.
+        """Return the learner's answer if it lies within `bounds`.
+
+        Return None if the shipped rule must answer, because the learner's code has failed.
         """
         if self._code.retired:
             return None

@@ -21,8 +21,9 @@ process namespace, which is root and collects ended processes; and the learner's
 first or the second process ends, for whatever reason, the kernel kills every process in the
 namespace. So no process is left after a grade.
 
-Exit codes: that of the learner's process, 128 + N if signal N ended it, and 97 if the jail could
-not be built. If the learner's process ends with 97, the exit code is 96 instead.
+The exit code is the exit code of the learner's process, 128 + N if signal N ended that process, or
+97 if the jail could not be built. If the learner's process ends with 97, the exit code is 96
+instead.
 """
 
 import ctypes
@@ -56,7 +57,8 @@ LIMITS: Final = (
     (resource.RLIMIT_CORE, 0),
     (resource.RLIMIT_NOFILE, 64),
 )
-#: The most processes of a submission. Threads count as processes. The learner's process has two.
+#: The maximum number of processes of a submission. Threads count too. The learner's process has
+#: two.
 PROCESSES: Final = 4
 
 #: Settings of the new IPC namespace that forbid System V's shared memory and messages.

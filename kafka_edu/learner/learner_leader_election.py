@@ -46,7 +46,7 @@ class LearnerElections:
         shutting_down_brokers: Collection[int] = (),
         unclean_leader_election_enabled: bool = False,
     ) -> LeaderAndIsr | None:
-        """Return the new leader, ISR and leader epoch. None: no replica may lead."""
+        """Return the new leader, ISR and leader epoch; None if no replica may lead."""
         going, unclean = shutting_down_brokers, unclean_leader_election_enabled
         if not self._code.retired:
             try:

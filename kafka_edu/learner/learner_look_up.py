@@ -1,12 +1,12 @@
 """Exercise 09-1 in a live broker: a learner's LookUp finds the batch of an offset.
 
 The learner's object names one operation after the other, and `LookUpSteps` carries them out: it
-looks at a base offset, at an entry of an index, or at the header of a batch. The batch that the
-learner has found is what the reader gets, right or wrong. An operation that nothing leads to, such
-as a position at which no batch begins, is an error of the learner, and the shipped code answers.
-
-Only the logs of topics whose names begin with `lab-` are asked for, and only where the shipped code
-would search too: for the last batches of a segment it remembers the positions.
+looks at a base offset, at an entry of an index, or at the header of a batch. The reader gets the
+batch that the learner's code has found, right or wrong. It is an error of the learner if an
+operation names a place that the learner cannot know, such as a position at which no batch begins.
+The shipped code then answers. The learner's code is called only for topics whose names begin with
+`lab-`, and only where the shipped code would search too. (The shipped code remembers the positions
+of a segment's last batches.)
 """
 
 import posixpath
@@ -22,7 +22,7 @@ from kafka_edu.log.log_segments import LogSegments
 from kafka_edu.record.file_records import iter_file_headers
 
 MOST_STEPS: Final = 2_000
-"""After so many operations a look-up counts as one that does not end."""
+"""The number of operations after which a look-up counts as endless."""
 
 
 class ImpossibleStepError(Exception):
@@ -30,7 +30,7 @@ class ImpossibleStepError(Exception):
 
 
 class Place(NamedTuple):
-    """Where a batch begins."""
+    """The place where a batch begins: a segment, and a position in it."""
 
     segment: int
     """The number of the segment in the log, from 0."""
@@ -43,7 +43,7 @@ class LookUpSteps:
     def __init__(self, segments: Sequence[LogSegment]) -> None:
         self._segments = segments
         self._positions: set[Place] = set()
-        """Where a batch begins, as far as the learner can know."""
+        """The places of batches that the learner's code can know from earlier operations."""
         self._seen: set[Place] = set()
         self.looks: dict[str, int] = dict.fromkeys(("base", "entries", "entry", "batch"), 0)
         self.ended = False
@@ -116,7 +116,7 @@ class LookUpSteps:
 
 
 class LearnerSegments(LogSegments):
-    """The segments of a log, in which the learner's object looks offsets up."""
+    """The segments of a log. The learner's object looks up offsets in them."""
 
     __slots__ = ("_code",)
 

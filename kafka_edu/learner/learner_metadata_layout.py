@@ -35,7 +35,7 @@ PARTS: Final[Mapping[str, type[Struct]]] = {
 
 
 def names_of(part: str) -> tuple[str, ...]:
-    """Return the names of all fields of a part of the response up to version 8, in their order."""
+    """Return the names of all fields that a part of the response has up to version 8, in order."""
     return tuple(one.name for one in PARTS[part].FIELDS if one.versions.lowest <= HIGHEST)
 
 

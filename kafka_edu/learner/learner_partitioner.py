@@ -1,7 +1,7 @@
 """Exercise 12-2 in a live producer: a learner's Partitioner is the producer's DefaultPartitioner.
 
-A wrong partition is used: records of one key are then in several partitions. A partition that the
-topic does not have is an error of the learner. The shipped partitioner then goes on.
+A wrong partition is used: records of one key may then be in several partitions. If the topic does
+not have the partition, that is an error of the learner. The shipped partitioner then goes on.
 """
 
 import random

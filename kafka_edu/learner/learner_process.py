@@ -61,7 +61,10 @@ del sys.path[0]
 NUMBERS = itertools.count()
 """The numbers of objects. No number is used twice."""
 LOADING_LIMIT_S = 1.0
-"""The least limit of processor time (s) for loading a file. Imports may cost more than a call."""
+"""The processor time (s) for loading a file is limited to at least this.
+
+Imports may take longer than a call.
+"""
 
 
 class _TimeIsUp(BaseException):
@@ -105,7 +108,7 @@ class AnswerTrace:
         return self
 
     def line_of(self, answer: object) -> int:
-        """Return the line that first returned the object that is the answer. 0: no line did."""
+        """Return the line that first returned the object `answer`; 0 if no line did."""
         return next((line for line, value in self._returned if value is answer), 0)
 
 
@@ -270,7 +273,7 @@ def answer(
 
 
 def line_of_call(question: dict[str, Any], wanted: Any, objects: dict[int, Any]) -> int:
-    """Return the line where the called function of the learner begins. 0: unknown."""
+    """Return the line where the called function of the learner begins; 0 if it is not known."""
     whole = "make" in question or "run" in question
     owner = wanted if whole else type(objects[question["object"]])
     named = vars(owner) if isinstance(owner, type) else {"": owner}

@@ -37,7 +37,7 @@ class Move:
 
 
 class LearnerReassignments(PartitionReassignments):
-    """The running reassignments. The learner's code decides those of the labs' topics."""
+    """The running reassignments. The learner's code decides about the labs' topics."""
 
     def __init__(self, code: LearnerCode, *others: Any) -> None:
         """Begin empty. `others` are the other arguments of PartitionReassignments."""
@@ -142,7 +142,9 @@ class LearnerReassignments(PartitionReassignments):
         return False
 
     def _next(self, tp: TopicPartition) -> tuple[str, list[int]] | None:
-        """Return the learner's next step. None: the learner does not decide this reassignment."""
+        """Return the learner's next step; None if the learner's code does not decide this
+        reassignment.
+        """
         move = self._moves.get(tp)
         if move is None or self._code.retired:
             return None

@@ -1,11 +1,11 @@
 """Exercise 09-2 in a live broker: a learner's SegmentRules decides when a log's active segment
 rolls, and which of its oldest segments retention takes.
 
-A wrong answer is carried out: segments become too large or too small, and records go too early or
-never. It is an error of the learner if an answer cannot be carried out: a batch that does not fit
-into the index or its offsets, or a segment that is not committed. The shipped code then answers.
-
-Only the logs of topics whose names begin with `lab-` are asked for, because each append asks.
+A wrong answer is carried out: segments become too large or too small, and records are deleted too
+early or never. It is an error of the learner if an answer cannot be carried out, because a batch
+does not fit into the segment's index or offsets, or because a segment is not committed. The shipped
+code then answers. Each append calls the learner's code, so it is called only for topics whose names
+begin with `lab-`.
 """
 
 from collections.abc import Callable, Mapping
@@ -21,13 +21,13 @@ from kafka_edu.record.file_records import iter_file_headers
 from kafka_edu.record.record_batch import NO_TIMESTAMP
 
 MUST_ROLL: Final = ("index full", "offset range")
-"""Reasons without which the batch could not be written."""
+"""The reasons for which a segment must roll, because otherwise the batch could not be written."""
 ROLLS: Final = ("size", "time", *MUST_ROLL)
 TAKES: Final[Mapping[object, str]] = {"time": BY_TIME, "size": BY_SIZE, "start": BY_START}
 
 
 class LearnerLog(Log):
-    """A log whose segments roll and go as the learner's object says."""
+    """A log whose segments roll and are deleted as the learner's object decides."""
 
     def __init__(self, code: LearnerCode, *parts: Any) -> None:
         super().__init__(*parts)
@@ -97,7 +97,9 @@ class LearnerLog(Log):
             return ours
 
     def _may_go(self, count: int) -> bool:
-        """Return whether the oldest `count` segments are committed, and the last is not empty."""
+        """Return whether the oldest `count` segments may be deleted: they are committed, and the
+        last of them is not empty.
+        """
         segments = self.segments
         if count < len(segments):
             return count == 0 or segments[count].base_offset <= self.high_watermark

@@ -1,11 +1,11 @@
 """Exercise 12-3 in a live producer: a learner's InFlight decides which batch may be sent when, and
 what becomes of a batch that a broker refused.
 
-The shipped sender keeps the queues, the connections and their limit. It asks the learner about the
-first batch of each queue, and after each answer. A wrong answer is carried out: a batch waits, or
-it fails. With idempotence, the shipped rules have to allow a batch, too, because they know the
-sequence numbers. An answer that says that a refused batch is stored, or the other way round, is an
-error of the learner. The shipped rules then go on.
+The shipped sender keeps the queues, the connections and their limit. It calls the learner's code
+for the first batch of each queue, and after each answer of a broker. A wrong answer is carried out:
+a batch waits, or it fails. With idempotence, the shipped rules must also allow a batch, because
+they know the sequence numbers. It is an error of the learner if an answer says that a refused batch
+is stored, or that a stored batch was refused. The shipped rules then go on.
 
 A batch that a broker refuses as too large is divided, and acks=0 has no answers. In both cases only
 the shipped rules are used.
@@ -59,12 +59,15 @@ class LearnerSender(Sender):
         self._brokers: dict[ProducerBatch, int] = {}
         """The broker of each batch in flight."""
         self._held: dict[TopicPartition, ProducerBatch] = {}
-        """The batch of each partition that the learner has held back."""
+        """Partition → its batch that the learner's code has held back."""
         self._verdicts: dict[ProducerBatch, object] = {}
-        """Batch of the answer that is handled now → the learner's verdict about it."""
+        """Batch in the answer that is handled now → the learner's verdict about this batch."""
 
     def _in_order(self, batch: ProducerBatch) -> bool:
-        """Return the learner's last answer. A sample does not ask the learner again."""
+        """Return the learner's last answer about a batch.
+
+        A sample does not call the learner's code again.
+        """
         held = not self._given_up and self._held.get(batch.tp) is batch
         return super()._in_order(batch) and not held
 
@@ -116,7 +119,7 @@ class LearnerSender(Sender):
             self._verdicts.clear()
 
     def _judge(self, broker: int, errors: dict[ProducerBatch, Errors]) -> None:
-        """Ask the learner what becomes of each batch of a request that was answered."""
+        """Call the learner's code to decide about each batch of an answered request."""
         if self._given_up:
             return
         rows = [
@@ -149,7 +152,7 @@ class LearnerSender(Sender):
         super()._fail(batch, error, exhausted=exhausted, now=now)
 
     def _tell(self, method: str, *arguments: object) -> None:
-        """Call a method that answers nothing."""
+        """Call a method of the learner's object that returns no answer."""
         if self._given_up:
             return
         try:

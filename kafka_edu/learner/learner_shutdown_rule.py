@@ -16,7 +16,7 @@ from kafka_edu.learner.learner import LearnerObject
 from kafka_edu.learner.seams import LearnerCode, LearnerError
 
 PARTITIONS_A_CALL: Final = 200
-"""The most partitions in one call, because an answer may have at most 64 KiB."""
+"""The maximum number of partitions in one call, because an answer may have at most 64 KiB."""
 REFUSALS: Final = ("NONE", "BROKER_NOT_AVAILABLE", "STALE_BROKER_EPOCH")
 
 

@@ -122,7 +122,10 @@ def landlock_version() -> int:
 
 
 def restrict_with_landlock(readable: list[str], writable: list[str]) -> bool:
-    """Let the kernel refuse all files except the readable and writable ones. False: no Landlock."""
+    """Let the kernel refuse all files except those in `readable` and `writable`.
+
+    Return False if there is no Landlock.
+    """
     version = landlock_version()
     if not version:
         return False

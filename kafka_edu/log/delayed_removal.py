@@ -105,8 +105,9 @@ class DelayedRemoval:
     def segments(self) -> Mapping[str, tuple[DoomedSegment, ...]]:
         """Return the segments whose files are still on the disk, by the folder of their log.
 
-        Segments with the same base offset have the same file names. The last one's files have
-        replaced the others', and the removal that is due first takes them.
+        Segments with the same base offset have the same file names. The files of the last such
+        segment have replaced the files of the others, and the removal that is due first removes
+        them.
         """
         found: dict[str, dict[int, DoomedSegment]] = {}
         for one in self._waiting:

@@ -665,7 +665,8 @@ class Log:
             return self._segments.aborted_transactions(start_offset, data, self.log_end_offset)
 
     def convert_to_offset_metadata(self, offset: int) -> LogOffsetMetadata:
-        """Return the offset with its place in the segments: that of its batch, or of the log's end.
+        """Return the offset with the place in the segments where its batch begins, or with the
+        place of the log's end.
 
         Raises OFFSET_OUT_OF_RANGE. O(1) for recent batches.
         """

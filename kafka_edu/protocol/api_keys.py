@@ -99,8 +99,8 @@ class ApiKey(IntEnum):
     DESCRIBE_PRODUCERS = 61, 0
 
 
-#: Requests that may have to wait because the client wants that: for records, or for the other
-#: members of a group.
+#: Requests that the broker may hold back for as long as the client allows: until there are records,
+#: or until the other members of a group have joined.
 PATIENT_KEYS: Final = frozenset({ApiKey.FETCH, ApiKey.JOIN_GROUP, ApiKey.SYNC_GROUP})
 
 #: Requests that change the state of the cluster. They come from the controller or from an admin

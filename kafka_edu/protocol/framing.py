@@ -44,7 +44,7 @@ class FrameReceiver:
         The caller must feed them again. They begin with the size of a frame.
         """
         self.begun = 0
-        """The size of the frame that is begun but not complete; 0 if there is none."""
+        """The size in bytes of the frame that has begun but is not complete; 0 if there is none."""
         self._size = bytearray()
         """The first bytes of a size, while fewer than 4 have arrived."""
         self._missing = 0

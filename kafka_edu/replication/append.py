@@ -41,8 +41,8 @@ REFUSED_UNSEEN: Final = frozenset(
 
 
 class Append:
-    """Append records to logs as leader: the records of producers, and those of this broker's own
-    coordinators.
+    """Append records to logs as leader: the records of producers, and the records of this broker's
+    own coordinators.
     """
 
     def __init__(

@@ -54,7 +54,7 @@ class ProducePartitionStatus:
     ) -> None:
         self.error = error
         self.required_offset = required_offset
-        """When the HW reaches this offset (that of the last record + 1), the whole ISR has the
+        """When the HW reaches this offset (the last record's offset + 1), the whole ISR has the
         records.
         """
         self.base_offset = base_offset

@@ -11,11 +11,11 @@ from kafka_edu.log.transaction_index import AbortedTxn
 EMPTY_RECORDS: Final = b""
 NO_VERSION: Final = -1
 NO_PREFERRED_REPLICA: Final = -1
-"""The reader may go on reading here."""
+"""The reader may continue to read from this broker."""
 
 
 class EpochAndOffset(NamedTuple):
-    """A leader epoch and the offset where it ends: that of the epoch's last record + 1."""
+    """A leader epoch, and its end: the offset of the epoch's last record + 1."""
 
     epoch: int
     end_offset: int

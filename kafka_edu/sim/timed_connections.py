@@ -33,7 +33,7 @@ class Gone(Exception):
 
 
 class Observed(NamedTuple):
-    """A cluster, and the observations that all clients of a run write down together."""
+    """A cluster, and the observations of all clients of a run, collected in one place."""
 
     cluster: SimCluster
     answers: Answers

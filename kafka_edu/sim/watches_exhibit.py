@@ -138,9 +138,7 @@ class World(ABC):
 
     @abstractmethod
     def tell_of_isr(self, tp: TopicPartition) -> None:
-        """Do what a leader does after it has written its new ISR, so that others notice
-        the change.
-        """
+        """Inform the others about a new ISR, as a leader does it in this kind of cluster."""
 
     def run(self, coro: Coroutine[object, object, T]) -> T:
         task: asyncio.Task[T] = self.loop.create_task(coro)

@@ -138,7 +138,7 @@ def _allowed(losses: Losses, options: SourceOptions) -> list[OffsetRange]:
 
 
 class _Planner:
-    """Gets from the brokers what the pure functions of `source_planning` need."""
+    """Gets the data from the brokers that the pure functions of `source_planning` need."""
 
     def __init__(self, options: SourceOptions) -> None:
         self.options = options

@@ -129,7 +129,7 @@ def _windows(rows: Sequence[Any]) -> dict[int, Window]:
 
 
 def most_apart(latest: Sequence[tuple[int, int, int]]) -> int:
-    """Return how far one partition was ahead of another at most, in seconds of the log's time.
+    """Return the largest lead of one partition over another, in seconds of the log's time.
 
     Each entry of `latest` is (batch, partition, latest time that the batch has read from the
     partition). Only batches count that come after every partition has been read at least once.

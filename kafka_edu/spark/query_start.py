@@ -40,7 +40,7 @@ class Starting(NamedTuple):
     waiting: tuple[str, ...]
     """The names of the queries that do not run yet."""
     current: str = ""
-    """The query that is being handed to Spark for the first time. Empty if Spark has all."""
+    """The name of the query that is being started for the first time. Empty if all were started."""
     again: int = 0
     """How many times a query was started again, because its Python process was too slow."""
 

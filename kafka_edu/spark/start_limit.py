@@ -17,8 +17,9 @@ _LOOK_EVERY_S: Final = 0.5
 
 
 class StartLimit:
-    """Says whether all of the given programs have used up their time. As long as one of them still
-    has time, the others may be waiting for it.
+    """Decides whether all of the given programs have used up their time.
+
+    As long as one program still has time, the others may be waiting for it.
     """
 
     def __init__(

@@ -54,7 +54,7 @@ def with_metrics(progress: Mapping[str, Any]) -> dict[str, Any]:
     official connector.
 
     `progress` is, for example, `query.lastProgress`. A source that has metrics keeps them. A source
-    that has read nothing, or that has other offsets than those of topics, gets none. As in the
+    that has read nothing, or whose offsets are not those of topics, gets no metrics. As in the
     official connector, the values are texts.
     """
     return {**progress, "sources": [_with_metrics(source) for source in progress["sources"]]}

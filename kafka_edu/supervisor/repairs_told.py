@@ -24,7 +24,7 @@ class _Found(NamedTuple):
 
     repairs: RepairsFound | None
     failed: tuple[str, ...]
-    """Its log dirs and instruments that failed, each in words."""
+    """The broker's log dirs and instruments that have failed, each in words."""
 
 
 def repair_lines(folder: ClusterFolder, brokers: Sequence[int]) -> list[str]:

@@ -23,8 +23,9 @@ _LOOK_EVERY_S: Final = 0.5
 
 
 def die_with_parent(parent: int) -> bool:
-    """Let the kernel kill this process when its parent dies. Return False if the system cannot do
-    this.
+    """Tell the kernel to kill this process when its parent dies.
+
+    Return False if the system cannot do this.
 
     Ends this process if the parent is dead already.
     """

@@ -1,10 +1,11 @@
-"""The ZooKeeper servers that the supervisor runs. They are embedded ones or Apache's. There may be
-one server or an ensemble.
+"""The ZooKeeper servers that the supervisor runs: embedded servers or Apache's, one server or an
+ensemble.
 
-With an external ZooKeeper there are none. In an ensemble one server leads and the others follow.
-Each server answers the four-letter word `srvr` with its mode. The supervisor sends it to all
-servers four times a second, and emits an event for each change. A server that cannot reach a
-majority of the servers, or that is loading its data, does not serve clients and has no mode.
+With an external ZooKeeper the supervisor runs no server. In an ensemble one server leads and the
+others follow. Each server answers the four-letter word `srvr` with its mode. The supervisor sends
+it to all servers four times a second, and emits an event for each change. A server that cannot
+reach a majority of the servers, or that is loading its data, does not serve clients and has no
+mode.
 """
 
 import asyncio

@@ -20,7 +20,7 @@ VERSIONS: Final = range(4, 12)
 SESSION_NOT_FOUND: Final = 70
 OUT_OF_RANGE: Final = 1
 NEW_SESSION, NO_SESSION = 0, -1
-"""The epochs of a request without a session: one asks for a session, the other refuses one."""
+"""The two epochs of a request without a session: 0 asks for a new session, -1 wants none."""
 
 
 class Exchange(NamedTuple):

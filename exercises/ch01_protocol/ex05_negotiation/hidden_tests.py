@@ -10,7 +10,7 @@ from .public_tests import API_VERSIONS, BASIC, FETCH, Checked
 HIGHEST = 2**15 - 1
 """The highest possible version, because the field has 16 bits."""
 KEYS = 300
-"""The number of rows: more than one byte can count in the flexible format."""
+"""The number of rows. In the flexible format this count takes more than one byte."""
 
 
 def test_two_connections(learner: Learner, seed: int) -> None:

@@ -1,4 +1,4 @@
-"""The events for exercise 03-4: the wrong purgatory under three threads, other for each learner."""
+"""The events for exercise 03-4. Three threads use the wrong purgatory. Each learner has others."""
 
 from itertools import count
 from random import Random

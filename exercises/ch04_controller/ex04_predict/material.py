@@ -120,7 +120,7 @@ def run(seed: int) -> Run:
 
 
 def told(events: tuple[Envelope, ...], api: ApiKey, *, partitions: bool = False) -> list[int]:
-    """Return the brokers that got an `api` request. `partitions`: ignore empty requests."""
+    """Return the brokers that got an `api` request. With `partitions`, ignore empty requests."""
     return sorted(
         {
             envelope.event.broker_id

@@ -37,9 +37,9 @@ class Plan(NamedTuple):
     new: int
     """The broker whose new replica cannot join, because one of its links is cut."""
     far: int
-    """The broker without a replica. Its link to `old` is a little slow, which is no fault."""
+    """The broker without a replica. Its link to `old` is a little slow. This is no fault."""
     missing: str
-    """"orders": the link from `new` to the controller is cut. "records": that to the leader."""
+    """"orders" if the link from `new` to the controller is cut, "records" if to the leader."""
     records: int
     """The number of records that were acknowledged before the trouble began."""
 

@@ -108,8 +108,8 @@ def look(cluster: Cluster) -> Facts:
 def perform(acts: Sequence[Sequence[object]], home: Path | None = None) -> None:
     """Perform the acts of a script on the cluster. Raises ClusterError.
 
-    "heal" heals the link that the trouble cut. "heal-link", "restart" and "reassign" do what they
-    are called. "wait-for-move" returns when no move is running any more. "topic-again" deletes the
+    "heal" heals the link that the trouble cut. "heal-link", "restart" and "reassign" do what their
+    names say. "wait-for-move" returns when no move is running any more. "topic-again" deletes the
     topic and creates it again.
     """
     with closing(LAB.attach(home)) as cluster:

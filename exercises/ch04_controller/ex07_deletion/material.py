@@ -82,7 +82,7 @@ class Given(TopicDeletion):
         return sorted(self._on_the_way)
 
     def stuck(self) -> set[str]:
-        """Return the topics that wait for the answer about a replica, though it will never come."""
+        """Return the topics that wait for an answer about a replica which will never come."""
         return {
             topic
             for topic, broker, state in self.states()
@@ -91,7 +91,7 @@ class Given(TopicDeletion):
 
 
 def run_once(random: Random) -> Run | None:
-    """Make a run with these random choices. Return None unless one deletion alone never ends."""
+    """Make a run with these random choices. Return None unless exactly one deletion never ends."""
     topics = tuple((name, tuple(random.sample(BROKERS, random.randint(2, 3)))) for name in TOPICS)
     given = Given(topics)
     calls: list[Call] = []

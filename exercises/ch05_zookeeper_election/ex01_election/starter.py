@@ -20,9 +20,9 @@ class Candidate:
         )
 
     def controller(self) -> int:
-        """Return the id of the controller that this broker last read or became; -1: none."""
+        """Return the id of the controller that this broker last read or became; -1 if none."""
         raise NotImplementedError("Candidate.controller is not written yet: it returns an id")
 
     def epoch(self) -> int:
-        """Return the controller epoch that this broker leads; 0: it is not the controller."""
+        """Return the controller epoch that this broker leads; 0 if it is not the controller."""
         raise NotImplementedError("Candidate.epoch is not written yet: it returns a number")

@@ -69,7 +69,7 @@ class Run(NamedTuple):
 
     act_ms: float
     heard_ms: int
-    """When the controller's session last sent a message before the controller went."""
+    """When the controller's session last sent a message before the controller ended."""
     given_ms: int
     gone_ms: float
     believes: bool

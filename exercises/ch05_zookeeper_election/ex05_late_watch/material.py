@@ -34,7 +34,7 @@ class Given:
         self._watcher = Watcher(broker)
 
     def ask(self, what: str, *arguments: object) -> object:
-        """Call the broker's method named `what`. Return the operation that it answers."""
+        """Call the broker's method named `what`. Return the operation that it returns."""
         return getattr(self._watcher, what)(*arguments)
 
     def knows(self) -> object:
@@ -82,7 +82,7 @@ def run_once(random: Random) -> Run | None:
 
 
 def missed_by(events: list[Event], broker: int) -> list[int]:
-    """Return the numbers of the changes between this broker's last read and its last watch."""
+    """Return the numbers of the events that changed /controller after the broker's last read."""
     own = [(n, event) for n, event in enumerate(events, 1) if event.broker == broker]
     read = max((n for n, event in own if event.text.startswith(("reads", "creates"))), default=0)
     watch = max((n for n, event in own if event.text.startswith("watches")), default=0)

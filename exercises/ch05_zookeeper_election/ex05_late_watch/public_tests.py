@@ -23,7 +23,7 @@ class Asked:
         self._made = learner.make(broker)
 
     def ask(self, what: str, *arguments: object) -> object:
-        """Call the broker's method named `what`. Return the operation that it answers."""
+        """Call the broker's method named `what`. Return the operation that it returns."""
         return self._made.call(what, *arguments)
 
     def knows(self) -> object:

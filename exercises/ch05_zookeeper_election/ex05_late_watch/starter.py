@@ -16,7 +16,7 @@ class Watcher:
         return "read"
 
     def read(self, id_: int | None) -> str:
-        """`/controller` has been read. It has this id, or None: it does not exist."""
+        """`/controller` has been read. It has the id `id_`; None if it does not exist."""
         self.controller = -1 if id_ is None else id_
         return "create" if id_ is None else "watch"
 

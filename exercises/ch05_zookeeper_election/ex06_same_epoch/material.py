@@ -28,7 +28,7 @@ class Given:
         self._successor = Successor(broker)
 
     def ask(self, what: str, *arguments: object) -> object:
-        """Call the broker's method named `what`. Return the operation that it answers."""
+        """Call the broker's method named `what`. Return the operation that it returns."""
         return getattr(self._successor, what)(*arguments)
 
 

@@ -47,8 +47,8 @@ class Successor:
         return ("create",)
 
     def diagnosis(self) -> tuple[int, int]:
-        """Return the number of the broker that wrote an epoch which another broker had already
-        written in events.txt, and the number of the event by which it did so.
+        """Return two numbers from events.txt: the broker that wrote an epoch which another broker
+        had already written, and the event by which it did so.
         """
         raise NotImplementedError(
             "Successor.diagnosis is not written yet: it returns (number of the broker, number of"

@@ -21,7 +21,7 @@ class Facts(NamedTuple):
     """The state of each broker, as the supervisor reports it: running, paused or stopped."""
     pids: tuple[int, ...]
     cluster_id: int = 0
-    """The czxid of /cluster/id, which is the transaction that created it. 0: no such znode."""
+    """The czxid of /cluster/id: the transaction that created it. 0 if there is no such znode."""
     topic: TopicFacts = TopicFacts(0)
     records: tuple[str, ...] = ()
     """The values of all records in the topic's log, in the order of their offsets."""

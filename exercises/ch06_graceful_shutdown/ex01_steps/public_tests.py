@@ -152,7 +152,7 @@ def run(broker: Compared, random: Random, success: float = 0.2) -> None:
 
 
 def comes_after(operation: Operation, random: Random, success: float) -> Came | None:
-    """Return a random event that can follow an operation. None: the broker has stopped."""
+    """Return a random event that can follow an operation; None if the broker has stopped."""
     match operation:
         case ("find",):
             return random.choice((NOBODY, *(("controller", broker) for broker in (0, 1, 1, 1))))

@@ -5,7 +5,7 @@ your code. `kafka-edu lab hint 06-2` gives a hint.
 from collections.abc import Sequence
 
 Row = tuple[str, Sequence[int], int | None, bool]
-"""(name, replicas, leader, deleting). The leader is -1 if there is none, None if never one."""
+"""(name, replicas, leader, deleting). The leader is -1 if none leads now, None if none ever did."""
 
 
 class ControlledShutdown:

@@ -5,7 +5,7 @@
 from collections.abc import Sequence
 
 Row = tuple[str, Sequence[int], Sequence[int], int]
-"""A partition: (name, replicas, ISR, leader). Leader -1: nobody leads it."""
+"""A partition: (name, replicas, ISR, leader). The leader is -1 if no broker leads it."""
 Answer = tuple[list[tuple[str, int]], list[str], list[str]]
 """(moved partitions with new leaders, remaining partitions, partitions that go offline)"""
 

@@ -24,11 +24,11 @@ class Facts(NamedTuple):
     properties: tuple[Mapping[str, str], ...]
     """The settings in each broker's server.properties."""
     values: tuple[str, ...]
-    """The value of SETTING that each broker works with. "": the broker does not answer."""
+    """The value of SETTING that each broker works with; "" if the broker does not answer."""
     epoch: int
     """The value of /controller_epoch. It rises each time a broker becomes the controller."""
     shop: Seen | None
-    """The notes of the shop. None: it has not written any."""
+    """The notes of the shop; None if it has not written any."""
     orders: tuple[str, ...] = ()
     """The values of all records in the topic's log, in the order of their offsets."""
 

@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 TOPIC: Final = "orders"
 CLUSTER: Final = "lab-06-6"
 SESSION_MS: Final = 30_000
-"""The session time-out in ms. It exceeds GIVES_UP_MS, so the shop gives up before it ends."""
+"""The session time-out in ms. It exceeds GIVES_UP_MS, so the shop gives up an order earlier."""
 GIVES_UP_MS: Final = 20_000
 SETTING: Final = "replica.lag.time.max.ms"
 

@@ -18,7 +18,7 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Produ
 NOTES: Final = "shop.json"
 GROUP: Final = "shop"
 EVERY_S: Final = 0.1
-"""The time in s between two orders, and between two looks at the ISR."""
+"""The time in s between two orders, and also between two checks of the ISR."""
 WRITES_EVERY_S: Final = 0.3
 OPEN_S: Final = 6 * 3600.0
 """After this time in s the shop ends, so that a forgotten cluster does not fill the disk."""

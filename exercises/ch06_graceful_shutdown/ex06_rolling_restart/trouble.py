@@ -89,7 +89,7 @@ def _shop_works(cluster: Cluster) -> bool:
 
 
 def shop_of(folder: ClusterFolder) -> Seen | None:
-    """Return the shop's notes. None: it has not written any yet."""
+    """Return the shop's notes, or None if it has not written any yet."""
     try:
         return Seen(**json.loads((folder.path / NOTES).read_text(encoding="utf-8")))
     except FileNotFoundError:

@@ -30,7 +30,7 @@ class Plan(NamedTuple):
     deaths: tuple[int, int, int]
     """The ids of the brokers, in the order in which they died."""
     written: tuple[int, int, int]
-    """The number of orders acknowledged by all three brokers, by the last two, by the last one."""
+    """How many orders all three brokers acknowledged, then the last two, then the last one."""
     disk_gone: bool
     """Whether the disk of the broker that died last is empty."""
 

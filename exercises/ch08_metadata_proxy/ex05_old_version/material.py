@@ -20,7 +20,7 @@ class Answer(NamedTuple):
     version: int
     sent: bytes
     flag: int
-    """The position in `sent` where the first topic's is_internal is, or where it is missing."""
+    """The position in `sent` where the first topic's is_internal is, or where it should be."""
 
     @property
     def is_wrong(self) -> bool:

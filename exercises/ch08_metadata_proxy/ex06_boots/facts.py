@@ -23,11 +23,11 @@ class Facts(NamedTuple):
     outside: tuple[str, ...] = ()
     """The address of each broker's OUTSIDE listener before the trouble, as host:port."""
     told: tuple[str, ...] = ()
-    """The address of each broker that clients receive in Metadata, as host:port; "": none."""
+    """The address of each broker that clients receive in Metadata, as host:port; "" if none."""
     acked: bool = False
     """Whether a client that uses the OUTSIDE listeners got a record acknowledged."""
     why: str = ""
-    """The reason why this client's record was not acknowledged; "": it was."""
+    """The reason why this client's record was not acknowledged; "" if it was."""
     records: tuple[str, ...] = ()
     """The values of all records in the topic's log, in the order of their offsets."""
 

@@ -172,7 +172,7 @@ def look(cluster: Cluster, doors: Sequence[str] = ()) -> Facts:
 
 
 def _told(outside: Sequence[str], broker: int) -> str:
-    """Return the address of this broker in the first Metadata answer that names it; "": none."""
+    """Return the broker's address in the first Metadata answer that names it; "" if none does."""
     for door in outside:
         try:
             answer = metadata(door, [TOPIC], VERSION)

@@ -1,1 +1,1 @@
-"""Exercise 09-1: look an offset up, by two binary searches and a walk."""
+"""Exercise 09-1: look up an offset by two binary searches and a walk over batches."""

@@ -13,7 +13,7 @@ from ..made_logs import append_at, empty_log, plain_batch, random_log
 
 
 def look_up(learner: Learner, log: Log, offsets: Iterable[int]) -> None:
-    """Let the learner's class look these offsets up. Raises Mismatch."""
+    """Let the learner's class look up these offsets. Raises Mismatch if a result is wrong."""
     for offset in offsets:
         LookUpRun(log, offset).judge(learner.make(offset, len(log.segments)))
 

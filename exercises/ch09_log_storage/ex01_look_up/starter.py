@@ -17,7 +17,7 @@ class LookUp:
         self.running = self.steps()
 
     def next(self, came: Any) -> Operation:
-        """Process what the last operation has brought, and return the next one."""
+        """Process the result of the last operation, `came`, and return the next operation."""
         return self.running.send(came)
 
     def steps(self) -> Generator[Operation, Any, None]:

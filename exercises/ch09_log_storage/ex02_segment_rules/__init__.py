@@ -1,1 +1,1 @@
-"""Exercise 09-2: when a segment rolls, and which segments retention takes."""
+"""Exercise 09-2: decide when a segment rolls, and which segments retention deletes."""

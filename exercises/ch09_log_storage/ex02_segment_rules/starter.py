@@ -6,16 +6,16 @@ from typing import Any
 
 
 class SegmentRules:
-    """The rules by which segments begin and go."""
+    """The rules by which new segments begin and old segments are deleted."""
 
     def roll(
         self, limits: dict[str, int], segment: dict[str, Any], batch: dict[str, int], now_ms: int
     ) -> str | None:
-        """Return why the segment cannot take the batch; None if it can."""
+        """Return the reason why the segment cannot take the batch; None if it can."""
         raise NotImplementedError(
             "SegmentRules.roll is not written yet: it returns a reason, or None"
         )
 
     def take(self, limits: dict[str, int], log: dict[str, Any], now_ms: int) -> list[str]:
-        """Return why the oldest segments go, one reason for each."""
+        """Return the reasons why the oldest segments are deleted, one reason for each segment."""
         raise NotImplementedError("SegmentRules.take is not written yet: it returns a list")

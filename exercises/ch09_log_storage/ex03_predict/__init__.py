@@ -1,1 +1,1 @@
-"""Exercise 09-3: predict which segment goes, and when."""
+"""Exercise 09-3: predict which segments retention deletes, and when."""

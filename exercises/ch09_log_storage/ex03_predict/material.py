@@ -10,7 +10,7 @@ from ..made_logs import NOW_MS, empty_log, plain_batch
 
 MINUTE_MS: Final = 60_000
 LOOK_MIN: Final = 5
-"""log.retention.check.interval.ms by default, in minutes."""
+"""The default of log.retention.check.interval.ms, in minutes."""
 LATEST_MIN: Final = 2_000
 
 QUESTIONS: Final = """\
@@ -70,7 +70,7 @@ def _plan(random: Random) -> Plan:
 
 
 def gone(log: Log, minute: int) -> int:
-    """Return how many segments go at the look at this minute."""
+    """Return how many segments the retention check at this minute deletes."""
     return len(log.deletion_reasons(NOW_MS + minute * MINUTE_MS))
 
 
@@ -152,7 +152,7 @@ def _files_when(random: Random) -> Situation:
 
 
 def _size_plan(random: Random) -> tuple[Plan, int]:
-    """Return a log and a retention.bytes, by which two or three segments go."""
+    """Return a log, and a retention.bytes with which two or three of its segments are deleted."""
     plan = _plan(random)
     sizes = [each.size for each in plan.log().segments]
     number = random.randint(2, 3)

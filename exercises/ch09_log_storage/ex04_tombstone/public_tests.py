@@ -102,7 +102,7 @@ class World:
                 )
 
     def settle(self) -> None:
-        """Clean twice, long after. Raises Mismatch if a tombstone is left."""
+        """Wait long, then clean the log twice. Raises Mismatch if a tombstone is left."""
         self._world.settle()
         if self._world.tombstones():
             raise Mismatch(

@@ -9,7 +9,7 @@ class Tombstones:
     def may_go(
         self, written_ms: int, cleaned_ms: int, now_ms: int, delete_retention_ms: int
     ) -> bool:
-        """Return whether a tombstone may go in the pass of this moment."""
+        """Return whether the cleaning pass at `now_ms` may remove a tombstone."""
         return now_ms - written_ms > delete_retention_ms
 
     def diagnosis(self) -> tuple[int, int]:

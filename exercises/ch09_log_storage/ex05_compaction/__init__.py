@@ -1,1 +1,1 @@
-"""Exercise 09-5: which records the cleaner keeps."""
+"""Exercise 09-5: decide which records the cleaner keeps."""

@@ -184,7 +184,7 @@ def test_random(learner: Learner, seed: int) -> None:
 
 
 def random_log(random: Random, keys: str = "abcdefgh") -> list[Row]:
-    """Return forty records with gaps between their offsets."""
+    """Return forty random records with gaps between their offsets."""
     offset, log = -1, []
     for _ in range(40):
         offset += random.choice((1, 1, 1, 4))

@@ -1,1 +1,1 @@
-"""Exercise 09-6: find why a compacted partition does not shrink, and let it."""
+"""Exercise 09-6: find out why a compacted partition does not shrink, and make it shrink."""

@@ -14,7 +14,7 @@ FREE: Final = ("min.compaction.lag.ms", "max.compaction.lag.ms", "segment.bytes"
 """The settings of the topic that may be changed, because one of them may be the cause."""
 
 SHARE: Final = 4
-"""A replica must be so many times smaller than the largest one was."""
+"""At the end a replica must have at most 1/SHARE of the bytes that the largest one had."""
 
 
 class Facts(NamedTuple):
@@ -29,7 +29,7 @@ class Facts(NamedTuple):
 
 
 def judge(before: Facts, now: Facts) -> Iterator[Step]:
-    """Check the state `now`, and yield each result. `before`: when the trouble was made."""
+    """Check the state `now`, and yield each result. `before` is the state with the trouble."""
     yield all_run("three", now.states)
     yield _small(before.sizes, now.sizes)
     yield _prices(before.records, now.records)
@@ -44,7 +44,7 @@ def judge(before: Facts, now: Facts) -> Iterator[Step]:
 
 
 def limit(before: Sequence[int]) -> int:
-    """Return how many bytes a replica may have in the end: a quarter of the largest one."""
+    """Return how many bytes a replica may have in the end: 1/SHARE of the largest in `before`."""
     return max(before) // SHARE
 
 
@@ -56,7 +56,7 @@ def _small(before: Sequence[int], now: Sequence[int]) -> Step:
 
 
 def table(records: Sequence[str]) -> dict[str, str]:
-    """Return key → last value, of the prices."""
+    """Return the last value of each key, for the keys that are prices."""
     return {value.partition(" ")[0]: value for value in records if value.startswith(PRICE)}
 
 
@@ -68,6 +68,6 @@ def _prices(before: Sequence[str], now: Sequence[str]) -> Step:
 
 
 def bound(settings: str) -> str:
-    """Return the settings without those that may be changed."""
+    """Return the settings without those that the learner may change."""
     kept = [one for one in settings.split(", ") if not any(f" {key}=" in one for key in FREE)]
     return ", ".join(kept)

@@ -9,11 +9,11 @@ IMPORT: Final = "night-import"
 """The transactional.id of the job that may have left a transaction open."""
 TRANSACTION, LAG, ROLL, BATCH = "transaction", "lag", "roll", "batch"
 KINDS: Final = (TRANSACTION, LAG, ROLL, BATCH)
-"""An open transaction, min.compaction.lag.ms, a segment that never rolls, an unreadable batch."""
+"""The possible causes: an open transaction, min.compaction.lag.ms, no roll, an unreadable batch."""
 EVERYWHERE: Final = -1
 KEYS: Final = 40
 PRICE: Final = "price-"
-"""How the keys begin that are prices."""
+"""The prefix of the keys whose values are prices."""
 
 TICKET: Final = """\
 # Ticket {number}
@@ -42,11 +42,11 @@ class Plan(NamedTuple):
     """The replicas of the topic. The first one leads."""
     records: int
     suspect: int
-    """The broker that the ticket mentions. It means nothing."""
+    """The broker that the ticket mentions. It has nothing to do with the cause."""
 
     @property
     def broker(self) -> int:
-        """The broker on which the cause lies; EVERYWHERE if on all of them."""
+        """The broker on which the cause lies; EVERYWHERE if it lies on all brokers."""
         return self.replicas[-1] if self.kind == BATCH else EVERYWHERE
 
 

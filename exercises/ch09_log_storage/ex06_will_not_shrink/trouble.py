@@ -42,7 +42,7 @@ end = LAB.end
 
 
 def settings_of(made: Plan) -> Mapping[str, str]:
-    """Return the topic's settings at its creation."""
+    """Return the settings with which the topic is created."""
     return {
         "cleanup.policy": "compact",
         "segment.bytes": LARGE if made.kind == ROLL else SMALL,
@@ -54,7 +54,7 @@ def begin(seed: int, folder: Path, say: Callable[[str], None], home: Path | None
     """Start the cluster, fill its topic, and make the trouble that the seed chooses. Raises
     ClusterError.
 
-    The state then is saved in `folder`. The cluster runs on when this process ends.
+    The state with the trouble is saved in `folder`. The cluster outlives this process.
     """
     made = plan(seed)
     say("starting three brokers")
@@ -96,7 +96,7 @@ def _transactional(cluster: Cluster) -> Producer:
 
 
 def leave_open(cluster: Cluster) -> None:
-    """Begin a transaction, write a record in it, and go away."""
+    """Begin a transaction, write a record in it, and leave the transaction open."""
     producer = _transactional(cluster)
     producer.init_transactions(READ_LIMIT_S)
     producer.begin_transaction()
@@ -169,8 +169,8 @@ def perform(acts: Sequence[Sequence[object]], home: Path | None = None) -> None:
     "set" changes a setting of the topic. "write" writes prices of other keys. "end-transaction"
     makes a new producer with the job's transactional.id. "fresh-replica" stops a broker, removes
     its replica and starts it. "restart" only restarts it, and "stop" stops it. "topic-again"
-    deletes the topic and creates it again. "small" waits until no replica has more than
-    that many bytes.
+    deletes the topic and creates it again. "small" waits until no replica has more bytes than its
+    argument.
     """
     with closing(LAB.attach(home)) as cluster:
         for name, *values in acts:

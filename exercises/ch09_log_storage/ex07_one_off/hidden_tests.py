@@ -16,7 +16,7 @@ def test_a_large_index(learner: Learner, seed: int) -> None:
 
 
 def test_two_logs(learner: Learner, seed: int) -> None:
-    """two logs at once, with other intervals, which do not affect each other"""
+    """two logs at once, with different intervals, which do not affect each other"""
     random = Random(f"two/{seed}")
     both = [Log(learner, 150), Log(learner, 333)]
     for _ in range(200):

@@ -45,8 +45,8 @@ def run(seed: int) -> Run:
 def run_once(random: Random) -> Run | None:
     """Make a run. Return None unless exactly one reader misses its record.
 
-    One other reader must have wanted an offset of a gap: not each reader that gets another record
-    has missed one. And one must have been led right by an entry.
+    Another reader must have wanted an offset in a gap, so that getting another record is not always
+    wrong. And an entry must have led one reader to the right batch.
     """
     interval = random.choice(INTERVALS)
     world = IndexWorld(SparseIndex, interval)

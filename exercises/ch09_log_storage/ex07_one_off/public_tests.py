@@ -15,7 +15,7 @@ from .material import Run, run
 WANTED: Final = "(offset that a reader did not get, number of the event that added the entry)"
 LINES: Final = 8
 SMALL: Final = 6
-"""Three records with values of this size are a batch of 100 bytes."""
+"""The value size in bytes with which three records make a batch of 100 bytes."""
 
 
 class Asked:
@@ -25,11 +25,11 @@ class Asked:
         self._made = made
 
     def append(self, last: int, size: int) -> object:
-        """Return the learner's entry."""
+        """Return the entry that the learner's code makes for this batch, or None."""
         return self._made.call("append", last, size)
 
     def look_up(self, offset: int) -> object:
-        """Return the learner's position."""
+        """Return the position that the learner's code finds for this offset."""
         return self._made.call("look_up", offset)
 
 
@@ -41,22 +41,22 @@ class Log:
         self.world = IndexWorld(lambda *given: Asked(learner.make(*given)), interval)
 
     def write(self, batches: int = 1, records: int = 3, *, gap: int = 0) -> None:
-        """Write batches of 100 bytes, or other ones. Raises Mismatch."""
+        """Write batches; with 3 records each has 100 bytes. Raises Mismatch for a wrong entry."""
         for _ in range(batches):
             world = self.world
             self.check_entry(world.write(world.end + gap, records, SMALL))
 
     def look(self, *offsets: int) -> None:
-        """Look offsets up. Raises Mismatch."""
+        """Look up these offsets. Raises Mismatch if a position is wrong."""
         for offset in offsets:
             self.check_position(self.world.read(offset))
 
     def look_everywhere(self) -> None:
-        """Look all offsets up, those in gaps too. Raises Mismatch."""
+        """Look up all offsets, also those in gaps. Raises Mismatch if a position is wrong."""
         self.look(*range(self.world.end))
 
     def go_on(self, random: Random, turns: int) -> None:
-        """Write and look up at random. Raises Mismatch."""
+        """Do this number of random steps: write, or look up an offset. Raises Mismatch."""
         for _ in range(turns):
             what = random.random()
             if what < 0.1 and self.world.segments[-1].batches:

@@ -10,9 +10,9 @@ class SparseIndex:
         self.base = base
         self.interval = interval
         self.size = 0
-        """How many bytes the segment has."""
+        """The number of bytes in the segment."""
         self.since = 0
-        """How many of them came since the last entry, its own batch included."""
+        """The bytes since the last entry. The batch that got this entry is included."""
         self.entries: list[tuple[int, int]] = []
 
     def append(self, last: int, size: int) -> tuple[int, int] | None:

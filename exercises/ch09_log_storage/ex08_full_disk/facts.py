@@ -11,11 +11,11 @@ from ...runner.verdict import Step
 from .material import BROKERS, KEPT, LIMIT, POLICY, RETENTION, SETTINGS, TOPICS, Plan
 
 NEWEST: Final = 100
-"""How many of the newest records are looked for in a topic that is cut."""
+"""In a topic whose old records may be deleted, this number of the newest records must be there."""
 SEGMENT: Final = 65_536
-"""segment.bytes of all topics."""
+"""The setting segment.bytes of all topics."""
 BOUND: Final = LIMIT + 2 * SEGMENT
-"""The most bytes of a replica of the topic in the end: retention takes only whole segments."""
+"""The limit for a replica's bytes in the end. Retention deletes only whole segments."""
 
 
 class Replica(NamedTuple):
@@ -23,13 +23,13 @@ class Replica(NamedTuple):
 
     broker: int
     bytes: int
-    """Of the segments that are not deleted."""
+    """The bytes of all segments that are not deleted."""
     bases: tuple[int, ...]
     """The base offsets of these segments."""
     deleted: tuple[int, ...] = ()
-    """The base offsets of the segments that the broker itself has deleted, by its events."""
+    """The base offsets of the segments that the broker itself has deleted, as its events show."""
     cleaned_to: int = 0
-    """Below this offset the cleaner has put segments together."""
+    """The offset below which the cleaner has merged segments."""
 
 
 class Facts(NamedTuple):
@@ -40,9 +40,9 @@ class Facts(NamedTuple):
     offline: tuple[str, ...]
     """The log dirs that are offline, each as a text with its broker."""
     properties: tuple[str, ...]
-    """log.dirs and the quota in each broker's server.properties."""
+    """The settings log.dirs and the quota in each broker's server.properties."""
     topics: tuple[TopicFacts, ...]
-    """In the order of TOPICS."""
+    """The facts about each topic, in the order of TOPICS."""
     replicas: tuple[Replica, ...]
     records: tuple[tuple[str, ...], ...] = ()
     """The beginnings of all values in each topic's log, in the order of their offsets."""
@@ -92,7 +92,7 @@ def _records(topic: str, wanted: Sequence[str], now: Sequence[str]) -> Step:
 
 
 def _bounded(plan: Plan, settings: str) -> Step:
-    """Check that the settings of the topic let it grow no more."""
+    """Check that the topic cannot grow any more with its present settings."""
     says = f"{plan.topic} will stay small: the broker deletes its oldest segments"
     found = values_of(plan.topic, settings)
     policy, limit = found.get(POLICY, "delete"), int(found.get(RETENTION, "-1"))
@@ -126,7 +126,7 @@ def _by_hand(plan: Plan, before: Sequence[Replica], now: Sequence[Replica]) -> S
 def values_of(topic: str, settings: str) -> dict[str, str]:
     """Return the settings of the topic as a dict, from the text in its TopicFacts.
 
-    A value may have commas itself, as in `compact,delete`.
+    A value may itself contain commas, as in `compact,delete`.
     """
     words = [one for one in settings.split(", ") if one.startswith(f"topic {topic} ")]
     pairs = (one.removeprefix(f"topic {topic} ").partition("=") for one in words)
@@ -134,7 +134,7 @@ def values_of(topic: str, settings: str) -> dict[str, str]:
 
 
 def _bound_settings(plan: Plan, settings: str) -> str:
-    """Return the settings without those of the growing topic that may be changed."""
+    """Return the settings without those of the growing topic that the learner may change."""
     free = tuple(f"topic {plan.topic} {key}=" for key in SETTINGS)
     return ", ".join(one for one in settings.split(", ") if not one.startswith(free))
 

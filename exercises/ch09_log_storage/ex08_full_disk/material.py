@@ -15,7 +15,7 @@ QUOTA: Final = 3_000_000
 """The bytes of segments that fit on a small disk."""
 RETENTION, POLICY = "retention.bytes", "cleanup.policy"
 SETTINGS: Final = (RETENTION, POLICY)
-"""The setting that lets the topic grow: it is -1, or it is compact."""
+"""The two settings that can let the topic grow: retention of -1, or the policy compact."""
 
 TICKET: Final = """\
 # Ticket {number}
@@ -40,12 +40,12 @@ Notes of the night shift:
 
 
 class Plan(NamedTuple):
-    """The topic that grows, and where."""
+    """The topic that grows, the reason, and the roles of the brokers."""
 
     topic: str
-    """One of PASSING."""
+    """The name of the topic that grows, one of PASSING."""
     setting: str
-    """One of SETTINGS."""
+    """The name of the setting that lets the topic grow, one of SETTINGS."""
     small: int
     """The broker with the small disks. It leads all topics before the trouble."""
     other: int
@@ -55,7 +55,7 @@ class Plan(NamedTuple):
 
     @property
     def steady(self) -> str:
-        """The topic that is also cut, and does not grow."""
+        """The other topic of PASSING, which does not grow because its old records are deleted."""
         return PASSING[1 - PASSING.index(self.topic)]
 
     @property

@@ -61,7 +61,7 @@ MORE is more than retention leaves, so the small disk has nothing that the leade
 is little enough for `invoices` to be the largest topic everywhere.
 """
 SHOWN: Final = 24
-"""How many characters of a value are kept."""
+"""The number of characters of each value that the facts contain."""
 AT_ONCE: Final = 20
 DELETE_LIMIT_MS: Final = 5_000
 is_running = LAB.is_running
@@ -69,7 +69,7 @@ end = LAB.end
 
 
 def wish_of(made: Plan, folder: ClusterFolder) -> Wish:
-    """Return the cluster: each broker has two log dirs, and records its events."""
+    """Return the cluster's description: each broker has two log dirs, and records its events."""
     own = {
         number: {
             "log.dirs": ",".join(str(folder.broker(number) / disk) for disk in DISKS),
@@ -99,7 +99,7 @@ def settings_of(made: Plan, topic: str) -> Mapping[str, str]:
 def begin(seed: int, folder: Path, say: Callable[[str], None], home: Path | None = None) -> None:
     """Start the cluster, fill its topics, and let one of them fill a disk. Raises ClusterError.
 
-    The state then is saved in `folder`. The cluster runs on when this process ends.
+    The state with the trouble is saved in `folder`. The cluster outlives this process.
     """
     made = plan(seed)
     say("starting three brokers, each with two log dirs")
@@ -123,7 +123,7 @@ def begin(seed: int, folder: Path, say: Callable[[str], None], home: Path | None
 def _fill(cluster: Cluster, made: Plan) -> int:
     """Write into the growing topic until its replica on the small disk is offline.
 
-    Return the number of records that it has then.
+    Return the number of records that the topic has then.
     """
     count = 1
     while made.small in LABS[made.topic].in_zookeeper(cluster).isr:
@@ -228,7 +228,7 @@ async def _offline(cluster: Cluster) -> tuple[str, ...]:
 
 
 def _replica(cluster: Cluster, topic: str, broker: int) -> Replica:
-    """Look at a replica's segments, and at what its broker has recorded of them."""
+    """Return the facts about a replica, from its segments and its broker's recorded events."""
     files = [file for file in cluster.replica(broker, topic, 0).glob("*.log") if file.exists()]
     deleted: set[int] = set()
     cleaned_to = 0
@@ -303,10 +303,10 @@ def _whole(cluster: Cluster) -> bool:
 
 
 def _delete_records(cluster: Cluster, topic: str, offset: int) -> None:
-    """Have the leader delete the records below an offset.
+    """Let the leader delete the records below an offset.
 
     The answer waits for every replica whose broker runs, also for one in a dir that is offline. So
-    it says that the time is over, but the leader has deleted them.
+    the answer is a time-out, but the leader has deleted the records.
     """
     with (
         closing(KafkaAdminClient(bootstrap_servers=answering(cluster))) as admin,

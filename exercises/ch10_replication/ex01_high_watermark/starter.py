@@ -17,7 +17,7 @@ class HighWatermark:
         now_ms: int,
         max_lag_ms: int,
     ) -> int:
-        """Return the leader's new high watermark. A follower is [broker, leo, caught_up_ms]."""
+        """Return the leader's new high watermark. Each follower is [broker, leo, caught_up_ms]."""
         raise NotImplementedError("HighWatermark.leader is not written yet: it returns an offset")
 
     def follower(self, start: int, leo: int, leader_hw: int) -> int:

@@ -97,5 +97,5 @@ def refused(seed: int) -> int:
 
 
 def there(seed: int) -> list[int]:
-    """Return the numbers of the cases with records that are there and were not acknowledged."""
+    """Return the numbers of the cases in which records are in the log but were not acknowledged."""
     return [n for n, case in enumerate(cases(seed), 1) if play(case).surprise]

@@ -1,1 +1,1 @@
-"""Exercise 10-4: find and mend a leader that counts what it has sent."""
+"""Exercise 10-4: find and mend a leader that counts sent records as stored records."""

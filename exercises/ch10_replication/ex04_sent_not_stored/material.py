@@ -18,7 +18,7 @@ class Run(NamedTuple):
     lost: int
     """The number of the record that was acknowledged but is lost."""
     by: int
-    """The number of the event by which it was acknowledged. The first event is 1."""
+    """The number of the event that acknowledged the lost record. The first event is 1."""
 
 
 def make(seed: int) -> dict[str, str]:

@@ -24,16 +24,16 @@ class Asked:
         self._made = learner.make()
 
     def fetched(self, follower: int, offset: int, sent: int) -> object:
-        """Note a follower's fetch."""
+        """Pass a follower's fetch to the learner's leader."""
         return self._made.call("fetched", follower, offset, sent)
 
     def high_watermark(self, hw: int, leo: int, isr: Sequence[int]) -> object:
-        """Return the learner's high watermark."""
+        """Return the high watermark that the learner's leader computes."""
         return self._made.call("high_watermark", hw, leo, isr)
 
 
 class World:
-    """Three brokers with the learner's code. After each step the mark is checked."""
+    """Three brokers with the learner's code. After each step the high watermark is checked."""
 
     def __init__(self, learner: Learner) -> None:
         self.world = SentWorld(lambda: Asked(learner))
@@ -48,7 +48,7 @@ class World:
             raise self._refusal("an offset from hw to leo", f"{error}", "it is a mark") from None
 
     def settle(self) -> None:
-        """Let all catch up. Then all records have to be acknowledged. Raises Mismatch."""
+        """Let all brokers catch up. Then all records must be acknowledged. Raises Mismatch."""
         self.world.settle()
         self.look()
         world = self.world

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 
 
 class Leader:
-    """A leader that keeps how far each follower is, and moves the high watermark."""
+    """A leader that notes how far each follower has stored, and moves the high watermark."""
 
     def __init__(self) -> None:
         self.ends: dict[int, int] = {}
 
     def fetched(self, follower: int, offset: int, sent: int) -> None:
-        """Note a follower's fetch from `offset`. `sent` records are in its answer."""
+        """Note a follower's fetch from `offset`. The answer to it has `sent` records."""
         self.ends[follower] = offset + sent
 
     def high_watermark(self, hw: int, leo: int, isr: Sequence[int]) -> int:

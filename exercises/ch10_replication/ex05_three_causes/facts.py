@@ -20,7 +20,7 @@ class Facts(NamedTuple):
     links: tuple[str, ...]
     """The network links that have a fault, each as a text such as `0-1 cut`."""
     topics: tuple[TopicFacts, ...]
-    """In the order of TOPICS."""
+    """The facts about each topic, in the order of TOPICS."""
     records: tuple[tuple[str, ...], ...] = ()
     """The beginnings of all values in each topic's log, in the order of their offsets."""
 

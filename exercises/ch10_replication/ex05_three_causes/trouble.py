@@ -38,11 +38,11 @@ PROPS: Final[Mapping[str, str]] = {
     "replica.lag.time.max.ms": "5000",
     "replica.fetch.max.bytes": "20000",
 }
-"""A fetch brings little, so that the first one after a restart does not bring everything."""
+"""Each fetch gets few bytes, so that the first one after a restart does not get everything."""
 FILLERS: Final = 60
 FILLER_BYTES: Final = 5_000
 SHOWN: Final = 24
-"""How many characters of a value are kept."""
+"""The number of characters of each value that the facts contain."""
 THROTTLED: Final = "follower.replication.throttled.replicas"
 THROTTLE: Final = "follower.replication.throttled.rate"
 is_running = LAB.is_running
@@ -96,7 +96,7 @@ def _write_fillers(cluster: Cluster, topic: str) -> None:
 
 
 def set_throttle(cluster: Cluster, topic: str, follower: int, rate: int | None) -> None:
-    """Throttle the follower's copying of the topic; None: throttle it no more."""
+    """Throttle the follower's copying of the topic; None ends the throttling."""
     settings = (
         (ResourceType.TOPIC, topic, THROTTLED, f"0:{follower}"),
         (ResourceType.BROKER, str(follower), THROTTLE, str(rate)),
@@ -161,7 +161,7 @@ def _values(cluster: Cluster, topic: str) -> tuple[str, ...]:
 def perform(acts: Sequence[Sequence[object]], home: Path | None = None) -> None:
     """Perform the acts of a script on the cluster. Raises ClusterError.
 
-    "heal-link", "start" and "restart" do what they are called. "throttle" sets the throttle of a
+    "heal-link", "start" and "restart" do what their names say. "throttle" sets the throttle of a
     topic's follower to a rate; without a rate it removes it. "reassign" moves a topic to brokers.
     "in-sync" returns when all replicas of the named topics are in the ISR.
     """

@@ -40,7 +40,7 @@ class Compared:
         self._now_ms = NOW_MS
         self._story: list[str] = []
         self._last: dict[str, str] = {}
-        """What came last for each partition."""
+        """The last event of each partition, as words for a message."""
 
     def follow(self, partition: str, epochs: Epochs) -> None:
         """Follow a partition from now on."""
@@ -207,7 +207,7 @@ def make(learner: Learner) -> Make:
 
 
 def fetching(made: Compared, *partitions: str) -> None:
-    """Let partitions come so far that they fetch."""
+    """Bring the partitions into the state in which they fetch."""
     for name in partitions:
         made.follow(name, TWO)
         made.answer(name, Answer(TWO, 130, 100, 1, 130))

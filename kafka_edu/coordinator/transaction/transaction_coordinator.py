@@ -226,7 +226,7 @@ class TransactionCoordinator:
     ) -> None:
         """Handle AddPartitionsToTxn: respond when the log has the partitions.
 
-        If the transaction already has all of them, respond at once.
+        If the transaction already has all these partitions, respond at once.
         """
         if not transactional_id:
             respond(Errors.INVALID_REQUEST)

@@ -8,7 +8,7 @@ from kafka_edu.protocol.types import Array, Int8, Int16, Int32, Int64, Records, 
 
 
 class FetchPartition(Struct):
-    """One partition: the offset to read from, and the most bytes to read."""
+    """One partition: the offset to read from, and the maximum number of bytes to read."""
 
     partition: int = field(Int32, "0+", "The partition.")
     current_leader_epoch: int = field(

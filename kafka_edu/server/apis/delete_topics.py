@@ -28,7 +28,10 @@ FIRST_VERSION_WITH_DISABLED: Final = 3
 
 
 class _Wanted(NamedTuple):
-    """One topic of the request: its name, or its id. The other one is None or zeros."""
+    """One topic of the request: its name, or its id.
+
+    The name is None, or the id zeros, if not given.
+    """
 
     name: str | None
     topic_id: UUID
