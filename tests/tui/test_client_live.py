@@ -59,7 +59,8 @@ async def running_load(cluster: Cluster, trace: Tracer) -> AsyncIterator[Load]:
 
 def row(text: str, client: str) -> str:
     """Return the line of a client in the list, or an empty text."""
-    found = re.search(rf"^.{{0,4}}{client} +(producer|consumer|foreign).*$", text, re.MULTILINE)
+    roles = "producer|consumer|foreign|untraced"
+    found = re.search(rf"^.{{0,4}}{client} +({roles}).*$", text, re.MULTILINE)
     return found[0] if found else ""
 
 

@@ -686,7 +686,7 @@ class Consumer:
             await self._changed(deadline)
 
     async def _commit_last(self) -> None:
-        consumed = self._subscriptions.all_consumed()
+        consumed = self._core.coordinator.committable()
         if not consumed:
             return
 

@@ -41,7 +41,11 @@ from kafka_edu.clients.consumer.consumer_protocol import (
 from kafka_edu.clients.consumer.group_offsets import COORDINATOR_MOVED, GiveUp, GroupOffsets
 from kafka_edu.clients.consumer.membership import Membership, MembershipState
 from kafka_edu.clients.consumer.sticky_assignor import cooperative_sticky_assign, sticky_assign
-from kafka_edu.clients.consumer.subscription_state import SubscriptionState, SubscriptionType
+from kafka_edu.clients.consumer.subscription_state import (
+    OffsetAndMetadata,
+    SubscriptionState,
+    SubscriptionType,
+)
 from kafka_edu.clients.coordinator_link import CoordinatorLink
 from kafka_edu.clients.metadata import NEVER, Metadata
 from kafka_edu.common.errors import Errors
@@ -212,7 +216,7 @@ class ConsumerCoordinator:
                 self._begin_rebalance(now)
         if self._config.auto_commit and self._may_auto_commit(now):
             self._auto_commit_ms = now + self._config.auto_commit_interval_ms
-            consumed = self._subscriptions.all_consumed()
+            consumed = self.committable()
             if consumed and not self._auto_committing:
                 self._auto_committing = True
                 self._offsets.commit(consumed, self._auto_committed, retry=False)
@@ -238,12 +242,25 @@ class ConsumerCoordinator:
         if self._subscriptions.pattern is not None:
             self._join_after_version = self._metadata.version
             self._metadata.request_update()
-        consumed = self._subscriptions.all_consumed()
+        consumed = self.committable()
         if member and self._config.auto_commit and consumed:
             self._commit_until_ms = now + self._config.max_poll_interval_ms
             self._committing = self._offsets.commit(consumed, self._revoke_committed, retry=True)
         else:
             self._revoke()
+
+    def committable(self) -> dict[TopicPartition, OffsetAndMetadata]:
+        """Return the positions that the consumer can commit by itself. O(partitions).
+
+        Those of a topic that was deleted are left out. The coordinator refuses them with an error
+        that counts as temporary, and a rebalance would wait for them. Kafka 2.8 waits.
+        """
+        errors = self._metadata.errors
+        return {
+            tp: offset
+            for tp, offset in self._subscriptions.all_consumed().items()
+            if errors.get(tp.topic) is not Errors.UNKNOWN_TOPIC_OR_PARTITION
+        }
 
     def _revoke_committed(self, error: ClientException | None) -> None:
         """Go on with the rebalance when the commit before it has ended, well or not."""
