@@ -1,12 +1,18 @@
 """The judges of the PySpark exercises, without Spark."""
 
+from pathlib import Path
+
 import pytest
 
 from exercises.ch16_spark import live_job
+from exercises.ch16_spark.behind import File
 from exercises.ch16_spark.blame import END_S, ENDS, Deployment, Request, RightBlame
 from exercises.ch16_spark.error_minutes import RightErrors
 from exercises.ch16_spark.ex03s_sessions.public_tests import RightVisits
+from exercises.ch16_spark.ex08s_report.public_tests import by_process
 from exercises.ch16_spark.ex09s_remembers.public_tests import Order, RightOrders
+from exercises.ch16_spark.ex15s_to_topic.public_tests import why_other
+from exercises.ch16_spark.incidents_made import Incident
 from exercises.ch16_spark.jobs import (
     RECORDS,
     check_columns,
@@ -15,10 +21,15 @@ from exercises.ch16_spark.jobs import (
 )
 from exercises.ch16_spark.live_job import compared
 from exercises.ch16_spark.live_streams import compared_rows, value_of
+from exercises.ch16_spark.log_dir_made import LogDir
 from exercises.ch16_spark.minutes import DELAY_S, Line, Minute, RightMinutes, clock
+from exercises.ch16_spark.page_counts import RightCounts, fields_of
+from exercises.ch16_spark.page_counts import View as PageView
 from exercises.ch16_spark.page_views import Request as View
 from exercises.ch16_spark.sales import ORDERS, RightSales
 from exercises.ch16_spark.sales import Order as Sale
+from exercises.ch16_spark.segments_made import Batch, written
+from exercises.ch16_spark.topic_reader import Written
 from exercises.grading.grade import Grader, Kind, RefusedError
 from exercises.runner.check import check_public
 from exercises.runner.manifest import find_exercise
@@ -216,3 +227,69 @@ def test_the_rows_of_the_slow_functions() -> None:
     assert one.answer() == ("10.0.3.0", "/a/b", "chrome", "theirs")
     assert View("::1", "//", None, None).answer() == ("hidden", "/", "other", "unknown")
     assert View("1.2.3.4\n", "/a\n/", "a Bot", 500).answer() == ("hidden", "/a\n", "bot", "ours")
+
+
+def test_a_count_is_written_again_when_a_view_has_changed_it() -> None:
+    right = RightCounts()
+    key = "2018-08-01T10:00:00Z /"
+    first = right.batch([PageView("/", 0), PageView("/", 10), PageView(None, 11)])
+    assert first == {key: {"page": "/", "begin": "2018-08-01T10:00:00Z", "views": 2}}
+    assert list(right.batch([PageView("/", 299), PageView("/", 420)])) == [
+        key,
+        "2018-08-01T10:05:00Z /",
+    ]
+    assert right.batch([PageView("/", 299)]) == {}, "the five minutes are over"
+    assert fields_of(b'{"a": 1}') == {"a": 1}
+    assert fields_of("no JSON") == "no JSON"
+
+
+def test_the_judge_of_records_says_which_one_is_wrong() -> None:
+    right = {"a": {"views": 1}}
+    good = Written(0, b"a", b'{"views": 1}')
+    assert why_other(right, [good]) == ""
+    assert "there is no record with the key 'a'" in why_other(right, [])
+    assert "nobody asked for a record with the key None" in why_other(
+        right, [good, Written(0, None, b"")]
+    )
+    assert "2 records of one run have the key 'a'" in why_other(right, [good, good])
+    assert "should have the fields {'views': 1}" in why_other(right, [Written(0, b"a", b"1")])
+
+
+def test_a_log_dir_adds_the_codecs_of_a_topic_and_keeps_segments_apart(tmp_path: Path) -> None:
+    logs = LogDir(tmp_path / "logs")
+    logs.put("web", 0, written([Batch(2), Batch(marker=True)]))
+    logs.put("web", 1, written([Batch(3)]))
+    logs.put("web", 2, written([]))
+    (key,) = logs.codecs()
+    assert key == ("web", "none")
+    assert logs.codecs()[key][:2] == (2, 5), "the marker does not count"
+    name = f"{0:020d}.log"
+    assert {key: batches for key, (batches, _) in logs.segments().items()} == {
+        ("web", 0, name): 2,
+        ("web", 1, name): 1,
+    }
+
+
+def test_a_process_that_counts_from_1_again_has_a_recording_of_its_own() -> None:
+    made = Incident().leads(2, "web", 0, [2, 1, 0]).kill(2).restarted(2)
+    made.after(5).leads(2, "web", 0, [2, 1, 0])
+    found = by_process(made.by_file())
+    assert [[event.name for event in events] for events in found] == [
+        ["ActionAsked"],
+        ["BecameLeader"],
+        ["BecameLeader"],
+    ]
+
+
+@pytest.mark.parametrize(
+    ("places", "whole"),
+    [
+        (((0, 3), (0, 4), (0, 5)), True),
+        (((0, 3), (0, 5)), False),
+        (((0, 3), (1, 4)), False),
+    ],
+)
+def test_a_task_reads_a_piece_of_one_partition(
+    places: tuple[tuple[int, int], ...], whole: bool
+) -> None:
+    assert File("batch=0/part-0.parquet", places, True).without_gap is whole
