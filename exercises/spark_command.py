@@ -87,8 +87,8 @@ def shown(drivers: Drivers) -> str | None:
     memory = memory_of(drivers)
     used = "is in use" if status["in_use"] else "is free"
     return (
-        f"Spark's JVM {used} (process {status['jvm']}{memory and f', {memory} of memory'}, lent"
-        f" {status['loans']} times). {end}"
+        f"Spark's JVM {used} (process {status['jvm']}{memory and f', {memory} of memory'};"
+        f" times lent: {status['loans']}). {end}"
     )
 
 

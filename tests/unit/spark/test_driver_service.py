@@ -14,7 +14,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from exercises import spark_command
 from kafka_edu.spark import driver_client
 from kafka_edu.spark.driver_client import Drivers, Loan, NoDriver
 from kafka_edu.spark.driver_keeper import BUSY, DriverKeeper
@@ -191,6 +193,27 @@ def test_the_status_and_the_end(service: Service, drivers: Drivers) -> None:
     service.join()
     assert service.jvms[0].killed.is_set()
     assert drivers.status() is None
+
+
+def test_the_commands_say_what_runs_and_end_it(
+    service: Service, drivers: Drivers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(spark_command, "Drivers", lambda: drivers)
+    monkeypatch.setattr(spark_command, "rss_anon", lambda _: 3 << 20)
+
+    def said(word: str) -> str:
+        result = CliRunner().invoke(spark_command.spark, [word])
+        assert result.exit_code == 0
+        return result.output
+
+    assert said("status").startswith("Spark's JVM does not run now. It ends after ")
+    with borrowed(drivers):
+        assert said("status").startswith("Spark's JVM is in use (process 1000, ")
+        assert said("status").count(" MB of memory; times lent: 1). It ends after ") == 1
+        assert said("down") == "A check uses Spark's JVM. The JVM ends with that check.\n"
+    service.join()
+    assert said("status") == ("No JVM of Spark is kept. The next check of a Spark lab starts it.\n")
+    assert said("down") == "No JVM of Spark is kept.\n"
 
 
 def test_a_user_without_the_token_gets_no_answer(service: Service, drivers: Drivers) -> None:
