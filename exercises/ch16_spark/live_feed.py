@@ -55,7 +55,7 @@ def check_on(
 
     Raises ClusterError.
     """
-    # A micro-batch reads the partitions in proportion, and so one may be ahead of another. The
+    # A micro-batch takes a share of what waits in each partition, so one may be ahead. The
     # views are at most one minute late, so that they stay within the 2 minutes of the watermark.
     views = random_views(Random(new_seed()), VIEWS, (0, 0, 0, 1), latest_s=60)
     right = RightCounts().batch(views)

@@ -1,7 +1,8 @@
 """The parts of a sentence that describes an event.
 
-A sentence keeps its subject separate. So the same fact about many subjects becomes one line: `leads
-web-0, web-3 and 2 more from now on`.
+A sentence keeps the name of the thing that it is about, such as a partition, apart from its other
+words. So the same fact about several partitions becomes one line: `leads web-0, web-3 and 2 more
+from now on`.
 """
 
 from typing import NamedTuple

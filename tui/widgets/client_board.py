@@ -41,7 +41,7 @@ _FILL: Final = 12
 _NARROW_FILL: Final = 6
 _CLOCK: Final = 8
 _WIDE: Final = 118
-"""From this width on, the lines have room for the columns that are left out below it."""
+"""At this width or more, a line has room for all columns. A narrower one leaves some out."""
 _UNKNOWN: Final = "?"
 
 Row = ClientView | Seen

@@ -108,7 +108,7 @@ class Compared:
         return expected
 
     def offsets(self, partition: str, leo: int, leader_start: int, leader_end: int) -> Operation:
-        """Compare how a log comes into the leader's range again. Raises Mismatch."""
+        """Compare how a log outside the leader's offsets comes back. Raises Mismatch."""
         expected = self._right.offsets(partition, leo, leader_start, leader_end)
         came = self._made.call("offsets", partition, leo, leader_start, leader_end)
         call = f"offsets({partition!r}, {leo}, {leader_start}, {leader_end})"

@@ -412,7 +412,7 @@ class AdminCore:
         self._end_if_done(running)
 
     def _failed(self, running: _Running, name: object, error: ClientException, now: float) -> None:
-        """Send an item again if its error may pass. Otherwise, the error is its result."""
+        """Send an item again if its error is temporary. Otherwise, the error is its result."""
         if error.error is Errors.NOT_CONTROLLER:
             self.metadata.controller_moved()
         if error.error in RETRIED:

@@ -358,7 +358,8 @@ class Consumer:
                 self._check_usable()
 
     def _intercepted(self, records: list[ConsumerRecord]) -> list[ConsumerRecord]:
-        """Return the records after each interceptor. One that raises changes nothing."""
+        """Return the records as the interceptors, one after the other, have changed them. An
+        interceptor that raises an exception is skipped."""
         for interceptor in self.config.interceptors:
             try:
                 records = interceptor.on_consume(records)

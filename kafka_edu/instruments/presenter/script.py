@@ -82,7 +82,7 @@ class Expectation(NamedTuple):
     """
     text: str = ""
     after: str = ""
-    """The bound name of a moment. Earlier events do not count. Empty: all events of the step."""
+    """The name that the script gave to a moment. Only later events count. If empty, all do."""
 
 
 class FactFilter(NamedTuple):
