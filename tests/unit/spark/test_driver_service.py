@@ -1,6 +1,7 @@
 """The service with a warm JVM, and the processes that use it. A JVM of Python stands for Java's."""
 
 import asyncio
+import itertools
 import json
 import os
 import signal
@@ -43,7 +44,8 @@ class FakeJvm:
 
     def __init__(self, pid: int) -> None:
         self.pid = pid
-        self.cleaned = 0
+        self.history: list[str] = []
+        self._news = threading.Condition()
         self.stuck = threading.Event()
         self.too_long = threading.Event()
         self.killed = threading.Event()
@@ -54,7 +56,17 @@ class FakeJvm:
             self.killed.wait()
         if self.killed.is_set():
             raise ConnectionError("there is no JVM")
-        self.cleaned += 1
+        self._note("cleaned")
+
+    def _note(self, what: str) -> None:
+        with self._news:
+            self.history.append(what)
+            self._news.notify_all()
+
+    def wait_until_clean(self) -> None:
+        """Wait until the JVM was cleaned after it was lent the last time."""
+        with self._news:
+            self._news.wait_for(lambda: self.history[-1:] == ["cleaned"])
 
     def limit(self) -> Limit:
         return Limit(self.too_long)
@@ -67,6 +79,7 @@ class FakeJvm:
         return 0
 
     def lent(self) -> Mapping[str, object]:
+        self._note("lent")
         return {"jvm": self.pid, "port": 1, "secret": "s"}
 
 
@@ -143,8 +156,10 @@ def test_one_jvm_serves_one_user_after_the_other(service: Service, drivers: Driv
         with borrowed(drivers) as loan:
             assert loan.environment == {"PYSPARK_GATEWAY_PORT": "1", "PYSPARK_GATEWAY_SECRET": "s"}
             assert (loan.jvm, loan.service) == (1000, os.getpid())
-    assert len(service.jvms) == 1
-    assert service.jvms[0].cleaned >= 5
+    (jvm,) = service.jvms
+    jvm.wait_until_clean()
+    steps = [step for step, _ in itertools.groupby(jvm.history)]
+    assert steps == ["cleaned", "lent"] * 3 + ["cleaned"], "clean for each user, and at the end"
 
 
 def test_a_second_user_at_once_gets_none(service: Service, drivers: Drivers) -> None:

@@ -21,6 +21,7 @@ from kafka_edu.common.user_files import naming
 from kafka_edu.replication.isr import IsrState
 from kafka_edu.server.health.repairs import Repairs
 from kafka_edu.server.health.troubles import Troubles
+from kafka_edu.tools.admin_client import _Unreachable
 from kafka_edu.tools.client_settings import ConnectionWarnings
 from kafka_edu.trace.event import Envelope, Event, Level, Source
 from kafka_edu.trace.events.log import CheckpointUnreadable
@@ -198,13 +199,21 @@ def _connection_warnings(trace: Tracer) -> Sink:
     return sink
 
 
+def _unreachable(trace: Tracer) -> Sink:
+    sink = _Unreachable(1)
+    sink._left = None  # type: ignore[assignment]  # any bug
+    trace.add_sink(sink)
+    return sink
+
+
+#: What a client says when it loses a broker.
+GONE: Final = ClientDisconnected(client="c", broker_id=1, local="", reason="refused", in_flight=0)
 #: Events that a sink looks at which leaves out others.
 LOOKED_AT: Final[dict[Callable[[Tracer], Sink], Event]] = {
     _terminal: ProxyStarted(listener="x", targets=(), routes=()),
     _repairs: CheckpointUnreadable(log_dir="/d", file="f", reason="it is empty"),
-    _connection_warnings: ClientDisconnected(
-        client="c", broker_id=1, local="", reason="refused", in_flight=0
-    ),
+    _connection_warnings: GONE,
+    _unreachable: GONE,
 }
 
 
@@ -219,6 +228,7 @@ LOOKED_AT: Final[dict[Callable[[Tracer], Sink], Event]] = {
         _repairs,
         _terminal,
         _connection_warnings,
+        _unreachable,
     ],
 )
 def test_each_sink_of_ours_is_removed_when_it_fails(make: Callable[[Tracer], Sink]) -> None:
@@ -261,6 +271,7 @@ def test_the_classes_above_are_all_that_are_attached_to_a_tracer() -> None:
         "TerminalSink",
         "TraceRing",
         "Troubles",
+        "_Unreachable(ConnectionWarnings)",
     }
 
 
