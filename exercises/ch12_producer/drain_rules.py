@@ -79,7 +79,7 @@ class _Batch(NamedTuple):
 
 
 class DrainWorld:
-    """A producer and some brokers. The producer's batches are sent by the rules; some sends fail."""
+    """A producer and brokers. The producer sends batches by the rules, and some sends fail."""
 
     def __init__(
         self, rules: Rules, random: Random, brokers: int, partitions: int, keeps_order: bool
