@@ -23,3 +23,12 @@ def test_no_index(survey: Survey) -> None:
     survey.logs.put("short", 0, written([Batch(1)] * 3, 500))
     survey.logs.put("short", 1, written([Batch(marker=True)], 0))
     survey.agrees("without an entry each search begins at 0")
+
+
+def test_nothing_whole(survey: Survey) -> None:
+    """topics with markers only, with one cut batch only, and with an empty segment"""
+    survey.logs.put("only.markers", 11, written([Batch(marker=True)] * 5, interval=100))
+    survey.logs.put("cut-2", 0, written([Batch()], active=True, cut=200))
+    survey.logs.put("cut", 10, written([Batch(codec=3), Batch()], interval=1, active=True, cut=1))
+    survey.logs.put("empty", 0, written([], 900))
+    survey.agrees("markers have no row in `codecs`, but their segment has one in `segments`")

@@ -2,13 +2,14 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from random import Random
 
 import pytest
 
 from kafka_edu.supervisor.cluster import running_cluster
 
 from ...runner.spark_learner import SparkLearner
-from ..page_counts import View
+from ..page_counts import View, random_views
 from .public_tests import Jobs
 
 
@@ -36,3 +37,11 @@ def test_midnight(hidden_jobs: Jobs) -> None:
         job.writes([View("/", midnight_s - 1), View("/", midnight_s), View("/", midnight_s + 299)])
         job.writes([View(None, midnight_s), View("/", midnight_s - 10_000)])
         job.writes([View("/", midnight_s - 1)])
+
+
+def test_uneven_runs(hidden_jobs: Jobs, seed: int) -> None:
+    """views that come up to 15 minutes late, in a large run, a small one, and a large one"""
+    views = random_views(Random(f"uneven/{seed}"), 700, (0, 1, 7), latest_s=900)
+    job = hidden_jobs.job()
+    for begin, end in ((0, 400), (400, 403), (403, 700)):
+        job.writes(views[begin:end])
