@@ -15,10 +15,11 @@ from kafka_edu.spark.driver_client import Drivers
 from kafka_edu.spark.driver_keeper import IDLE
 from kafka_edu.supervisor.child_process import rss_anon
 
-from .runner import warm_up_job
 from .runner.public_tests import SPARK_LIMITS
 from .runner.spark_learner import SparkLearner, why_no_spark
 
+WARM_UP_JOB: Final = Path(__file__).parent / "runner" / "warm_up_job.py"
+"""A file, not a module of this program: only the process of a job imports PySpark."""
 RECORDS: Final = [(1_533_117_600_000_000,), (1_533_117_700_000_000,)]
 
 
@@ -38,7 +39,7 @@ def up() -> None:
     drivers = Drivers()
     if drivers.idle_s <= 0:
         raise click.ClickException(f"{IDLE} is 0, so no JVM is kept: unset it first")
-    learner = SparkLearner(Path(str(warm_up_job.__file__)), "build", allowance=SPARK_LIMITS.call)
+    learner = SparkLearner(WARM_UP_JOB, "build", allowance=SPARK_LIMITS.call)
     try:
         learner.batch("timestamp timestamp", RECORDS)
     except LearnerFailure as failure:

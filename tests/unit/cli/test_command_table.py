@@ -57,6 +57,21 @@ def test_missing_attribute_is_an_import_error() -> None:
         CommandEntry("nurse", "kafka_edu.cli.doctor", "nurse").load()
 
 
+def test_each_command_can_be_imported_before_the_packages_of_spark_are_there() -> None:
+    code = """
+import sys
+from kafka_edu.cli.command_table import COMMANDS, DEMOS, read_group
+for missing in ("pyspark", "py4j", "pyarrow", "pandas", "matplotlib"):
+    sys.modules[missing] = None  # as if it were not installed
+for entry in [*read_group(COMMANDS).values(), *read_group(DEMOS).values()]:
+    entry.load()
+    print(entry.name)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert {"lab", "spark", "dashboard", "shutdown"} <= set(done.stdout.split())
+
+
 def test_help_imports_no_command() -> None:
     """`kafka-edu --help` must stay quick; it does not even need rich."""
     code = (
