@@ -67,7 +67,13 @@ for entry in [*read_group(COMMANDS).values(), *read_group(DEMOS).values()]:
     entry.load()
     print(entry.name)
 """
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", code],
+        env={"PYTHONPATH": str(checkout())},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.returncode == 0, done.stderr
     assert {"lab", "spark", "dashboard", "shutdown"} <= set(done.stdout.split())
 
