@@ -40,6 +40,11 @@ from kafka_edu.trace.events.producer import (
 from kafka_edu.trace.tracer import Tracer
 
 _JITTER: Final = 0.2
+SILENT_MS: Final = 1_000
+"""A broker that has not let a client in after this time, in ms, no longer keeps the client from
+trying another one. A paused broker's system still accepts connections, and the broker never answers
+ApiVersions. Kafka's client waits for it until request.timeout.ms.
+"""
 
 
 class ConnectionState(StrEnum):
@@ -154,6 +159,7 @@ class _Connection:
         self.retry_at_ms = 0.0
         self.muted_until_ms = 0.0
         self.last_used_ms = 0.0
+        self.opened_at_ms = 0.0
 
     def enter(self, state: ConnectionState) -> None:
         """Change the state. Raises ValueError for a change that the table does not have."""
@@ -250,7 +256,7 @@ class ClientConnections:
         if address is None or now < connection.retry_at_ms:
             return
         connection.enter(ConnectionState.CONNECTING)
-        connection.last_used_ms = now
+        connection.last_used_ms = connection.opened_at_ms = now
         self._effects.append(
             Connect(
                 node,
@@ -263,7 +269,8 @@ class ClientConnections:
     def least_loaded(self, now: float) -> int | None:
         """Return a broker that takes a request now, with the fewest in flight; None if none does.
 
-        Then a connection to some broker is opened, if none is being opened. O(brokers).
+        Then a connection to some broker is opened, unless one has been opening for less than
+        SILENT_MS. O(brokers).
         """
         nodes = list(self._metadata.nodes)
         usable = []
@@ -274,10 +281,7 @@ class ClientConnections:
                 continue
             if self._can_send(node, connection, now):
                 usable.append(node)
-            opening = opening or connection.state in (
-                ConnectionState.CONNECTING,
-                ConnectionState.CHECKING_API_VERSIONS,
-            )
+            opening = opening or self._opening_for_ms(connection, now) < SILENT_MS
         if usable:
             return min(usable, key=self.in_flight.count)
         if not opening:
@@ -290,6 +294,13 @@ class ClientConnections:
             if closed:
                 self._connect(self._chance.choice(closed), now)
         return None
+
+    @staticmethod
+    def _opening_for_ms(connection: _Connection, now: float) -> float:
+        """Return for how many ms a connection has been opening; NEVER if it is not opening."""
+        if connection.state in (ConnectionState.CONNECTING, ConnectionState.CHECKING_API_VERSIONS):
+            return now - connection.opened_at_ms
+        return NEVER
 
     def version(self, node: int, key: ApiKey, newest: int) -> int:
         """Return the newest version up to `newest` that both sides know. -1 if there is none."""
@@ -523,6 +534,8 @@ class ClientConnections:
                     due = min(due, connection.retry_at_ms - now)
                 continue
             due = min(due, self.in_flight.next_deadline_ms(node) - now)
+            if (opening_ms := self._opening_for_ms(connection, now)) < SILENT_MS:
+                due = min(due, SILENT_MS - opening_ms)
             if connection.muted_until_ms > now:
                 due = min(due, connection.muted_until_ms - now)
             if connection.state is ConnectionState.READY:

@@ -207,7 +207,7 @@ class Stage:
 @pytest.fixture(scope="module")
 def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
     with running_cluster(
-        brokers=4, props={"min.insync.replicas": "2", "zookeeper.session.timeout.ms": "10000"}
+        brokers=4, props={"min.insync.replicas": "2", "zookeeper.session.timeout.ms": "20000"}
     ) as cluster:
         yield Stage(cluster, tmp_path_factory.mktemp("reassign"))
 

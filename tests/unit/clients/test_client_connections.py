@@ -5,6 +5,7 @@ import random
 import pytest
 
 from kafka_edu.clients.client_connections import (
+    SILENT_MS,
     ClientConnections,
     Close,
     Connect,
@@ -261,6 +262,26 @@ def test_a_shorter_throttle_time_does_not_end_a_longer_one() -> None:
         client.received(-1, frame(ApiKey.FIND_COORDINATOR, 2, number, answer), 20)
     assert not client.ready(-1, 519)
     assert client.ready(-1, 520)
+
+
+def test_a_broker_that_lets_nobody_in_keeps_the_client_from_another_for_a_second() -> None:
+    """A paused broker: its system takes the connection, and nobody answers ApiVersions."""
+    metadata = Metadata([("a", 1), ("b", 2)], 100, 1_000, 5_000)
+    client = ClientConnections(CONFIG, metadata, random.Random(0))
+    assert client.least_loaded(0) is None
+    (first,) = (effect.node for effect in client.take_effects() if isinstance(effect, Connect))
+    client.connected(first, "here:5", 1)
+    client.take_effects()
+    metadata.update_failed(1)
+    assert client.next_poll_ms(1) <= SILENT_MS - 1, "the client runs again by itself"
+    assert client.least_loaded(SILENT_MS - 1) is None
+    assert client.take_effects() == [], "it may still answer"
+    assert client.least_loaded(SILENT_MS) is None
+    (second,) = (effect.node for effect in client.take_effects() if isinstance(effect, Connect))
+    assert {first, second} == {-1, -2}
+    client.connected(second, "here:6", SILENT_MS)
+    client.received(second, frame(ApiKey.API_VERSIONS, 3, 1, versions()), SILENT_MS + 1)
+    assert client.least_loaded(SILENT_MS + 1) == second
 
 
 def test_the_least_loaded_broker_has_the_fewest_requests_in_flight() -> None:
