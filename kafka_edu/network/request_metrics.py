@@ -171,13 +171,15 @@ class RequestMetrics:
         return self._clients[name].end_ns
 
     def _note_software(self, request: Request) -> None:
-        """Note the name and version of a client's software. Clients send them since Kafka 2.4."""
-        if request.header.api_version < _FIRST_WITH_SOFTWARE:
+        """Note the name and version of a client's software. Clients send them since Kafka 2.4.
+
+        A version that is too new has been answered, but its body cannot be read.
+        """
+        api_version = request.header.api_version
+        if not _FIRST_WITH_SOFTWARE <= api_version <= ApiVersionsRequest.VALID.highest:
             return
         try:
-            told = ApiVersionsRequest.decode(
-                request.frame, request.header.api_version, request.body_offset
-            )
+            told = ApiVersionsRequest.decode(request.frame, api_version, request.body_offset)
         except ProtocolError:
             return  # the broker has refused the request
         name, version = told.client_software_name, told.client_software_version

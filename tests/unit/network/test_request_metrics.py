@@ -86,8 +86,12 @@ class Bench:
         message: Message | None = None,
         client: str = "shop",
         version: int = 0,
+        sent_as: int | None = None,
     ) -> Request:
-        """Send one request through all hops. It waits for so many ms in each part."""
+        """Send one request through all hops. It waits for so many ms in each part.
+
+        `sent_as` replaces the version in the header. It may be a version that nobody knows.
+        """
 
         async def served() -> Request:
             frame = b"".join(
@@ -95,6 +99,8 @@ class Bench:
                 for part in encode_request(message or ApiVersionsRequest(), version, 7, client)
                 if isinstance(part, bytes | bytearray | memoryview)
             )
+            if sent_as is not None:
+                frame = frame[:6] + sent_as.to_bytes(2, "big") + frame[8:]
             self.channel.data_received(memoryview(frame))
             self.time.advance(waits.get("request queue", 0))
             request = await self.queue.receive_request()
@@ -207,6 +213,18 @@ def test_a_client_says_once_which_software_it_is() -> None:
     assert [each.software for each in bench.clients()] == ["librdkafka 2.3.0"], "no valid name"
     bench.serve({}, FetchRequest(replica_id=-1), client="old")
     assert [each.software for each in bench.clients() if each.client == "old"] == [""]
+
+
+def test_an_api_versions_request_of_an_unknown_version_is_counted_and_not_read() -> None:
+    bench = Bench()
+    newer = ApiVersionsRequest.VALID.highest + 1
+    told = ApiVersionsRequest(client_software_name="kafka-python", client_software_version="3")
+    bench.serve({"local": 1}, told, version=newer - 1, sent_as=newer)
+    assert bench.one().requests == 1
+    assert list(bench.processor.channels.values()) == [bench.channel], "the connection stays open"
+    bench.serve({}, told, version=newer - 1)
+    bench.serve({}, FetchRequest(replica_id=-1))
+    assert [each.software for each in bench.clients()] == ["kafka-python 3"]
 
 
 def test_only_so_many_clients_are_counted_and_a_new_one_replaces_the_longest_silent(
