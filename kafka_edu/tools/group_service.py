@@ -96,7 +96,7 @@ class GroupService:
 
     async def partitions(self, topic: str) -> list[TopicPartition]:
         """Return the topic's partitions, or an empty list if the topic does not exist."""
-        found = (await self._admin.describe_topics([topic])).values.get(topic)
+        found = (await self._admin.describe_topics([topic])).existing().get(topic)
         return [TopicPartition(topic, each.partition) for each in found.partitions] if found else []
 
     async def offsets(
@@ -111,10 +111,7 @@ class GroupService:
         results = await self._admin.list_offsets(
             dict.fromkeys(partitions, timestamp), timeout_ms=self._timeout_ms
         )
-        for error in results.errors.values():
-            if error.error is not Errors.UNKNOWN_TOPIC_OR_PARTITION:
-                raise error
-        found = {tp: each.offset for tp, each in results.values.items()}
+        found = {tp: each.offset for tp, each in results.existing().items()}
         missing = [
             tp for tp, offset in found.items() if offset < 0 and timestamp != LATEST_TIMESTAMP
         ]

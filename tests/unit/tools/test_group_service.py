@@ -14,6 +14,7 @@ from kafka_edu.clients.admin.group_calls import (
     MemberDescription,
 )
 from kafka_edu.clients.admin.node import Node
+from kafka_edu.clients.admin.topic_calls import TopicDescription, TopicPartitionInfo
 from kafka_edu.clients.client_errors import BrokerException, ClientException, TimeoutException
 from kafka_edu.clients.consumer.offset_lookups import FoundOffset
 from kafka_edu.clients.consumer.subscription_state import OffsetAndMetadata
@@ -47,6 +48,15 @@ class FakeAdmin:
         self, groups: Collection[str], timeout_ms: float
     ) -> Results[str, ConsumerGroupDescription]:
         return results_of((group, self.described.pop(0)) for group in groups)
+
+    async def describe_topics(self, topics: Collection[str]) -> Results[str, TopicDescription]:
+        partition = TopicPartitionInfo(0, NODE, (NODE,), (NODE,))
+        outcomes: dict[str, TopicDescription | ClientException] = {
+            "t": TopicDescription("t", None, False, (partition,)),
+            "gone": BrokerException(Errors.UNKNOWN_TOPIC_OR_PARTITION),
+            "late": TimeoutException("no answer"),
+        }
+        return results_of((topic, outcomes[topic]) for topic in topics)
 
     async def list_offsets(
         self, partitions: Mapping[TopicPartition, int], timeout_ms: float
@@ -106,6 +116,14 @@ def test_a_time_after_the_last_record_means_the_end_of_the_log() -> None:
     admin.offsets[T0, 7] = BrokerException(Errors.TOPIC_AUTHORIZATION_FAILED)
     with pytest.raises(BrokerException, match="TOPIC_AUTHORIZATION_FAILED"):
         asyncio.run(service_of(admin).offsets([T0], 7))
+
+
+def test_only_a_topic_that_a_broker_does_not_know_has_no_partitions() -> None:
+    service = service_of(FakeAdmin())
+    assert asyncio.run(service.partitions("t")) == [T0]
+    assert asyncio.run(service.partitions("gone")) == []
+    with pytest.raises(TimeoutException, match="no answer"):
+        asyncio.run(service.partitions("late"))
 
 
 def test_groups_and_their_offsets() -> None:
