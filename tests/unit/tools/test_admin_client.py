@@ -41,6 +41,27 @@ def test_it_gives_up_when_each_server_has_failed_once(
         assert f"WARN [clientId=mine] cannot connect to {server}: Connection refused" in told
 
 
+def test_it_says_why_a_server_that_is_no_broker_did_not_help() -> None:
+    """The server accepts each connection, reads a byte and closes."""
+
+    async def attempt() -> str:
+        async def hang_up(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            await reader.readexactly(1)
+            writer.close()
+
+        async with await asyncio.start_server(hang_up, "127.0.0.1", 0) as server:
+            host, port = server.sockets[0].getsockname()
+            with pytest.raises(AdminTimeoutError) as failed:
+                async with open_admin(f"{host}:{port}", {}):
+                    pass
+            return str(failed.value).replace(str(port), "PORT")
+
+    told = asyncio.run(attempt())
+    assert told.startswith("Timed out waiting for a node assignment. The last connection ended")
+    assert "is it a Kafka broker" in told
+    assert told.endswith(" Check that a Kafka broker listens at 127.0.0.1:PORT.")
+
+
 def test_an_address_without_port() -> None:
     with pytest.raises(BootstrapAddressError, match=r"Invalid url in bootstrap\.servers: nohost"):
         opened("nohost")
