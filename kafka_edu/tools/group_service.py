@@ -50,7 +50,7 @@ class GroupService:
 
     async def list_groups(self) -> list[str]:
         """Return the names of all consumer groups, including groups that only store offsets."""
-        found = (await self._admin.list_consumer_groups()).all()
+        found = (await self._admin.list_consumer_groups(timeout_ms=self._timeout_ms)).all()
         return [group.group_id for broker in sorted(found) for group in found[broker]]
 
     async def describe(self, group: str) -> GroupSummary:
@@ -75,16 +75,19 @@ class GroupService:
 
     async def committed(self, group: str) -> dict[TopicPartition, int]:
         """Return partition → the offset that the group has committed."""
-        offsets = (await self._admin.list_consumer_group_offsets(group)).all()
+        offsets = await self._admin.list_consumer_group_offsets(group, timeout_ms=self._timeout_ms)
         return {
             tp: _NOT_COMMITTED if offset is None else offset.offset
-            for tp, offset in offsets.items()
+            for tp, offset in offsets.all().items()
         }
 
     async def commit(self, group: str, offsets: Mapping[TopicPartition, int]) -> None:
         """Commit offsets for a group that has no members."""
         new = {tp: OffsetAndMetadata(offset) for tp, offset in sorted(offsets.items())}
-        (await self._admin.alter_consumer_group_offsets(group, new)).all()
+        results = await self._admin.alter_consumer_group_offsets(
+            group, new, timeout_ms=self._timeout_ms
+        )
+        results.all()
 
     async def delete(self, groups: Sequence[str]) -> dict[str, Errors]:
         """Delete groups. Return group → Errors.NONE, or the error that prevented the deletion."""
@@ -96,7 +99,8 @@ class GroupService:
 
     async def partitions(self, topic: str) -> list[TopicPartition]:
         """Return the topic's partitions, or an empty list if the topic does not exist."""
-        found = (await self._admin.describe_topics([topic])).existing().get(topic)
+        results = await self._admin.describe_topics([topic], timeout_ms=self._timeout_ms)
+        found = results.existing().get(topic)
         return [TopicPartition(topic, each.partition) for each in found.partitions] if found else []
 
     async def offsets(

@@ -39,9 +39,14 @@ class FakeAdmin:
     def __init__(self, *described: ConsumerGroupDescription | ClientException) -> None:
         self.described = list(described)
         self.offsets: dict[tuple[TopicPartition, int], FoundOffset | ClientException] = {}
+        self.limits_ms: list[float] = []
+        """The time limit of each call."""
         self.committed: dict[TopicPartition, OffsetAndMetadata] = {}
 
-    async def list_consumer_groups(self) -> Results[int, list[ConsumerGroupListing]]:
+    async def list_consumer_groups(
+        self, timeout_ms: float
+    ) -> Results[int, list[ConsumerGroupListing]]:
+        self.limits_ms.append(timeout_ms)
         return results_of([(2, [ConsumerGroupListing("b", False, None)]), (1, [])])
 
     async def describe_consumer_groups(
@@ -49,7 +54,10 @@ class FakeAdmin:
     ) -> Results[str, ConsumerGroupDescription]:
         return results_of((group, self.described.pop(0)) for group in groups)
 
-    async def describe_topics(self, topics: Collection[str]) -> Results[str, TopicDescription]:
+    async def describe_topics(
+        self, topics: Collection[str], timeout_ms: float
+    ) -> Results[str, TopicDescription]:
+        self.limits_ms.append(timeout_ms)
         partition = TopicPartitionInfo(0, NODE, (NODE,), (NODE,))
         outcomes: dict[str, TopicDescription | ClientException] = {
             "t": TopicDescription("t", None, False, (partition,)),
@@ -64,13 +72,15 @@ class FakeAdmin:
         return results_of((tp, self.offsets[tp, time]) for tp, time in partitions.items())
 
     async def list_consumer_group_offsets(
-        self, group: str
+        self, group: str, timeout_ms: float
     ) -> Results[TopicPartition, OffsetAndMetadata | None]:
+        self.limits_ms.append(timeout_ms)
         return results_of([(T0, OffsetAndMetadata(5)), (T1, None)])
 
     async def alter_consumer_group_offsets(
-        self, group: str, offsets: Mapping[TopicPartition, OffsetAndMetadata]
+        self, group: str, offsets: Mapping[TopicPartition, OffsetAndMetadata], timeout_ms: float
     ) -> Results[TopicPartition, None]:
+        self.limits_ms.append(timeout_ms)
         self.committed |= offsets
         return results_of((tp, None) for tp in offsets)
 
@@ -137,3 +147,13 @@ def test_groups_and_their_offsets() -> None:
         "used": Errors.NON_EMPTY_GROUP,
         "old": Errors.NONE,
     }
+
+
+def test_the_time_limit_holds_for_each_question() -> None:
+    admin = FakeAdmin()
+    service = service_of(admin, timeout_ms=70)
+    asyncio.run(service.list_groups())
+    asyncio.run(service.committed("g"))
+    asyncio.run(service.commit("g", {T0: 1}))
+    asyncio.run(service.partitions("t"))
+    assert admin.limits_ms == [70, 70, 70, 70]
