@@ -56,7 +56,8 @@ class GroupService:
     async def describe(self, group: str) -> GroupSummary:
         """Return the state and members of a group. Wait while the group is still forming.
 
-        Raises AdminTimeoutError if this takes too long.
+        Raises AdminTimeoutError if this takes too long, and at once an error that a wait cannot
+        change.
         """
         loop = asyncio.get_running_loop()
         end = loop.time() + self._timeout_ms / 1000
@@ -67,8 +68,11 @@ class GroupService:
             described = results.values.get(group)
             if described is not None:
                 return _summary(described)
-            if isinstance(results.errors[group], TimeoutException):
+            error = results.errors[group]
+            if isinstance(error, TimeoutException):
                 raise _timed_out(": ")
+            if not error.error.retriable and error.error is not Errors.INCONSISTENT_GROUP_PROTOCOL:
+                raise error
             if loop.time() >= end:
                 raise _timed_out("")
             await asyncio.sleep(_LOOK_EVERY_S)

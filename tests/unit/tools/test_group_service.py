@@ -114,6 +114,19 @@ def test_a_group_that_is_not_ready_in_time(error: ClientException, end: str) -> 
     assert str(timed_out.value).endswith(f"while waiting for group to {end}")
 
 
+def test_an_error_that_a_wait_cannot_change_is_raised_at_once() -> None:
+    """The second answer is there to be taken by a service that asks again."""
+    admin = FakeAdmin(BrokerException(Errors.GROUP_AUTHORIZATION_FAILED), described("Stable"))
+    with pytest.raises(BrokerException, match="GROUP_AUTHORIZATION_FAILED"):
+        asyncio.run(service_of(admin).describe("g"))
+
+
+def test_an_error_that_passes_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kafka_edu.tools.group_service._LOOK_EVERY_S", 0)
+    admin = FakeAdmin(BrokerException(Errors.COORDINATOR_LOAD_IN_PROGRESS), described("Stable"))
+    assert asyncio.run(service_of(admin).describe("g")).state == "Stable"
+
+
 def test_a_time_after_the_last_record_means_the_end_of_the_log() -> None:
     admin = FakeAdmin()
     admin.offsets = {
