@@ -105,7 +105,10 @@ class RequestMetrics:
         self._counts: dict[int, array[int]] = {}
         self._clients: dict[str, _Client] = {}
         self._software: dict[str, str] = {}
-        """Client id → the name and version of its software."""
+        """Client id → the name and version of its software; the last one that told it is last.
+
+        If there are too many, the longest known client is forgotten that is not in `_clients`.
+        """
         self._sampled_ms = 0
         self._sampled_requests: dict[int, int] = {}
 
@@ -186,8 +189,11 @@ class RequestMetrics:
         if not (SOFTWARE_NAME.fullmatch(name) and SOFTWARE_NAME.fullmatch(version)):
             return
         client = request.header.client_id or ""
-        if client not in self._software and len(self._software) >= MOST_CLIENTS:
-            del self._software[next(iter(self._software))]
+        self._software.pop(client, None)
+        if len(self._software) >= MOST_CLIENTS:
+            names = iter(self._software)
+            uncounted = next((name for name in names if name not in self._clients), None)
+            del self._software[next(iter(self._software)) if uncounted is None else uncounted]
         self._software[client] = f"{name} {version}"[:_SOFTWARE_CHARS]
 
     def _requests_of(self, name: str) -> ClientRequests:

@@ -238,6 +238,37 @@ def test_only_so_many_clients_are_counted_and_a_new_one_replaces_the_longest_sil
     assert [(each.client, each.fetches) for each in bench.clients()] == [("first", 3), ("newer", 1)]
 
 
+def software_told_by(bench: Bench, *clients: str) -> None:
+    for client in clients:
+        told = ApiVersionsRequest(client_software_name=client, client_software_version="1")
+        bench.serve({}, told, client, version=3)
+
+
+def software(bench: Bench) -> dict[str, str]:
+    return {each.client: each.software for each in bench.clients()}
+
+
+def test_the_software_of_a_client_that_is_counted_is_forgotten_last(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(request_metrics, "MOST_CLIENTS", 2)
+    bench = Bench()
+    software_told_by(bench, "shop")
+    bench.serve({}, FetchRequest(replica_id=-1), "shop")
+    software_told_by(bench, "admin-1", "admin-2", "admin-3")
+    assert software(bench) == {"shop": "shop 1"}
+
+
+def test_a_client_that_tells_its_software_again_counts_as_new(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(request_metrics, "MOST_CLIENTS", 2)
+    bench = Bench()
+    software_told_by(bench, "first", "second", "first", "third")
+    bench.serve({}, FetchRequest(replica_id=-1), "first")
+    assert software(bench) == {"first": "first 1"}
+
+
 def test_a_sample_comes_twice_a_second_for_the_apis_that_had_requests() -> None:
     bench = Bench()
     bench.serve({"local": 1})
