@@ -306,7 +306,11 @@ class Delivery(NamedTuple):
 
 
 def deliveries(history: History, topic: str, partition: int, offset: int) -> list[Delivery]:
-    """Return how `poll()` of each consumer of ours returned the record, in order."""
+    """Return how `poll()` of each consumer of ours returned the record, in order.
+
+    The events do not name the offsets that `poll()` skipped. If it skipped some near the record,
+    `delivered_text` says so.
+    """
     found: list[Delivery] = []
     seen: set[tuple[Source, int, str]] = set()
     for envelope in history.events:
@@ -344,10 +348,17 @@ def delivered_text(delivery: Delivery) -> str:
     event = delivery.advanced.event
     assert isinstance(event, PositionAdvanced)
     again = "" if delivery.is_first else " again"
-    return (
+    text = (
         f"poll() of {delivery.client} returns {plural(event.records, 'record')}{again}: the"
         f" position moves {event.before:,} → {event.after:,}"
     )
+    skipped = event.after - event.before - event.records
+    if skipped > 0:
+        text += (
+            f"; it skips {plural(skipped, 'offset')} between them (markers, aborted transactions,"
+            " compaction), perhaps this one too"
+        )
+    return text
 
 
 def commit_steps(history: History, received: Envelope | None, offset: int) -> tuple[Step, ...]:

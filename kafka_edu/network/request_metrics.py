@@ -105,7 +105,10 @@ class RequestMetrics:
         self._counts: dict[int, array[int]] = {}
         self._clients: dict[str, _Client] = {}
         self._software: dict[str, str] = {}
-        """Client id → the name and version of its software."""
+        """Client id → the name and version of its software; the last one that told it is last.
+
+        If there are too many, the longest known client is forgotten that is not in `_clients`.
+        """
         self._sampled_ms = 0
         self._sampled_requests: dict[int, int] = {}
 
@@ -171,21 +174,26 @@ class RequestMetrics:
         return self._clients[name].end_ns
 
     def _note_software(self, request: Request) -> None:
-        """Note the name and version of a client's software. Clients send them since Kafka 2.4."""
-        if request.header.api_version < _FIRST_WITH_SOFTWARE:
+        """Note the name and version of a client's software. Clients send them since Kafka 2.4.
+
+        A version that is too new has been answered, but its body cannot be read.
+        """
+        api_version = request.header.api_version
+        if not _FIRST_WITH_SOFTWARE <= api_version <= ApiVersionsRequest.VALID.highest:
             return
         try:
-            told = ApiVersionsRequest.decode(
-                request.frame, request.header.api_version, request.body_offset
-            )
+            told = ApiVersionsRequest.decode(request.frame, api_version, request.body_offset)
         except ProtocolError:
             return  # the broker has refused the request
         name, version = told.client_software_name, told.client_software_version
         if not (SOFTWARE_NAME.fullmatch(name) and SOFTWARE_NAME.fullmatch(version)):
             return
         client = request.header.client_id or ""
-        if client not in self._software and len(self._software) >= MOST_CLIENTS:
-            del self._software[next(iter(self._software))]
+        self._software.pop(client, None)
+        if len(self._software) >= MOST_CLIENTS:
+            names = iter(self._software)
+            uncounted = next((name for name in names if name not in self._clients), None)
+            del self._software[next(iter(self._software)) if uncounted is None else uncounted]
         self._software[client] = f"{name} {version}"[:_SOFTWARE_CHARS]
 
     def _requests_of(self, name: str) -> ClientRequests:

@@ -328,15 +328,16 @@ def _send_all(lines: Iterator[Line], sender: LineSender, producer: "Producer") -
     A producer that cannot reach the brokers may hold many records, and each has its own time.
     """
     try:
-        for line in lines:
-            sender.send(line)
+        try:
+            for line in lines:
+                sender.send(line)
+        except ToolError:
+            producer.flush()
+            raise
+        producer.flush()
     except (KeyboardInterrupt, SystemExit):
         producer.close(CLOSE_AFTER_CTRL_C_S)
         raise
-    except ToolError:
-        producer.flush()
-        raise
-    producer.flush()
 
 
 def main(words: Sequence[str]) -> int:

@@ -260,8 +260,15 @@ async def _run(options: GroupOptions, given: OptionSet, properties: Mapping[str,
 
     servers = given.one(options.bootstrap_server)
     try:
-        async with open_admin(servers, properties, "admin") as admin:
-            service = GroupService(admin, given.one(options.timeout))
+        timeout_ms = given.one(options.timeout)
+        async with open_admin(
+            servers,
+            properties,
+            "admin",
+            # The default of 5 s is for one question. The first connection may need longer.
+            timeout_ms=timeout_ms if given.has(options.timeout) else None,
+        ) as admin:
+            service = GroupService(admin, timeout_ms)
             await GroupCommand(options, given, service).run()
     except (*BROKER_FAILURES, ToolError, NumberError, OptionError) as error:
         print(f"Error: Executing consumer group command failed due to {text_of(error)}")

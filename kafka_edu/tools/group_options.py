@@ -37,7 +37,8 @@ class GroupOptions:
         )
         self.timeout = parser.long(
             "timeout",
-            "With --describe: how long to wait for a group that is being formed.",
+            "How long to wait for each answer, and with --describe for a group that is being"
+            " formed.",
             "timeout (ms)",
             default=5000,
         )

@@ -50,13 +50,14 @@ class GroupService:
 
     async def list_groups(self) -> list[str]:
         """Return the names of all consumer groups, including groups that only store offsets."""
-        found = (await self._admin.list_consumer_groups()).all()
+        found = (await self._admin.list_consumer_groups(timeout_ms=self._timeout_ms)).all()
         return [group.group_id for broker in sorted(found) for group in found[broker]]
 
     async def describe(self, group: str) -> GroupSummary:
         """Return the state and members of a group. Wait while the group is still forming.
 
-        Raises AdminTimeoutError if this takes too long.
+        Raises AdminTimeoutError if this takes too long, and at once an error that a wait cannot
+        change.
         """
         loop = asyncio.get_running_loop()
         end = loop.time() + self._timeout_ms / 1000
@@ -67,24 +68,30 @@ class GroupService:
             described = results.values.get(group)
             if described is not None:
                 return _summary(described)
-            if isinstance(results.errors[group], TimeoutException):
+            error = results.errors[group]
+            if isinstance(error, TimeoutException):
                 raise _timed_out(": ")
+            if not error.error.retriable and error.error is not Errors.INCONSISTENT_GROUP_PROTOCOL:
+                raise error
             if loop.time() >= end:
                 raise _timed_out("")
             await asyncio.sleep(_LOOK_EVERY_S)
 
     async def committed(self, group: str) -> dict[TopicPartition, int]:
         """Return partition → the offset that the group has committed."""
-        offsets = (await self._admin.list_consumer_group_offsets(group)).all()
+        offsets = await self._admin.list_consumer_group_offsets(group, timeout_ms=self._timeout_ms)
         return {
             tp: _NOT_COMMITTED if offset is None else offset.offset
-            for tp, offset in offsets.items()
+            for tp, offset in offsets.all().items()
         }
 
     async def commit(self, group: str, offsets: Mapping[TopicPartition, int]) -> None:
         """Commit offsets for a group that has no members."""
         new = {tp: OffsetAndMetadata(offset) for tp, offset in sorted(offsets.items())}
-        (await self._admin.alter_consumer_group_offsets(group, new)).all()
+        results = await self._admin.alter_consumer_group_offsets(
+            group, new, timeout_ms=self._timeout_ms
+        )
+        results.all()
 
     async def delete(self, groups: Sequence[str]) -> dict[str, Errors]:
         """Delete groups. Return group → Errors.NONE, or the error that prevented the deletion."""
@@ -96,7 +103,8 @@ class GroupService:
 
     async def partitions(self, topic: str) -> list[TopicPartition]:
         """Return the topic's partitions, or an empty list if the topic does not exist."""
-        found = (await self._admin.describe_topics([topic])).values.get(topic)
+        results = await self._admin.describe_topics([topic], timeout_ms=self._timeout_ms)
+        found = results.existing().get(topic)
         return [TopicPartition(topic, each.partition) for each in found.partitions] if found else []
 
     async def offsets(
@@ -111,10 +119,7 @@ class GroupService:
         results = await self._admin.list_offsets(
             dict.fromkeys(partitions, timestamp), timeout_ms=self._timeout_ms
         )
-        for error in results.errors.values():
-            if error.error is not Errors.UNKNOWN_TOPIC_OR_PARTITION:
-                raise error
-        found = {tp: each.offset for tp, each in results.values.items()}
+        found = {tp: each.offset for tp, each in results.existing().items()}
         missing = [
             tp for tp, offset in found.items() if offset < 0 and timestamp != LATEST_TIMESTAMP
         ]

@@ -90,9 +90,12 @@ class BrokerReassignments:
         """Return the present assignment of these topics.
 
         If `needed` is true, a topic that does not exist raises UNKNOWN_TOPIC_OR_PARTITION.
+        Otherwise it is left out. Any other error is always raised.
         """
         found = await self._admin.describe_topics(sorted(topics))
         for error in found.errors.values():
+            if error.error is not Errors.UNKNOWN_TOPIC_OR_PARTITION:
+                raise _in_execution(error)
             if needed:
                 raise _in_execution(
                     KafkaException(error.error, "This server does not host this topic-partition.")

@@ -251,7 +251,7 @@ class TopicsByBrokers:
         return False  # the brokers do not report it
 
     async def describe(self, topic: str) -> TopicDescription | None:
-        found = (await self._admin.describe_topics([topic])).values.get(topic)
+        found = (await self._admin.describe_topics([topic])).existing().get(topic)
         if found is None:
             return None
         partitions = [

@@ -140,11 +140,14 @@ class TraceRing:
 
     def close_block(self) -> None:
         """Compress the facts since the last block into a new block, if there are any. A keyframe
-        that is being made is given up, because these facts came after it. The next tick begins a
-        new one.
+        that is being made is given up, because these facts came after it. The time that it took
+        counts for KEYFRAME_SHARE, so a new one begins later.
         """
         if self._open:
-            self._keyframe = None
+            if self._keyframe is not None:
+                spent_us = self._keyframe.took_us * KEYFRAME_SHARE
+                self._next_keyframe_us = self._keyframe.began_us + spent_us
+                self._keyframe = None
             lines, self._open, self._open_bytes = self._open, [], 0
             before = self._seen - len(lines)
             self._add(Block(self._first_us, self._last_us, len(lines), before, _pack(lines)))

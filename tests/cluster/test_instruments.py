@@ -25,9 +25,14 @@ from kafka_edu.cli.why_command import why
 from kafka_edu.clients.consumer import consumer as own_consumer
 from kafka_edu.clients.producer import producer as own_producer
 from kafka_edu.common.topic_partition import TopicPartition
+from kafka_edu.instruments.recording import read_recordings
+from kafka_edu.instruments.trace_feed import now_us
 from kafka_edu.supervisor.cluster import Cluster, running_cluster
 from kafka_edu.supervisor.cluster_folder import ClusterFolder
+from kafka_edu.trace.event import Event, Source
+from kafka_edu.trace.events.consumer import ConsumerCommitted
 from kafka_edu.trace.events.replication import BecameLeader
+from kafka_edu.trace.wire_format import TraceFormatError
 from tests.cluster.processes import start_all
 from tests.waiting import PATIENCE_S, wait_for
 
@@ -118,6 +123,27 @@ def leader_of_web(cluster: Cluster) -> int:
     return leader
 
 
+def wait_until_recorded(
+    file: Path, cluster: Cluster, at_us: int, fact: type[Event] | None = None
+) -> None:
+    """Wait until a running recording holds what every broker has emitted up to `at_us`, and `fact`.
+
+    A process sends its events in order, and samples among them ten times a second. So if the file
+    has a later event of a broker, it has all earlier ones.
+    """
+
+    def is_recorded() -> bool:
+        try:
+            events = read_recordings([file], warn=lambda _: None)  # its end is missing so far
+        except TraceFormatError:
+            return False  # nothing is written yet
+        later = {e.source for e in events if e.mono_us > at_us}
+        found = fact is None or any(isinstance(e.event, fact) for e in events)
+        return found and later >= set(map(Source.of_broker, cluster.broker_ids))
+
+    wait_for(is_recorded, "the recording has not all facts up to the commit")
+
+
 def test_a_record_written_while_somebody_records_has_its_whole_life(
     cluster: Cluster, tmp_path: Path
 ) -> None:
@@ -133,6 +159,7 @@ def test_a_record_written_while_somebody_records_has_its_whole_life(
     assert "recording all processes" in recording.stderr.readline()
     offset = write(cluster, b"hello")
     read_and_commit(cluster, "buyers")
+    wait_until_recorded(file, cluster, now_us())
     recording.send_signal(signal.SIGINT)
     said, _ = recording.communicate(timeout=PATIENCE_S)
     assert "facts in" in said
@@ -183,6 +210,8 @@ def test_a_record_of_our_own_clients_has_its_life_from_send_to_the_commit(
                     pass
             assert [record.value for record in records] == [b"own"]
             await consumer.commit()
+            # In a thread, because this loop sends the clients' facts to the recording.
+            await asyncio.to_thread(wait_until_recorded, file, cluster, now_us(), ConsumerCommitted)
             recording.send_signal(signal.SIGINT)
             await recording.communicate()
             return stored.offset

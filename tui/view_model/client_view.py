@@ -125,14 +125,20 @@ _STUCK: Final = ("backoff", "no leader", "no connection", "throttled", "producer
 class Role(StrEnum):
     PRODUCER = "producer"
     CONSUMER = "consumer"
+    SILENT = "silent"
+    """A client that does not report itself, as brokers see it. `Seen.origin` says whose it is."""
+
+
+class Origin(StrEnum):
+    """Whose software a client is that does not report itself."""
+
     FOREIGN = "foreign"
-    """A client that does not report itself, as brokers see it."""
     UNTRACED = "untraced"
     """A client of ours that does not report itself: it has no tracer, or it has ended."""
 
 
 class ClientKey(NamedTuple):
-    """The name of a client on the screen."""
+    """The name of a client on the screen. It stays the same as long as the client is listed."""
 
     role: Role
     client: str
@@ -160,6 +166,8 @@ class ClientView:
 
     def __init__(self, key: ClientKey) -> None:
         self.key = key
+        self.kind: str = key.role
+        """The word for the client on the screen."""
         self.producer: ProducerDescription | None = None
         self.consumer: ConsumerDescription | None = None
         """The consumer's last sample. If `producer` and `consumer` are both None, only facts about
@@ -231,24 +239,24 @@ class Asked:
         return max(now_us - self.sampled_us, 0) + 1000 * self.requests.heard_ms_ago
 
 
-def _silent_role(asked: tuple[Asked, ...]) -> Role:
-    """Return the role of a client that does not report itself. Its software says whose it is."""
-    ours = any(each.requests.software.startswith(_OUR_SOFTWARE) for each in asked)
-    return Role.UNTRACED if ours else Role.FOREIGN
-
-
 class Seen(NamedTuple):
     """A client that does not report itself, as brokers see it."""
 
     key: ClientKey
+    origin: Origin
     asked: tuple[Asked, ...]
-    """The client's produces and fetches, one entry for each broker."""
+    """The client's produces and fetches of the last minute, one entry for each broker."""
     story: GroupStory | None
     """The client's group, or None if it is not known as a member of a group."""
     member: MemberState | None
     lag: int | None
     offsets: tuple[tuple[Partition, int | None, int | None], ...]
     """For each of the client's partitions: the group's committed offset and the high watermark."""
+
+    @property
+    def kind(self) -> str:
+        """The word for the client on the screen."""
+        return self.origin
 
 
 class ClientsView:
@@ -431,9 +439,15 @@ class ClientsView:
         for client in self._asked:
             asked = self._asked_by(client)
             if client not in own and client not in members and asked:
-                key = ClientKey(_silent_role(asked), client)
-                found.append(Seen(key, asked, None, None, None, ()))
+                key = ClientKey(Role.SILENT, client)
+                found.append(Seen(key, self._origin(client), asked, None, None, None, ()))
         return sorted(found, key=lambda seen: seen.key)
+
+    def _origin(self, client: str) -> Origin:
+        """Return whose software a client is. A broker's sample says so, however old it is."""
+        by_broker = self._asked.get(client, {})
+        ours = any(e.requests.software.startswith(_OUR_SOFTWARE) for e in by_broker.values())
+        return Origin.UNTRACED if ours else Origin.FOREIGN
 
     def _asked_by(self, client: str) -> tuple[Asked, ...]:
         """Return what each broker lately knows of a client's requests, by broker."""
@@ -455,11 +469,10 @@ class ClientsView:
                 lag = told.lag(story, tp)
                 if lag is not None:
                     lags.append(lag)
-        asked = self._asked_by(member.client_id)
-        role = _silent_role(asked)
-        key = ClientKey(role, member.client_id, None, story.group, member.member)
+        key = ClientKey(Role.SILENT, member.client_id, None, story.group, member.member)
+        asked, origin = self._asked_by(member.client_id), self._origin(member.client_id)
         lag = sum(lags) if lags else None
-        return Seen(key, asked, story, member, lag, tuple(rows))
+        return Seen(key, origin, asked, story, member, lag, tuple(rows))
 
     def old_us(self, view: ClientView) -> int:
         """Return the age of a client's sample in µs; 0 if it is up to date."""

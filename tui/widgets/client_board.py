@@ -21,6 +21,7 @@ from ..view_model.client_view import (
     WAITS,
     ClientKey,
     ClientView,
+    Origin,
     Role,
     Seen,
     fill_of,
@@ -111,7 +112,7 @@ class ClientLines(Lines):
         line = ink("▶ " if key == self.choice.key else "  ", "bold")
         name = _column([each.key.client for each in self.choice.rows], _NAMES)
         line.append(f"{key.client[:name]:<{name}} ", style="bold")
-        line.append(f"{key.role:<9}", style=colours.dim)
+        line.append(f"{row.kind:<9}", style=colours.dim)
         if isinstance(row, Seen):
             line.append_text(self._member(row))
         elif row.producer is not None:
@@ -332,7 +333,7 @@ class ClientHead(Drawn):
         software = next((each.requests.software for each in seen.asked), "")
         name.append(f" · {software}" if software else "", style=colours.dim)
         note = "seen from the brokers' side: its buffers, positions and poll clock are not known"
-        if seen.key.role is Role.UNTRACED:
+        if seen.origin is Origin.UNTRACED:
             note = "a client of ours that reports nothing: it has no tracer, or it has ended"
         return [*lines, self._asked(seen), ink(note, colours.dim)]
 

@@ -147,6 +147,17 @@ class Results(Generic[K, V]):
             raise error
         return self.values
 
+    def existing(self) -> dict[K, V]:
+        """Return the results of the items that exist.
+
+        Raises the first error that is not UNKNOWN_TOPIC_OR_PARTITION. Such an error says nothing
+        about whether the item exists.
+        """
+        for error in self.errors.values():
+            if error.error is not Errors.UNKNOWN_TOPIC_OR_PARTITION:
+                raise error
+        return self.values
+
     def __repr__(self) -> str:
         return f"Results(values={self.values!r}, errors={self.errors!r})"
 

@@ -347,7 +347,7 @@ class Consumer:
                 before = fetcher.buffered
                 records = fetcher.collect(most)
                 if fetcher.buffered != before:
-                    self._turn()  # the next fetch is sent while the program works on these
+                    self._turn_with(records)
                 if records:
                     return self._intercepted(records) if self.config.interceptors else records
             if now >= deadline_ms or self._closing:
@@ -356,6 +356,18 @@ class Consumer:
             now = self._suspended_ms = self._now()
             if self._bug is not None:
                 self._check_usable()
+
+    def _turn_with(self, records: list[ConsumerRecord]) -> None:
+        """Send the next fetch while the program works on `records`, which poll() returns.
+
+        The position is already behind them. So a bug must not lose them: `_turn` has kept it, and
+        the next poll() raises it.
+        """
+        try:
+            self._turn()
+        except Exception:
+            if not records:
+                raise
 
     def _intercepted(self, records: list[ConsumerRecord]) -> list[ConsumerRecord]:
         """Return the records as the interceptors, one after the other, have changed them. An

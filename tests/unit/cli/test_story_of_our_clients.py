@@ -12,10 +12,11 @@ from click.testing import CliRunner
 from kafka_edu.cli.story_command import story
 from kafka_edu.clients.consumer.consumer import Consumer
 from kafka_edu.clients.producer.producer import Producer
-from kafka_edu.instruments.client_steps import ProducerSteps
+from kafka_edu.instruments.client_steps import ProducerSteps, delivered_text, deliveries
 from kafka_edu.sim.sim_cluster import FIRST_PORT
 from kafka_edu.sim.sim_loop import SimProcess
 from kafka_edu.trace.event import CLIENT, Envelope, Event, Level, Source
+from kafka_edu.trace.events.consumer import PositionAdvanced, RecordsFetched
 from kafka_edu.trace.events.network import RequestReceived
 from kafka_edu.trace.events.producer import (
     BatchAcknowledged,
@@ -383,3 +384,34 @@ def test_without_the_brokers_hops_the_acknowledgement_names_the_batch() -> None:
     before, after = steps_of(envelopes, 5, None, None)
     assert before == ["how the producer's send() took it was not recorded"]
     assert after == []
+
+
+@pytest.mark.parametrize(
+    ("records", "end"),
+    [
+        (5, "moves 0 → 5"),
+        (
+            3,
+            "moves 0 → 5; it skips 2 offsets between them (markers, aborted transactions,"
+            " compaction), perhaps this one too",
+        ),
+    ],
+)
+def test_if_poll_skips_offsets_the_record_may_be_one_of_them(records: int, end: str) -> None:
+    """The event has only the number of the records. One of them may be the record, or none."""
+    fetched = RecordsFetched(
+        client="till",
+        broker_id=1,
+        topic="web",
+        partition=0,
+        offset=0,
+        bytes=100,
+        high_watermark=5,
+    )
+    advanced = PositionAdvanced(
+        client="till", topic="web", partition=0, before=0, after=5, records=records
+    )
+    envelopes = told((CLIENT, 1, 0, sent(5)), (CLIENT, 2, 1, answered(5)))
+    envelopes += told((CLIENT, 3, 2, fetched), (CLIENT, 4, 3, advanced))
+    (delivery,) = deliveries(History(envelopes), "web", 0, 2)
+    assert delivered_text(delivery).endswith(end)

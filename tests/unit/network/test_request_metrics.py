@@ -86,8 +86,12 @@ class Bench:
         message: Message | None = None,
         client: str = "shop",
         version: int = 0,
+        sent_as: int | None = None,
     ) -> Request:
-        """Send one request through all hops. It waits for so many ms in each part."""
+        """Send one request through all hops. It waits for so many ms in each part.
+
+        `sent_as` replaces the version in the header. It may be a version that nobody knows.
+        """
 
         async def served() -> Request:
             frame = b"".join(
@@ -95,6 +99,8 @@ class Bench:
                 for part in encode_request(message or ApiVersionsRequest(), version, 7, client)
                 if isinstance(part, bytes | bytearray | memoryview)
             )
+            if sent_as is not None:
+                frame = frame[:6] + sent_as.to_bytes(2, "big") + frame[8:]
             self.channel.data_received(memoryview(frame))
             self.time.advance(waits.get("request queue", 0))
             request = await self.queue.receive_request()
@@ -209,6 +215,18 @@ def test_a_client_says_once_which_software_it_is() -> None:
     assert [each.software for each in bench.clients() if each.client == "old"] == [""]
 
 
+def test_an_api_versions_request_of_an_unknown_version_is_counted_and_not_read() -> None:
+    bench = Bench()
+    newer = ApiVersionsRequest.VALID.highest + 1
+    told = ApiVersionsRequest(client_software_name="kafka-python", client_software_version="3")
+    bench.serve({"local": 1}, told, version=newer - 1, sent_as=newer)
+    assert bench.one().requests == 1
+    assert list(bench.processor.channels.values()) == [bench.channel], "the connection stays open"
+    bench.serve({}, told, version=newer - 1)
+    bench.serve({}, FetchRequest(replica_id=-1))
+    assert [each.software for each in bench.clients()] == ["kafka-python 3"]
+
+
 def test_only_so_many_clients_are_counted_and_a_new_one_replaces_the_longest_silent(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -218,6 +236,37 @@ def test_only_so_many_clients_are_counted_and_a_new_one_replaces_the_longest_sil
         bench.time.advance(1)
         bench.serve({}, FetchRequest(replica_id=-1), client)
     assert [(each.client, each.fetches) for each in bench.clients()] == [("first", 3), ("newer", 1)]
+
+
+def software_told_by(bench: Bench, *clients: str) -> None:
+    for client in clients:
+        told = ApiVersionsRequest(client_software_name=client, client_software_version="1")
+        bench.serve({}, told, client, version=3)
+
+
+def software(bench: Bench) -> dict[str, str]:
+    return {each.client: each.software for each in bench.clients()}
+
+
+def test_the_software_of_a_client_that_is_counted_is_forgotten_last(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(request_metrics, "MOST_CLIENTS", 2)
+    bench = Bench()
+    software_told_by(bench, "shop")
+    bench.serve({}, FetchRequest(replica_id=-1), "shop")
+    software_told_by(bench, "admin-1", "admin-2", "admin-3")
+    assert software(bench) == {"shop": "shop 1"}
+
+
+def test_a_client_that_tells_its_software_again_counts_as_new(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(request_metrics, "MOST_CLIENTS", 2)
+    bench = Bench()
+    software_told_by(bench, "first", "second", "first", "third")
+    bench.serve({}, FetchRequest(replica_id=-1), "first")
+    assert software(bench) == {"first": "first 1"}
 
 
 def test_a_sample_comes_twice_a_second_for_the_apis_that_had_requests() -> None:

@@ -443,6 +443,33 @@ def test_the_next_fetch_is_sent_before_the_program_works_on_the_last_records() -
     bench.cluster.close()
 
 
+def test_a_bug_after_records_were_taken_does_not_lose_them(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bench.run(bench.send(range(0, 8, PARTITIONS)))
+
+    async def body(consumer: Consumer) -> None:
+        core = consumer._core
+        collect = core.fetcher.collect
+
+        def run(now: float) -> None:
+            raise RuntimeError("a bug")
+
+        def collect_and_break(most: int) -> list[ConsumerRecord]:
+            records = collect(most)
+            if records:
+                monkeypatch.setattr(core, "run", run)
+            return records
+
+        monkeypatch.setattr(core.fetcher, "collect", collect_and_break)
+        consumer.assign([T0])
+        assert numbers(await consumer.poll(60_000)) == [0, 4]
+        with pytest.raises(ConsumerStateException, match="The consumer has a bug"):
+            await consumer.poll(60_000)
+
+    bench.with_consumer(body)
+
+
 def test_close_waits_for_the_brokers_no_longer_than_its_limit(bench: Bench) -> None:
     async def body() -> None:
         await bench.send(range(4))

@@ -13,6 +13,7 @@ from kafka_edu.clients.proxy.routes import parse_routes
 from kafka_edu.clients.proxy.target import Address, Target
 from kafka_edu.common.errors import Errors
 from kafka_edu.network.network_client import NetworkClient
+from kafka_edu.protocol.headers import decode_response, encode_request
 from kafka_edu.protocol.messages.api_versions import ApiVersionsRequest
 from kafka_edu.protocol.messages.metadata import MetadataRequest, MetadataResponse
 from kafka_edu.protocol.messages.produce import ProduceRequest
@@ -249,6 +250,41 @@ def test_what_is_no_request_costs_one_connection(sent):
     proxied.cluster.run_as(proxied.client, send())
     assert len(lost) == 1
     assert proxied.boot().brokers
+
+
+def test_a_client_tries_an_unknown_version_of_api_versions_and_then_a_lower_one():
+    """As kafka-python does: version 4 first, then 3, on the same connection."""
+    proxied = Proxied()
+    received, lost = bytearray(), []
+
+    class Receiver:
+        def data_received(self, data):
+            received.extend(data)
+
+        def all_sent(self): ...
+
+        def connection_lost(self, reason):
+            lost.append(reason)
+
+    request = ApiVersionsRequest(client_software_name="kafka-python", client_software_version="3")
+    frame = b"".join(bytes(part) for part in encode_request(request, 3, 7, "c"))
+
+    async def ask():
+        wire = await proxied.cluster.network.transport().connect(
+            "127.0.0.1", PORT, lambda _: Receiver(), 1000
+        )
+        for sent in (frame[:6] + b"\0\x04" + frame[8:], frame):
+            wire.send([sent])
+            await asyncio.sleep(0.1)
+
+    proxied.cluster.run_as(proxied.client, ask())
+    assert not lost
+    errors = []
+    while received:
+        size = int.from_bytes(received[:4], "big")
+        errors.append(decode_response(18, 3, bytes(received[4 : 4 + size]))[1].error_code)
+        del received[: 4 + size]
+    assert errors == [Errors.UNSUPPORTED_VERSION, Errors.NONE]
 
 
 def test_a_silent_connection_is_closed_after_ten_minutes():

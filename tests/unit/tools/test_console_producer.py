@@ -129,6 +129,8 @@ class Producer:
     sent: ClassVar[list[tuple[bytes | None, bytes]]] = []
     flushed = closed = False
     closed_within_s: float | None = None
+    interrupted_flush = False
+    """Whether the user presses Ctrl-C while the tool waits in flush."""
 
     def __init__(self, config: Mapping[str, object], *, trace: Tracer) -> None:
         Producer.sent, Producer.flushed, Producer.closed = [], False, False
@@ -153,6 +155,8 @@ class Producer:
         return Future(error)
 
     def flush(self) -> None:
+        if Producer.interrupted_flush:
+            raise KeyboardInterrupt
         Producer.flushed = True
 
     def close(self, timeout_s: float) -> None:
@@ -202,3 +206,17 @@ def test_after_ctrl_c_it_waits_only_for_a_limited_time(monkeypatch: pytest.Monke
     with pytest.raises(KeyboardInterrupt):
         run(monkeypatch, "one\nctrl-c\n")
     assert (Producer.closed_within_s, Producer.flushed) == (CLOSE_AFTER_CTRL_C_S, False)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [("one\n", []), ("bad\n", ["--sync"])],
+    ids=["after the end of input", "after a failure"],
+)
+def test_ctrl_c_in_the_last_wait_ends_it_within_the_same_time(
+    monkeypatch: pytest.MonkeyPatch, text: str, words: list[str]
+) -> None:
+    monkeypatch.setattr(Producer, "interrupted_flush", True)
+    with pytest.raises(KeyboardInterrupt):
+        run(monkeypatch, text, *words)
+    assert Producer.closed_within_s == CLOSE_AFTER_CTRL_C_S

@@ -14,6 +14,7 @@ from kafka_edu.clients.admin.group_calls import (
     MemberDescription,
 )
 from kafka_edu.clients.admin.node import Node
+from kafka_edu.clients.admin.topic_calls import TopicDescription, TopicPartitionInfo
 from kafka_edu.clients.client_errors import BrokerException, ClientException, TimeoutException
 from kafka_edu.clients.consumer.offset_lookups import FoundOffset
 from kafka_edu.clients.consumer.subscription_state import OffsetAndMetadata
@@ -38,9 +39,14 @@ class FakeAdmin:
     def __init__(self, *described: ConsumerGroupDescription | ClientException) -> None:
         self.described = list(described)
         self.offsets: dict[tuple[TopicPartition, int], FoundOffset | ClientException] = {}
+        self.limits_ms: list[float] = []
+        """The time limit of each call."""
         self.committed: dict[TopicPartition, OffsetAndMetadata] = {}
 
-    async def list_consumer_groups(self) -> Results[int, list[ConsumerGroupListing]]:
+    async def list_consumer_groups(
+        self, timeout_ms: float
+    ) -> Results[int, list[ConsumerGroupListing]]:
+        self.limits_ms.append(timeout_ms)
         return results_of([(2, [ConsumerGroupListing("b", False, None)]), (1, [])])
 
     async def describe_consumer_groups(
@@ -48,19 +54,33 @@ class FakeAdmin:
     ) -> Results[str, ConsumerGroupDescription]:
         return results_of((group, self.described.pop(0)) for group in groups)
 
+    async def describe_topics(
+        self, topics: Collection[str], timeout_ms: float
+    ) -> Results[str, TopicDescription]:
+        self.limits_ms.append(timeout_ms)
+        partition = TopicPartitionInfo(0, NODE, (NODE,), (NODE,))
+        outcomes: dict[str, TopicDescription | ClientException] = {
+            "t": TopicDescription("t", None, False, (partition,)),
+            "gone": BrokerException(Errors.UNKNOWN_TOPIC_OR_PARTITION),
+            "late": TimeoutException("no answer"),
+        }
+        return results_of((topic, outcomes[topic]) for topic in topics)
+
     async def list_offsets(
         self, partitions: Mapping[TopicPartition, int], timeout_ms: float
     ) -> Results[TopicPartition, FoundOffset]:
         return results_of((tp, self.offsets[tp, time]) for tp, time in partitions.items())
 
     async def list_consumer_group_offsets(
-        self, group: str
+        self, group: str, timeout_ms: float
     ) -> Results[TopicPartition, OffsetAndMetadata | None]:
+        self.limits_ms.append(timeout_ms)
         return results_of([(T0, OffsetAndMetadata(5)), (T1, None)])
 
     async def alter_consumer_group_offsets(
-        self, group: str, offsets: Mapping[TopicPartition, OffsetAndMetadata]
+        self, group: str, offsets: Mapping[TopicPartition, OffsetAndMetadata], timeout_ms: float
     ) -> Results[TopicPartition, None]:
+        self.limits_ms.append(timeout_ms)
         self.committed |= offsets
         return results_of((tp, None) for tp in offsets)
 
@@ -94,6 +114,19 @@ def test_a_group_that_is_not_ready_in_time(error: ClientException, end: str) -> 
     assert str(timed_out.value).endswith(f"while waiting for group to {end}")
 
 
+def test_an_error_that_a_wait_cannot_change_is_raised_at_once() -> None:
+    """The second answer is there to be taken by a service that asks again."""
+    admin = FakeAdmin(BrokerException(Errors.GROUP_AUTHORIZATION_FAILED), described("Stable"))
+    with pytest.raises(BrokerException, match="GROUP_AUTHORIZATION_FAILED"):
+        asyncio.run(service_of(admin).describe("g"))
+
+
+def test_an_error_that_passes_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kafka_edu.tools.group_service._LOOK_EVERY_S", 0)
+    admin = FakeAdmin(BrokerException(Errors.COORDINATOR_LOAD_IN_PROGRESS), described("Stable"))
+    assert asyncio.run(service_of(admin).describe("g")).state == "Stable"
+
+
 def test_a_time_after_the_last_record_means_the_end_of_the_log() -> None:
     admin = FakeAdmin()
     admin.offsets = {
@@ -108,6 +141,14 @@ def test_a_time_after_the_last_record_means_the_end_of_the_log() -> None:
         asyncio.run(service_of(admin).offsets([T0], 7))
 
 
+def test_only_a_topic_that_a_broker_does_not_know_has_no_partitions() -> None:
+    service = service_of(FakeAdmin())
+    assert asyncio.run(service.partitions("t")) == [T0]
+    assert asyncio.run(service.partitions("gone")) == []
+    with pytest.raises(TimeoutException, match="no answer"):
+        asyncio.run(service.partitions("late"))
+
+
 def test_groups_and_their_offsets() -> None:
     admin = FakeAdmin()
     service = service_of(admin)
@@ -119,3 +160,13 @@ def test_groups_and_their_offsets() -> None:
         "used": Errors.NON_EMPTY_GROUP,
         "old": Errors.NONE,
     }
+
+
+def test_the_time_limit_holds_for_each_question() -> None:
+    admin = FakeAdmin()
+    service = service_of(admin, timeout_ms=70)
+    asyncio.run(service.list_groups())
+    asyncio.run(service.committed("g"))
+    asyncio.run(service.commit("g", {T0: 1}))
+    asyncio.run(service.partitions("t"))
+    assert admin.limits_ms == [70, 70, 70, 70]

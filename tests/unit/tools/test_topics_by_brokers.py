@@ -15,6 +15,7 @@ from kafka_edu.clients.admin.topic_calls import (
     TopicDescription,
     TopicPartitionInfo,
 )
+from kafka_edu.clients.client_errors import BrokerException, TimeoutException
 from kafka_edu.common.errors import Errors, KafkaException
 from kafka_edu.protocol.messages.describe_configs import ConfigSource
 from kafka_edu.tools.options import UsageError
@@ -36,10 +37,17 @@ class FakeAdmin:
             TopicPartitionInfo(0, NODE, (NODE,), (NODE,)),
             TopicPartitionInfo(1, None, (NODE,), ()),
         )
-        gone = failed(Errors.UNKNOWN_TOPIC_OR_PARTITION)
-        assert gone is not None
+        gone = BrokerException(Errors.UNKNOWN_TOPIC_OR_PARTITION)
+        late = TimeoutException("no answer")
         return results_of(
-            (name, TopicDescription(name, None, False, partitions) if name == "t" else gone)
+            (
+                name,
+                TopicDescription(name, None, False, partitions)
+                if name == "t"
+                else late
+                if name == "late"
+                else gone,
+            )
             for name in topics
         )
 
@@ -82,6 +90,11 @@ def test_a_description_has_the_topics_own_configs_and_a_partition_without_leader
         PartitionDescription(1, None, [1], []),
     ]
     assert asyncio.run(service.describe("gone")) is None
+
+
+def test_a_topic_about_which_no_broker_answered_is_not_called_missing() -> None:
+    with pytest.raises(TimeoutException, match="no answer"):
+        asyncio.run(service_of(FakeAdmin()).describe("late"))
 
 
 def test_only_the_new_partitions_of_an_assignment_are_sent() -> None:

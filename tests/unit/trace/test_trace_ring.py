@@ -12,7 +12,7 @@ from kafka_edu.trace.events.replication import IsrShrunk
 from kafka_edu.trace.events.trace import Gap, RingBegins, RingEnds, SnapshotBegins
 from kafka_edu.trace.socket_sink import MAX_UNSENT_PAST, EventServer
 from kafka_edu.trace.trace_client import EventsAddress, TraceClient, subscribe
-from kafka_edu.trace.trace_ring import BLOCK_FACTS, WAITING_BYTES, TraceRing
+from kafka_edu.trace.trace_ring import BLOCK_FACTS, KEYFRAME_SHARE, WAITING_BYTES, TraceRing
 from kafka_edu.trace.tracer import Tracer
 from kafka_edu.trace.wire_format import Decoder, encode
 from tests.waiting import PATIENCE_S
@@ -172,6 +172,8 @@ def test_a_keyframe_is_given_up_when_a_reader_wants_the_facts_that_came_meanwhil
     ring.facts(1, 1)
     ring.ring.close_block()
     assert ring.is_keyframe() == [False]
+    assert ring.tick_with_large_state() == 0, "the 24 ms count, although nothing came of them"
+    ring.clock.now_us += 24 * KEYFRAME_SHARE * 1000
     for _ in range(4):
         ring.tick_with_large_state()
     assert (ring.snapshots, ring.is_keyframe()) == (2, [False, True])

@@ -37,8 +37,9 @@ from kafka_edu.trace.events.producer import (
     ProducerSnapshot,
 )
 from kafka_edu.trace.events.trace import SnapshotBegins, SnapshotEnds
-from tui.view_model.client_view import ClientsView, ClientView, Role, lag_of
+from tui.view_model.client_view import ClientsView, ClientView, Origin, Role, Seen, lag_of
 from tui.view_model.groups_view import GroupsView
+from tui.widgets.client_board import ClientChoice
 
 CLIENT: Final = Source(SourceKind.CLIENT, 1)
 SECOND: Final = 1_000_000
@@ -356,25 +357,41 @@ def test_a_client_of_ours_that_has_ended_is_no_foreign_client(look: Look) -> Non
 
 
 @pytest.mark.parametrize(
-    ("software", "role"),
+    ("software", "origin"),
     [
-        ("kafka-edu 0.1.0", Role.UNTRACED),
-        ("librdkafka 2.3.0", Role.FOREIGN),
-        ("", Role.FOREIGN),
+        ("kafka-edu 0.1.0", Origin.UNTRACED),
+        ("librdkafka 2.3.0", Origin.FOREIGN),
+        ("", Origin.FOREIGN),
     ],
 )
 def test_a_client_of_ours_that_ended_before_anybody_looked_is_not_foreign(
-    look: Look, software: str, role: Role
+    look: Look, software: str, origin: Origin
 ) -> None:
     """Brokers remember its requests. Its software says that it is ours."""
     asked = ClientRequests("shop", 5, 500, 0, 5, software)
     look.tell(ClientRequestsSnapshot(requests=asked), Source.of_broker(1))
     (seen,) = look.view.seen()
-    assert (seen.key.client, seen.key.role) == ("shop", role)
+    assert (seen.key.client, seen.origin) == ("shop", origin)
     look.tell(members("shop", "till"), Source.of_broker(2))
     asked = ClientRequests("till", 0, 0, 9, 5, software)
     look.tell(ClientRequestsSnapshot(requests=asked), Source.of_broker(1))
-    assert {each.key.role for each in look.view.seen() if each.key.client == "till"} == {role}
+    assert {each.origin for each in look.view.seen() if each.key.client == "till"} == {origin}
+
+
+def test_a_member_of_ours_that_asks_nothing_for_long_stays_ours_and_chosen(look: Look) -> None:
+    look.tell(members("kcat", "shop"), Source.of_broker(2))
+    choice = ClientChoice()
+    choice.settle([*look.view.seen()])
+    choice.key = choice.rows[1].key
+    asked = ClientRequests("shop", 0, 0, 9, 5, "kafka-edu 0.1.0")
+    look.tell(ClientRequestsSampled(requests=asked), Source.of_broker(1))
+    for seconds in (0, 61):
+        look.view.advance(look.now_us + seconds * SECOND)
+        assert choice.settle([*look.view.seen()]) == 1, "the cursor stays"
+        chosen = choice.row
+        assert isinstance(chosen, Seen)
+        assert (chosen.key.client, chosen.kind) == ("shop", "untraced")
+    assert chosen.asked == (), "the sample itself is too old"
 
 
 def test_a_broker_that_is_gone_says_nothing_of_a_client(look: Look) -> None:
