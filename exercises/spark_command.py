@@ -12,7 +12,8 @@ from kafka_edu.common.busy_machine import family_of
 from kafka_edu.common.python_process import command_line
 from kafka_edu.learner.learner import LearnerFailure
 from kafka_edu.spark.driver_client import Drivers
-from kafka_edu.spark.driver_keeper import IDLE
+from kafka_edu.spark.driver_keeper import BUSY, IDLE
+from kafka_edu.spark.driver_service import LOG
 from kafka_edu.supervisor.child_process import rss_anon
 
 from .runner.public_tests import SPARK_LIMITS
@@ -39,6 +40,8 @@ def up() -> None:
     drivers = Drivers()
     if drivers.idle_s <= 0:
         raise click.ClickException(f"{IDLE} is 0, so no JVM is kept: unset it first")
+    if drivers.problem:
+        raise click.ClickException(drivers.problem)
     learner = SparkLearner(WARM_UP_JOB, "build", allowance=SPARK_LIMITS.call)
     try:
         learner.batch("timestamp timestamp", RECORDS)
@@ -46,12 +49,12 @@ def up() -> None:
         raise click.ClickException(f"Spark does not work here: {failure.message}") from None
     finally:
         learner.close()
-    if shown(drivers) is None:
+    if learner.no_warm_jvm not in ("", BUSY):
         raise click.ClickException(
-            f"Spark's JVM cannot be kept; {drivers.folder / 'log'} says why. A check starts a JVM"
-            " of its own, and needs more time"
+            f"Spark's JVM cannot be kept: {learner.no_warm_jvm}. {drivers.folder / LOG} may say"
+            " more. Until that is mended, each check starts a JVM of its own, and needs more time"
         )
-    click.echo(shown(drivers))
+    click.echo(shown(drivers) or "Spark's JVM has ended already.")
 
 
 @spark.command()

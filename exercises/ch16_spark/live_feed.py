@@ -7,6 +7,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from random import Random
 from typing import Final
@@ -21,6 +22,7 @@ from ..runner.spark_learner import SparkLearner
 from ..runner.topics import make_topic
 from ..runner.verdict import Step
 from .both_connectors import CONNECTORS, why_no_official
+from .killed_job import run_and_kill
 from .live_job import CLUSTER, PARTITIONS
 from .live_streams import fill_topic
 from .page_counts import RightCounts, fields_of, random_views
@@ -100,18 +102,15 @@ def run(
     reader = TopicReader(servers, into, PARTITIONS)
     with tempfile.TemporaryDirectory(prefix="kafka-edu-", ignore_cleanup_errors=True) as folder:
         try:
+            job = partial(
+                learner.run_with, SOURCES[connector], options, sink, folder, connector=connector
+            )
             killer = Killer(learner, reader)
-            killer.start()
+            if why := run_and_kill(job, killer, learner):
+                yield Step(says, False, why)
+                return
             try:
-                learner.run_with(SOURCES[connector], options, sink, folder, connector=connector)
-            except LearnerFailure as failure:
-                if not killer.has_killed:
-                    yield Step(says, False, failure.message)
-                    return
-            finally:
-                killer.stop()
-            try:
-                learner.run_with(SOURCES[connector], options, sink, folder, connector=connector)
+                job()
             except LearnerFailure as failure:
                 yield Step(says, False, failure.message)
                 return

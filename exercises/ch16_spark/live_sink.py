@@ -8,6 +8,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -18,6 +19,7 @@ from ..runner.manifest import Exercise
 from ..runner.public_tests import SPARK_LIMITS
 from ..runner.spark_learner import SparkLearner
 from ..runner.verdict import Step
+from .killed_job import run_and_kill
 from .live_job import CLUSTER, TOPIC, fill
 
 KILLS: Final = 3
@@ -43,23 +45,18 @@ def check_live(
         learner = SparkLearner(
             file or exercise.solution, exercise.wanted, allowance=SPARK_LIMITS.call
         )
-        servers, killed = cluster.bootstrap_servers, 0
+        killed = 0
+        stream = partial(learner.query, cluster.bootstrap_servers, TOPIC, str(out), str(checkpoint))
         try:
             for number in range(1, KILLS + 1):
                 say(f"the stream runs; its driver and JVM are killed, {number} of {KILLS}")
                 killer = Killer(learner, out)
-                killer.start()
-                try:
-                    learner.query(servers, TOPIC, str(out), str(checkpoint))
-                except LearnerFailure as failure:
-                    if not killer.has_killed:
-                        yield Step("the stream writes the topic", False, failure.message)
-                        return
-                finally:
-                    killer.stop()
+                if why := run_and_kill(stream, killer, learner):
+                    yield Step("the stream writes the topic", False, why)
+                    return
                 killed += killer.has_killed
             say("the stream runs once more, to the end of the topic")
-            learner.query(servers, TOPIC, str(out), str(checkpoint))
+            stream()
             found = learner.read(str(out))
         except LearnerFailure as failure:
             yield Step("the stream writes the topic", False, failure.message)

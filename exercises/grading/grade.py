@@ -18,6 +18,7 @@ from typing import Final, NamedTuple
 
 from kafka_edu.common.busy_machine import NotJudgedError
 from kafka_edu.learner.learner import NAMESPACES, Jail, JailError, Learner, LearnerFailure
+from kafka_edu.spark.driver_keeper import IDLE
 
 from ..runner.check import Attempt, attempt, fair_attempt, objection
 from ..runner.manifest import Exercise
@@ -164,6 +165,8 @@ class Grader:
                 " Linux, or in a container that may make namespaces; --trusted grades people whose"
                 " code you would run yourself"
             )
+        if exercise.engine == SPARK:  # a submission shares no JVM with the others or the teacher
+            os.environ[IDLE] = "0"
         random = Random(f"{exercise.id} {seed}")
         self.exercise = exercise
         self._seeds = [random.randrange(1, 1_000_000) for _ in range(1 + OTHER_SEEDS)]

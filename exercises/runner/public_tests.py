@@ -28,10 +28,11 @@ from kafka_edu.common.busy_machine import (
     overdrawn,
 )
 from kafka_edu.learner.learner import CALL, NAMESPACES, Jail, Used
+from kafka_edu.spark.driver_client import Drivers
 from kafka_edu.spark.driver_keeper import IDLE
 
 from .manifest import Exercise
-from .spark_learner import SPARK, spark_usage
+from .spark_learner import SPARK, SparkUsage
 
 PYTEST_FOUND_NOTHING: Final = 4
 
@@ -244,7 +245,8 @@ def run_public_tests(
                 command, env=environment, stdout=output, stderr=subprocess.STDOUT, cwd=folder
             )
             try:
-                usage_of = spark_usage if exercise.engine == SPARK else None
+                warm = exercise.engine == SPARK and environment.get(IDLE) != "0"
+                usage_of = SparkUsage(Drivers()) if warm else None
                 spent = wait_within(
                     process,
                     None if terminal else limits.run,

@@ -2,7 +2,8 @@
 
 The process uses the warm JVM of this learner (`kafka_edu.spark.driver_client`), which saves the
 start of a JVM. If another check uses the warm JVM, or if it cannot be had, the process starts a JVM
-of its own.
+of its own. The notices of the JVM's workers (`kafka_edu.spark.notices`) go where the learner's
+prints go.
 """
 
 import importlib.util
@@ -15,13 +16,14 @@ from contextlib import suppress
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from kafka_edu.common.busy_machine import Usage, family_usage
+from kafka_edu.common.busy_machine import Usage, family_of, family_usage
 from kafka_edu.common.package_group import how_to_install
 from kafka_edu.common.python_process import python_environment
 from kafka_edu.learner.learner import Learner, LearnerFailure
+from kafka_edu.spark.notices import MARK
 
 if TYPE_CHECKING:
-    from kafka_edu.spark.driver_client import Loan
+    from kafka_edu.spark.driver_client import Drivers, Loan, NoDriver, ServiceState
 
 Row = tuple[object, ...]
 Tables = Mapping[str, tuple[str, Sequence[Row]]]
@@ -69,17 +71,48 @@ class SparkLearner(Learner):
 
     max_answer_bytes = 32 << 20
     _loan: "Loan | None" = None
+    no_warm_jvm = ""
+    """Why the present process has a JVM of its own; empty if it has the warm one."""
 
     def start(self) -> "subprocess.Popen[bytes]":
         """Return the process with the file loaded. Start it if necessary, with the warm JVM if that
         is free. Raises LearnerFailure.
         """
         if self._process is None:
-            self._loan = borrowed()
-            loan = self._loan
-            if loan is not None:
-                self._usage_of = lambda pid: family_usage(pid, loan.service)
-        return super().start()
+            self._borrow()
+        try:
+            return super().start()
+        except OSError:  # the process could not be started
+            self.close()
+            raise
+
+    def _borrow(self) -> None:
+        """Borrow the warm JVM. If there is none for a reason that the user can change, say it."""
+        from kafka_edu.spark.driver_client import NOT_WANTED, Loan
+        from kafka_edu.spark.driver_keeper import BUSY
+
+        loan = borrowed()
+        if isinstance(loan, Loan):
+            self._loan, self.no_warm_jvm = loan, ""
+            self._usage_of = lambda pid: family_usage(pid, loan.service)
+            return
+        self.no_warm_jvm = str(loan)
+        if self.no_warm_jvm not in (BUSY, NOT_WANTED):
+            self._tell(f"no JVM of Spark is kept ({loan}); this job starts one of its own")
+
+    def _tell(self, line: str) -> None:
+        """Show a line where the learner's prints are shown."""
+        shown = f"{MARK}{line}\n"
+        if self._stderr is None:
+            sys.stderr.write(shown)
+        elif not isinstance(self._stderr, int):
+            self._stderr.write(shown.encode())
+            self._stderr.flush()
+
+    def _tell_notices(self) -> None:
+        if self._loan is not None:
+            for notice in self._loan.notices():
+                self._tell(notice)
 
     def _command(self) -> list[str]:
         return [
@@ -105,6 +138,7 @@ class SparkLearner(Learner):
     def close(self) -> None:
         """End the process and all processes that it started. Give the warm JVM back."""
         super().close()
+        self._tell_notices()
         loan, self._loan = self._loan, None
         self._usage_of = None
         if loan is not None:
@@ -219,6 +253,7 @@ class SparkLearner(Learner):
     def _job(self, question: Mapping[str, object], shown: str) -> Rows:
         try:
             answer = self.ask(self.start(), dict(question), shown)
+            self._tell_notices()
         except LearnerFailure as failure:
             if failure.changed:
                 self.close()  # the next job gets another process
@@ -229,22 +264,55 @@ class SparkLearner(Learner):
         return Rows(*values)  # type: ignore[arg-type]  # the judge compares what came
 
 
-def borrowed() -> "Loan | None":
-    """Return the warm JVM; None if it cannot be had now."""
-    if importlib.util.find_spec("pyspark") is None:
-        return None
-    from kafka_edu.spark.driver_client import Drivers, Loan
+def borrowed() -> "Loan | NoDriver":
+    """Return the warm JVM, or why it cannot be had now."""
+    from kafka_edu.spark.driver_client import Drivers, NoDriver
 
-    loan = Drivers().borrow()
-    return loan if isinstance(loan, Loan) else None
+    return Drivers().borrow() if not (why := why_no_spark()) else NoDriver(why)
 
 
-def spark_usage(pid: int) -> Usage:
-    """Return what a process, its descendants and the keeper of the warm JVM have used."""
-    from kafka_edu.spark.driver_client import Drivers
+class SparkUsage:
+    """Measures what a run uses: a process, its descendants, and the keeper of the warm JVM with all
+    that it does while one of these has the JVM or waits for it.
+    """
 
-    state = Drivers().running()
-    return family_usage(pid) if state is None else family_usage(pid, state.pid)
+    def __init__(self, drivers: "Drivers") -> None:
+        self._drivers = drivers
+        self._known: tuple[int, float] | None = None
+        """The process id of the keeper, and what it had used when it was looked at last."""
+        self._looked = False
+        self._charged_s = 0.0
+
+    def __call__(self, pid: int) -> Usage:
+        """Measure the run of this process until now."""
+        used = family_usage(pid)
+        state = self._drivers.running()
+        if used.processor_s is None:  # this system does not say it
+            return used
+        if state is not None:
+            used = self._with_keeper(used, state, state.user in family_of(pid))
+        self._looked = True
+        return used._replace(processor_s=(used.processor_s or 0.0) + self._charged_s)
+
+    def _with_keeper(self, used: Usage, state: "ServiceState", is_ours: bool) -> Usage:
+        """Charge the run what the keeper has used since the last look, if it worked for the run. A
+        keeper that was not there before has worked for nobody else.
+        """
+        keeper = family_usage(state.pid)
+        now_s = keeper.processor_s or 0.0
+        if self._known is not None and self._known[0] == state.pid:
+            before_s = self._known[1]
+        else:
+            before_s = 0.0 if self._looked else now_s
+        self._known = state.pid, now_s
+        if not is_ours:
+            return used
+        self._charged_s += max(now_s - before_s, 0.0)
+        return used._replace(
+            waited_s={**used.waited_s, **keeper.waited_s},
+            ready=used.ready or keeper.ready,
+            read_s=used.read_s + keeper.read_s,
+        )
 
 
 SPARK: Final = "spark"

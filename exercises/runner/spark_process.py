@@ -41,6 +41,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from datetime import UTC, datetime
 from pathlib import Path
+from types import FunctionType
 from typing import TYPE_CHECKING, Any, Final
 
 from kafka_edu.learner.learner_process import (
@@ -251,7 +252,7 @@ class Patches:
     def __init__(self) -> None:
         self._environment = dict(os.environ), os.getcwd()
         self._before = {
-            (holder, name): value
+            (holder, name): (value, code_of(value))
             for holder in self._holders()
             for name, value in list(vars(holder).items())
             if is_code(value)
@@ -269,8 +270,9 @@ class Patches:
     def found(self) -> bool:
         """Return whether the job has changed something."""
         return self._environment != (dict(os.environ), os.getcwd()) or any(
-            (now := vars(holder).get(name)) is not value and origin(now) != origin(value)
-            for (holder, name), value in self._before.items()
+            code_of(now := vars(holder).get(name)) is not code
+            or (now is not value and origin(now) != origin(value))
+            for (holder, name), (value, code) in self._before.items()
         )
 
 
@@ -279,6 +281,14 @@ def origin(value: object) -> tuple[str, str]:
     ones of the same origin, each time it makes a session.
     """
     return getattr(value, "__module__", ""), getattr(value, "__qualname__", "")
+
+
+def code_of(value: object) -> object:
+    """Return the code of a function or method; None of anything else. A new function of the same
+    origin has the same code.
+    """
+    inner = value.__func__ if isinstance(value, staticmethod | classmethod) else value
+    return inner.__code__ if isinstance(inner, FunctionType) else None
 
 
 def is_code(value: object) -> bool:

@@ -186,8 +186,10 @@ def _waited_s(folder: str) -> float:
 def family_of(*pids: int) -> dict[int, list[str]]:
     """Return the processes and all their descendants: process id → fields of `/proc/PID/stat`.
 
-    The first field in each list is the state of the process.
+    The first field in each list is the state of the process. Without /proc, nothing is found.
     """
+    if not _PROC.is_dir():
+        return {}
     stats: dict[int, list[str]] = {}
     children: defaultdict[int, list[int]] = defaultdict(list)
     for name in os.listdir(_PROC):
@@ -202,6 +204,15 @@ def family_of(*pids: int) -> dict[int, list[str]]:
             found[one] = stats[one]
             left += children[one]
     return found
+
+
+def began_at(pid: int) -> int:
+    """Return when a process began, in ticks since the start of the system.
+
+    It is 0 if the process has ended, or if this system does not say it.
+    """
+    fields = _read(f"{_PROC}/{pid}/stat").rpartition(")")[2].split()
+    return int(fields[19]) if fields and fields[0] != "Z" else 0
 
 
 def _read(path: str) -> str:

@@ -1,6 +1,6 @@
-"""Begin, resume and give up the moves of replicas between the log dirs of this broker (Kafka:
+"""Begin, resume and give up the moves of replicas between the log dirs of this broker.
 
-ReplicaAlterLogDirsManager.scala, alterReplicaLogDirs in ReplicaManager.scala; KIP-113).
+Kafka: ReplicaAlterLogDirsManager.scala, alterReplicaLogDirs in ReplicaManager.scala; KIP-113.
 
 A move outlives the broker: the future log stays on the disk. When the controller names the replica
 again after a start, the move goes on where it was.

@@ -8,6 +8,7 @@ reason, and the caller starts a JVM of its own.
 import fcntl
 import hashlib
 import importlib.metadata
+import importlib.util
 import json
 import os
 import select
@@ -21,10 +22,10 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from kafka_edu.common.busy_machine import Allowance
+from kafka_edu.common.busy_machine import Allowance, began_at
 from kafka_edu.common.python_process import python_command, python_environment
 from kafka_edu.common.user_files import state_folder
-from kafka_edu.spark.driver_keeper import IDLE, IDLE_S
+from kafka_edu.spark.driver_keeper import IDLE, IDLE_S, idle_of
 from kafka_edu.spark.driver_service import JVM_OPTIONS, LOG, STATE
 from kafka_edu.spark.start_limit import StartLimit
 
@@ -35,8 +36,18 @@ LENDING: Final = Allowance(processor_s=200.0, idle_s=60.0, clock_s=200.0)
 ANSWERING: Final = Allowance(processor_s=60.0, idle_s=20.0, clock_s=60.0)
 """The limits of the service when it starts, or answers a question about itself."""
 LOOK_EVERY_S: Final = 0.25
+NOTICES: Final = " kafka_edu.spark.java_gateway: "
+"""The end of the words in a line of the service's log that stand before a notice."""
+NOT_WANTED: Final = f"{IDLE} is 0"
 _PRIVATE: Final = ("KAFKA_EDU_LEARNER_", "PYTEST_")
 """The judge's variables. A learner's job could read them in the JVM."""
+_CODE: Final = ("driver_client", "driver_keeper", "driver_service", "java_gateway", "warm_jvm")
+"""The modules that a service and its users must have in the same version."""
+_SETTINGS: Final = ("SPARK_", "PYSPARK_", "HADOOP_", "JAVA_", "JDK_", "_JAVA_")
+"""How the names of the variables begin that change what a JVM of Spark does."""
+_ADDRESS: Final = "PYSPARK_GATEWAY_"
+_THREADS: Final = "PYSPARK_PIN_THREAD"
+"""PySpark's setting for the kind of connection. Only the usual kind can be cleaned."""
 
 
 #: The services that this process has started. They may run longer than this process, and Python
@@ -52,9 +63,13 @@ class ServiceState(NamedTuple):
     """The content of the service's state file."""
 
     pid: int
+    began: int
+    """When the process began. Another process may have the same process id later."""
     port: int
     token: str
     fingerprint: str
+    user: int
+    """The process id of the user who has the JVM or waits for it. 0: nobody."""
 
 
 class Loan:
@@ -73,6 +88,23 @@ class Loan:
             "PYSPARK_GATEWAY_SECRET": str(answer["secret"]),
         }
         """The environment variables by which PySpark finds the JVM."""
+        self._log = Path(str(answer["log"]))
+        self._read = int(str(answer["log_size"]))
+
+    def notices(self) -> list[str]:
+        """Return the notices (`notices`) of the JVM's workers that have come since the last call.
+        The first call returns those that have come since the JVM was lent. The service logs them.
+        """
+        try:
+            with open(self._log, "rb") as log:
+                log.seek(self._read)
+                new = log.read()
+        except OSError:
+            return []
+        whole = new[: new.rfind(b"\n") + 1]
+        self._read += len(whole)
+        lines = whole.decode(errors="replace").split("\n")
+        return [line.partition(NOTICES)[2] for line in lines if NOTICES in line]
 
     def kill_jvm(self) -> None:
         """Kill the JVM in the middle of its work."""
@@ -89,7 +121,12 @@ class Drivers:
 
     def __init__(self, folder: Path | None = None, idle_s: float | None = None) -> None:
         self.folder = folder if folder is not None else state_folder() / FOLDER
-        self.idle_s = idle_s if idle_s is not None else float(os.environ.get(IDLE) or IDLE_S)
+        self.problem = ""
+        """Why no JVM can be kept with the variable IDLE as it is; empty if it is right."""
+        try:
+            self.idle_s = idle_of(os.environ.get(IDLE, "")) if idle_s is None else idle_s
+        except ValueError as error:
+            self.idle_s, self.problem = IDLE_S, str(error)
 
     def running(self) -> ServiceState | None:
         """Return the state that the service has written; None if there is no such process."""
@@ -98,14 +135,18 @@ class Drivers:
             os.kill(state.pid, 0)
         except (OSError, ValueError, TypeError):
             return None
-        return state
+        return state if began_at(state.pid) == state.began else None
 
     def borrow(self) -> Loan | NoDriver:
         """Return the warm JVM, or the reason why there is none. It may take as long as the start of
         a JVM.
         """
         if self.idle_s <= 0:
-            return NoDriver(f"{IDLE} is 0")
+            return NoDriver(NOT_WANTED)
+        if self.problem:
+            return NoDriver(self.problem)
+        if os.environ.get(_THREADS, "true").lower() != "true":
+            return NoDriver(f"{_THREADS} is not true: unset it")
         try:
             with self._locked():
                 state, connection = self._service()
@@ -130,11 +171,10 @@ class Drivers:
         state, answer = self.running(), self._ask("end")
         if state is not None and answer is not None and not answer["in_use"]:
             limit = StartLimit([state.pid], ANSWERING)
-            while self.running() == state:
+            while (now := self.running()) is not None and now.pid == state.pid:
                 time.sleep(LOOK_EVERY_S / 10)  # it is not our child, so nothing reports its end
                 if limit.is_over():
-                    _kill(state.pid)
-                    break
+                    self._give_up(state)
         return answer
 
     def _ask(self, question: str) -> Mapping[str, Any] | None:
@@ -172,7 +212,10 @@ class Drivers:
     def _connect(self, state: ServiceState, question: str) -> socket.socket:
         connection = socket.create_connection(("127.0.0.1", state.port))
         try:
-            connection.sendall(json.dumps({"token": state.token, "ask": question}).encode() + b"\n")
+            said: dict[str, object] = {"token": state.token, "ask": question}
+            if question == "lend":
+                said |= {"idle_s": self.idle_s, "pid": os.getpid()}
+            connection.sendall(json.dumps(said).encode() + b"\n")
         except OSError:
             connection.close()
             raise
@@ -224,10 +267,18 @@ class Drivers:
                 said += more
             elif limit.is_over():
                 connection.close()
-                _kill(state.pid)
+                self._give_up(state)
                 raise NoDriver("the service did not answer")
         answer: Mapping[str, Any] = json.loads(said)
         return answer
+
+    def _give_up(self, state: ServiceState) -> None:
+        """Kill a service that hangs, and remove its state, unless another one has followed it."""
+        _kill(state.pid)
+        file = self.folder / STATE
+        with suppress(OSError, ValueError, LookupError):
+            if json.loads(file.read_bytes())["pid"] == state.pid:
+                file.unlink()
 
 
 def _private(path: str, flags: int) -> int:
@@ -237,7 +288,7 @@ def _private(path: str, flags: int) -> int:
 def _kill(pid: int) -> None:
     """Kill the service, unless another program has its process id now."""
     shown = subprocess.run(
-        ["ps", "-o", "command=", "-p", str(pid)], capture_output=True, text=True, check=False
+        ["ps", "-ww", "-o", "command=", "-p", str(pid)], capture_output=True, text=True, check=False
     ).stdout
     if MODULE in shown:
         with suppress(ProcessLookupError):
@@ -246,13 +297,45 @@ def _kill(pid: int) -> None:
 
 def fingerprint() -> str:
     """Return a short text that is the same for two processes only if one can use the JVM of the
-    other: with the same Python, PySpark, code, and options of the JVM.
+    other: with the same Python, PySpark, code, and settings of the JVM.
     """
     parts: Sequence[str] = (
         sys.executable,
-        importlib.metadata.version("pyspark"),
-        str(Path(__file__)),
-        os.environ.get("SPARK_SUBMIT_OPTS", JVM_OPTIONS),
-        os.environ.get("JAVA_HOME", ""),
+        *_pyspark(),
+        *(f"{name}={value}" for name, value in sorted(_settings().items())),
+        *(_version(Path(__file__).with_name(f"{name}.py")) for name in _CODE),
     )
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
+
+
+def _pyspark() -> tuple[str, str]:
+    """Return the version of PySpark and its place. PySpark on the PYTHONPATH has no version."""
+    found = importlib.util.find_spec("pyspark")
+    try:
+        version = importlib.metadata.version("pyspark")
+    except importlib.metadata.PackageNotFoundError:
+        version = ""
+    return version, "" if found is None or found.origin is None else _version(Path(found.origin))
+
+
+def _version(file: Path) -> str:
+    """Return the path, the time and the size of a file, which change with its content."""
+    stat = file.stat()
+    return f"{file} {stat.st_mtime_ns} {stat.st_size}"
+
+
+def _settings() -> Mapping[str, str]:
+    """Return the variables with settings of Spark and Java. Those that this program sets by itself
+    (`connectors.set_environment`) have the value that they will have.
+    """
+    ours = {
+        "SPARK_LOCAL_IP": "127.0.0.1",
+        "PYSPARK_PYTHON": sys.executable,
+        "SPARK_SUBMIT_OPTS": JVM_OPTIONS,
+    }
+    users = {
+        name: value
+        for name, value in os.environ.items()
+        if name.startswith(_SETTINGS) and not name.startswith(_ADDRESS)
+    }
+    return ours | users

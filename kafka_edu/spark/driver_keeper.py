@@ -6,10 +6,12 @@
 
 One user at a time has the JVM. Before it is lent, and after it came back, it is cleaned
 (`warm_jvm`), so nothing of one job reaches the next. A JVM that cannot be cleaned is killed, and
-the next user gets another one. This is the plain part: `driver_service` performs the effects that
+the next user gets another one. If a new JVM cannot be cleaned, another one could not either. So the
+user is refused then. This is the plain part: `driver_service` performs the effects that
 these methods return. Owned by the service's event loop.
 """
 
+import math
 from collections.abc import Mapping
 from enum import StrEnum
 from typing import Final, NamedTuple
@@ -24,6 +26,21 @@ SparkContext leaves 11 more in the JVM.
 """
 BUSY: Final = "another check uses it now"
 ENDING: Final = "it is about to end"
+NOT_CLEAN: Final = "the new JVM could not be cleaned"
+
+
+def idle_of(text: str) -> float:
+    """Return the idle time that a value of IDLE gives. Raises ValueError, which says what to do."""
+    try:
+        idle_s = float(text or IDLE_S)
+    except ValueError:
+        idle_s = math.nan
+    if not math.isfinite(idle_s):
+        raise ValueError(
+            f"{IDLE} is {text!r}, which is no number of seconds: set it to one, such as 600, or to"
+            " 0"
+        )
+    return idle_s
 
 
 class State(StrEnum):
@@ -98,9 +115,17 @@ class DriverKeeper:
         """Whether a user has the JVM or waits for it."""
         return self._user is not None or self._waiting is not None
 
-    def ask(self, user: int, now_s: float) -> list[Effect]:
-        """Handle a user who wants the JVM. At most one user waits."""
+    def is_user(self, user: int) -> bool:
+        """Return whether this user has the JVM or waits for it."""
+        return user in (self._user, self._waiting)
+
+    def ask(self, user: int, now_s: float, idle_s: float | None = None) -> list[Effect]:
+        """Handle a user who wants the JVM. At most one user waits. `idle_s` is the idle time from
+        now on, if the user gives one.
+        """
         self._used_at_s = now_s
+        if idle_s is not None:
+            self.idle_s = idle_s
         if self._ending:
             return [Refuse(user, ENDING)]
         if self.in_use:
@@ -139,7 +164,11 @@ class DriverKeeper:
         return [] if waiting is None else [Refuse(waiting, why)]
 
     def cleaned(self, done: bool, now_s: float) -> list[Effect]:
-        """Handle the end of a cleaning. If it was not done, the JVM is replaced."""
+        """Handle the end of a cleaning. If it was not done, the JVM is replaced. But if it was
+        never lent, the same would happen to the next one, and there would be no end.
+        """
+        if not done and self.loans == 0:
+            return [Kill(), *self.failed(NOT_CLEAN)]
         if not done:
             return self._replace()
         if self._waiting is None:

@@ -3,12 +3,14 @@
 `driver_client` starts this process, and `driver_keeper` decides what it does. A user connects to
 the service's port on the loopback interface, and sends one line of JSON:
 
-    {"token": …, "ask": "lend"}      the JVM's address, or why there is none
-    {"token": …, "ask": "status"}    the JVM's state
-    {"token": …, "ask": "end"}       the service ends, at once or when its user leaves
+    {"token": …, "ask": "lend", "idle_s": 600, "pid": 77}    the JVM's address, or why there is none
+    {"token": …, "ask": "status"}                            the JVM's state
+    {"token": …, "ask": "end"}                   the service ends, at once or when its user leaves
 
-Each answer is a line of JSON. The user has the JVM until the connection closes, however the user's
-process ends. The port and the token are in FOLDER/state.json, which only its owner can read.
+The answer to "lend" also has the path of the service's log, and its size at that moment: the
+notices of the JVM's workers come there. Each answer is a line of JSON. The user has the JVM until
+the connection closes, however the user's process ends. The port, the token and the user's process
+id are in FOLDER/state.json, which only its owner can read.
 
 The service and its JVM end after IDLE_S without a user. If the service is killed, its JVM ends too,
 because it reads a pipe of the service.
@@ -18,6 +20,7 @@ import asyncio
 import itertools
 import json
 import logging
+import math
 import os
 import secrets
 import signal
@@ -25,9 +28,11 @@ import sys
 import time
 from collections.abc import Callable, Coroutine, Mapping
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, Protocol
 
+from kafka_edu.common.busy_machine import began_at
 from kafka_edu.common.user_files import write_private_json
 from kafka_edu.spark.driver_keeper import (
     Clean,
@@ -43,6 +48,7 @@ from kafka_edu.spark.driver_keeper import (
 
 STATE: Final = "state.json"
 LOG: Final = "log"
+LOG_FORMAT: Final = "%(asctime)s %(name)s: %(message)s"
 JVM_OPTIONS: Final = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 """Options for the JVM. For jobs as short as those of the labs, its fast compiler saves a third of
 the processor time.
@@ -78,20 +84,31 @@ class Jvm(Protocol):
 class DriverService:
     """Performs the effects of a DriverKeeper, and answers the users."""
 
-    def __init__(self, keeper: DriverKeeper, start_jvm: Callable[[], Jvm], token: str) -> None:
+    def __init__(
+        self, keeper: DriverKeeper, start_jvm: Callable[[], Jvm], token: str, log: Path
+    ) -> None:
+        """`log` is the file to which this process logs."""
         self._keeper = keeper
         self._start_jvm = start_jvm
         self._token = token
+        self._log = log
+        self._note: Callable[[int], None] = lambda _: None
+        self._noted: int | None = None
+        """The number of the user whose process id was noted."""
         self._jvm: Jvm | None = None
         self._numbers = itertools.count()
         self._answers: dict[int, asyncio.Future[Mapping[str, object]]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
+        self._dead: Jvm | None = None
         self.over = asyncio.Event()
 
-    async def run(self, listening: Callable[[int], None]) -> None:
-        """Serve users until the service ends. `listening` is called with the port."""
+    async def run(self, note: Callable[[int, int], None]) -> None:
+        """Serve users until the service ends. `note` is called with the port and with the process
+        id of the user, at the beginning and at each change. The user 0 is none.
+        """
         server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
-        listening(server.sockets[0].getsockname()[1])
+        self._note = partial(note, server.sockets[0].getsockname()[1])
+        self._note(0)
         while not self.over.is_set():
             with suppress(TimeoutError):
                 await asyncio.wait_for(self.over.wait(), TICK_S)
@@ -112,7 +129,7 @@ class DriverService:
                 return
             match asked["ask"]:
                 case "lend":
-                    await self._lend(reader, writer)
+                    await self._lend(reader, writer, int(asked.get("pid", 0)), idle_s_in(asked))
                 case "status":
                     await _say(writer, self._status())
                 case "end":
@@ -123,12 +140,21 @@ class DriverService:
         finally:
             writer.close()
 
-    async def _lend(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _lend(
+        self,
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
+        pid: int,
+        idle_s: float | None,
+    ) -> None:
         user = next(self._numbers)
         answer = self._answers[user] = asyncio.get_running_loop().create_future()
         gone = asyncio.ensure_future(reader.read())  # a user says nothing more, and then leaves
         try:
-            self._perform(self._keeper.ask(user, time.monotonic()))
+            self._perform(self._keeper.ask(user, time.monotonic(), idle_s))
+            if self._keeper.is_user(user):
+                self._noted = user
+                self._note_user(pid)
             await asyncio.wait([answer, gone], return_when=asyncio.FIRST_COMPLETED)
             if answer.done():
                 await _say(writer, answer.result())
@@ -137,7 +163,14 @@ class DriverService:
         finally:
             gone.cancel()
             del self._answers[user]
+            if self._noted == user:
+                self._noted = None
+                self._note_user(0)
             self._perform(self._keeper.leave(user, time.monotonic()))
+
+    def _note_user(self, pid: int) -> None:
+        with suppress(OSError):  # only a measurement needs it
+            self._note(pid)
 
     def _status(self) -> Mapping[str, object]:
         keeper = self._keeper
@@ -164,7 +197,9 @@ class DriverService:
                         self._spawn(asyncio.to_thread(jvm.kill))
                 case Lend(user):
                     assert self._jvm is not None
-                    self._answer(user, self._jvm.lent())
+                    size = self._log.stat().st_size if self._log.exists() else 0
+                    place = {"log": str(self._log), "log_size": size}
+                    self._answer(user, {**self._jvm.lent(), **place})
                 case Refuse(user, why):
                     self._answer(user, {"error": why})
                 case End():
@@ -202,6 +237,7 @@ class DriverService:
         """Wait until the JVM ends."""
         code = await asyncio.to_thread(jvm.wait)
         _log.info("the JVM has ended with %s", code)
+        self._dead = jvm
         await asyncio.to_thread(jvm.kill)
         if jvm is self._jvm:
             self._jvm = None if self._keeper.state is not State.CLEANING else jvm
@@ -220,7 +256,21 @@ class DriverService:
         error = cleaning.exception()
         if error is not None:
             _log.warning("the JVM is not clean: %s", str(error).partition("\n")[0])
-        self._perform(self._keeper.cleaned(error is None, time.monotonic()))
+        # It may have ended just after it was cleaned. `_watch` leaves that to this method.
+        done = error is None and jvm is not self._dead
+        self._perform(self._keeper.cleaned(done, time.monotonic()))
+
+
+def idle_s_in(question: Mapping[str, Any]) -> float | None:
+    """Return the idle time in a question; None if it gives none. Raises ValueError if it is not a
+    number, and TypeError.
+    """
+    if question.get("idle_s") is None:
+        return None
+    idle_s = float(question["idle_s"])
+    if not math.isfinite(idle_s):
+        raise ValueError(f"an idle time of {idle_s} s")
+    return idle_s
 
 
 async def _say(writer: asyncio.StreamWriter, answer: Mapping[str, object]) -> None:
@@ -234,23 +284,39 @@ async def serve(folder: Path, idle_s: float, fingerprint: str) -> None:
 
     token = secrets.token_hex(16)
     keeper = DriverKeeper(time.monotonic(), idle_s)
-    service = DriverService(keeper, lambda: start_warm_jvm(folder), token)
+    service = DriverService(keeper, lambda: start_warm_jvm(folder), token, folder / LOG)
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, service.end)
     state = folder / STATE
 
-    def listening(port: int) -> None:
+    def note(port: int, user: int) -> None:
         write_private_json(
             state,
-            {"pid": os.getpid(), "port": port, "token": token, "fingerprint": fingerprint},
+            {
+                "pid": os.getpid(),
+                "began": began_at(os.getpid()),
+                "port": port,
+                "token": token,
+                "fingerprint": fingerprint,
+                "user": user,
+            },
         )
 
     try:
-        await service.run(listening)
+        await service.run(note)
     finally:
         with suppress(OSError, ValueError, LookupError):
             if json.loads(state.read_bytes())["pid"] == os.getpid():
                 state.unlink()
+
+
+async def serve_and_exit(folder: Path, idle_s: float, fingerprint: str) -> None:
+    """Run the service, and end this process. asyncio would first wait for a thread that starts a
+    JVM. That JVM ends with this process.
+    """
+    await serve(folder, idle_s, fingerprint)
+    logging.shutdown()
+    os._exit(0)
 
 
 def main() -> None:
@@ -258,13 +324,13 @@ def main() -> None:
     from kafka_edu.spark.connectors import set_environment
 
     folder, idle_s, fingerprint = Path(sys.argv[1]), float(sys.argv[2]), sys.argv[3]
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s")
+    logging.basicConfig(level=logging.INFO, format=LOG_FORMAT)
     logging.getLogger("py4j").setLevel(logging.CRITICAL)
     os.environ["TZ"] = "UTC"
     time.tzset()
     os.environ.setdefault("SPARK_SUBMIT_OPTS", JVM_OPTIONS)
     set_environment(on_loopback=True)
-    asyncio.run(serve(folder, idle_s, fingerprint))
+    asyncio.run(serve_and_exit(folder, idle_s, fingerprint))
 
 
 if __name__ == "__main__":

@@ -5,12 +5,14 @@ PYSPARK_GATEWAY_SECRET, and makes a SparkContext in it. The process is usually k
 its SparkContext is left in the JVM. `clean` stops it, from a connection of our own. It also sets
 back all that a job can change in a JVM for later jobs: Java's system properties (from which a new
 SparkConf gets its settings), the time zone, the language, and the file systems that Hadoop keeps
-open. A setting of a session or of a SparkContext ends with that SparkContext.
+open. A setting of a session or of a SparkContext ends with that SparkContext. The Python workers of
+the JVM run in a folder of their own, and `clean` empties it.
 
 The JVM's compiled code stays, and this is what makes the next job fast.
 """
 
 import os
+import shutil
 import threading
 import time
 from collections.abc import Mapping
@@ -24,6 +26,8 @@ from kafka_edu.spark.start_limit import StartLimit
 CLEANING: Final = Allowance(processor_s=60.0, idle_s=15.0, clock_s=60.0)
 """The limits of one cleaning. A quiet machine needs 0.3 s."""
 LOOK_EVERY_S: Final = 0.02
+WORK: Final = "work"
+"""The folder in which the JVM and its Python workers run. It holds nothing of the service."""
 
 
 class JavaDefaults:
@@ -46,12 +50,14 @@ class JavaDefaults:
 class WarmJvm:
     """A running JVM, with a connection of our own to it."""
 
-    def __init__(self, started: JavaProcess, gateway: Any) -> None:
+    def __init__(self, started: JavaProcess, gateway: Any, work: Path) -> None:
         """`gateway` is py4j's JavaGateway, which has no types. It must not use its memory
-        management: `clean` removes all that is not needed.
+        management: `clean` removes all that is not needed. `work` is the folder in which the JVM
+        runs.
         """
         self.address = started
         self._gateway = gateway
+        self._work = work
         self._closing = threading.Lock()
         self._closed = False
         self._defaults = JavaDefaults(gateway.jvm)
@@ -64,8 +70,9 @@ class WarmJvm:
     def clean(self) -> None:
         """Stop what a user has left in the JVM, and set back what it has changed.
 
-        Raises py4j's errors if the JVM has ended or ends meanwhile. It may also wait for ever, if
-        the JVM hangs: the caller ends the JVM then.
+        Raises py4j's errors if the JVM has ended or ends meanwhile, and OSError if its folder
+        cannot be emptied. It may also wait for ever, if the JVM hangs: the caller ends the JVM
+        then.
         """
         self._stop_context()
         while self._connections().size() > 1:  # a user's thread may be making a SparkContext
@@ -75,6 +82,7 @@ class WarmJvm:
         self._gateway.jvm.org.apache.hadoop.fs.FileSystem.closeAll()
         self._defaults.restore()
         self._bindings().keySet().retainAll(self._kept)
+        empty(self._work)
 
     def _stop_context(self) -> None:
         companion = getattr(self._gateway.jvm.org.apache.spark, "SparkContext$")
@@ -117,15 +125,44 @@ class WarmJvm:
                 os.close(self.address.pipe)
 
 
-def start_warm_jvm(folder: Path) -> WarmJvm:
-    """Start a JVM, and connect to it. Relative paths in it are below `folder`, unless a job sets
-    the property user.dir.
+def empty(folder: Path) -> None:
+    """Remove what is in the current folder of this process, which must be `folder`. Raises OSError
+    if a job has moved or deleted that folder, because the JVM cannot run in it any more.
+    """
+    if not os.path.samefile(folder, "."):
+        raise FileNotFoundError(f"{folder} is not the folder any more in which the JVM runs")
+    folder.chmod(0o700)
+    for found in list(folder.iterdir()):
+        remove(found)
 
-    Raises SparkStartError if the JVM does not start.
+
+def remove(path: Path) -> None:
+    """Remove a file, or a folder with all in it, also if its owner may not read it now. Raises
+    OSError.
+    """
+    if path.is_symlink() or not path.is_dir():
+        path.unlink(missing_ok=True)
+        return
+    path.chmod(0o700)
+    for place, names, _ in os.walk(path):
+        for inner in (Path(place, name) for name in names):
+            if not inner.is_symlink():
+                inner.chmod(0o700)
+    shutil.rmtree(path)
+
+
+def start_warm_jvm(folder: Path) -> WarmJvm:
+    """Start a JVM, and connect to it. Relative paths in it are below `folder`/work, which is made
+    again for each JVM, unless a job sets the property user.dir.
+
+    Raises SparkStartError if the JVM does not start, and OSError.
     """
     from pyspark.java_gateway import GatewayParameters, JavaGateway
 
-    os.chdir(folder)
+    work = folder / WORK
+    remove(work)
+    work.mkdir(mode=0o700)
+    os.chdir(work)
     started = start_java_process(with_home=False)
     gateway = JavaGateway(
         gateway_parameters=GatewayParameters(
@@ -136,4 +173,4 @@ def start_warm_jvm(folder: Path) -> WarmJvm:
             enable_memory_management=False,
         )
     )
-    return WarmJvm(started, gateway)
+    return WarmJvm(started, gateway, work)

@@ -35,14 +35,20 @@ def _fast_compiler() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def drivers(_pyspark: None, _fast_compiler: None) -> "Iterator[Drivers]":
-    """End the warm JVM of the labs, unless it was there before."""
+def drivers(
+    _pyspark: None, _fast_compiler: None, tmp_path_factory: pytest.TempPathFactory
+) -> "Iterator[Drivers]":
+    """Keep the warm JVM of the labs in a folder of the tests, and end it at their end. The user's
+    own one is not touched.
+    """
     from kafka_edu.spark.driver_client import Drivers
+    from kafka_edu.spark.driver_keeper import IDLE
 
-    drivers = Drivers()
-    was_there = drivers.status() is not None
-    yield drivers
-    if not was_there:
+    with pytest.MonkeyPatch.context() as environment:
+        environment.setenv("KAFKA_EDU_HOME", str(tmp_path_factory.mktemp("state")))
+        environment.setenv(IDLE, "60")  # it ends soon even if the tests are killed
+        drivers = Drivers()
+        yield drivers
         drivers.end()
 
 

@@ -51,6 +51,15 @@ def build(spark, records):
         case 7:
             spark.readStream.format("rate").load().writeStream.format("noop").start()
             SparkContext._gateway.shutdown()
+        case 10:
+            @F.udf("string")
+            def leave(offset):
+                os.makedirs("left/inner", exist_ok=True)
+                with open("left.py", "w") as file:
+                    file.write("raise SystemExit")
+                return " ".join(sorted([os.path.basename(os.getcwd()), *os.listdir()]))
+
+            return records.limit(1).select(leave("offset").alias("seen"), F.col("offset"))
         case 9:
             os.makedirs("in", exist_ok=True)
             with open("in/lines.txt", "w") as file:
@@ -131,6 +140,18 @@ def test_nothing_of_a_job_reaches_the_next(jobs: SparkLearner, drivers: Drivers)
     jvm_now, loans_now = loan_of(drivers)
     assert jvm_now == jvm, "all this was in one JVM"
     assert loans_now == loans + 5
+
+
+def test_files_that_a_worker_writes_do_not_reach_the_next_job(
+    jobs: SparkLearner, drivers: Drivers
+) -> None:
+    for _ in range(2):
+        (row,) = jobs.batch(RECORDS, records_of([b"x"] * 10)).rows
+        assert row[0] == "left left.py work", "the folder holds nothing of the service"
+        jobs.close()
+        seen(jobs)
+        assert list((drivers.folder / "work").iterdir()) == []
+        jobs.close()
 
 
 def test_the_garbage_of_a_former_process_does_not_reach_the_next(jobs: SparkLearner) -> None:

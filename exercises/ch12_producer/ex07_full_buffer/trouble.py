@@ -33,7 +33,7 @@ from ...lab_cluster import (
 )
 from ...runner.verdict import Step
 from .facts import Facts, is_calm, judge
-from .material import BROKERS, FAR_MS, LINK, SETTINGS, TOPIC, plan, settings
+from .material import BROKERS, FAR_MS, LINK, RATE, SETTINGS, TOPIC, plan, settings
 from .shop import NOTES, Seen
 
 PROPS: Final = {
@@ -44,9 +44,15 @@ TOPIC_SETTINGS: Final = {"min.insync.replicas": "2"}
 FIRST_ORDERS: Final = 20
 TURNED_AWAY: Final = 50
 """The trouble has begun when the shop has turned so many customers away."""
-PATIENCE_S: Final = 40.0
-"""For so long the check watches the shop. One that works is calm after some seconds."""
+ORDERS: Final = 40 * RATE
+"""The check watches so many orders of the shop. One that works is calm after much fewer. The clock
+does not count, because on a busy machine the shop itself is slow.
+"""
+SILENT_S: Final = 120.0
+"""A shop that hangs writes no notes for so long. One that works writes them four times a second."""
 LOOK_EVERY_S: Final = 0.2
+SHOP: Final = f"{__package__}.shop"
+"""The module that the shop's process runs."""
 LAB: Final = LabCluster("12-7", TOPIC)
 is_running = LAB.is_running
 
@@ -84,7 +90,7 @@ def open_shop(cluster: Cluster, file: Path, home: Path | None) -> None:
     supervisor = json.loads(folder.action_address.read_text(encoding="utf-8"))["pid"]
     subprocess.Popen(
         python_command(
-            f"{__package__}.shop",
+            SHOP,
             *(str(folder.path), str(supervisor), cluster.bootstrap_servers),
             *(TOPIC, str(file.absolute())),
         ),
@@ -117,7 +123,7 @@ def _is_full(cluster: Cluster) -> bool:
 def end(home: Path | None = None) -> bool:
     """End the cluster and its shop. Return False if none was running. Raises ClusterError."""
     seen = shop_of(ClusterFolder.of(LAB.name, home))
-    if seen is not None and LAB.is_running(home):
+    if seen is not None and LAB.is_running(home) and is_shop(seen.pid):
         with suppress(ProcessLookupError, ChildProcessError):
             os.kill(seen.pid, SIGTERM)
             os.waitpid(seen.pid, 0)  # it may be a child of this process
@@ -130,7 +136,7 @@ def check_state(
     """Check the present state of cluster and shop. Yield each result. Raises ClusterError."""
     with closing(LAB.attach(home)) as cluster:
         seed, before = read_before(folder)
-        say(f"watching the shop, for {PATIENCE_S:.0f} s at most")
+        say(f"watching the shop, for {ORDERS:,} of its orders at most")
         began = watch(cluster)
         say("looking at brokers, links, ZooKeeper, the shop and the log")
         now = look(cluster)._replace(watched=began)
@@ -138,19 +144,34 @@ def check_state(
 
 
 def watch(cluster: Cluster) -> Seen | None:
-    """Watch the shop until it is calm, or the patience is over. Return its notes from when the
-    check began, or from when the shop got its present producer.
+    """Watch the shop until it is calm, or ORDERS have come, or its process has ended or hangs.
+    Return its notes from when the check began, or from when the shop got its present producer.
     """
-    end_s = time.monotonic() + PATIENCE_S
     began: Seen | None = None
-    while time.monotonic() < end_s:
-        now = shop_of(cluster.folder)
-        if now is not None and (began is None or began.producer != now.producer):
+    last: Seen | None = None
+    changed_s = time.monotonic()
+    while (now := shop_of(cluster.folder)) is not None:
+        if began is None or began.producer != now.producer:
             began = now
-        if now is not None and began is not None and is_calm(began, now):
+        come = now.taken - began.taken + now.turned_away - began.turned_away
+        if is_calm(began, now) or come >= ORDERS:
+            break
+        if now != last:
+            last, changed_s = now, time.monotonic()
+        elif not is_shop(now.pid) or time.monotonic() - changed_s > SILENT_S:
             break
         time.sleep(LOOK_EVERY_S)
     return began
+
+
+def is_shop(pid: int) -> bool:
+    """Return whether the process with this id is a shop of this exercise. Another program may have
+    got the id after the shop's end.
+    """
+    shown = subprocess.run(
+        ["ps", "-ww", "-o", "command=", "-p", str(pid)], capture_output=True, text=True, check=False
+    ).stdout
+    return SHOP in shown
 
 
 def facts_of(fields: dict[str, Any]) -> Facts:

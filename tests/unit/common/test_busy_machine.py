@@ -5,10 +5,12 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Final
 
 import pytest
 
+from kafka_edu.common import busy_machine
 from kafka_edu.common.busy_machine import (
     Allowance,
     Hogs,
@@ -16,6 +18,7 @@ from kafka_edu.common.busy_machine import (
     NotJudgedError,
     Spent,
     Usage,
+    began_at,
     family_of,
     family_usage,
     overdrawn,
@@ -165,3 +168,17 @@ def test_the_wait_of_one_process_for_a_core() -> None:
         pids = family_of(os.getpid()).keys() - {os.getpid()}
         until(lambda: max(map(waited_for_a_core_s, pids)) > 0.05)
     assert [waited_for_a_core_s(pid) for pid in pids] == [0.0, 0.0]
+
+
+def test_a_system_without_proc_has_no_families(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(busy_machine, "_PROC", tmp_path / "proc")
+    assert family_of(os.getpid()) == {}
+    assert began_at(os.getpid()) == 0
+
+
+def test_a_process_that_has_ended_has_no_beginning() -> None:
+    with subprocess.Popen([sys.executable, "-S", "-c", ""]) as process:
+        os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+        assert began_at(process.pid) == 0, "its parent has not waited for it yet"

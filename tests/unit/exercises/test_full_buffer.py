@@ -1,14 +1,26 @@
 """Exercise 12-7: the cluster and the shop are judged, whatever was typed."""
 
 import json
+import subprocess
+import sys
+import types
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from exercises.ch12_producer.ex07_full_buffer import trouble
 from exercises.ch12_producer.ex07_full_buffer.facts import BEHIND, ENOUGH, Facts, is_calm, judge
-from exercises.ch12_producer.ex07_full_buffer.material import CAUSES, SETTINGS, make, plan
+from exercises.ch12_producer.ex07_full_buffer.material import CAUSES, RATE, SETTINGS, make, plan
 from exercises.ch12_producer.ex07_full_buffer.shop import Seen, settings_of
-from exercises.ch12_producer.ex07_full_buffer.trouble import facts_of
+from exercises.ch12_producer.ex07_full_buffer.trouble import (
+    ORDERS,
+    SILENT_S,
+    facts_of,
+    is_shop,
+    watch,
+)
 from exercises.lab_cluster import TopicFacts
 
 PLAN = plan(0)  # broker 1 leads, 0 is near and cut off, 2 is far
@@ -73,6 +85,87 @@ def test_orders_that_failed_before_the_check_do_not_count() -> None:
     now = CALM._replace(failed=300, acked=1_350)
     assert is_calm(began, now)
     assert not is_calm(SHOP, now)
+
+
+class Watched:
+    """A cluster with a shop, and a clock. Each look at the shop's notes takes some time."""
+
+    def __init__(
+        self, patch: pytest.MonkeyPatch, notes: Callable[[int], Seen | None], look_s: float
+    ) -> None:
+        self.folder = Path()
+        self.looks = 0
+        self.now_s = 0.0
+        self.there = True
+        self._notes = notes
+        self._look_s = look_s
+        clock = types.SimpleNamespace(monotonic=lambda: self.now_s, sleep=lambda _: None)
+        patch.setattr(trouble, "time", clock)
+        patch.setattr(trouble, "shop_of", lambda _: self._look())
+        patch.setattr(trouble, "is_shop", lambda _: self.there)
+
+    def _look(self) -> Seen | None:
+        self.looks += 1
+        self.now_s += self._look_s
+        return self._notes(self.looks)
+
+    def watch(self) -> Seen | None:
+        return watch(self)  # type: ignore[arg-type]  # it is the part of a cluster that is used
+
+
+def test_a_shop_on_a_slow_machine_is_watched_until_it_is_calm(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It takes 500 orders in ten minutes here, and not in five seconds."""
+
+    def notes(look: int) -> Seen:
+        taken = 700 + 10 * look
+        return SHOP._replace(taken=taken, acked=taken - 20, in_a_row=10 * look)
+
+    watched = Watched(monkeypatch, notes, look_s=12.0)
+    assert watched.watch() == notes(1)
+    assert watched.looks == 1 + ENOUGH // 10
+
+
+def test_a_shop_that_is_not_calm_is_watched_for_a_number_of_its_orders(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    away = Watched(
+        monkeypatch, lambda look: SHOP._replace(turned_away=90 + RATE * look), look_s=0.001
+    )
+    assert away.watch() == SHOP._replace(turned_away=90 + RATE)
+    assert away.looks == 1 + ORDERS // RATE
+    fresh = Watched(
+        monkeypatch,
+        lambda look: SHOP._replace(producer=1 + (look > 5), turned_away=RATE * look),
+        look_s=0.001,
+    )
+    began = fresh.watch()
+    assert began is not None
+    assert (began.producer, fresh.looks) == (2, 6 + ORDERS // RATE), "all orders of the present one"
+
+
+def test_a_shop_that_hangs_or_has_ended_is_not_watched_for_ever(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    silent = Watched(monkeypatch, lambda _: SHOP, look_s=10.0)
+    assert silent.watch() == SHOP
+    assert silent.now_s == pytest.approx(SILENT_S, abs=30.0)
+    gone = Watched(monkeypatch, lambda _: SHOP, look_s=0.001)
+    gone.there = False
+    assert gone.watch() == SHOP
+    assert gone.looks == 2
+    assert Watched(monkeypatch, lambda _: None, look_s=0.001).watch() is None
+
+
+def test_only_a_shop_is_ended_by_its_process_id() -> None:
+    for more, right in (([trouble.SHOP], True), ([], False)):
+        with subprocess.Popen(
+            [sys.executable, "-c", "input()", *more], stdin=subprocess.PIPE
+        ) as process:
+            assert is_shop(process.pid) is right
+            process.communicate(b"\n")
+    assert not is_shop(process.pid)
 
 
 def test_facts_that_were_kept_are_the_same() -> None:

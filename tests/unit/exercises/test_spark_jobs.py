@@ -1,5 +1,6 @@
 """The judges of the PySpark exercises, without Spark."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,7 @@ from exercises.ch16_spark.jobs import (
     check_no_python,
     records_of,
 )
+from exercises.ch16_spark.killed_job import run_and_kill
 from exercises.ch16_spark.live_job import compared
 from exercises.ch16_spark.live_streams import compared_rows, value_of
 from exercises.ch16_spark.log_dir_made import LogDir
@@ -34,10 +36,12 @@ from exercises.grading.grade import Grader, Kind, RefusedError
 from exercises.runner.check import check_public
 from exercises.runner.manifest import find_exercise
 from exercises.runner.mismatch import Mismatch
-from exercises.runner.public_tests import CheckError
+from exercises.runner.public_tests import CheckError, Run
 from exercises.runner.spark_learner import Rows, learner_class
 from exercises.runner.spark_process import words_of
-from kafka_edu.learner.learner import Learner
+from kafka_edu.common.busy_machine import Spent
+from kafka_edu.learner.learner import Learner, LearnerFailure, Used
+from kafka_edu.spark.driver_keeper import IDLE
 from kafka_edu.supervisor.cluster import ClusterError
 
 ROWS = Rows(("a", "b"), ("int", "string"), (((2, "x"),), ((1, "y"),)), "Project", ())
@@ -191,6 +195,58 @@ def test_a_spark_job_is_graded_only_for_people_one_trusts() -> None:
     assert learner_class(exercise.engine) is not Learner
     with pytest.raises(RefusedError, match="16-1s is a Spark job, and no jail holds Spark yet"):
         Grader(exercise, 1, Kind.NAMESPACES)
+
+
+class OnceKilled:
+    """A killer and a learner: the kill comes when the job has just ended, or does not come."""
+
+    def __init__(self, kills: bool, failure: str = "") -> None:
+        self.has_killed = False
+        self.history: list[str] = []
+        self._kills = kills
+        self._failure = failure
+
+    def start(self) -> None:
+        self.history.append("start")
+
+    def run(self) -> None:
+        self.history.append("run")
+        if self._failure:
+            raise LearnerFailure("feed(…)", self._failure, Path("feed.py"))
+
+    def stop(self) -> None:
+        self.has_killed = self._kills
+        self.history.append("stop")
+
+    def close(self) -> None:
+        self.history.append("close")
+
+
+def test_a_job_that_ends_just_before_the_kill_gets_another_process() -> None:
+    quick = OnceKilled(kills=True)
+    assert run_and_kill(quick.run, quick, quick) == ""  # type: ignore[arg-type]  # a learner
+    assert quick.history == ["start", "run", "stop", "close"]
+    killed = OnceKilled(kills=True, failure="its process has ended")
+    assert run_and_kill(killed.run, killed, killed) == ""  # type: ignore[arg-type]  # a learner
+    assert killed.history[-1] == "close"
+
+
+def test_a_job_that_is_not_killed_may_fail_by_itself() -> None:
+    right = OnceKilled(kills=False)
+    assert run_and_kill(right.run, right, right) == ""  # type: ignore[arg-type]  # a learner
+    assert right.history == ["start", "run", "stop"]
+    wrong = OnceKilled(kills=False, failure="raised ValueError")
+    assert "raised ValueError" in run_and_kill(wrong.run, wrong, wrong)  # type: ignore[arg-type]
+
+
+def test_a_grade_uses_no_jvm_that_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nor does it in the grader's own process, which loads a submission to see whether it can."""
+    monkeypatch.setenv(IDLE, "600")
+    monkeypatch.setattr(Grader, "_reference", lambda _: Run((), Used(), Spent(0.0, 0.0, 0.0)))
+    Grader(find_exercise("01-1"), 1, Kind.TRUSTED)
+    assert os.environ[IDLE] == "600"
+    Grader(find_exercise("16-1s"), 1, Kind.TRUSTED)
+    assert os.environ[IDLE] == "0"
 
 
 def test_without_pyspark_the_check_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:

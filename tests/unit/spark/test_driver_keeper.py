@@ -5,7 +5,9 @@ import pytest
 from kafka_edu.spark.driver_keeper import (
     BUSY,
     ENDING,
+    IDLE_S,
     MOST_LOANS,
+    NOT_CLEAN,
     Clean,
     DriverKeeper,
     End,
@@ -14,6 +16,7 @@ from kafka_edu.spark.driver_keeper import (
     Refuse,
     Start,
     State,
+    idle_of,
 )
 
 
@@ -64,6 +67,36 @@ def test_a_jvm_that_cannot_be_cleaned_is_replaced() -> None:
     assert keeper.started() == [Clean()]
     assert keeper.cleaned(True, 13.0) == [Lend(2)]
     assert (keeper.jvms, keeper.loans) == (2, 1)
+
+
+def test_a_new_jvm_that_cannot_be_cleaned_is_not_replaced_again_and_again() -> None:
+    keeper = DriverKeeper(0.0)
+    keeper.ask(1, 0.0)
+    keeper.started()
+    assert keeper.cleaned(False, 1.0) == [Kill(), Refuse(1, NOT_CLEAN)]
+    assert keeper.state is State.NONE
+    assert keeper.leave(1, 1.0) == []
+    assert keeper.ask(2, 2.0) == [Start()], "the next user tries again"
+    keeper.leave(2, 2.0)
+    keeper.started()
+    assert keeper.cleaned(False, 3.0) == [Kill()], "nobody waits"
+
+
+def test_a_user_brings_the_idle_time() -> None:
+    keeper = DriverKeeper(0.0, idle_s=600.0)
+    keeper.ask(1, 0.0, 5.0)
+    keeper.failed("no Java")
+    keeper.leave(1, 0.0)
+    assert keeper.tick(4.0) == []
+    assert keeper.tick(5.0) == [End()]
+
+
+def test_the_idle_time_is_a_number_of_seconds() -> None:
+    assert idle_of("") == IDLE_S
+    assert (idle_of("0"), idle_of("2.5")) == (0.0, 2.5)
+    for wrong in ("10m", "nan", "inf", "-inf"):
+        with pytest.raises(ValueError, match=f"KAFKA_EDU_SPARK_IDLE_S is '{wrong}'.*set it to"):
+            idle_of(wrong)
 
 
 def test_nobody_waits_so_no_other_jvm_is_started() -> None:

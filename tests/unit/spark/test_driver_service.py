@@ -1,8 +1,10 @@
 """The service with a warm JVM, and the processes that use it. A JVM of Python stands for Java's."""
 
 import asyncio
+import importlib.metadata
 import itertools
 import json
+import logging
 import os
 import signal
 import socket
@@ -18,10 +20,17 @@ import pytest
 from click.testing import CliRunner
 
 from exercises import spark_command
-from kafka_edu.spark import driver_client
+from kafka_edu.common.busy_machine import began_at
+from kafka_edu.common.user_files import write_private_json
+from kafka_edu.spark import driver_client, java_gateway
 from kafka_edu.spark.driver_client import Drivers, Loan, NoDriver
-from kafka_edu.spark.driver_keeper import BUSY, DriverKeeper
-from kafka_edu.spark.driver_service import DriverService, serve
+from kafka_edu.spark.driver_keeper import BUSY, IDLE, DriverKeeper
+from kafka_edu.spark.driver_service import (
+    LOG_FORMAT,
+    DriverService,
+    idle_s_in,
+    serve_and_exit,
+)
 from kafka_edu.spark.java_gateway import SparkStartError
 
 pytest.importorskip("pyspark", reason="PySpark is not installed: ./kafka-edu setup spark")
@@ -49,11 +58,18 @@ class FakeJvm:
         self.stuck = threading.Event()
         self.too_long = threading.Event()
         self.killed = threading.Event()
+        self.dies = threading.Event()
+        """Whether the JVM ends in the middle of its next cleaning, which does not notice it."""
+        self._gone = threading.Event()
 
     def clean(self) -> None:
         if self.stuck.is_set():
             self.too_long.set()
             self.killed.wait()
+        if self.dies.is_set():
+            self.killed.set()
+            self._gone.wait()  # until the service has noticed it
+            return
         if self.killed.is_set():
             raise ConnectionError("there is no JVM")
         self._note("cleaned")
@@ -73,6 +89,7 @@ class FakeJvm:
 
     def kill(self) -> None:
         self.killed.set()
+        self._gone.set()
 
     def wait(self) -> int:
         self.killed.wait()
@@ -81,6 +98,18 @@ class FakeJvm:
     def lent(self) -> Mapping[str, object]:
         self._note("lent")
         return {"jvm": self.pid, "port": 1, "secret": "s"}
+
+
+def state_of(pid: int, port: int, user: int = 0) -> dict[str, object]:
+    """The state that a service of this version writes."""
+    return {
+        "pid": pid,
+        "began": began_at(pid),
+        "port": port,
+        "token": TOKEN,
+        "fingerprint": driver_client.fingerprint(),
+        "user": user,
+    }
 
 
 class Service:
@@ -100,18 +129,13 @@ class Service:
         return self.jvms[-1]
 
     async def _run(self) -> None:
-        self._service = DriverService(DriverKeeper(0.0, 1e12), self.start_jvm, TOKEN)
+        log = self._folder / "log"
+        self._service = DriverService(DriverKeeper(0.0, 1e12), self.start_jvm, TOKEN, log)
         self._loop = asyncio.get_running_loop()
-        await self._service.run(self._listening)
+        await self._service.run(self._note)
 
-    def _listening(self, port: int) -> None:
-        state = {
-            "pid": os.getpid(),
-            "port": port,
-            "token": TOKEN,
-            "fingerprint": driver_client.fingerprint(),
-        }
-        (self._folder / "state.json").write_text(json.dumps(state), encoding="utf-8")
+    def _note(self, port: int, user: int) -> None:
+        write_private_json(self._folder / "state.json", state_of(os.getpid(), port, user))
         self._listens.set()
 
     def __enter__(self) -> "Service":
@@ -138,6 +162,62 @@ def service(tmp_path: Path) -> Iterator[Service]:
 @pytest.fixture
 def drivers(tmp_path: Path) -> Drivers:
     return Drivers(tmp_path, idle_s=60.0)
+
+
+def test_the_process_id_of_a_service_may_be_another_programs(drivers: Drivers) -> None:
+    state = state_of(os.getpid(), 1)
+    file = drivers.folder / "state.json"
+    file.write_text(json.dumps(state), encoding="utf-8")
+    assert drivers.running() is not None
+    began = int(str(state["began"]))
+    if not began:
+        pytest.skip("this system does not say when a process began")
+    file.write_text(json.dumps({**state, "began": began - 1}), encoding="utf-8")
+    assert drivers.running() is None
+
+
+def test_a_variable_that_keeps_the_jvm_from_being_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused() -> str:
+        answer = Drivers(tmp_path / "none").borrow()
+        assert isinstance(answer, NoDriver)
+        assert not (tmp_path / "none").exists(), "no service was started"
+        return str(answer)
+
+    monkeypatch.setenv(IDLE, "10m")
+    assert refused().startswith(f"{IDLE} is '10m', which is no number of seconds: set it to one")
+    monkeypatch.setattr(spark_command, "Drivers", lambda: Drivers(tmp_path / "none"))
+    for word, code in (("up", 1), ("status", 0), ("down", 0)):
+        result = CliRunner().invoke(spark_command.spark, [word])
+        assert result.exit_code == code, result.output
+    monkeypatch.delenv(IDLE)
+    monkeypatch.setenv("PYSPARK_PIN_THREAD", "false")
+    assert refused() == "PYSPARK_PIN_THREAD is not true: unset it"
+
+
+def test_a_service_is_of_this_version_and_of_these_settings(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    first = driver_client.fingerprint()
+    monkeypatch.setenv("PYSPARK_GATEWAY_PORT", "1")
+    monkeypatch.setenv("SPARK_LOCAL_IP", "127.0.0.1")
+    assert driver_client.fingerprint() == first, "these are set by this program itself"
+    found = {first}
+    for name in ("SPARK_CONF_DIR", "PYSPARK_PIN_THREAD", "HADOOP_HOME", "JDK_JAVA_OPTIONS"):
+        monkeypatch.setenv(name, "other")
+        found.add(driver_client.fingerprint())
+    assert len(found) == 5
+
+    def missing(_: str) -> str:
+        raise importlib.metadata.PackageNotFoundError
+
+    with monkeypatch.context() as patch:
+        patch.setattr(importlib.metadata, "version", missing)
+        found.add(driver_client.fingerprint())
+    monkeypatch.setattr(driver_client, "_CODE", ("driver_client", "warm_jvm"))
+    found.add(driver_client.fingerprint())
+    assert len(found) == 7, "PySpark on the PYTHONPATH; other code"
 
 
 @contextmanager
@@ -184,6 +264,68 @@ def test_a_stuck_jvm_is_killed_and_replaced(service: Service, drivers: Drivers) 
     with borrowed(drivers) as loan:
         assert loan.jvm == 1001
     assert service.jvms[0].killed.is_set()
+
+
+def test_a_jvm_that_ends_just_after_it_was_cleaned_is_not_lent(
+    service: Service, drivers: Drivers
+) -> None:
+    with borrowed(drivers):
+        pass
+    service.jvms[0].wait_until_clean()
+    service.jvms[0].dies.set()
+    with borrowed(drivers) as loan:
+        assert loan.jvm == 1001
+
+
+def test_the_user_is_known_as_long_as_it_waits_or_has_the_jvm(
+    service: Service, drivers: Drivers
+) -> None:
+    def user() -> int:
+        state = drivers.running()
+        assert state is not None
+        return state.user
+
+    assert user() == 0
+    service.refuse = "Spark needs Java 17"
+    drivers.borrow()
+    service.refuse = ""
+    with borrowed(drivers):
+        assert user() == os.getpid()
+        drivers.borrow()
+        assert user() == os.getpid(), "another one was refused"
+    service.jvms[0].wait_until_clean()
+    assert user() == 0
+
+
+def test_the_idle_time_comes_with_each_user(service: Service, drivers: Drivers) -> None:
+    with borrowed(drivers):
+        status = drivers.status()
+        assert status is not None
+        assert status["idle_s"] == 60.0
+    for wrong in (float("nan"), float("inf"), "soon"):
+        with pytest.raises(ValueError, match=r"idle time|convert"):
+            idle_s_in({"idle_s": wrong})
+
+
+def test_the_notices_of_the_workers_reach_the_user(service: Service, drivers: Drivers) -> None:
+    log = drivers.folder / "log"
+
+    def logs(name: str, said: str, end: str = "\n") -> None:
+        record = logging.LogRecord(name, logging.WARNING, "", 0, said, None, None)
+        with log.open("a", encoding="utf-8") as file:
+            file.write(logging.Formatter(LOG_FORMAT).format(record) + end)
+
+    logs(java_gateway.__name__, "for a user before")
+    with borrowed(drivers) as loan:
+        assert loan.notices() == []
+        logs(java_gateway.__name__, "records are lost: 5")
+        logs("kafka_edu.spark.driver_service", "no notice")
+        logs(java_gateway.__name__, "half a", end="")
+        assert loan.notices() == ["records are lost: 5"]
+        log.open("a", encoding="utf-8").write(" line\n")
+        assert loan.notices() == ["half a line"]
+        log.unlink()
+        assert loan.notices() == []
 
 
 def test_a_jvm_that_does_not_start(service: Service, drivers: Drivers) -> None:
@@ -277,12 +419,7 @@ def test_a_service_that_hangs_is_killed(drivers: Drivers, monkeypatch: pytest.Mo
         [sys.executable, "-c", "input()", driver_client.MODULE], stdin=subprocess.PIPE
     )
     with socket.create_server(("127.0.0.1", 0)) as silent:
-        state = {
-            "pid": asleep.pid,
-            "port": silent.getsockname()[1],
-            "token": TOKEN,
-            "fingerprint": driver_client.fingerprint(),
-        }
+        state = state_of(asleep.pid, silent.getsockname()[1])
         (drivers.folder / "state.json").write_text(json.dumps(state), encoding="utf-8")
         over = threading.Event()
         over.set()
@@ -290,14 +427,45 @@ def test_a_service_that_hangs_is_killed(drivers: Drivers, monkeypatch: pytest.Mo
         refused = drivers.borrow()
     assert isinstance(refused, NoDriver)
     assert str(refused) == "the service did not answer"
+    assert not (drivers.folder / "state.json").exists(), "the next user does not wait for it"
     assert asleep.wait() == -signal.SIGKILL
     assert asleep.stdin is not None
     asleep.stdin.close()
+
+
+def test_the_service_does_not_wait_for_a_jvm_that_starts(
+    drivers: Drivers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(driver_client, "MODULE", f"{__name__}")
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[3]))
+    monkeypatch.setenv("A_JVM_THAT_NEVER_STARTS", "1")
+    states: list[object] = []
+    user = threading.Thread(target=lambda: states.append(drivers.borrow()))
+    user.start()
+    while (status := drivers.status()) is None or status["state"] != "starting":
+        user.join(0.01)
+        assert user.is_alive(), states
+    state = drivers.running()
+    assert state is not None
+    (service,) = [one for one in driver_client._STARTED if one.pid == state.pid]
+    service.terminate()
+    try:
+        assert service.wait(60) == 0
+    finally:
+        service.kill()
+        user.join()
+    assert str(states[0]) == "the service has ended"
 
 
 if __name__ == "__main__":  # the service, with a JVM that is none
     from kafka_edu.spark import warm_jvm
 
     assert "KAFKA_EDU_LEARNER_RESULTS" not in os.environ
-    vars(warm_jvm)["start_warm_jvm"] = lambda _: FakeJvm(os.getpid())
-    asyncio.run(serve(Path(sys.argv[1]), float(sys.argv[2]), sys.argv[3]))
+
+    def start(_: Path) -> FakeJvm:
+        if "A_JVM_THAT_NEVER_STARTS" in os.environ:
+            threading.Event().wait()
+        return FakeJvm(os.getpid())
+
+    vars(warm_jvm)["start_warm_jvm"] = start
+    asyncio.run(serve_and_exit(Path(sys.argv[1]), float(sys.argv[2]), sys.argv[3]))
