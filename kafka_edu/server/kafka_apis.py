@@ -30,6 +30,7 @@ from kafka_edu.network.request import Request
 from kafka_edu.network.request_channel import RequestChannel
 from kafka_edu.protocol.api_keys import ApiKey
 from kafka_edu.protocol.api_versions_table import VersionTable
+from kafka_edu.protocol.fields import Versions
 from kafka_edu.protocol.schema import Message
 from kafka_edu.protocol.types import ProtocolError
 from kafka_edu.server.api_call import ApiCall
@@ -54,9 +55,11 @@ returns None, the connection is closed.
 
 class _Entry(NamedTuple):
     """One API in the table, without its message types. `start` decodes a request. It returns the
-    body, a function that runs the handler, and a function that builds an error response.
+    body, a function that runs the handler, and a function that builds an error response. The
+    request must have one of `versions`.
     """
 
+    versions: Versions
     start: Callable[
         [Request],
         tuple[Message, Callable[[ApiCall], Answered], Callable[[Errors, str], Message | None]],
@@ -111,14 +114,15 @@ class KafkaApis:
 
         if key in self._table:
             raise ValueError(f"{key.name} has a handler already")
-        self._table[key] = _Entry(start)
+        self._table[key] = _Entry(request_type.VALID, start)
 
     def timeout_ms(self, request: Request) -> int | None:
         """Return the time-out in ms that a request contains, or None. This decodes the request
-        again. Only the watchdog calls it, for requests that are older than one second.
+        again. Only the watchdog calls it, for requests that are older than one second. Such a
+        request may still be in the queue, so its version may be one that nobody knows.
         """
         entry = self._table.get(request.header.api_key)
-        if entry is None:
+        if entry is None or not entry.versions.has(request.header.api_version):
             return None
         try:
             return timeout_ms_of(entry.start(request)[0])

@@ -210,7 +210,10 @@ def _version(data: bytes) -> int:
 
 
 def _decoded(kind: type[M], data: bytes) -> M:
-    return kind.decode(data, _version(data), 2)
+    version = _version(data)
+    if not kind.VALID.has(version):
+        raise ProtocolError(f"{kind.__name__} has the versions {kind.VALID}, not {version}")
+    return kind.decode(data, version, 2)
 
 
 _FORMATTERS: Final[Mapping[str, Callable[[Properties], Formatter]]] = {

@@ -3,13 +3,18 @@ import struct
 import pytest
 
 from kafka_edu.common.errors import Errors, KafkaException
+from kafka_edu.common.transport import part_bytes
+from kafka_edu.network.request import Request
 from kafka_edu.protocol.api_keys import ApiKey
+from kafka_edu.protocol.headers import decode_request_header, encode_request
+from kafka_edu.protocol.messages.create_topics import CreateTopicsRequest
 from kafka_edu.protocol.messages.metadata import (
     MetadataRequest,
     MetadataRequestTopic,
     MetadataResponse,
     MetadataResponseTopic,
 )
+from tests.unit.server.conftest import FakeConnection
 
 
 def error_response(request, _version, error, _message):
@@ -122,6 +127,22 @@ def test_what_cannot_be_read_or_is_not_served_costs_the_connection(
     assert says in connection.closed
     assert connection.answers == []
     assert len(harness.events("RequestRefused")) == 1
+
+
+@pytest.mark.parametrize(("version", "timeout_ms"), [(5, 4321), (99, None), (-1, None)])
+def test_the_watchdog_may_ask_for_the_time_out_of_a_request_of_any_version(
+    harness, version, timeout_ms
+):
+    """It asks for requests that wait in the queue too, where no version was checked yet."""
+    harness.apis.serve(
+        ApiKey.CREATE_TOPICS, CreateTopicsRequest, raising(AssertionError), error_response
+    )
+    parts = encode_request(CreateTopicsRequest(topics=[], timeout_ms=4321), 5, 7, "c")
+    frame = b"".join(map(part_bytes, parts))[4:]
+    frame = frame[:2] + struct.pack(">h", version) + frame[4:]
+    header, body_offset = decode_request_header(frame)
+    request = Request(FakeConnection(), header, frame, body_offset, 0)
+    assert harness.apis.timeout_ms(request) == timeout_ms
 
 
 def test_requests_are_counted_by_key(harness):

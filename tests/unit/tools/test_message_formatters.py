@@ -152,6 +152,14 @@ def test_transactions() -> None:
     )
 
 
+def test_a_record_of_a_later_version_is_told_as_such() -> None:
+    """A later Kafka writes them."""
+    key = versioned(0, TransactionLogKey(transactional_id="x"))
+    for record in (Record(b"\0\7x"), Record(key, b"\0\1x")):
+        with pytest.raises(ToolError, match=r"has the versions 0, not"):
+            shown(record, TRANSACTIONS)
+
+
 def test_a_record_that_is_no_offset_is_told_as_such() -> None:
     with pytest.raises(ToolError):
         shown(Record(b"\0\1\0\5x", b""), OFFSETS)
