@@ -50,9 +50,11 @@ def up() -> None:
     finally:
         learner.close()
     if learner.no_warm_jvm not in ("", BUSY):
+        log = drivers.folder / LOG
         raise click.ClickException(
-            f"Spark's JVM cannot be kept: {learner.no_warm_jvm}. {drivers.folder / LOG} may say"
-            " more. Until that is mended, each check starts a JVM of its own, and needs more time"
+            f"Spark's JVM cannot be kept: {learner.no_warm_jvm}."
+            f"{f' {log} may say more.' if log.exists() else ''} Until that is mended, each check"
+            " starts a JVM of its own, and needs more time"
         )
     click.echo(shown(drivers) or "Spark's JVM has ended already.")
 
