@@ -26,6 +26,10 @@ from kafka_edu.spark.start_limit import StartLimit
 CLEANING: Final = Allowance(processor_s=60.0, idle_s=15.0, clock_s=60.0)
 """The limits of one cleaning. A quiet machine needs 0.3 s."""
 LOOK_EVERY_S: Final = 0.02
+LOADED_ONCE: Final = "spark.kafka.producer.cache.timeout"
+"""A setting that Spark's own connector for Kafka declares when its classes are loaded. Each
+SparkContext loads the jars of its job again, and Spark refuses to declare a setting twice.
+"""
 WORK: Final = "work"
 """The folder in which the JVM and its Python workers run. It holds nothing of the service."""
 
@@ -45,6 +49,10 @@ class JavaDefaults:
         self._java.lang.System.setProperties(self._properties.clone())
         self._java.util.TimeZone.setDefault(self._time_zone)
         self._java.util.Locale.setDefault(self._locale)
+
+
+class UsedUpError(Exception):
+    """The JVM holds something that a later job could not bear, and that cannot be removed."""
 
 
 class WarmJvm:
@@ -70,15 +78,19 @@ class WarmJvm:
     def clean(self) -> None:
         """Stop what a user has left in the JVM, and set back what it has changed.
 
-        Raises py4j's errors if the JVM has ended or ends meanwhile, and OSError if its folder
-        cannot be emptied. It may also wait for ever, if the JVM hangs: the caller ends the JVM
-        then.
+        Raises UsedUpError if a job has loaded Spark's own connector for Kafka: a second job with it
+        would fail in this JVM. Raises py4j's errors if the JVM has ended or ends meanwhile, and
+        OSError if its folder cannot be emptied. It may also wait for ever, if the JVM hangs: then
+        the caller ends the JVM.
         """
         self._stop_context()
         while self._connections().size() > 1:  # a user's thread may be making a SparkContext
             self._stop_context()
             time.sleep(LOOK_EVERY_S)  # nothing would report its end
         self._stop_context()
+        settings = getattr(self._gateway.jvm.org.apache.spark.internal.config, "ConfigEntry$")
+        if getattr(settings, "MODULE$").findEntry(LOADED_ONCE) is not None:
+            raise UsedUpError("a job has loaded Spark's own connector, which can be done only once")
         self._gateway.jvm.org.apache.hadoop.fs.FileSystem.closeAll()
         self._defaults.restore()
         self._bindings().keySet().retainAll(self._kept)

@@ -51,6 +51,9 @@ def build(spark, records):
         case 7:
             spark.readStream.format("rate").load().writeStream.format("noop").start()
             SparkContext._gateway.shutdown()
+        case 11:  # as the classes of Spark's own connector do when they are loaded
+            settings = spark._jvm.org.apache.spark.internal.config.ConfigBuilder
+            settings("spark.kafka.producer.cache.timeout").stringConf().createWithDefault("10m")
         case 10:
             @F.udf("string")
             def leave(offset):
@@ -158,6 +161,18 @@ def test_the_garbage_of_a_former_process_does_not_reach_the_next(jobs: SparkLear
     """The JVM calls functions by numbers, and tells Python to forget them."""
     for _ in range(3):
         jobs.batch(RECORDS, records_of([b"x"] * 9))
+        jobs.close()
+
+
+def test_a_jvm_with_the_classes_of_sparks_own_connector_is_not_lent_again(
+    jobs: SparkLearner, drivers: Drivers
+) -> None:
+    for _ in range(2):  # a second job in the same JVM would fail
+        jobs.batch(RECORDS, records_of([b"x"] * 11))
+        used, _ = loan_of(drivers)
+        jobs.close()
+        seen(jobs)
+        assert loan_of(drivers)[0] != used
         jobs.close()
 
 
