@@ -39,9 +39,12 @@ def bases(cluster: Cluster, broker: int) -> list[int]:
 
 def is_clean(cluster: Cluster, broker: int) -> bool:
     """Return whether only the active segment is dirty. A follower that copied a clean log may have
-    no other.
+    no other. One that just begins its log anew may have no file for a moment.
     """
-    active = bases(cluster, broker)[-1]
+    found = bases(cluster, broker)
+    if not found:
+        return False
+    active = found[-1]
     (log_dir,) = cluster.log_dirs(broker)
     return clean_up_to(log_dir, TOPIC) == active or active == 0
 

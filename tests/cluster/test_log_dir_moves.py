@@ -14,8 +14,8 @@ from confluent_kafka.admin._config import AlterConfigOpType, ConfigEntry, Config
 from confluent_kafka.admin._resource import ResourceType
 from confluent_kafka.cimpl import NewTopic
 
-from kafka_edu.clients.admin.brokers import connect_brokers
 from kafka_edu.supervisor.cluster import Cluster, running_cluster
+from kafka_edu.tools.admin_client import open_admin
 from kafka_edu.tools.reassignment_file import Replica
 from kafka_edu.tools.replica_log_dirs import alter_log_dirs
 from tests.waiting import PATIENCE_S, wait_for
@@ -150,9 +150,8 @@ class Stage:
         }
 
         async def ask() -> None:
-            async with connect_brokers(self.servers, "moves", lambda _: None) as brokers:
-                await brokers.refresh()
-                assert await alter_log_dirs(brokers, wanted) == wanted.keys()
+            async with open_admin(self.servers, {}, "moves") as admin:
+                assert await alter_log_dirs(admin, wanted) == wanted.keys()
 
         asyncio.run(ask())
 
