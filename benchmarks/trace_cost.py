@@ -144,10 +144,10 @@ class Side(NamedTuple):
         settings = [word for prop in self.props for word in ("--prop", prop)]
         self.run("cluster", "up", "--brokers", "1", "--json", str(answer), *settings)
         try:
-            told = json.loads(answer.read_text())
-            [broker] = [p for p in told["processes"] if p["process"] == "broker-0"]
-            leaders = create_topic(told["bootstrap_servers"], TOPIC, 1)
-            yield Running(self, told["bootstrap_servers"], int(broker["pid"]), leaders)
+            status = json.loads(answer.read_text())
+            [broker] = [p for p in status["processes"] if p["process"] == "broker-0"]
+            leaders = create_topic(status["bootstrap_servers"], TOPIC, 1)
+            yield Running(self, status["bootstrap_servers"], int(broker["pid"]), leaders)
         finally:
             self.run("cluster", "down")
 

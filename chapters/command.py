@@ -143,11 +143,11 @@ def chapter(
         Console().print(Markdown(chosen.text()))
         return
     if cast is not None:
-        with told_errors(chosen):
+        with errors_as_messages(chosen):
             _write_cast(chosen, cast)
         return
     if job is not None or jobs:
-        with told_errors(chosen):
+        with errors_as_messages(chosen):
             _run_jobs(chosen, job, cluster or f"chapter-{chosen.number}")
         return
     if cluster is not None:
@@ -158,7 +158,7 @@ def chapter(
         raise click.ClickException("the dashboard needs a terminal; --plain does without one")
     if not replay:
         _require_packages(chosen)
-    with told_errors(chosen):
+    with errors_as_messages(chosen):
         _run(chosen, plain, from_start, replay, fast, record, json_file)
 
 
@@ -228,7 +228,7 @@ def list_chapters() -> None:
 
 
 @contextlib.contextmanager
-def told_errors(chosen: Chapter) -> Iterator[None]:
+def errors_as_messages(chosen: Chapter) -> Iterator[None]:
     from kafka_edu.instruments.presenter.script_reader import ScriptError
     from kafka_edu.supervisor.cluster import ClusterError
 

@@ -20,7 +20,7 @@ from kafka_edu.instruments.quiz.game import Game, QuizError
 from kafka_edu.instruments.quiz.host import QuizHost
 
 from .chapter import Chapter
-from .command import chapter_of, list_chapters, presenter, run_live, told_errors
+from .command import chapter_of, errors_as_messages, list_chapters, presenter, run_live
 
 if TYPE_CHECKING:
     from kafka_edu.instruments.quiz.server import QuizServer
@@ -94,7 +94,7 @@ def quiz(
     game = Game(chosen.title)
     host = _typed(game, teams) if teams is not None else _served(game, *listen)
     try:
-        with told_errors(chosen):
+        with errors_as_messages(chosen):
             _play(chosen, host, replay, plain or teams is not None)
     except OSError as error:
         raise click.ClickException(

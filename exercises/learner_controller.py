@@ -40,7 +40,7 @@ def learner_controllers(
         yield broker
 
 
-def told(broker: LearnerBroker, kind: type) -> list[Envelope]:
+def envelopes_of(broker: LearnerBroker, kind: type) -> list[Envelope]:
     """Return the events of this type from all brokers, in order of time."""
     found = [
         envelope
@@ -53,7 +53,7 @@ def told(broker: LearnerBroker, kind: type) -> list[Envelope]:
 
 def of_topic(broker: LearnerBroker, kind: type[E]) -> list[E]:
     """Return the events of this type that are about the lab's topic, in order of time."""
-    events = [envelope.event for envelope in told(broker, kind)]
+    events = [envelope.event for envelope in envelopes_of(broker, kind)]
     return [
         event
         for event in events
@@ -63,7 +63,7 @@ def of_topic(broker: LearnerBroker, kind: type[E]) -> list[E]:
 
 def controller(broker: LearnerBroker) -> int:
     """Return the number of the broker that was elected controller last."""
-    elected = [envelope.broker for envelope in told(broker, ControllerElected)]
+    elected = [envelope.broker for envelope in envelopes_of(broker, ControllerElected)]
     if elected and elected[-1] is not None:
         return elected[-1]
     with zookeeper_of(broker.cluster) as zookeeper:  # it was elected before anybody listened

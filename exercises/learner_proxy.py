@@ -57,7 +57,7 @@ class LearnerProxy:
         """The proxy's address, as host:port."""
         self.patience_s = patience_s
 
-    def told(self, kind: type[E]) -> list[E]:
+    def events_of(self, kind: type[E]) -> list[E]:
         """Return the events of this type that the proxy has emitted so far."""
         return [one.event for one in self.proxy.events() if isinstance(one.event, kind)]
 
@@ -76,7 +76,7 @@ class LearnerProxy:
         """
 
         def has_come() -> bool:
-            copies = self.told(MetadataCopied)
+            copies = self.events_of(MetadataCopied)
             if not copies or copies[-1].brokers != tuple(brokers):
                 return False
             return not topic or self._has(topic)
@@ -94,12 +94,12 @@ class LearnerProxy:
         """Stop the proxy. The step passes if the learner's code was called and no call failed."""
         says = "your code did it, without an error"
         self.proxy.stop()
-        failed = self.told(LearnerFailed)
+        failed = self.events_of(LearnerFailed)
         if failed:
             first = failed[0]
             where = f"line {first.line}: " if first.line else ""
             return Step(says, False, f"{where}{first.message} ({failed[-1].failures} times)")
-        calls = sum(one.total.calls for one in self.told(LearnerServed))
+        calls = sum(one.total.calls for one in self.events_of(LearnerServed))
         if calls == 0:
             return Step(says, False, "the proxy did not ask your class once")
         return Step(says, True, f"asked {calls:,} times; {seen}")

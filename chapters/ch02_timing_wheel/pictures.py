@@ -24,7 +24,7 @@ from kafka_edu.trace.events.timer import (
 
 from ..drawing import picture
 from .figures import draw, wheels_figure
-from .story import Story, Told, in_words
+from .story import Story, TimedEvent, in_words
 
 SECOND, MINUTE, HOUR = 1_000, 60_000, 3_600_000
 
@@ -63,7 +63,7 @@ def _next_moves(story: Story) -> list[tuple[int, TimerTaskDemoted]]:
     return list(first.values())
 
 
-def _told(events: list[Told]) -> Text:
+def _event_lines(events: list[TimedEvent]) -> Text:
     lines = [f"{at_ms:>6,} ms  {in_words(event)}" for at_ms, event in events]
     return Text("\n".join(lines), style="cyan")
 
@@ -116,7 +116,7 @@ def one_wheel() -> Picture:
     events = [*story.add(2), *story.until(2), *story.add(8, 19)]
     slots = _slots(events)
     names = {"slot_2": slots["2 ms"], "slot_8": slots["8 ms"], "slot_19": slots["19 ms"]}
-    return picture(names, _told(events), draw(story.wheels()))
+    return picture(names, _event_lines(events), draw(story.wheels()))
 
 
 def second_level() -> Picture:
@@ -125,7 +125,9 @@ def second_level() -> Picture:
     events = story.add(350)
     added = _placed(events)["350 ms"]
     return picture(
-        {"level_350": added.level, "slot_350": added.slot}, _told(events), draw(story.wheels())
+        {"level_350": added.level, "slot_350": added.slot},
+        _event_lines(events),
+        draw(story.wheels()),
     )
 
 
@@ -141,7 +143,7 @@ def third_level() -> Picture:
         "slot_450": added["450 ms"].slot,
         "in_bucket": len(together),
     }
-    return picture(names, _told(events), draw(story.wheels()))
+    return picture(names, _event_lines(events), draw(story.wheels()))
 
 
 def demotions() -> Picture:
@@ -158,7 +160,7 @@ def demotions() -> Picture:
             f"down_{number}_slot": event.slot,
         }
     (ran,) = [at_ms for at_ms, event in events if isinstance(event, TimerTaskExpired)]
-    return picture(names | {"ran_at": ran}, _told(events))
+    return picture(names | {"ran_at": ran}, _event_lines(events))
 
 
 def clock() -> Picture:
@@ -210,7 +212,7 @@ def a_to_d() -> Picture:
     events += story.until(3 * SECOND)
     ran = [at_ms for at_ms, event in events if isinstance(event, TimerTaskExpired)]
     names = dict(zip(("ran_a", "ran_b", "ran_c", "ran_d"), ran, strict=True))
-    return picture(names, wheels, _told(events))
+    return picture(names, wheels, _event_lines(events))
 
 
 def last_round() -> Picture:
@@ -220,7 +222,7 @@ def last_round() -> Picture:
     ran = {e.task: at_ms for at_ms, e in events if isinstance(e, TimerTaskExpired)}
     down = [e for _, e in events if isinstance(e, TimerTaskDemoted)]
     names = {"ran_8": ran["8 ms"], "came_down": len(down), "down_task": down[0].task}
-    return picture(names, _told(events))
+    return picture(names, _event_lines(events))
 
 
 def jumps() -> Picture:
@@ -241,11 +243,11 @@ def jumps() -> Picture:
     return picture({"wakes": wakes, "ticks_passed": passed, "moves": f"{moves:.1f}"}, lines)
 
 
-def _placed(events: list[Told]) -> dict[str, TimerTaskAdded]:
+def _placed(events: list[TimedEvent]) -> dict[str, TimerTaskAdded]:
     return {event.task: event for _, event in events if isinstance(event, TimerTaskAdded)}
 
 
-def _slots(events: list[Told]) -> dict[str, int]:
+def _slots(events: list[TimedEvent]) -> dict[str, int]:
     return {task: event.slot for task, event in _placed(events).items()}
 
 

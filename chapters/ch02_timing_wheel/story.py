@@ -19,7 +19,7 @@ from kafka_edu.trace.tracer import Tracer
 
 from .figures import span
 
-Told = tuple[int, Event]
+TimedEvent = tuple[int, Event]
 """The time in ms at which an event was emitted, and the event."""
 
 
@@ -55,17 +55,17 @@ class Story:
         self.timer = SystemTimer(
             "story", self.time.hi_res_clock_ms, self.trace, tick_ms, wheel_size
         )
-        self._told: list[Told] = []
+        self._events: list[TimedEvent] = []
 
     def accept(self, envelope: Envelope) -> None:
-        self._told.append((envelope.wall_ms, envelope.event))
+        self._events.append((envelope.wall_ms, envelope.event))
 
-    def add(self, *delays_ms: int) -> list[Told]:
+    def add(self, *delays_ms: int) -> list[TimedEvent]:
         for delay_ms in delays_ms:
             self.timer.add(Named(delay_ms))
         return self.take()
 
-    def until(self, now_ms: int) -> list[Told]:
+    def until(self, now_ms: int) -> list[TimedEvent]:
         """Advance the time to `now_ms`, from bucket to bucket, as the reaper does.
 
         Return the events.
@@ -76,9 +76,9 @@ class Story:
         self.time.advance(now_ms - self.time.hi_res_clock_ms())
         return self.take()
 
-    def take(self) -> list[Told]:
-        told, self._told = self._told, []
-        return told
+    def take(self) -> list[TimedEvent]:
+        events, self._events = self._events, []
+        return events
 
     def wheels(self) -> list[WheelState]:
         return [

@@ -160,7 +160,7 @@ def _ms(since: Envelope, envelope: Envelope) -> float:
     return (envelope.mono_us - since.mono_us) / 1000
 
 
-def _told(at: str, envelope: Envelope, words: str, *, bold: bool = False) -> Text:
+def _event_line(at: str, envelope: Envelope, words: str, *, bold: bool = False) -> Text:
     """Return a line: when, which process, what. Long texts continue on indented lines."""
     head = f"{at}  {_who(envelope):<9}  "
     lines = textwrap.wrap(words, COLUMNS - len(head))
@@ -236,7 +236,9 @@ def four_steps() -> Picture:
     for number, envelope in steps():
         at = f"{_ms(first, envelope):>4.1f} ms  {number or ' '}"
         bold = isinstance(envelope.event, LeaderElected)
-        lines.append(_told(at, envelope, _shortened(sentence(envelope.event).line), bold=bold))
+        lines.append(
+            _event_line(at, envelope, _shortened(sentence(envelope.event).line), bold=bold)
+        )
     lines.right_crop(1)
     elected = next(one.envelope for one in steps() if isinstance(one.envelope.event, LeaderElected))
     leads = next(one.envelope for one in steps() if isinstance(one.envelope.event, BecameLeader))
@@ -446,7 +448,7 @@ def patience() -> Picture:
     for envelope in asked():
         bold = isinstance(envelope.event, ControlledShutdownAttempted)
         at = f"{_ms(first, envelope) / 1000:>5.1f} s"
-        lines.append(_told(at, envelope, sentence(envelope.event).line, bold=bold))
+        lines.append(_event_line(at, envelope, sentence(envelope.event).line, bold=bold))
     lines.right_crop(1)
     tries = [one for one in asked() if isinstance(one.event, ControlledShutdownAttempted)]
     return picture(
@@ -493,7 +495,7 @@ def the_order() -> Picture:
     lines = Text()
     first = stopped()[0]
     for envelope, words in order():
-        lines.append(_told(f"{_ms(first, envelope):>4.1f} ms", envelope, words))
+        lines.append(_event_line(f"{_ms(first, envelope):>4.1f} ms", envelope, words))
     lines.right_crop(1)
     flushed = sum(isinstance(envelope.event, LogFlushed) for envelope, _ in order())
     return picture({"flushed": flushed}, lines)
@@ -589,7 +591,7 @@ def for_another() -> Picture:
     lines = Text()
     for envelope in events:
         at = f"{_ms(events[0], envelope):>4.1f} ms"
-        lines.append(_told(at, envelope, sentence(envelope.event).line))
+        lines.append(_event_line(at, envelope, sentence(envelope.event).line))
     lines.right_crop(1)
     stops = any(isinstance(one.event, ServerStopping) for one in events)
     return picture({"another_stops": "yes" if stops else "no"}, lines)

@@ -227,11 +227,11 @@ def wait_for_chain(events: Events, find: "Find", expected: tuple[str, ...], begi
     chain: Chain | None = None
     quiet_until = float("inf")
     while time.monotonic() < quiet_until:
-        told = events.next(0.2)
+        envelope = events.next(0.2)
         # Acks never stop, so they prove nothing. Events of the cluster come only when something
         # happens.
         progress.note(f"{events.of_the_cluster} facts of the cluster")
-        if told is not None and chain is None and not find.is_near(told):
+        if envelope is not None and chain is None and not find.is_near(envelope):
             continue
         event = find.event(events.history)
         if event is not None:

@@ -158,7 +158,7 @@ class ProxyJobs:
         self._stack = stack
         self._proxy: RunningProxy | None = None
         self._address = ""
-        self._told = 0
+        self._emitted = 0
         self._clients: list[Client] = []
 
     def run(self, name: str) -> None:
@@ -175,7 +175,7 @@ class ProxyJobs:
         """Start a proxy, and return its address. Raises ClusterError if it does not start."""
         folder = self._place.folder / name
         folder.mkdir(parents=True, exist_ok=True)
-        self._told = 0
+        self._emitted = 0
         self._proxy, self._address = self._stack.enter_context(
             running_proxy(folder, *options, "--target-versions")
         )
@@ -186,10 +186,10 @@ class ProxyJobs:
         """Emit the proxy's events since the last call as events of the cluster."""
         assert self._proxy is not None
         events = self._proxy.events()
-        for one in events[self._told :]:
+        for one in events[self._emitted :]:
             if isinstance(one.event, _TOLD):
                 self._place.emit(one.event)
-        self._told = len(events)
+        self._emitted = len(events)
 
     def _boot(self) -> None:
         self._close_clients()

@@ -110,16 +110,16 @@ def answer_size(version: int = VERSION, live: tuple[int, ...] = BROKERS) -> int:
 
 def three_steps() -> Picture:
     """Show a client's Metadata request, and the proxy's answer."""
-    told = Table("partition", "leader", "at", box=None)
+    answers = Table("partition", "leader", "at", box=None)
     answer = metadata().response
     where = {one.node_id: f"{one.host}:{one.port}" for one in answer.brokers}
     for one in answer.topics[0].partitions:
-        told.add_row(f"{TOPIC}-{one.partition_index}", str(one.leader_id), where[one.leader_id])
+        answers.add_row(f"{TOPIC}-{one.partition_index}", str(one.leader_id), where[one.leader_id])
     return picture(
         {"asked": request_size(), "told": answer_size()},
         Text(f"1  Metadata({TOPIC}), version {VERSION}: {request_size()} bytes"),
         Text(f"2  the answer: {answer_size()} bytes"),
-        told,
+        answers,
         Text("3  records, to the leader of their partition"),
     )
 

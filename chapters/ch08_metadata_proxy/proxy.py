@@ -190,7 +190,7 @@ def run(
             soft_wrap=True,
         )
         stream_until(began + seconds / 2, producer, consumer, Half(0, 0))
-        told = proxy_side(proxy, proxy.stop())
+        proxied = proxy_side(proxy, proxy.stop())
         half = Half(len(producer.acked), len(consumer.read))
         console.print(
             f"[red]✕[/] the proxy is stopped; up to now {half.acked:,} records were acked,"
@@ -220,37 +220,40 @@ def run(
         for number in range(PARTITIONS)
     ]
     return Outcome(
-        verdict, half, told, new_clients, bytes_into(cluster) - bytes_before, log_bytes(folders)
+        verdict, half, proxied, new_clients, bytes_into(cluster) - bytes_before, log_bytes(folders)
     )
 
 
 def report_of(outcome: Outcome) -> Report:
-    verdict, told, report = outcome.verdict, outcome.proxy, Report("proxy")
+    verdict, proxied, report = outcome.verdict, outcome.proxy, Report("proxy")
     report.figure("records produced", verdict.produced)
     report.figure("acked before the proxy was stopped", outcome.half.acked)
     report.figure("consumed before the proxy was stopped", outcome.half.consumed)
-    report.figure("connections to the proxy", told.connections)
-    for api, count in told.requests.items():
+    report.figure("connections to the proxy", proxied.connections)
+    for api, count in proxied.requests.items():
         report.figure(f"requests that the proxy answered: {api}", count)
-    report.figure("bytes into the proxy's socket", told.bytes_in)
-    report.figure("bytes out of the proxy's socket", told.bytes_out)
+    report.figure("bytes into the proxy's socket", proxied.bytes_in)
+    report.figure("bytes out of the proxy's socket", proxied.bytes_out)
     report.figure("bytes into the brokers' sockets", outcome.brokers_bytes_in)
     report.figure("bytes in the brokers' logs", outcome.brokers_log_bytes)
     others = sum(
         count
-        for api, count in told.requests.items()
+        for api, count in proxied.requests.items()
         if api not in (ApiKey.API_VERSIONS.name, ApiKey.METADATA.name)
     )
-    report.target("bytes in the proxy's logs", told.log_bytes, "==", 0)
+    report.target("bytes in the proxy's logs", proxied.log_bytes, "==", 0)
     report.target(
-        "requests to the proxy other than ApiVersions and Metadata", others + told.refused, "==", 0
+        "requests to the proxy other than ApiVersions and Metadata",
+        others + proxied.refused,
+        "==",
+        0,
     )
     report.target(
-        "requests for Metadata to the proxy", told.requests.get(ApiKey.METADATA.name, 0), ">", 0
+        "requests for Metadata to the proxy", proxied.requests.get(ApiKey.METADATA.name, 0), ">", 0
     )
     report.target(
         "bytes into the proxy, of those into the brokers",
-        told.bytes_in / outcome.brokers_bytes_in,
+        proxied.bytes_in / outcome.brokers_bytes_in,
         "<",
         0.01,
     )

@@ -512,12 +512,12 @@ def report_of(outcome: Outcome) -> Report:
         played,
     )
     report.target("leaders left in a bad dir", sum(s.leaders_left for s in outcome.seen), "==", 0)
-    told = sum(
+    named = sum(
         (s.bad_dir_error, s.good_dir_error) == (storage_error, Errors.NONE.name)
         for s in outcome.seen
     )
     report.target(
-        "cases in which DescribeLogDirs names the bad dir, and only that", told, "==", played
+        "cases in which DescribeLogDirs names the bad dir, and only that", named, "==", played
     )
     report.target(
         "with no dir left the broker ends and says why (1: yes)",

@@ -211,9 +211,9 @@ class Outcome(NamedTuple):
     after: Disk
     acked: int
     groups: list[SegmentsCleaned]
-    """What the leader's cleaner removed from each group of segments, in the order of time."""
+    """What the leader's cleaner removed from each group of segments, oldest first."""
     passes: list[LogCleaned]
-    """The passes of the leader's cleaner, in the order of time."""
+    """The passes of the leader's cleaner, oldest first."""
     cleaned_brokers: int
     longest_before_s: float
     longest_after_s: float

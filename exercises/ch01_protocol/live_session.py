@@ -212,12 +212,12 @@ def move(cluster: Cluster, follower: Follower) -> tuple[bool, str]:
     give_records(cluster, MOVED, follower.patience_s)
     wanted = {f"{TOPIC}-{partition}" for partition in MOVED}
     moved: set[str] = set()
-    told: set[str] = set()
+    announced: set[str] = set()
     for _ in range(5):  # one response may come before the second record
         one = follower.fetch()
-        told.update(one.named)
+        announced.update(one.named)
         moved.update(one.moved)
-    return moved == told == wanted, (
+    return moved == announced == wanted, (
         f"records came for {', '.join(sorted(moved))}, and these were named in the fetches after"
     )
 

@@ -39,8 +39,8 @@ class Broker(NamedTuple):
         low, high = self.served[ApiKey.API_VERSIONS]
         if low <= version <= high and not self.refuses:
             return body_of(version, NONE, self.served)
-        told = {int(ApiKey.API_VERSIONS): (low, high)} if self.tells else {}
-        return body_of(0, UNSUPPORTED_VERSION, told)
+        ranges = {int(ApiKey.API_VERSIONS): (low, high)} if self.tells else {}
+        return body_of(0, UNSUPPORTED_VERSION, ranges)
 
 
 def body_of(version: int, error_code: int, served: Served) -> bytes:

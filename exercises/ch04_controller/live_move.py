@@ -16,7 +16,7 @@ from kafka_edu.trace.events.reassignment import (
 
 from ..lab_cluster import order_move
 from ..learner_broker import LearnerBroker
-from ..learner_controller import learner_controllers, of_topic, send_to_all, told
+from ..learner_controller import envelopes_of, learner_controllers, of_topic, send_to_all
 from ..runner.manifest import Exercise
 from ..runner.verdict import Step
 
@@ -64,7 +64,10 @@ def _none_too_early(broker: LearnerBroker) -> Step:
     says = "no old replica was stopped before all of the target were in sync"
     caught_up = False
     early = 0
-    events = [*told(broker, ReassignmentCaughtUp), *told(broker, ReassignmentReplicasStopped)]
+    events = [
+        *envelopes_of(broker, ReassignmentCaughtUp),
+        *envelopes_of(broker, ReassignmentReplicasStopped),
+    ]
     for envelope in sorted(events, key=lambda envelope: envelope.mono_us):
         if isinstance(envelope.event, ReassignmentCaughtUp):
             caught_up = True

@@ -22,7 +22,13 @@ from kafka_edu.trace.events.controller import (
 from kafka_edu.trace.events.replication import IsrShrunk
 
 from ..learner_broker import BROKER, LearnerBroker
-from ..learner_controller import kill_and_wait, learner_controllers, of_topic, send_to_all, told
+from ..learner_controller import (
+    envelopes_of,
+    kill_and_wait,
+    learner_controllers,
+    of_topic,
+    send_to_all,
+)
 from ..runner.manifest import Exercise
 from ..runner.verdict import Step
 
@@ -39,7 +45,7 @@ def check_live(
     with learner_controllers(exercise, file, topic, say, patience_s) as broker:
         yield from moment(broker, say)
         if file is not None:
-            sent = len(told(broker, ControllerRequestSent))
+            sent = len(envelopes_of(broker, ControllerRequestSent))
             yield broker.judge_calls(f"the controllers sent {sent:,} requests")
 
 

@@ -16,7 +16,7 @@ from kafka_edu.trace.events.controller import ControllerElected, ControllerResig
 
 from ..lab_cluster import zookeeper_of
 from ..learner_broker import LearnerBroker
-from ..learner_controller import controller, learner_controllers, send_to_all, told
+from ..learner_controller import controller, envelopes_of, learner_controllers, send_to_all
 from ..runner.manifest import Exercise
 from ..runner.verdict import Step
 
@@ -34,7 +34,9 @@ def check_live(
     with learner_controllers(exercise, file, TOPIC, say, patience_s) as broker:
         yield from moment(broker, say)
         if file is not None:
-            yield broker.judge_calls(f"{len(told(broker, ControllerElected))} elections seen")
+            yield broker.judge_calls(
+                f"{len(envelopes_of(broker, ControllerElected))} elections seen"
+            )
 
 
 def moment(broker: LearnerBroker, say: Callable[[str], None]) -> Iterator[Step]:
@@ -72,17 +74,18 @@ def _overwrite(broker: LearnerBroker) -> None:
 
 def _vacant(broker: LearnerBroker, says: str, act: Callable[[LearnerBroker], None]) -> Step:
     """Change /controller by `act`. Check that the controller resigns and a later epoch begins."""
-    before, resigned = _epochs(broker), len(told(broker, ControllerResigned))
+    before, resigned = _epochs(broker), len(envelopes_of(broker, ControllerResigned))
     act(broker)
     came = broker.listener.wait_for(
         lambda: (
-            len(_epochs(broker)) > len(before) and len(told(broker, ControllerResigned)) > resigned
+            len(_epochs(broker)) > len(before)
+            and len(envelopes_of(broker, ControllerResigned)) > resigned
         ),
         broker.patience_s,
     )
     epochs = _epochs(broker)
     if not came:
-        left = len(told(broker, ControllerResigned)) > resigned
+        left = len(envelopes_of(broker, ControllerResigned)) > resigned
         seen = "nobody was elected" if left else "its holder did not resign"
         return Step(says, False, seen, late=True)
     if sorted(set(epochs)) != epochs:
@@ -94,7 +97,7 @@ def _vacant(broker: LearnerBroker, says: str, act: Callable[[LearnerBroker], Non
 def _epochs(broker: LearnerBroker) -> list[int]:
     return [
         e.epoch
-        for envelope in told(broker, ControllerElected)
+        for envelope in envelopes_of(broker, ControllerElected)
         if isinstance(e := envelope.event, ControllerElected)
     ]
 

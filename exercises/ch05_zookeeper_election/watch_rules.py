@@ -44,8 +44,8 @@ class RightZooKeeper:
         sent: list[Message] = []
         for effect in effects:
             match effect:
-                case Notify(cnxn=told, event=event) if told in clients:
-                    sent.append((clients[told], WORDS[event.type], event.path))
+                case Notify(cnxn=notified, event=event) if notified in clients:
+                    sent.append((clients[notified], WORDS[event.type], event.path))
                 case Reply(code=code):
                     sent.append((client, code.name, path))
         return tuple(sent)

@@ -81,12 +81,12 @@ class HandlerWorld:
             for row in self.rows
         ]
         text = ", ".join(f"{name} to {leader}" for name, leader in moved) or "nothing"
-        told = f"remaining {_listed(remaining)}; offline {_listed(offline)}"
+        listed = f"remaining {_listed(remaining)}; offline {_listed(offline)}"
         self.live.discard(broker)
         self.rows = [row._replace(leader=-1) if row.leader == broker else row for row in self.rows]
         dark = [row.name for row in self.rows if row.leader == -1 and before[row.name] == broker]
         hidden = tuple(name for name in dark if name not in (*remaining, *offline))
-        self.events.append(Event(f"broker {broker} is let go: moved {text}; {told}", hidden))
+        self.events.append(Event(f"broker {broker} is let go: moved {text}; {listed}", hidden))
         end = "no partition is without a leader by that"
         if dark:
             end = f"{', '.join(dark)} {'has' if len(dark) == 1 else 'have'} no leader"

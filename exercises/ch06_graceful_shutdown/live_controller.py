@@ -16,7 +16,7 @@ from kafka_edu.trace.events.controller import ControlledShutdownProcessed
 from kafka_edu.trace.events.server import ControlledShutdownAttempted, ServerStopped
 
 from ..learner_broker import BROKER, LearnerBroker
-from ..learner_controller import learner_controllers, send_to_all, told
+from ..learner_controller import envelopes_of, learner_controllers, send_to_all
 from ..runner.manifest import Exercise
 from ..runner.topics import make_topic
 from ..runner.verdict import Step
@@ -59,7 +59,7 @@ def _processed(broker: LearnerBroker) -> Step:
     says = "the controller moves one, stops one, and none remains"
 
     def all_processed() -> list[ControlledShutdownProcessed]:
-        events = [each.event for each in told(broker, ControlledShutdownProcessed)]
+        events = [each.event for each in envelopes_of(broker, ControlledShutdownProcessed)]
         return [one for one in events if isinstance(one, ControlledShutdownProcessed)]
 
     if not broker.listener.wait_for(lambda: bool(all_processed()), broker.patience_s):

@@ -59,11 +59,11 @@ def _reached(proxy: LearnerProxy, state: str) -> Step:
     """Check that the target enters this state."""
 
     def is_there() -> bool:
-        changes = proxy.told(TargetStateChanged)
+        changes = proxy.events_of(TargetStateChanged)
         return bool(changes) and changes[-1].after == state
 
     reached = proxy.wait_for(is_there)
-    changes = proxy.told(TargetStateChanged)
+    changes = proxy.events_of(TargetStateChanged)
     seen = f"{len(changes)} changes so far, the last to {changes[-1].after}" if changes else "none"
     return Step(f"the target becomes {state}", reached, seen, late=not reached)
 

@@ -119,10 +119,10 @@ class CallbackWorld:
         for part, count in zip(parts, counts, strict=True):
             self.batches[part] = rows[first : first + count]
             first += count
-        told = list(zip(parts, counts, strict=True))
-        listed = ", ".join(f"batch {part} has {_records(count)}" for part, count in told)
+        sizes = list(zip(parts, counts, strict=True))
+        listed = ", ".join(f"batch {part} has {_records(count)}" for part, count in sizes)
         self.events.append(f"batch {batch}: {TOO_LARGE}. It is divided: {listed}")
-        self._tell("divided", batch, told)
+        self._tell("divided", batch, sizes)
         return parts
 
     def end(self, batch: int, error: str = "") -> None:

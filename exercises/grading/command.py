@@ -61,12 +61,12 @@ def grade(
         with console.status(f"0 of {len(submissions)} graded") as status:
             done: list[Grade] = []
 
-            def told(one: Grade) -> None:
+            def report(one: Grade) -> None:
                 done.append(one)
                 status.update(f"{len(done)} of {len(submissions)} graded")
 
             cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 2
-            grades = grade_class(grader, submissions, roster, jobs=jobs or cores, told=told)
+            grades = grade_class(grader, submissions, roster, jobs=jobs or cores, report=report)
     except (SubmissionsError, RefusedError) as error:
         raise click.ClickException(str(error)) from error
     show(console, grades, time.monotonic() - began)

@@ -345,18 +345,18 @@ def grade_class(
     roster: Roster | None,
     *,
     jobs: int,
-    told: Callable[[Grade], None] = lambda _: None,
+    report: Callable[[Grade], None] = lambda _: None,
 ) -> list[Grade]:
     """Return the grades of a class, sorted by student, with those who handed in nothing.
 
-    `told` is called with each grade as soon as it is known.
+    `report` is called with each grade as soon as it is known.
     """
     work = [roster.named(one) if roster is not None else one for one in submissions]
     notes = list(_notes(grader.exercise, work, roster))
 
     def one(index: int) -> Grade:
         grade = grader.grade(work[index], index + 1)._replace(note=notes[index])
-        told(grade)
+        report(grade)
         return grade
 
     with ThreadPoolExecutor(jobs) as pool:

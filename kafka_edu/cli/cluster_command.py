@@ -16,6 +16,7 @@ import click
 from kafka_edu.common.python_process import DEFAULT_CLUSTER, command_line
 from kafka_edu.instruments.json_file import write_json
 from kafka_edu.supervisor.act_table import ACTS, parse_values
+from kafka_edu.supervisor.broker_repairs import repair_lines
 from kafka_edu.supervisor.cluster import (
     Cluster,
     ClusterError,
@@ -27,7 +28,6 @@ from kafka_edu.supervisor.cluster import (
 )
 from kafka_edu.supervisor.cluster_folder import ClusterFolder, cluster_names
 from kafka_edu.supervisor.cluster_spec import HOST, ClusterSpec, ClusterSpecError, Wish
-from kafka_edu.supervisor.repairs_told import repair_lines
 from kafka_edu.trace.event import Source, SourceKind
 
 _Command = TypeVar("_Command", bound=Callable[..., object])
@@ -55,7 +55,7 @@ def _cluster_option(command: _Command) -> _Command:
 
 
 @contextlib.contextmanager
-def _told() -> Iterator[None]:
+def _errors_as_messages() -> Iterator[None]:
     """Show a ClusterError of the block as a message to the user, without a traceback."""
     try:
         yield
@@ -193,7 +193,7 @@ def up(
     """
     began = time.monotonic()
     wish = _wish(brokers, port, zookeeper, zookeepers, api_level, props, broker_props, with_relays)
-    with _told():
+    with _errors_as_messages():
         started = start_cluster(name, wish)
         for warning in started.warnings:
             click.echo(f"warning: {warning}", err=True)
@@ -231,7 +231,7 @@ def status(name: str, json_file: Path | None) -> None:
     ♛ marks the controller, according to the Metadata of the running brokers.
     """
     others = [other for other in cluster_names() if other != name]
-    with _told():
+    with _errors_as_messages():
         folder = _folder(name)
         if is_up(folder):
             with contextlib.closing(attach(name)) as found:
@@ -263,7 +263,7 @@ def status(name: str, json_file: Path | None) -> None:
 def down(name: str, delete: bool, all_: bool) -> None:
     """Stop a cluster. Its brokers end by controlled shutdown. `up` starts the cluster again."""
     for each in cluster_names() if all_ else [name]:
-        with _told():
+        with _errors_as_messages():
             folder = _folder(each)
             if is_up(folder):
                 with _progress(f"stopping cluster {each} …"):
@@ -284,7 +284,7 @@ def fresh(name: str) -> None:
     The topics, records and settings of the cluster are removed. Its ports and its number of brokers
     stay. Other clusters and your work in the exercises are not changed.
     """
-    with _told():
+    with _errors_as_messages():
         folder = _folder(name)
         with _progress(f"making a fresh cluster {name} …"):
             _clear(folder)
@@ -318,7 +318,7 @@ def _act_command(action: str, help_: str) -> Callable[[str, str], None]:
     @_cluster_option
     @click.argument("who", metavar="ID")
     def command(name: str, who: str) -> None:
-        with _told(), contextlib.closing(attach(name)) as found:
+        with _errors_as_messages(), contextlib.closing(attach(name)) as found:
             try:
                 target = found.spec.source(who)
             except ClusterSpecError as error:
@@ -369,7 +369,7 @@ def act(name: str, action: str | None, words: tuple[str, ...]) -> None:
         given = parse_values(known, list(words))
     except ValueError as error:
         raise click.ClickException(str(error)) from error
-    with _told(), contextlib.closing(attach(name)) as found:
+    with _errors_as_messages(), contextlib.closing(attach(name)) as found:
         with _progress(f"{known.title_with(dict(given))} …"):
             message = found.perform(action, given)
         click.echo(message)

@@ -149,8 +149,8 @@ def _create_topic(bootstrap: str, topic: str) -> bool:
     try:
         known = admin.list_topics(timeout=_CREATE_TIMEOUT_S)
         if topic in known.topics:
-            asked = ConfigResource(ConfigResource.Type.TOPIC, topic)
-            (config,) = admin.describe_configs([asked]).values()
+            resource = ConfigResource(ConfigResource.Type.TOPIC, topic)
+            (config,) = admin.describe_configs([resource]).values()
             return "compact" in str(config.result(_CREATE_TIMEOUT_S)["cleanup.policy"].value)
         replicas = min(3, len(known.brokers))
         settings = {"min.insync.replicas": "2"} if replicas == 3 else {}

@@ -103,16 +103,16 @@ def story(
             places = [Place.parse(record)]
         else:
             places = place_of_produce(history, *_request(produce or ""))
-        told = _story(places[0], history, source)
+        life = _story(places[0], history, source)
     except NoStoryError as error:
         raise click.ClickException(str(error)) from error
-    lines = list(_lines(told))
+    lines = list(_lines(life))
     if len(places) > 1:
         others = ", ".join(map(str, places[1:]))
         lines += textwrap.wrap(f"The same request wrote: {others}.", text_width())
     lines += ["", *textwrap.wrap(f"Seen: {source.reach}.", text_width())]
     lines += missing_lines(source)
-    write_answer(_as_json(told, places, source), json_file, lines)
+    write_answer(_as_json(life, places, source), json_file, lines)
 
 
 def _request(text: str) -> tuple[str, int]:
@@ -141,26 +141,26 @@ def _story(place: Place, history: History, source: EventSource) -> Story:
         broker: find_stored(log_dir, place.topic, place.partition, place.offset)
         for broker, log_dir in known.log_dirs.items()
     }
-    told = Story(place, history, known, stored)
-    if told.best is None:
+    life = Story(place, history, known, stored)
+    if life.best is None:
         ends = {b: one.log_end for b, one in stored.items() if isinstance(one, Absent)}
         end = max(
             (e for e in (*ends.values(), *known.log_ends.values()) if e is not None), default=None
         )
         if end is not None and place.offset >= end:
-            cut = "".join(f". {step.text}" for step in told.steps if step.stage == "cut")
+            cut = "".join(f". {step.text}" for step in life.steps if step.stage == "cut")
             raise NoStoryError(
                 f"{place} is above the log end: the next record of {place.topic}-{place.partition}"
                 f" gets offset {end:,}{cut}"
             )
-        if end is None and not any(step.is_recorded for step in told.steps):
+        if end is None and not any(step.is_recorded for step in life.steps):
             why = "; ".join(
                 f"broker {broker}: {one.reason}"
                 for broker, one in sorted(stored.items())
                 if isinstance(one, Absent)
             )
             raise NoStoryError(f"nothing is known of {place}" + (f" ({why})" if why else ""))
-    return told
+    return life
 
 
 def _check(place: Place, known: Known) -> None:
@@ -175,24 +175,24 @@ def _check(place: Place, known: Known) -> None:
         )
 
 
-def _lines(told: Story) -> Iterator[str]:
-    best = told.best
-    yield styled(str(told.place), bold=True) + (f": {_record_text(best[1])}" if best else "")
-    if not any(one.log_end is not None for one in told.stored.values()):
+def _lines(life: Story) -> Iterator[str]:
+    best = life.best
+    yield styled(str(life.place), bold=True) + (f": {_record_text(best[1])}" if best else "")
+    if not any(one.log_end is not None for one in life.stored.values()):
         yield from textwrap.wrap(
             "The log's files are not here: its place is known from events alone.", text_width()
         )
         logs: dict[int, Stored | Absent] = {}
     else:
-        logs = dict(told.stored)
+        logs = dict(life.stored)
     for broker, one in sorted(logs.items()):
-        leads = " (leader)" if broker == told.known.leader else ""
+        leads = " (leader)" if broker == life.known.leader else ""
         text = f"broker {broker}{leads}: {_place_text(one)}"
         yield from textwrap.wrap(text, text_width(), initial_indent="  ", subsequent_indent="    ")
     yield ""
-    begins = told.begins
+    begins = life.begins
     part = ""
-    for step in told.steps:
+    for step in life.steps:
         if (title := _PART_OF.get(step.stage, part)) != part:
             part = title
             yield styled(part, bold=True)
@@ -252,16 +252,16 @@ def _signed(us: int) -> str:
     return f"−{micros(-us)}" if us < 0 else micros(us)
 
 
-def _as_json(told: Story, places: list[Place], source: EventSource) -> dict[str, object]:
-    begins = told.begins
+def _as_json(life: Story, places: list[Place], source: EventSource) -> dict[str, object]:
+    begins = life.begins
     return {
-        "record": told.place._asdict(),
+        "record": life.place._asdict(),
         "same_request": [place._asdict() for place in places[1:]],
-        "leader": told.known.leader,
-        "high_watermark": told.known.high_watermark,
+        "leader": life.known.leader,
+        "high_watermark": life.known.high_watermark,
         "logs": {
             str(broker): {"held": isinstance(one, Stored), **one._asdict()}
-            for broker, one in sorted(told.stored.items())
+            for broker, one in sorted(life.stored.items())
         },
         "steps": [
             {
@@ -274,7 +274,7 @@ def _as_json(told: Story, places: list[Place], source: EventSource) -> dict[str,
                 if step.envelope is None or begins is None
                 else step.envelope.mono_us - begins.mono_us,
             }
-            for step in told.steps
+            for step in life.steps
         ],
         "missing": source.missing,
     }

@@ -443,7 +443,7 @@ async def _follow(
     `begun` is called once, when all processes are connected. `takes_snapshot` is called often, and
     returns whether a new snapshot of each process is needed.
     """
-    told = False
+    has_begun = False
     feed = TraceFeed(folder, level, since_us)
     reading = asyncio.create_task(feed.run())
     stopped = asyncio.Event()
@@ -455,8 +455,8 @@ async def _follow(
             take(feed.drain())
             if takes_snapshot():
                 feed.ask_for_snapshots()
-            if not told and feed.complete():
-                told = True
+            if not has_begun and feed.complete():
+                has_begun = True
                 begun()
         await asyncio.sleep(2 * DRAIN_S)
         take(feed.rest())

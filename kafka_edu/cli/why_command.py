@@ -60,13 +60,13 @@ def why(
     wanted = Wanted(broker, topic, client)
     _check(view, wanted, source)
     waiting, ended = view.waiting(wanted), view.ended(wanted)
-    told = waiting if everything else [waits for waits in waiting if not waits.is_routine]
+    shown = waiting if everything else [waits for waits in waiting if not waits.is_routine]
     done = ended if everything else [one for one in ended if not one.is_routine]
     gone = [
         one for source, one in sorted(view.ended_alone.items()) if broker in (None, source.broker)
     ]
     lines = [*_gone_lines(gone, cluster if source.folder is not None else None)]
-    lines += [*_waiting_lines(told, len(waiting) - len(told)), "", *_ended_lines(done), ""]
+    lines += [*_waiting_lines(shown, len(waiting) - len(shown)), "", *_ended_lines(done), ""]
     moves = view.moving(wanted)
     lines += _move_lines(moves)
     damage = {id_: found for id_, found in sorted(view.repairs.items()) if broker in (None, id_)}
@@ -157,8 +157,8 @@ def _holders(need: Requirement, now_ms: int) -> Iterator[str]:
             mark = "✓" if need.needs == "high watermark" else " "
             yield f"    {name:<12} {have:>12,}  {mark}".rstrip()
         else:
-            told = f"✗ {one.behind:,} behind, {since(one, now_ms)}"
-            yield f"    {name:<12} {have:>12,}  {styled(told, fg='red')}"
+            shown = f"✗ {one.behind:,} behind, {since(one, now_ms)}"
+            yield f"    {name:<12} {have:>12,}  {styled(shown, fg='red')}"
 
 
 def _ended_lines(ended: list[HasEnded]) -> Iterator[str]:

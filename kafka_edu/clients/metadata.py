@@ -89,7 +89,7 @@ class Metadata:
         self.retained_version = 0
         """The version that brought `retained`. 0: no update had all topics yet."""
         self._retain: Retain | None = None
-        self._asked_for_all = False
+        self._requested_all = False
         self._allow_auto_creation = allow_auto_creation
         self._retry_backoff_ms = retry_backoff_ms
         self._max_age_ms = max_age_ms
@@ -148,8 +148,8 @@ class Metadata:
             self.errors.pop(topic, None)
         self._in_progress, self._needed, self._last_try_ms = True, False, now
         self._new = False
-        self._asked_for_all = self._retain is not None
-        if self._asked_for_all:  # this creates no topic, so the flag has its default value
+        self._requested_all = self._retain is not None
+        if self._requested_all:  # this creates no topic, so the flag has its default value
             return MetadataRequest(topics=None, allow_auto_topic_creation=True)
         for topic in self.topics.keys() - self._used_ms.keys():
             del self.topics[topic]
@@ -174,7 +174,7 @@ class Metadata:
         self._in_progress, self._last_try_ms, self._last_success_ms = False, now, now
         self.version += 1
         self.nodes = {b.node_id: ClientNode(b.node_id, b.host, b.port) for b in response.brokers}
-        retain = self._retain if self._asked_for_all else None
+        retain = self._retain if self._requested_all else None
         if retain is not None:
             self._keep_only(response, retain)
         for topic in response.topics:

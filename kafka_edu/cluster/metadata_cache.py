@@ -65,7 +65,7 @@ class MetadataCache:
         self._topics: dict[str, dict[int, PartitionState]] = {}
         self._topic_ids: dict[str, UUID] = {}
         self._trace = trace
-        self.updated_told = 0
+        self.updated_event = 0
         """The number of the latest MetadataUpdated event.
 
         Operations that waited for it name it as cause.
@@ -99,7 +99,7 @@ class MetadataCache:
                 TopicPartition(state.topic_name, state.partition_index), state, updated, deleted
             )
         if self._trace:
-            self.updated_told = self._trace(
+            self.updated_event = self._trace(
                 MetadataUpdated(
                     controller_id=request.controller_id,
                     controller_epoch=request.controller_epoch,

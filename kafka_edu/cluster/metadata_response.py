@@ -18,7 +18,7 @@ NOT_ASKED: Final = -0x80000000
 """The value of the field for authorized operations if the client did not ask for it (KIP-430)."""
 
 
-def topics_asked_for(request: MetadataRequest, version: int) -> list[str] | None:
+def requested_topics(request: MetadataRequest, version: int) -> list[str] | None:
     """Return the requested topic names in the order of the request. None means all topics.
 
     A name that is requested twice is returned once. A request means all topics by null, or in v0 by

@@ -305,15 +305,24 @@ def _runs(*command: str) -> bool:
 def _run_pip(command: list[str], most_mb: int) -> int:
     """Run pip, print the progress of its downloads, and return its exit code.
 
+    If pip fails after it has begun to download, the connection was probably cut. Then run it once
+    more: pip keeps the packages that it has downloaded whole.
+
     Until it ends, pip keeps its downloads in `pip-unpack-*` in its temporary folder.
     """
-    with tempfile.TemporaryDirectory(prefix="kafka-edu-fetch-") as folder:
-        fetched = _Fetched(Path(folder), most_mb)
-        environment = {"TMPDIR": folder, "PIP_RESUME_RETRIES": "5"}  # pip before 25.1 ignores it
-        try:
-            return _run(command, environment=environment, meanwhile=fetched.look)
-        finally:
-            fetched.end()
+    for last in (False, True):
+        with tempfile.TemporaryDirectory(prefix="kafka-edu-fetch-") as folder:
+            fetched = _Fetched(Path(folder), most_mb)
+            # pip before 25.1 ignores the second one
+            environment = {"TMPDIR": folder, "PIP_RESUME_RETRIES": "5"}
+            try:
+                code = _run(command, environment=environment, meanwhile=fetched.look)
+            finally:
+                fetched.end()
+        if code == 0 or last or not fetched.begun:
+            break
+        say("the download was not completed; trying once more")
+    return code
 
 
 class _Fetched:
@@ -328,9 +337,12 @@ class _Fetched:
         self._began_s = self._said_s = time.monotonic()
         self._shown = ""
         self._most_seen = 0
+        self.begun = False
+        """Whether pip has begun to download."""
 
     def look(self) -> None:
         """Print the size of the downloads if the last report is old enough."""
+        self.begun = self.begun or any(self._folder.glob("pip-unpack-*/*"))
         now_s = time.monotonic()
         if now_s - self._said_s < (SAY_EVERY_S if self._on_terminal else WRITE_EVERY_S):
             return

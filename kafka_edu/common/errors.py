@@ -176,7 +176,7 @@ class KafkaException(Exception):
         return str(self.args[0])
 
     @property
-    def told(self) -> str | None:
+    def response_message(self) -> str | None:
         """The error message that the response contains in addition to the code, or None."""
         return message_beside(self.error, self.message)
 

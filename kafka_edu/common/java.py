@@ -48,7 +48,7 @@ def look_at_java(program: Path) -> Java | None:
     Return None if it does not run or is older than 9.
     """
     try:
-        asked = subprocess.run(
+        listing = subprocess.run(
             [str(program), "--list-modules"],
             capture_output=True,
             text=True,
@@ -57,11 +57,11 @@ def look_at_java(program: Path) -> Java | None:
         )
     except (OSError, subprocess.TimeoutExpired):
         return None
-    modules = dict(line.split("@", 1) for line in asked.stdout.splitlines() if "@" in line)
+    modules = dict(line.split("@", 1) for line in listing.stdout.splitlines() if "@" in line)
     number = modules.get("java.base", "").partition(".")[0]
     return (
         Java(program, int(number), frozenset(modules))
-        if asked.returncode == 0 and number.isdigit()
+        if listing.returncode == 0 and number.isdigit()
         else None
     )
 

@@ -51,7 +51,7 @@ class _ClosableOutput(io.FileIO):
 
     def __init__(self, descriptor: int) -> None:
         super().__init__(descriptor, "wb", closefd=False)
-        self._told = False
+        self._reported = False
 
     def write(self, data: Buffer, /) -> int:
         try:
@@ -59,9 +59,9 @@ class _ClosableOutput(io.FileIO):
         except OSError as error:
             # a socket whose reader has left bytes unread is reset
             is_closed = isinstance(error, BrokenPipeError | ConnectionResetError)
-            if not self._told:
+            if not self._reported:
                 if threading.current_thread() is threading.main_thread():
-                    self._told = True
+                    self._reported = True
                     raise (OutputClosed() if is_closed else OutputFailed(error)) from None
                 if not is_closed:
                     raise

@@ -27,17 +27,17 @@ from kafka_edu.controller.controller_channel_manager import ControllerChannels
 from kafka_edu.controller.controller_context import ControllerContext, PartitionAndReplica
 from kafka_edu.controller.isr_alterations import AlteredIsr, alter_isrs
 from kafka_edu.controller.leader_election import ElectionStrategy
-from kafka_edu.controller.leader_elections_asked import (
+from kafka_edu.controller.partition_reassignment_plan import list_reassignments
+from kafka_edu.controller.partition_reassignments import PartitionReassignments
+from kafka_edu.controller.partition_state_machine import PartitionState
+from kafka_edu.controller.replica_state_machine import ReplicaState
+from kafka_edu.controller.requested_elections import (
     ElectionResult,
     ElectionTrigger,
     ElectionType,
     elect_leaders,
     measure_imbalance,
 )
-from kafka_edu.controller.partition_reassignment_plan import list_reassignments
-from kafka_edu.controller.partition_reassignments import PartitionReassignments
-from kafka_edu.controller.partition_state_machine import PartitionState
-from kafka_edu.controller.replica_state_machine import ReplicaState
 from kafka_edu.controller.shutdown_rule import Concerned, ShutdownRule
 from kafka_edu.controller.topic_deletion_manager import TopicDeletionManager
 from kafka_edu.controller.zk_partition_state_machine import ZkPartitionStateMachine

@@ -23,7 +23,7 @@ from typing import NamedTuple
 
 from kafka_edu.common.tasks import failure_of
 from kafka_edu.common.time import Time
-from kafka_edu.controller.controller_events import Asked, ControllerEvent, detail_of
+from kafka_edu.controller.controller_events import AnsweredEvent, ControllerEvent, detail_of
 from kafka_edu.trace.event import Event
 from kafka_edu.trace.events.controller import (
     ControllerEventProcessed,
@@ -93,7 +93,7 @@ class ControllerEventManager:
 
     def _drop(self, reason: str) -> None:
         for queued in self._queue:
-            if isinstance(queued.event, Asked) and not queued.event.answer.done():
+            if isinstance(queued.event, AnsweredEvent) and not queued.event.answer.done():
                 queued.event.answer.set_exception(ConnectionError(reason))
         self._queue.clear()
 

@@ -18,8 +18,8 @@ from kafka_edu.cluster.leader_and_isr import LeaderAndIsr
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.common.words import joined
 from kafka_edu.controller.isr_alterations import AlteredIsr
-from kafka_edu.controller.leader_elections_asked import ElectionResult, ElectionType
 from kafka_edu.controller.partition_reassignment_plan import ReassignmentResult
+from kafka_edu.controller.requested_elections import ElectionResult, ElectionType
 from kafka_edu.zk.zk_data import ReplicaAssignment
 
 
@@ -194,7 +194,7 @@ class TopicDeletionStopReplicaResponseReceived(NamedTuple):
     failed: tuple[TopicPartition, ...]
 
 
-Asked = (
+AnsweredEvent = (
     ControlledShutdown
     | ReplicaLeaderElection
     | ApiPartitionReassignment

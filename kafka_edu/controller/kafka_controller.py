@@ -57,8 +57,8 @@ from kafka_edu.controller.controller_channel_manager import (
 from kafka_edu.controller.controller_event_manager import ControllerEventManager
 from kafka_edu.controller.controller_events import (
     AlterIsrReceived,
+    AnsweredEvent,
     ApiPartitionReassignment,
-    Asked,
     AutoPreferredReplicaLeaderElection,
     BrokerChange,
     BrokerModifications,
@@ -88,16 +88,16 @@ from kafka_edu.controller.controller_events import (
 from kafka_edu.controller.controller_responses import event_of_response
 from kafka_edu.controller.controller_watches import event_of_watch
 from kafka_edu.controller.isr_alterations import AlteredIsr
-from kafka_edu.controller.leader_elections_asked import (
-    ElectionResult,
-    ElectionTrigger,
-    ElectionType,
-)
 from kafka_edu.controller.partition_reassignment_plan import ReassignmentResult
 from kafka_edu.controller.partition_state_machine import (
     VALID_PREVIOUS_STATES as PARTITION_TABLE,
 )
 from kafka_edu.controller.replica_state_machine import VALID_PREVIOUS_STATES as REPLICA_TABLE
+from kafka_edu.controller.requested_elections import (
+    ElectionResult,
+    ElectionTrigger,
+    ElectionType,
+)
 from kafka_edu.protocol.schema import Message
 from kafka_edu.trace.event import Event
 from kafka_edu.trace.events.controller import (
@@ -285,7 +285,7 @@ class KafkaController:
         broker is not the controller, STALE_BROKER_EPOCH if the epoch is old, and
         BROKER_NOT_AVAILABLE if the stopping broker is not alive.
         """
-        return await self._asked(
+        return await self._answer_of(
             lambda answer: ControlledShutdown(broker_id, broker_epoch, answer),
             Errors.STALE_CONTROLLER_EPOCH,
         )
@@ -295,9 +295,9 @@ class KafkaController:
     ) -> dict[TopicPartition, ElectionResult]:
         """Hold the requested elections, and return each partition's result.
 
-        See `leader_elections_asked`. Raises KafkaException (NOT_CONTROLLER).
+        See `requested_elections`. Raises KafkaException (NOT_CONTROLLER).
         """
-        return await self._asked(
+        return await self._answer_of(
             lambda answer: ReplicaLeaderElection(tuple(partitions), election_type, answer)
         )
 
@@ -308,7 +308,7 @@ class KafkaController:
 
         Raises KafkaException (NOT_CONTROLLER).
         """
-        return await self._asked(lambda answer: ApiPartitionReassignment(wanted, answer))
+        return await self._answer_of(lambda answer: ApiPartitionReassignment(wanted, answer))
 
     async def list_partition_reassignments(
         self, partitions: Iterable[TopicPartition] | None
@@ -317,7 +317,7 @@ class KafkaController:
 
         None means all partitions. Raises KafkaException (NOT_CONTROLLER).
         """
-        return await self._asked(
+        return await self._answer_of(
             lambda answer: ListPartitionReassignments(
                 None if partitions is None else tuple(partitions), answer
             )
@@ -330,12 +330,14 @@ class KafkaController:
 
         Raises KafkaException: NOT_CONTROLLER, STALE_BROKER_EPOCH.
         """
-        return await self._asked(
+        return await self._answer_of(
             lambda answer: AlterIsrReceived(broker_id, broker_epoch, wanted, answer)
         )
 
-    async def _asked(
-        self, make: Callable[[asyncio.Future[T]], Asked], moved: Errors = Errors.NOT_CONTROLLER
+    async def _answer_of(
+        self,
+        make: Callable[[asyncio.Future[T]], AnsweredEvent],
+        moved: Errors = Errors.NOT_CONTROLLER,
     ) -> T:
         """Queue an event, wait until it is processed, and return its answer.
 
@@ -520,13 +522,13 @@ class KafkaController:
     async def _run_for_office(self, came: Came) -> None:
         """Read /controller, and run for election if nobody holds it; `came` is the reason."""
         if self._candidate is not None:
-            if await self._do_as_told(self._candidate, came):
+            if await self._carry_out(self._candidate, came):
                 return
             self._candidate = None
         await self._look_at_controller()
         await self._elect()
 
-    async def _do_as_told(self, candidate: Candidate, came: Came) -> bool:
+    async def _carry_out(self, candidate: Candidate, came: Came) -> bool:
         """Do each operation that the candidate returns, until it waits or leads.
 
         Return False if the candidate decides no more; then the controller must decide by itself.
@@ -737,4 +739,4 @@ async def _answer(answer: asyncio.Future[T], work: Awaitable[T]) -> None:
         if not answer.done():
             answer.set_result(result)
     finally:
-        del answer  # breaks a reference cycle, as in `_asked`
+        del answer  # breaks a reference cycle, as in `_answer_of`

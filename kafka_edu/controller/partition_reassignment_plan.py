@@ -116,6 +116,6 @@ def list_reassignments(
     context: ControllerContext, partitions: Iterable[TopicPartition] | None
 ) -> dict[TopicPartition, ReplicaAssignment]:
     """Return the assignments of those `partitions` (None: of all) that are being reassigned."""
-    asked = sorted(context.partitions_being_reassigned) if partitions is None else partitions
-    listed = {tp: context.partition_full_replica_assignment(tp) for tp in asked}
+    chosen = sorted(context.partitions_being_reassigned) if partitions is None else partitions
+    listed = {tp: context.partition_full_replica_assignment(tp) for tp in chosen}
     return {tp: assignment for tp, assignment in listed.items() if assignment.is_being_reassigned}

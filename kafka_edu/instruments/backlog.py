@@ -239,8 +239,8 @@ class Backlog:
         """
         missing, stream.missing = stream.missing, Counter()
         gap = Gap(dropped=missing.total(), by_type=tuple(missing.most_common()))
-        told = Envelope(stream.source, before.seq, 0, before.wall_ms, before.mono_us, gap)
-        self.take(told, now_us)
+        envelope = Envelope(stream.source, before.seq, 0, before.wall_ms, before.mono_us, gap)
+        self.take(envelope, now_us)
 
     def hand_out(self, until_us: int, most: int) -> list[Envelope]:
         """Return at most `most` of the events up to the time `until_us`, in order.

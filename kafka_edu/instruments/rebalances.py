@@ -387,16 +387,16 @@ class Rebalances:
 
     def _of_group(self, envelope: Envelope, broker: int) -> None:
         match envelope.event:
-            case GroupSnapshot(group=told):
-                self._described(self._story(told.group), told, envelope, broker)
-            case GroupLoaded(group=told):
-                story = self._story(told.group)
+            case GroupSnapshot(group=described):
+                self._described(self._story(described.group), described, envelope, broker)
+            case GroupLoaded(group=described):
+                story = self._story(described.group)
                 moved = story.coordinator not in (-1, broker) or story.coordinator_lost
-                self._described(story, told, envelope, broker)
+                self._described(story, described, envelope, broker)
                 if moved:
                     story.way.append(
                         Step(
-                            told.state,
+                            described.state,
                             envelope.mono_us,
                             envelope.wall_ms,
                             f"broker {broker} coordinates it now",
@@ -444,20 +444,20 @@ class Rebalances:
         story.changed_us = envelope.mono_us
 
     def _described(
-        self, story: GroupStory, told: GroupDescription, envelope: Envelope, broker: int
+        self, story: GroupStory, described: GroupDescription, envelope: Envelope, broker: int
     ) -> None:
         self._here(story, envelope, broker)
-        story.offsets_partition = told.partition
-        story.generation = told.generation
+        story.offsets_partition = described.partition
+        story.generation = described.generation
         story.protocol_type, story.protocol, story.leader = (
-            told.protocol_type,
-            told.protocol,
-            told.leader,
+            described.protocol_type,
+            described.protocol,
+            described.leader,
         )
-        if story.state != told.state:
-            self._step(story, told.state, envelope)
-        story.members = [member for member, *_ in told.members]
-        for member, instance, client_id, _ in told.members:
+        if story.state != described.state:
+            self._step(story, described.state, envelope)
+        story.members = [member for member, *_ in described.members]
+        for member, instance, client_id, _ in described.members:
             story.learn(member, instance, client_id)
 
     def _step(self, story: GroupStory, state: str, envelope: Envelope, since_us: int = 0) -> None:
@@ -597,10 +597,10 @@ class Rebalances:
                 rebalance.after = dict(story.assignment)
 
 
-def _by_member(told: Iterable[MemberPartitions]) -> dict[str, frozenset[Partition]]:
+def _by_member(described: Iterable[MemberPartitions]) -> dict[str, frozenset[Partition]]:
     return {
         each.member: frozenset((topic, p) for topic, ps in each.partitions for p in ps)
-        for each in told
+        for each in described
     }
 
 

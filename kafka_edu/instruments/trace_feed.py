@@ -238,7 +238,7 @@ class TraceFeed:
             address = EventsAddress.read(str(path))
         except (OSError, TraceFormatError):
             return  # the address file is incomplete, or was removed
-        told = False
+        is_linked = False
         reason = "closed"
         subscription: Subscription | None = None
         stream: Stream | None = None
@@ -256,8 +256,8 @@ class TraceFeed:
                         self._streams[stream] = subscription
                     for line in lines:
                         mono_us = self._take_line(stream, line, since_us)
-                        if not told and mono_us is not None:
-                            told = True
+                        if not is_linked and mono_us is not None:
+                            is_linked = True
                             self._linked.add(teller)
                             self._take(_link(teller, LinkMade(address.pid)))
                     if emptied:
@@ -276,7 +276,7 @@ class TraceFeed:
                 self._streams.pop(stream, None)
             self._past_read.add(teller)
             self._late_us.pop(teller, None)
-            if told:
+            if is_linked:
                 if teller == SUPERVISOR:
                     self._known = False
                 self._linked.discard(teller)

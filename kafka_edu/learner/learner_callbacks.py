@@ -42,18 +42,18 @@ class CallbackAccumulator(RecordAccumulator):
         self._given_up = False
         self._records = 0
         self._thunks: dict[int, Thunk] = {}
-        """Record → its callback, for the records without an end that the learner was told of."""
-        self._told: dict[int, list[int]] = {}
-        """Number of a batch → its records, for the batches that the learner was told."""
+        """Record → its callback, for the unfinished records that the learner knows."""
+        self._known_records: dict[int, list[int]] = {}
+        """Number of a batch → its records, for the batches that the learner knows."""
 
     def split(self, batch: ProducerBatch, now: float) -> list[ProducerBatch]:
         """Divide a batch, and tell the learner which records each part has."""
         self._tell_records(batch)
-        left = self._told.pop(batch.number)
+        left = self._known_records.pop(batch.number)
         parts = super().split(batch, now)
         for part in parts:
             count = len(part.thunks)
-            self._told[part.number], left = left[:count], left[count:]
+            self._known_records[part.number], left = left[:count], left[count:]
         self._tell("divided", batch.number, [[part.number, part.count] for part in parts])
         return parts
 
@@ -61,7 +61,7 @@ class CallbackAccumulator(RecordAccumulator):
         """Let the learner choose the callbacks, which the batch calls right after this."""
         super().release(batch)
         self._tell_records(batch)
-        mine = self._told.pop(batch.number)
+        mine = self._known_records.pop(batch.number)
         if not self._off():
             try:
                 batch.thunks = self._chosen(batch)
@@ -86,13 +86,13 @@ class CallbackAccumulator(RecordAccumulator):
         return found
 
     def _tell_records(self, batch: ProducerBatch) -> None:
-        """Tell the learner which records of a batch have a callback, unless it was told before.
+        """Tell the learner which records of a batch have a callback, unless the learner knows.
 
         The batch is closed, so no other record comes.
         """
-        if batch.number in self._told:
+        if batch.number in self._known_records:
             return
-        records = self._told[batch.number] = []
+        records = self._known_records[batch.number] = []
         for thunk in batch.thunks:
             self._records += 1
             self._thunks[self._records] = thunk

@@ -42,13 +42,13 @@ class LearnerDelayedFetch(DelayedFetch):
     one.
     """
 
-    __slots__ = ("_asked", "_code", "_learner")
+    __slots__ = ("_code", "_learner", "_shown")
 
     def __init__(self, code: LearnerCode, params: FetchParams, *others: Any) -> None:
         """Begin to wait. `others` are the other arguments of DelayedFetch."""
         super().__init__(params, *others)
         self._code = code
-        self._asked: list[Wanted] | None = None
+        self._shown: list[Wanted] | None = None
         """The partitions of the learner's present object. A fetch session may change them."""
         self._learner: LearnerObject | None = None
 
@@ -92,11 +92,11 @@ class LearnerDelayedFetch(DelayedFetch):
 
     def _ask(self, wanted: list[Wanted], partitions: Sequence[TopicPartition]) -> str:
         """Return the case that the learner's code names, or `wait`. Raises LearnerError."""
-        if self._learner is None or not _same_places(wanted, self._asked or []):
+        if self._learner is None or not _same_places(wanted, self._shown or []):
             self._learner = self._code.make(self._params.min_bytes, wanted)
-            self._asked = wanted
+            self._shown = wanted
         states = {str(tp): state for tp in partitions if (state := self._state(tp)) is not None}
-        asked = f"look() of {', '.join(states) or 'no partition that is known'}"
+        call = f"look() of {', '.join(states) or 'no partition that is known'}"
         match self._code.ask(self._learner, "look", states):
             case ("wait" | "G" as case, int()):
                 return str(case)
@@ -104,7 +104,7 @@ class LearnerDelayedFetch(DelayedFetch):
                 return case
             case answer:
                 raise self._code.blame(
-                    f"{asked} answered {answer!r}; expected (case, partition), ('G', bytes) or"
+                    f"{call} answered {answer!r}; expected (case, partition), ('G', bytes) or"
                     " ('wait', missing bytes)"
                 )
 
@@ -127,12 +127,12 @@ class LearnerDelayedFetch(DelayedFetch):
         }
 
 
-def _same_places(wanted: Sequence[Wanted], asked: Sequence[Wanted]) -> bool:
+def _same_places(wanted: Sequence[Wanted], shown: Sequence[Wanted]) -> bool:
     """Return whether both lists are the same except for leader epochs.
 
     A fetch may give no epoch. The broker's own epoch may then have changed meanwhile.
     """
-    return [one[:3] for one in wanted] == [one[:3] for one in asked]
+    return [one[:3] for one in wanted] == [one[:3] for one in shown]
 
 
 def _place(at: LogOffsetMetadata) -> Place:

@@ -93,12 +93,12 @@ class LearnerDelayedProduce(DelayedProduce):
             if (state := self._state(tp)) is not None
         }
         pending = {name for name, status in self._named() if status.acks_pending}
-        asked = f"look() of {', '.join(states) or 'no partition that is known'}"
+        call = f"look() of {', '.join(states) or 'no partition that is known'}"
         match self._code.ask(learner, "look", states):
             case (tuple(settled), tuple(missing)):
                 pass
             case answer:
-                raise self._code.blame(f"{asked} answered {answer!r}; expected (settled, missing)")
+                raise self._code.blame(f"{call} answered {answer!r}; expected (settled, missing)")
         found: dict[str, Errors] = {}
         waiting: list[str] = []
         for row in settled:
@@ -106,20 +106,20 @@ class LearnerDelayedProduce(DelayedProduce):
                 case (str(name), str(error)) if error in Errors.__members__:
                     found[name] = Errors[error]
                 case _:
-                    raise self._code.blame(f"{asked} settled {row!r}; expected (partition, error)")
+                    raise self._code.blame(f"{call} settled {row!r}; expected (partition, error)")
         for row in missing:
             match row:
                 case (str(name), int()):
                     waiting.append(name)
                 case _:
                     raise self._code.blame(
-                        f"{asked} has {row!r} waiting; expected (partition, number of offsets)"
+                        f"{call} has {row!r} waiting; expected (partition, number of offsets)"
                     )
         wanted = pending | self._failed
         self._failed = set()  # the next call must not include them again
         if sorted([*found, *waiting]) != sorted(wanted):
             raise self._code.blame(
-                f"{asked} named {sorted([*found, *waiting])}, and {sorted(wanted)} were not settled"
+                f"{call} named {sorted([*found, *waiting])}, and {sorted(wanted)} were not settled"
                 " before"
             )
         return found

@@ -102,13 +102,13 @@ class LearnerReplicaFetcher(ReplicaFetcher):
 
     def _carry_out(self) -> None:
         """Get the plan from the learner's code, and carry out its operation for each partition."""
-        plan = self._asked_plan()
+        plan = self._learners_plan()
         if plan is None:
             return
         for tp, operation in plan.items():
             self._set(tp, operation)
 
-    def _asked_plan(self) -> dict[TopicPartition, Operation] | None:
+    def _learners_plan(self) -> dict[TopicPartition, Operation] | None:
         """Return the plan of the learner's code; None after an error of the learner."""
         now_ms = self._now_ms
         try:
@@ -182,16 +182,16 @@ class LearnerReplicaFetcher(ReplicaFetcher):
             return ours
         leo = partition.local_log().log_end_offset
         hw = partition.high_watermark.offset
-        asked = [str(tp), _epochs_of(partition), leo, hw, leader_epoch, leader_end_offset]
+        arguments = [str(tp), _epochs_of(partition), leo, hw, leader_epoch, leader_end_offset]
         try:
-            offset = self._ask("answer", *asked)
+            offset = self._ask("answer", *arguments)
             if not isinstance(offset, int) or isinstance(offset, bool) or not 0 <= offset <= leo:
-                raise self._blame("answer", asked, offset, f"an offset from 0 to {leo}")
+                raise self._blame("answer", arguments, offset, f"an offset from 0 to {leo}")
         except LearnerError as error:
             self._give_up(error)
             return ours
         self._stale = True
-        plan = self._asked_plan()
+        plan = self._learners_plan()
         if plan is None:
             return ours
         self._stale = True  # the other rows of this plan are not carried out yet
@@ -225,9 +225,9 @@ class LearnerReplicaFetcher(ReplicaFetcher):
 
     def _error(self, tp: TopicPartition, error: Errors) -> Operation | None:
         """Return the learner's operation after an error; None after an error of the learner."""
-        asked = [str(tp), error.name, self._now_ms]
+        arguments = [str(tp), error.name, self._now_ms]
         try:
-            match self._ask("error", *asked):
+            match self._ask("error", *arguments):
                 case ("look",):
                     return LOOK
                 case ("failed",):
@@ -236,7 +236,7 @@ class LearnerReplicaFetcher(ReplicaFetcher):
                     operation = ("wait", until_ms)
                 case answer:
                     expected = "('wait', until_ms), ('look',) or ('failed',)"
-                    raise self._blame("error", asked, answer, expected)
+                    raise self._blame("error", arguments, answer, expected)
         except LearnerError as failure:
             self._give_up(failure)
             return None
@@ -279,9 +279,9 @@ class LearnerReplicaFetcher(ReplicaFetcher):
         error of the learner.
         """
         leo = state.partition.local_log().log_end_offset
-        asked = [str(tp), leo, leader_start_offset, self._leader_end_offset]
+        arguments = [str(tp), leo, leader_start_offset, self._leader_end_offset]
         try:
-            match self._ask("offsets", *asked):
+            match self._ask("offsets", *arguments):
                 case ("cut", int(offset)) if type(offset) is int and 0 <= offset <= leo:
                     return "cut", offset
                 case ("restart", int(offset)) if type(offset) is int and offset >= 0:
@@ -290,7 +290,7 @@ class LearnerReplicaFetcher(ReplicaFetcher):
                     return KEEP
                 case answer:
                     expected = f"('cut', 0 to {leo}), ('restart', offset) or ('keep',)"
-                    raise self._blame("offsets", asked, answer, expected)
+                    raise self._blame("offsets", arguments, answer, expected)
         except LearnerError as error:
             self._give_up(error)
             return None
@@ -310,9 +310,9 @@ class LearnerReplicaFetcher(ReplicaFetcher):
         return self._code.ask(self._learner, method, *arguments)
 
     def _blame(
-        self, method: str, asked: list[object], answer: object, expected: str
+        self, method: str, arguments: list[object], answer: object, expected: str
     ) -> LearnerError:
-        words = ", ".join(map(repr, asked))
+        words = ", ".join(map(repr, arguments))
         return self._code.blame(f"{method}({words}) answered {answer!r}; expected {expected}")
 
     def _give_up(self, error: LearnerError) -> None:

@@ -20,11 +20,11 @@ from kafka_edu.replication.replica import Replica
 class LearnerHighWatermark(HighWatermarkRule):
     """Calls the learner's object. All partitions of a broker use the same one."""
 
-    __slots__ = ("_asked",)
+    __slots__ = ("_rule",)
 
-    def __init__(self, topic_partition: TopicPartition, asked: "AskedRule") -> None:
+    def __init__(self, topic_partition: TopicPartition, rule: "AskedRule") -> None:
         super().__init__(topic_partition)
-        self._asked = asked
+        self._rule = rule
 
     def of_leader(
         self,
@@ -42,7 +42,7 @@ class LearnerHighWatermark(HighWatermarkRule):
             for one in remotes
         ]
         hw, leo = current.message_offset, log_end_offset.message_offset
-        offset = self._asked.ask("leader", (hw, leo), hw, leo, list(isr), rows, now_ms, max_lag_ms)
+        offset = self._rule.ask("leader", (hw, leo), hw, leo, list(isr), rows, now_ms, max_lag_ms)
         if offset is None:
             return ours
         places = (ours, log_end_offset, *(one.log_end_offset for one in remotes), current)
@@ -52,9 +52,9 @@ class LearnerHighWatermark(HighWatermarkRule):
     def of_follower(
         self, log_start_offset: int, log_end_offset: int, leader_high_watermark: int
     ) -> int:
-        asked = [log_start_offset, log_end_offset, leader_high_watermark]
-        offset = self._asked.ask("follower", (log_start_offset, log_end_offset), *asked)
-        return super().of_follower(*asked) if offset is None else offset
+        arguments = [log_start_offset, log_end_offset, leader_high_watermark]
+        offset = self._rule.ask("follower", (log_start_offset, log_end_offset), *arguments)
+        return super().of_follower(*arguments) if offset is None else offset
 
 
 class AskedRule:
@@ -89,11 +89,11 @@ class AskedRule:
 
 def adapt(code: LearnerCode) -> Callable[[TopicPartition], HighWatermarkRule]:
     """Return the function that replaces `HighWatermarkRule` in a broker."""
-    asked = AskedRule(code)
+    rule = AskedRule(code)
 
     def make(topic_partition: TopicPartition) -> HighWatermarkRule:
         if not all_of_labs([topic_partition]):
             return HighWatermarkRule(topic_partition)
-        return LearnerHighWatermark(topic_partition, asked)
+        return LearnerHighWatermark(topic_partition, rule)
 
     return make

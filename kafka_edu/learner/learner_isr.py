@@ -27,16 +27,16 @@ class LearnerIsr(IsrRule):
         members, remotes = list(isr), list(followers)
         if not self._code.retired:
             rows = [[one.broker_id, one.last_caught_up_time_ms] for one in remotes]
-            asked = [members, rows, now_ms, max_lag_ms]
+            arguments = [members, rows, now_ms, max_lag_ms]
             able = {one.broker_id for one in remotes} & {*members}
             try:
-                match self._ask("leaving", *asked):
+                match self._ask("leaving", *arguments):
                     case tuple(gone) if {*gone} <= able:
                         return tuple(one for one in members if one in gone)
                     case answer:
                         raise self._code.blame(
-                            f"leaving{asked} answered {answer!r}; expected followers that are in"
-                            " the ISR"
+                            f"leaving{arguments} answered {answer!r}; expected followers that are"
+                            " in the ISR"
                         )
             except LearnerError as error:
                 self._code.failed(error)
@@ -45,13 +45,15 @@ class LearnerIsr(IsrRule):
     def may_join(
         self, log_end_offset: int, high_watermark: int, leader_epoch_start_offset: int
     ) -> bool:
-        asked = [log_end_offset, high_watermark, leader_epoch_start_offset]
+        arguments = [log_end_offset, high_watermark, leader_epoch_start_offset]
         if not self._code.retired:
             try:
-                answer = self._ask("may_join", *asked)
+                answer = self._ask("may_join", *arguments)
                 if isinstance(answer, bool):
                     return answer
-                raise self._code.blame(f"may_join{asked} answered {answer!r}; expected True, False")
+                raise self._code.blame(
+                    f"may_join{arguments} answered {answer!r}; expected True, False"
+                )
             except LearnerError as error:
                 self._code.failed(error)
         return super().may_join(log_end_offset, high_watermark, leader_epoch_start_offset)

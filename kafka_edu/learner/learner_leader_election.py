@@ -53,9 +53,11 @@ class LearnerElections:
                 if self._learner is None:
                     self._learner = self._code.make()
                 isr, live = list(current.isr), sorted(live_replicas)
-                asked = [strategy.value, list(assignment), isr, live, sorted(going), unclean]
+                arguments = [strategy.value, list(assignment), isr, live, sorted(going), unclean]
                 answer = self._checked(
-                    self._code.ask(self._learner, "elect", *asked), assignment, f"elect{asked}"
+                    self._code.ask(self._learner, "elect", *arguments),
+                    assignment,
+                    f"elect{arguments}",
                 )
             except LearnerError as error:
                 self._code.failed(error)
@@ -64,7 +66,7 @@ class LearnerElections:
         return self._ours(strategy, current, assignment, live_replicas, going, unclean)
 
     def _checked(
-        self, answer: object, assignment: Sequence[int], asked: str
+        self, answer: object, assignment: Sequence[int], arguments: str
     ) -> tuple[int, tuple[int, ...]] | None:
         """Return the leader and the ISR from an answer that can be carried out.
 
@@ -77,7 +79,7 @@ class LearnerElections:
                 if all(type(one) is int and one >= 0 for one in isr) and len({*isr}) == len(isr):
                     return leader, tuple(int(one) for one in isr)
         raise self._code.blame(
-            f"{asked} answered {answer!r}; expected (leader, isr) with a replica of"
+            f"{arguments} answered {answer!r}; expected (leader, isr) with a replica of"
             f" {list(assignment)} that is in its ISR, or None"
         )
 

@@ -32,11 +32,11 @@ class LearnerMetadataRewrite(MetadataRewrite):
     ) -> list[MetadataResponseTopic]:
         if not self._code.retired:
             rows = {name: _row(topic) for name, topic in topics.items()}
-            asked = [None if names is None else list(names), version, rows, sorted(alive)]
+            arguments = [None if names is None else list(names), version, rows, sorted(alive)]
             try:
                 if self._learner is None:
                     self._learner = self._code.make()
-                return self._checked(self._code.ask(self._learner, "topics", *asked), topics)
+                return self._checked(self._code.ask(self._learner, "topics", *arguments), topics)
             except LearnerError as error:
                 self._code.failed(error)
         return super().topics(names, version, topics, alive)

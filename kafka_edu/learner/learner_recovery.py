@@ -44,30 +44,31 @@ class LearnerRecovery(RecoveryRule):
 
     def to_read(self, bases: Sequence[int], point: int, clean: bool) -> list[int]:
         if not self._code.retired and len(bases) <= MOST_SEGMENTS:
-            asked = [list(bases), point, clean]
+            arguments = [list(bases), point, clean]
             try:
-                match self._ask("to_read", *asked):
+                match self._ask("to_read", *arguments):
                     case tuple(found) if {*found} <= {*bases}:
                         return [base for base in bases if base in found]
                     case answer:
                         raise self._code.blame(
-                            f"to_read{asked} answered {answer!r}; expected base offsets of"
+                            f"to_read{arguments} answered {answer!r}; expected base offsets of"
                             f" {list(bases)}"
                         )
             except LearnerError as error:
                 self._code.failed(error)
         return super().to_read(bases, point, clean)
 
-    def _point(self, method: str, least: int, most: int, *asked: object) -> int | None:
+    def _point(self, method: str, least: int, most: int, *arguments: object) -> int | None:
         """Return the learner's recovery point, or None if the shipped code must answer."""
         if self._code.retired:
             return None
         try:
-            answer = self._ask(method, *asked)
+            answer = self._ask(method, *arguments)
             if type(answer) is int and least <= answer <= most:
                 return answer
             raise self._code.blame(
-                f"{method}{[*asked]} answered {answer!r}; expected an offset from {least} to {most}"
+                f"{method}{[*arguments]} answered {answer!r}; expected an offset from {least} to"
+                f" {most}"
             )
         except LearnerError as error:
             self._code.failed(error)

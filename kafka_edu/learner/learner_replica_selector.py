@@ -33,15 +33,15 @@ class LearnerReplicaSelector(RackAwareReplicaSelector):
                 [one.broker_id, one.rack, one.log_end_offset, one.ms_since_caught_up]
                 for one in followers
             ]
-            asked = [client.rack_id, leader.broker_id, leader.rack, rows]
+            arguments = [client.rack_id, leader.broker_id, leader.rack, rows]
             try:
                 if self._learner is None:
                     self._learner = self._code.make()
-                answer = self._code.ask(self._learner, "select", *asked)
+                answer = self._code.ask(self._learner, "select", *arguments)
                 if isinstance(answer, int) and not isinstance(answer, bool) and answer in by_id:
                     return by_id[answer]
                 raise self._code.blame(
-                    f"select{asked} answered {answer!r}; expected one of {sorted(by_id)}"
+                    f"select{arguments} answered {answer!r}; expected one of {sorted(by_id)}"
                 )
             except LearnerError as error:
                 self._code.failed(error)

@@ -78,9 +78,9 @@ class LearnerRequestBatch(ControllerBrokersRequestBatch):
     def add_update_metadata_request(
         self, broker_ids: Iterable[int], partitions: Iterable[TopicPartition]
     ) -> None:
-        brokers, told = [*broker_ids], [*partitions]
-        super().add_update_metadata_request(brokers, told)
-        if told or {*brokers} != {*self._live()}:
+        brokers, named = [*broker_ids], [*partitions]
+        super().add_update_metadata_request(brokers, named)
+        if named or {*brokers} != {*self._live()}:
             self._tells_more = True  # without an election, or not to all brokers
         else:
             self._notes.append(("members_changed", ()))

@@ -42,15 +42,17 @@ class LearnerLog(Log):
             return ours
         batch = {"size": size, "latest_ms": max_timestamp, "last_offset": last_offset}
         limits = {"segment_bytes": self.config.segment_bytes, "segment_ms": self.roll_ms}
-        asked: tuple[object, ...] = (limits, self._active(), batch, now_ms)
+        arguments: tuple[object, ...] = (limits, self._active(), batch, now_ms)
         try:
-            match self._ask("roll", *asked):
+            match self._ask("roll", *arguments):
                 case None if ours not in MUST_ROLL:
                     return None
                 case str(reason) if reason in ROLLS:
                     return reason
                 case answer:
-                    raise self._blame("roll", asked, answer, f"one of {ROLLS}, or None if it fits")
+                    raise self._blame(
+                        "roll", arguments, answer, f"one of {ROLLS}, or None if it fits"
+                    )
         except LearnerError as error:
             self._code.failed(error)
             return ours
@@ -83,14 +85,14 @@ class LearnerLog(Log):
             "end": self.log_end_offset,
             "segments": [(s.base_offset, s.size, s.largest_timestamp) for s in self.segments],
         }
-        asked: tuple[object, ...] = (limits, log, now_ms)
+        arguments: tuple[object, ...] = (limits, log, now_ms)
         try:
-            match self._ask("take", *asked):
+            match self._ask("take", *arguments):
                 case tuple(reasons) if self._may_go(len(reasons)) and all(map(_is_reason, reasons)):
                     return [TAKES[one] for one in reasons]
                 case answer:
                     raise self._blame(
-                        "take", asked, answer, "'time', 'size' or 'start' for each that goes"
+                        "take", arguments, answer, "'time', 'size' or 'start' for each that goes"
                     )
         except LearnerError as error:
             self._code.failed(error)
@@ -113,9 +115,9 @@ class LearnerLog(Log):
         return self._code.ask(self._learner, method, *arguments)
 
     def _blame(
-        self, method: str, asked: tuple[object, ...], answer: object, expected: str
+        self, method: str, arguments: tuple[object, ...], answer: object, expected: str
     ) -> LearnerError:
-        words = ", ".join(map(repr, asked))
+        words = ", ".join(map(repr, arguments))
         return self._code.blame(f"{method}({words}) answered {answer!r}; expected {expected}")
 
 

@@ -76,11 +76,11 @@ class LearnerSender(Sender):
         ours = super()._in_order(batch)
         if self._given_up or not ours:
             return ours
-        asked = (self._leader(batch)[0], str(batch.tp), batch.number)
+        arguments = (self._leader(batch)[0], str(batch.tp), batch.number)
         try:
-            answer = self._ask("may_send", *asked)
+            answer = self._ask("may_send", *arguments)
             if not isinstance(answer, bool):
-                raise self._blame("may_send", asked, answer, "True or False")
+                raise self._blame("may_send", arguments, answer, "True or False")
         except LearnerError as error:
             self._fail_learner(error)
             return super()._in_order(batch)
@@ -168,9 +168,9 @@ class LearnerSender(Sender):
         return self._code.ask(self._learner, method, *arguments)
 
     def _blame(
-        self, method: str, asked: tuple[object, ...], answer: object, expected: str
+        self, method: str, arguments: tuple[object, ...], answer: object, expected: str
     ) -> LearnerError:
-        words = ", ".join(map(repr, asked))
+        words = ", ".join(map(repr, arguments))
         return self._code.blame(f"{method}({words}) answered {answer!r}; expected {expected}")
 
     def _fail_learner(self, error: LearnerError) -> None:

@@ -44,12 +44,12 @@ class LearnerShutdownRule(ShutdownRule):
     def sort(
         self, broker_id: int, partitions: Iterable[Concerned]
     ) -> tuple[list[TopicPartition], list[TopicPartition]]:
-        asked = list(partitions)
+        concerned = list(partitions)
         if not self._code.retired:
             led: list[TopicPartition] = []
             followed: list[TopicPartition] = []
             try:
-                for some in _parts(asked):
+                for some in _parts(concerned):
                     match self._ask("sort", broker_id, _rows(some)):
                         case (tuple(move), tuple(stop)):
                             led += self._named(some, move, "sort")
@@ -62,14 +62,14 @@ class LearnerShutdownRule(ShutdownRule):
                 return led, followed
             except LearnerError as error:
                 self._code.failed(error)
-        return super().sort(broker_id, asked)
+        return super().sort(broker_id, concerned)
 
     def remaining(self, broker_id: int, partitions: Iterable[Concerned]) -> list[TopicPartition]:
-        asked = list(partitions)
+        concerned = list(partitions)
         if not self._code.retired:
             found: list[TopicPartition] = []
             try:
-                for some in _parts(asked):
+                for some in _parts(concerned):
                     answer = self._ask("remaining", broker_id, _rows(some))
                     if not isinstance(answer, tuple):
                         raise self._code.blame(
@@ -79,7 +79,7 @@ class LearnerShutdownRule(ShutdownRule):
                 return found
             except LearnerError as error:
                 self._code.failed(error)
-        return super().remaining(broker_id, asked)
+        return super().remaining(broker_id, concerned)
 
     def _ask(self, method: str, *arguments: object) -> object:
         """Return the learner's answer. Raises LearnerError."""
@@ -88,10 +88,12 @@ class LearnerShutdownRule(ShutdownRule):
         return self._code.ask(self._learner, method, *arguments)
 
     def _named(
-        self, asked: Sequence[Concerned], names: Sequence[object], method: str
+        self, concerned: Sequence[Concerned], names: Sequence[object], method: str
     ) -> Iterator[TopicPartition]:
         """Yield the partitions that the learner's answer names. Raises LearnerError."""
-        known: dict[object, TopicPartition] = {str(one.partition): one.partition for one in asked}
+        known: dict[object, TopicPartition] = {
+            str(one.partition): one.partition for one in concerned
+        }
         for name in names:
             if name not in known:
                 raise self._code.blame(

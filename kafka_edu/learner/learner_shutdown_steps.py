@@ -49,7 +49,7 @@ class LearnerShutdownSteps:
         """
         if self._ours is None and not self._code.retired:
             try:
-                return self._asked(came)
+                return self._next_operation(came)
             except LearnerError as error:
                 self._code.failed(error)
         if self._ours is None:
@@ -57,7 +57,7 @@ class LearnerShutdownSteps:
             came = BEGIN
         return self._ours.next(came)
 
-    def _asked(self, came: Came) -> Operation:
+    def _next_operation(self, came: Came) -> Operation:
         """Return the learner's answer. Raises LearnerError."""
         if self._learner is None:
             self._learner = self._code.make(*self._settings)

@@ -170,19 +170,19 @@ class LearnerTimer(SystemTimer):
 
         Return None if the call fails.
         """
-        asked = f"advance_clock({now_ms})"
+        call = f"advance_clock({now_ms})"
         try:
             answer = self._code.ask(learner, "advance_clock", now_ms)
             if not isinstance(answer, tuple):
-                raise self._code.blame(f"{asked} answered {answer!r}; expected a list of moves")
+                raise self._code.blame(f"{call} answered {answer!r}; expected a list of moves")
             moves: list[tuple[int, int, Place | None]] = []
             for move in answer:
                 match move:
                     case (int(time_ms), int(number), place):
-                        moves.append((time_ms, number, self._place_of(place, asked)))
+                        moves.append((time_ms, number, self._place_of(place, call)))
                     case _:
                         raise self._code.blame(
-                            f"{asked} answered a move {move!r}; expected (time_ms, task, (level,"
+                            f"{call} answered a move {move!r}; expected (time_ms, task, (level,"
                             " slot)), or (time_ms, task, None) for a task that runs"
                         )
         except LearnerError as error:
@@ -190,7 +190,7 @@ class LearnerTimer(SystemTimer):
             return None
         return moves
 
-    def _place_of(self, answer: object, asked: str) -> Place | None:
+    def _place_of(self, answer: object, call: str) -> Place | None:
         """Return the place that an answer names. Raises LearnerError."""
         match answer:
             case None:
@@ -198,7 +198,7 @@ class LearnerTimer(SystemTimer):
             case (int(level), int(slot)) if 1 <= level <= MAX_LEVEL and slot >= 0:
                 return level, slot
         raise self._code.blame(
-            f"{asked} answered {answer!r}; expected (level, slot), or None for a task that is due"
+            f"{call} answered {answer!r}; expected (level, slot), or None for a task that is due"
         )
 
     def _ask_wheel(self, deadline_ms: int, place: Place) -> None:

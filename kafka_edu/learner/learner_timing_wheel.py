@@ -141,14 +141,14 @@ class LearnerTimingWheel(SlotsTimingWheel):
         """
         if self._learner is None or self._code.retired:
             return None
-        asked = f"add({deadline_ms}) at {self.current_time_ms} ms"
+        call = f"add({deadline_ms}) at {self.current_time_ms} ms"
         try:
             answer = self._code.ask(self._learner, "add", deadline_ms)
             match answer:
                 case (int(level), int(slot), int()):
                     return level, slot
             raise self._code.blame(
-                f"{asked} answered {answer!r}; expected (level, slot, left_over_ms), because the"
+                f"{call} answered {answer!r}; expected (level, slot, left_over_ms), because the"
                 " task is not due"
             )
         except LearnerError as error:
@@ -177,21 +177,21 @@ class LearnerTimingWheel(SlotsTimingWheel):
 
         Raises LearnerError for an answer that no wheel can carry out.
         """
-        asked = f"add({deadline_ms}) at {self.current_time_ms} ms"
+        call = f"add({deadline_ms}) at {self.current_time_ms} ms"
         match answer:
             case (int(level), int(slot), int(left_over_ms)):
                 pass
             case _:
                 raise self._code.blame(
-                    f"{asked} answered {answer!r}; expected (level, slot, left_over_ms), or None"
+                    f"{call} answered {answer!r}; expected (level, slot, left_over_ms), or None"
                     " when the task is due"
                 )
         if not 1 <= level <= MAX_LEVEL:
-            raise self._code.blame(f"{asked} answered level {level}; levels count from 1")
+            raise self._code.blame(f"{call} answered level {level}; levels count from 1")
         expiration_ms = deadline_ms - left_over_ms
         if expiration_ms <= self.current_time_ms:
             raise self._code.blame(
-                f"{asked} answered {answer!r}: that bucket was due at {expiration_ms} ms, and its"
+                f"{call} answered {answer!r}: that bucket was due at {expiration_ms} ms, and its"
                 " time does not come again"
             )
         wheel: TimingWheel = self
@@ -199,13 +199,13 @@ class LearnerTimingWheel(SlotsTimingWheel):
             wheel = wheel.overflow_wheel or wheel.add_overflow_wheel(deadline_ms)
         if not 0 <= slot < wheel.wheel_size:
             raise self._code.blame(
-                f"{asked} answered slot {slot}; slots of level {level} are 0 to"
+                f"{call} answered slot {slot}; slots of level {level} are 0 to"
                 f" {wheel.wheel_size - 1}"
             )
         bucket = wheel.make_bucket(slot)
         if bucket.expiration_ms not in (NOT_QUEUED, expiration_ms):
             raise self._code.blame(
-                f"{asked} answered {answer!r}: that bucket is due at {expiration_ms} ms, but it"
+                f"{call} answered {answer!r}: that bucket is due at {expiration_ms} ms, but it"
                 f" already holds tasks that are due at {bucket.expiration_ms} ms; a bucket has only"
                 " one time"
             )

@@ -35,17 +35,17 @@ class LearnerTruncation:
         """Return the offset at which to truncate, and whether the truncation is then complete."""
         if not self._code.retired:
             known = [list(entry) for entry in epochs]
-            asked = [known, log_end_offset, high_watermark, leader_epoch, leader_end_offset]
+            arguments = [known, log_end_offset, high_watermark, leader_epoch, leader_end_offset]
             try:
                 if self._learner is None:
                     self._learner = self._code.make()
-                match self._code.ask(self._learner, "cut", *asked):
+                match self._code.ask(self._learner, "cut", *arguments):
                     case (int(offset), bool(complete)) if 0 <= offset <= log_end_offset:
                         return OffsetTruncationState(offset, complete)
                     case answer:
                         raise self._code.blame(
-                            f"cut{asked} answered {answer!r}; expected (offset, complete), with an"
-                            f" offset from 0 to {log_end_offset}"
+                            f"cut{arguments} answered {answer!r}; expected (offset, complete), with"
+                            f" an offset from 0 to {log_end_offset}"
                         )
             except LearnerError as error:
                 self._code.failed(error)

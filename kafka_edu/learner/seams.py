@@ -424,12 +424,12 @@ class LearnerCode:
         except LearnerFailure as failure:
             raise self.blame(failure.message, failure.line) from None
 
-    def ask(self, asked: LearnerObject, method: str, *arguments: object) -> object:
+    def ask(self, learner: LearnerObject, method: str, *arguments: object) -> object:
         """Call a method of the learner's object. Raises LearnerError if that fails."""
         try:
             with self._one_at_a_time:
                 self.calls += 1
-                return asked.call(method, *arguments)
+                return learner.call(method, *arguments)
         except LearnerFailure as failure:
             raise self.blame(failure.message, failure.line) from None
 

@@ -357,10 +357,12 @@ class Processor:
             self._metrics.record(request, request.response_sent_from_ns, now)
             if trace is None:
                 continue
-            told = now - request.start_ns >= SLOW_NS and is_slow(request) and trace.tells_slow()
-            if told or trace.hops or request.cause:
+            is_reported = (
+                now - request.start_ns >= SLOW_NS and is_slow(request) and trace.tells_slow()
+            )
+            if is_reported or trace.hops or request.cause:
                 with trace.because(request.cause):
-                    level = Level.STATE if told else trace.level_of_cause
+                    level = Level.STATE if is_reported else trace.level_of_cause
                     trace(_time_split(request, size, now), level)
         channel.unmute(len(sent))
         if channel.in_progress:

@@ -182,10 +182,10 @@ class RequestMetrics:
         if not _FIRST_WITH_SOFTWARE <= api_version <= ApiVersionsRequest.VALID.highest:
             return
         try:
-            told = ApiVersionsRequest.decode(request.frame, api_version, request.body_offset)
+            announced = ApiVersionsRequest.decode(request.frame, api_version, request.body_offset)
         except ProtocolError:
             return  # the broker has refused the request
-        name, version = told.client_software_name, told.client_software_version
+        name, version = announced.client_software_name, announced.client_software_version
         if not (SOFTWARE_NAME.fullmatch(name) and SOFTWARE_NAME.fullmatch(version)):
             return
         client = request.header.client_id or ""
@@ -227,11 +227,13 @@ class RequestMetrics:
         )
 
     def snapshot(self) -> Iterable[Event]:
-        told: list[Event] = [
+        events: list[Event] = [
             RequestTimesSnapshot(times=self.times(key)) for key in sorted(self._counts)
         ]
-        told += [ClientRequestsSnapshot(requests=self._requests_of(name)) for name in self._clients]
-        return told
+        events += [
+            ClientRequestsSnapshot(requests=self._requests_of(name)) for name in self._clients
+        ]
+        return events
 
     def gauges(self) -> Iterable[Event]:
         """Return events about each API and each client that had new requests; at most twice a
@@ -245,15 +247,15 @@ class RequestMetrics:
         if now_ms - self._sampled_ms < SAMPLE_EVERY_MS:
             return []
         self._sampled_ms = now_ms
-        told: list[Event] = []
+        events: list[Event] = []
         for name, client in self._clients.items():
             requests = client.produces + client.fetches
             if client.sampled != requests:
                 client.sampled = requests
-                told.append(ClientRequestsSampled(requests=self._requests_of(name)))
+                events.append(ClientRequestsSampled(requests=self._requests_of(name)))
         for key in sorted(self._counts):
             requests = self._counts[key][0]
             if self._sampled_requests.get(key) != requests:
                 self._sampled_requests[key] = requests
-                told.append(RequestTimesSampled(times=self.times(key)))
-        return told
+                events.append(RequestTimesSampled(times=self.times(key)))
+        return events

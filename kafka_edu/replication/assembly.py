@@ -158,9 +158,9 @@ class Replication:
         self.fetchers.resize(num_replica_fetchers, followed)
 
     async def _propagate_isr_changes(self) -> None:
-        told = await self._isr_writer.propagate(self._time.hi_res_clock_ms())
-        if told and self._trace:
-            self._trace(IsrChangesPropagated(partitions=tuple(map(str, told))))
+        propagated = await self._isr_writer.propagate(self._time.hi_res_clock_ms())
+        if propagated and self._trace:
+            self._trace(IsrChangesPropagated(partitions=tuple(map(str, propagated))))
 
     async def _checkpoint_high_watermarks(self) -> None:
         """Write the high watermarks. A log dir whose file cannot be written goes offline."""

@@ -190,14 +190,14 @@ class DelayedProduce(DelayedOperation):
         With a `key`, the HW of that partition moved, and its produce succeeded. Without a key the
         request's own append moved the HW.
         """
-        told = 0
+        event = 0
         for tp, status in self._statuses.items():
             partition = self._partitions.get(tp)
             if partition is not None and status.error is Errors.NONE:
                 partition.first_ack_pending = False
                 if key is None or key == tp:
-                    told = partition.emit_high_watermark(level) or told
-        return told
+                    event = partition.emit_high_watermark(level) or event
+        return event
 
     def on_complete(self) -> None:
         self._respond(self._statuses)

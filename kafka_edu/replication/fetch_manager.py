@@ -121,7 +121,7 @@ class FullFetchContext:
         return list(self._fetch_data.items())
 
     def response(self, results: FetchResults, now_ms: int) -> FetchResponse:
-        def told() -> dict[TopicPartition, CachedPartition]:
+        def sent() -> dict[TopicPartition, CachedPartition]:
             return {
                 tp: CachedPartition(
                     self._fetch_data[tp], read.high_watermark, read.log_start_offset
@@ -129,7 +129,7 @@ class FullFetchContext:
                 for tp, read in results
             }
 
-        session_id = self._cache.maybe_create_session(now_ms, self._follower, len(results), told)
+        session_id = self._cache.maybe_create_session(now_ms, self._follower, len(results), sent)
         return fetch_response(session_id, results)
 
 

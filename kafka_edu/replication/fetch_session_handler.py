@@ -71,7 +71,7 @@ class FetchSessionHandler:
             self._changed.pop(topic_partition, None)
             self._forgotten[topic_partition] = None
 
-    def asked(self, topic_partition: TopicPartition) -> PartitionFetch | None:
+    def requested(self, topic_partition: TopicPartition) -> PartitionFetch | None:
         """Return the last request for this partition that was sent to the leader.
 
         None if the partition has been changed or removed since. O(1).

@@ -474,8 +474,8 @@ class ReplicaFetcher:
             for data in topic.partition_responses:
                 tp = TopicPartition(topic.topic, data.partition)
                 state = self._states.get(tp)
-                asked = self._session.asked(tp)
-                if state is None or asked is None:
+                requested = self._session.requested(tp)
+                if state is None or requested is None:
                     continue
                 error = Errors.of(data.error_code)
                 if error is not Errors.NONE:
@@ -483,7 +483,7 @@ class ReplicaFetcher:
                         out_of_range.append((tp, state))
                 else:
                     try:
-                        self._process(tp, state, asked, data, now_ms, wall_ms)
+                        self._process(tp, state, requested, data, now_ms, wall_ms)
                     except KafkaException as failure:
                         self._failed(tp, state, failure, now_ms)
         return out_of_range
@@ -503,14 +503,14 @@ class ReplicaFetcher:
         self,
         tp: TopicPartition,
         state: PartitionFetchState,
-        asked: PartitionFetch,
+        requested: PartitionFetch,
         data: FetchablePartitionResponse,
         now_ms: int,
         wall_ms: int,
     ) -> None:
         partition = state.partition
         log = partition.local_log()
-        if asked.fetch_offset != log.log_end_offset:
+        if requested.fetch_offset != log.log_end_offset:
             return  # the log has changed since the request
         if data.diverging_epoch.epoch >= 0:
             self._truncate(
@@ -523,7 +523,7 @@ class ReplicaFetcher:
         records = data.record_set
         if records is not None:
             batches = part_bytes(records)
-            self._append(partition, asked.fetch_offset, batches, wall_ms)
+            self._append(partition, requested.fetch_offset, batches, wall_ms)
             if self._quota.active and self._quota.is_throttled(tp):
                 self._quota.record(len(batches), now_ms)
         state.in_sync = data.high_watermark <= log.log_end_offset
@@ -531,10 +531,10 @@ class ReplicaFetcher:
         trace = self._trace
         if trace is not None and (
             trace.hops
-            or (partition.first_append_pending and log.log_end_offset != asked.fetch_offset)
+            or (partition.first_append_pending and log.log_end_offset != requested.fetch_offset)
         ):
             level = Level.HOPS
-            if log.log_end_offset != asked.fetch_offset:
+            if log.log_end_offset != requested.fetch_offset:
                 if partition.first_append_pending:
                     level = Level.STATE
                 partition.first_append_pending = False
@@ -544,7 +544,7 @@ class ReplicaFetcher:
                         topic=tp.topic,
                         partition=tp.partition,
                         follower=partition.broker_id,
-                        fetch_offset=asked.fetch_offset,
+                        fetch_offset=requested.fetch_offset,
                         log_end_offset=log.log_end_offset,
                         high_watermark=partition.high_watermark.offset,
                         leader=self.leader,
@@ -553,8 +553,8 @@ class ReplicaFetcher:
                     level,
                 )
         if (
-            log.log_end_offset != asked.fetch_offset
-            or log.log_start_offset != asked.log_start_offset
+            log.log_end_offset != requested.fetch_offset
+            or log.log_start_offset != requested.log_start_offset
         ):
             self._fetch_from_log_end(tp, state)
 

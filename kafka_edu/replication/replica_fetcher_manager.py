@@ -127,7 +127,7 @@ class ReplicaFetcherManager:
     def resize(self, num_replica_fetchers: int, followed: Sequence[Partition]) -> None:
         """Set num.replica.fetchers.
 
-        The followed partitions are spread again over the new number of fetchers, and start anew
+        The followed partitions are spread again over the new number of fetchers, and start again
         there.
         """
         self.remove_fetcher_for_partitions([partition.topic_partition for partition in followed])

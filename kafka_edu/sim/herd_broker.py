@@ -48,7 +48,7 @@ class HerdBroker:
         self._time = time
         self._zk = ZkRequests(client, time, max_in_flight)
         self._on_learnt = on_learnt
-        self._told: dict[str, None] = {}
+        self._changed_paths: dict[str, None] = {}
         self._filled = asyncio.Event()
         self._live: set[int] = set()
         self._assignments: dict[TopicPartition, tuple[int, ...]] = {}
@@ -74,21 +74,21 @@ class HerdBroker:
         self._tell(watched.path)
 
     def _tell(self, *paths: str) -> None:
-        self._told.update(dict.fromkeys(paths))
+        self._changed_paths.update(dict.fromkeys(paths))
         self._filled.set()
 
     async def _run(self) -> None:
         while True:
             await self._filled.wait()
             self._filled.clear()
-            told, self._told = self._told, {}
-            await self._act(await self._look(told))
+            changed, self._changed_paths = self._changed_paths, {}
+            await self._act(await self._look(changed))
 
-    async def _look(self, told: Iterable[str]) -> set[TopicPartition]:
-        """Read the changed znodes in `told` and watch them again. Return the partitions for which
-        this broker may have to act.
+    async def _look(self, changed: Iterable[str]) -> set[TopicPartition]:
+        """Read the znodes in `changed`, and watch them again. Return the partitions for which this
+        broker may have to act.
         """
-        paths = set(told)
+        paths = set(changed)
         concerned: set[TopicPartition] = set()
         topics = {
             path.rpartition("/")[2]

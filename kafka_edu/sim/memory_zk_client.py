@@ -94,7 +94,7 @@ class MemoryZkClient:
         self.name = name
         self.context = contextvars.copy_context()
         self._zookeeper = zookeeper
-        self._asked_timeout_ms = self._timeout_ms = session_timeout_ms
+        self._requested_timeout_ms = self._timeout_ms = session_timeout_ms
         self._session_id = 0
         self._passwd = bytes(16)
         self._last_zxid = 0
@@ -285,7 +285,12 @@ class MemoryZkClient:
         self._last_heard_ms = self._zookeeper.time.hi_res_clock_ms()
         connection.up.send(
             ConnectRequest(
-                0, self._last_zxid, self._asked_timeout_ms, self._session_id, self._passwd, False
+                0,
+                self._last_zxid,
+                self._requested_timeout_ms,
+                self._session_id,
+                self._passwd,
+                False,
             )
         )
         self._heartbeat_later()

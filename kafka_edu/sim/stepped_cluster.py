@@ -327,17 +327,17 @@ class SteppedCluster:
         return self.brokers[self.state.leader]
 
     def elect(
-        self, leader: int, isr: Iterable[int], *, told: Iterable[int] | None = None
+        self, leader: int, isr: Iterable[int], *, notified: Iterable[int] | None = None
     ) -> list[LeaderAndIsrResponse]:
         """Set a new leader and ISR, as the controller does. Send LeaderAndIsr to the live brokers,
-        or only to the brokers in `told`. Return their responses.
+        or only to the brokers in `notified`. Return their responses.
         """
         self.state = LeaderAndIsr(
             leader, self.state.leader_epoch + 1, tuple(isr), self.state.zk_version + 1
         )
         return [
             self.tell(b)
-            for b in (range(len(self.brokers)) if told is None else told)
+            for b in (range(len(self.brokers)) if notified is None else notified)
             if self.brokers[b].alive
         ]
 

@@ -229,7 +229,7 @@ class Scenario:
         """Show the partition's state from the view of its leader, and the log end offset of each
         replica. A replica on a broker that is down has no offset.
         """
-        told: dict[int, PartitionSnapshot] = {}
+        snapshots: dict[int, PartitionSnapshot] = {}
         for broker in self._sim.brokers.values():
             if broker.tracer is not None and broker.server is not None:
                 for envelope in broker.tracer.snapshot():
@@ -238,9 +238,9 @@ class Scenario:
                         isinstance(event, PartitionSnapshot)
                         and (event.topic, event.partition) == self._tp
                     ):
-                        told[broker.id] = event
+                        snapshots[broker.id] = event
         leader = max(
-            (seen for broker, seen in told.items() if seen.leader == broker),
+            (seen for broker, seen in snapshots.items() if seen.leader == broker),
             key=lambda seen: seen.leader_epoch,
             default=None,
         )
@@ -248,7 +248,7 @@ class Scenario:
             self._lines.append(f"{self._tp} has no leader")
             return
         ends = ",".join(
-            f"{broker}:{told[broker].progress.leo if broker in told else '-'}"
+            f"{broker}:{snapshots[broker].progress.leo if broker in snapshots else '-'}"
             for broker in self._sim.brokers
         )
         self._lines.append(

@@ -180,7 +180,7 @@ class World(ABC):
     def measure(self, act: "Callable[[World], None]") -> Cost:
         """Carry out `act`, and let time pass until nothing happens any more. Return the cost."""
         self.counter.reset()
-        told = self.requests_to_brokers
+        requests_before = self.requests_to_brokers
         act(self)
         began_ns = self.loop.now_ns
         self.learnt_ns = began_ns
@@ -193,7 +193,7 @@ class World(ABC):
             counter.reads,
             counter.writes,
             counter.busiest,
-            self.requests_to_brokers - told,
+            self.requests_to_brokers - requests_before,
             until_all_know_ms,
         )
 

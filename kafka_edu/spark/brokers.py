@@ -83,7 +83,7 @@ class Connection:
     def __init__(self, host: str, port: int, options: ConnectionOptions, timeout_s: float) -> None:
         self._options = options
         self._correlation_id = 0
-        self._asked: tuple[type[Message], int] | None = None
+        self._sent: tuple[type[Message], int] | None = None
         self._socket = socket.create_connection((host, port), min(CONNECT_TIMEOUT_S, timeout_s))
         try:
             self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -114,7 +114,7 @@ class Connection:
         """
         key = request.KEY
         assert key is not None
-        assert self._asked is None
+        assert self._sent is None
         if version is None:
             low, high = self._versions.get(int(key), (0, -1))
             version = min(high, type(request).VALID.highest)
@@ -124,15 +124,15 @@ class Connection:
                 )
         self._correlation_id += 1
         parts = encode_request(request, version, self._correlation_id, self._options.client_id)
-        self._asked = type(request), version
+        self._sent = type(request), version
         self._socket.sendall(b"".join(map(part_bytes, parts)))
 
     def receive(self, kind: type[R]) -> R:
         """Wait for the answer to the request that was sent, and return it. Raises OSError if the
         connection fails, and ProtocolError if the answer cannot be decoded.
         """
-        assert self._asked is not None
-        request, version = self._asked
+        assert self._sent is not None
+        request, version = self._sent
         size = _SIZE.unpack(self._exactly(4))[0]
         if not 4 <= size <= MAX_FRAME_BYTES:
             raise ProtocolError(f"a frame of {size} bytes is announced: is this a Kafka broker?")
@@ -141,7 +141,7 @@ class Connection:
         correlation_id, answer = decode_response_as(kind, version, frame)
         if correlation_id != self._correlation_id:
             raise ProtocolError(f"answer {correlation_id} to request {self._correlation_id}")
-        self._asked = None
+        self._sent = None
         return answer
 
     def _exactly(self, size: int) -> bytearray:

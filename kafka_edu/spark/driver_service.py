@@ -124,12 +124,14 @@ class DriverService:
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Handle one connection."""
         try:
-            asked = json.loads(await reader.readline())
-            if not secrets.compare_digest(str(asked["token"]), self._token):
+            question = json.loads(await reader.readline())
+            if not secrets.compare_digest(str(question["token"]), self._token):
                 return
-            match asked["ask"]:
+            match question["ask"]:
                 case "lend":
-                    await self._lend(reader, writer, int(asked.get("pid", 0)), idle_s_in(asked))
+                    await self._lend(
+                        reader, writer, int(question.get("pid", 0)), idle_s_in(question)
+                    )
                 case "status":
                     await _say(writer, self._status())
                 case "end":

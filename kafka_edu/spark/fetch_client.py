@@ -241,7 +241,7 @@ class FetchClient:
         patience = poll_timeout_ms / 1000
         deadline = time.monotonic() + patience
         reason, asks = "", True
-        asked: tuple[str, int] | None = None
+        fetching: tuple[str, int] | None = None
         try:
             while position < wanted.end:
                 if reason:
@@ -264,9 +264,9 @@ class FetchClient:
                         _lost(gone, fail_on_data_loss)
                         return
                 try:
-                    if asked is None:
-                        asked = self._send_fetch(tp, position)
-                    address, asked = asked, None
+                    if fetching is None:
+                        fetching = self._send_fetch(tp, position)
+                    address, fetching = fetching, None
                     answer = self._receive_fetch(address, tp)
                 except (OSError, ProtocolError) as broken:
                     reason = reason_of(broken)
@@ -299,14 +299,14 @@ class FetchClient:
                 deadline = time.monotonic() + patience
                 if position < wanted.end:
                     with contextlib.suppress(OSError, Refused):
-                        asked = self._send_fetch(tp, position)
+                        fetching = self._send_fetch(tp, position)
                 aborted = tuple(
                     (one.producer_id, one.first_offset) for one in answer.aborted_transactions or ()
                 )
                 yield Fetched(view, aborted, begun)
         finally:
-            if asked is not None:  # else its answer would be read as the next one
-                self._brokers.drop(asked)
+            if fetching is not None:  # else its answer would be read as the next one
+                self._brokers.drop(fetching)
 
     def _find_topic(self, wanted: OffsetRange) -> tuple[bool, bool]:
         """Look up the leader of the partition. Return whether the partition exists, and whether its

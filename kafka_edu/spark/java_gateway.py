@@ -88,7 +88,7 @@ def launcher_command(
     settings from `environment`. Raises SparkStartError if the launcher fails.
     """
     settings = spark_environment(java, spark_home)
-    asked = subprocess.run(
+    ran = subprocess.run(
         [
             str(java.program),
             "-Xmx128m",
@@ -102,11 +102,11 @@ def launcher_command(
         text=True,
         check=False,
     )
-    if asked.returncode != 0:
-        raise SparkStartError(f"Spark's launcher failed: {last_words(asked.stderr)}")
+    if ran.returncode != 0:
+        raise SparkStartError(f"Spark's launcher failed: {last_words(ran.stderr)}")
     # The launcher prints a NUL and a newline first. Then it prints the words of the command, with a
     # NUL after each word.
-    return asked.stdout.partition("\0\n")[2].split("\0")[:-1]
+    return ran.stdout.partition("\0\n")[2].split("\0")[:-1]
 
 
 def spark_environment(java: Java, spark_home: Path) -> dict[str, str]:

@@ -245,22 +245,22 @@ class RecordWriter:
                 reason = f"{tp} has no leader"
             elif queue and address is not None:
                 by_leader.setdefault(address, []).append(tp)
-        asked = []
+        waiting = []
         for address, partitions in by_leader.items():
             try:
                 brokers.connection(address).send(self._request(partitions))
-                asked.append(address)
+                waiting.append(address)
             except OSError as broken:
                 brokers.drop(address)
                 reason = reason_of(broken)
         try:
-            while asked:
-                address = asked[0]
+            while waiting:
+                address = waiting[0]
                 try:
                     answer = brokers.connection(address).receive(ProduceResponse)
-                    asked.pop(0)
+                    waiting.pop(0)
                 except (OSError, ProtocolError) as broken:
-                    asked.pop(0)
+                    waiting.pop(0)
                     brokers.drop(address)
                     reason = reason_of(broken)
                     continue
@@ -273,7 +273,7 @@ class RecordWriter:
                         elif error is not Errors.MESSAGE_TOO_LARGE:
                             reason = f"{tp}: {error.name}. {error.message}"
         finally:
-            for address in asked:  # else their answers would be read as later ones
+            for address in waiting:  # else their answers would be read as later ones
                 brokers.drop(address)
         return done, reason
 

@@ -123,8 +123,8 @@ class ChildProcess:
         self._process: asyncio.subprocess.Process | None = None
         self._ended = asyncio.Event()
         self._ended.set()
-        self._asked = False
-        self._asked_told = 0
+        self._end_requested = False
+        self._request_event = 0
         """The sequence number of the event that requested the child's end. The event ProcessEnded
         names it as its cause.
         """
@@ -159,7 +159,7 @@ class ChildProcess:
             case ProcessState.STOPPED:
                 ended = self.last_exit
                 if ended is not None:
-                    with self._trace.because(self._asked_told):
+                    with self._trace.because(self._request_event):
                         self._trace(
                             ProcessEnded(
                                 process=self.name,
@@ -191,8 +191,8 @@ class ChildProcess:
                 env=python_environment(),
             )
         self._process = process
-        self._asked = False
-        self._asked_told = 0
+        self._end_requested = False
+        self._request_event = 0
         self.last_exit = None
         self._ended.clear()
         self._enter(ProcessState.RUNNING)
@@ -203,8 +203,8 @@ class ChildProcess:
         self.last_exit = Exit(
             max(code, 0),
             signal.Signals(-code).name if code < 0 else "",
-            self._asked,
-            "" if self._asked else self._reason(),
+            self._end_requested,
+            "" if self._end_requested else self._reason(),
         )
         self._enter(ProcessState.STOPPED)
         self._process = None
@@ -230,8 +230,8 @@ class ChildProcess:
         Time in which the child waited for a core does not count. The same is true for the processes
         of `others`, which the child needs when it stops.
         """
-        self._asked = True
-        self._asked_told = self._trace.cause
+        self._end_requested = True
+        self._request_event = self._trace.cause
         self._signal(signal.SIGTERM)
         if self.state is ProcessState.PAUSED:
             self.resume()
@@ -248,8 +248,8 @@ class ChildProcess:
         """Send SIGKILL, and return how the child ended. The process cannot flush its files or close
         its ZooKeeper session.
         """
-        self._asked = True
-        self._asked_told = self._trace.cause
+        self._end_requested = True
+        self._request_event = self._trace.cause
         if self.state is not ProcessState.STOPPED:
             self._signal(signal.SIGKILL)
         return await self.wait()

@@ -100,9 +100,9 @@ class _Beat:
         child, for_ms, pid = self._child, self.rhythm.stall_ms, self._child.pid
         process, source = child.name, child.source
         child.freeze()
-        told = 0
+        event = 0
         if not self.rhythm.hidden:
-            told = self._trace(
+            event = self._trace(
                 ProcessStalled(process=process, child=source, pid=pid, for_ms=for_ms)
             )
         try:
@@ -111,5 +111,5 @@ class _Beat:
             if child.pid == pid:
                 child.thaw()
                 if not self.rhythm.hidden:
-                    with self._trace.because(told):
+                    with self._trace.because(event):
                         self._trace(ProcessStallOver(process=process, child=source, pid=pid))

@@ -70,9 +70,9 @@ async def _story(folder: ClusterFolder, broker_id: int) -> Story:
                 snapshot.append(envelope)
     except (OSError, TraceFormatError):  # TimeoutError is an OSError
         pass
-    told = [envelope.event for envelope in snapshot]
-    broker = next((event for event in told if isinstance(event, BrokerSnapshot)), None)
-    troubles = tuple(event for event in told if isinstance(event, TroubleSnapshot))
+    events = [envelope.event for envelope in snapshot]
+    broker = next((event for event in events if isinstance(event, BrokerSnapshot)), None)
+    troubles = tuple(event for event in events if isinstance(event, TroubleSnapshot))
     if broker is None:
         return Story("", False, troubles)
     return Story(broker.state, broker.broker_epoch >= 0, troubles)

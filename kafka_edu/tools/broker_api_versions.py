@@ -70,12 +70,12 @@ async def _show(servers: str, properties: Mapping[str, str]) -> None:
         )
     for node in nodes:
         error = served.errors.get(node.id)
-        told = (
+        text = (
             versions_text(served[node.id])
             if error is None
             else f"ERROR: {java_class(error)}: {error.message}"
         )
-        print(f"{node} -> {told}")
+        print(f"{node} -> {text}")
 
 
 def main(words: Sequence[str]) -> int:

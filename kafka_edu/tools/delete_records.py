@@ -93,12 +93,12 @@ def main(words: Sequence[str]) -> int:
         print("Records delete operation completed:")
         for tp in offsets:
             error = results.errors.get(tp)
-            told = (
+            outcome = (
                 f"low_watermark: {results[tp]}"
                 if error is None
                 else f"error: {java_class(error)}: {error.error.message}"
             )
-            print(f"partition: {tp.topic}-{tp.partition}\t{told}")
+            print(f"partition: {tp.topic}-{tp.partition}\t{outcome}")
         return 0
 
     return run_tool(parser, words, run, PURPOSE)

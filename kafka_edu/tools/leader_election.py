@@ -153,10 +153,10 @@ def say(outcomes: Outcomes, election_type: str) -> None:
             f" {java_class(error)}: {text_of(error)}"
         )
     if failed:
-        told = "".join(
+        suppressed = "".join(
             f"\n\tSuppressed: {java_class(error)}: {text_of(error)}" for error in failed.values()
         )
-        raise command_failed(f"{len(failed)} replica(s) could not be elected{told}")
+        raise command_failed(f"{len(failed)} replica(s) could not be elected{suppressed}")
 
 
 def main(words: Sequence[str]) -> int:

@@ -70,7 +70,7 @@ async def _describe(servers: str, topics: Collection[str], wanted: list[int] | N
     for broker_id, failed in answers.errors.items():  # the broker is paused or has just ended
         raise _unanswered(f"broker {broker_id} does not answer: {failed.message}")
     print(f"Received log directory information from brokers {','.join(map(str, ids))}")
-    told = [
+    described_brokers = [
         {
             "broker": broker_id,
             "logDirs": [
@@ -81,7 +81,9 @@ async def _describe(servers: str, topics: Collection[str], wanted: list[int] | N
     ]
     print(
         json.dumps(
-            {"version": FORMAT_VERSION, "brokers": told}, separators=(",", ":"), ensure_ascii=False
+            {"version": FORMAT_VERSION, "brokers": described_brokers},
+            separators=(",", ":"),
+            ensure_ascii=False,
         )
     )
 

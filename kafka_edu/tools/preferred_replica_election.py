@@ -43,8 +43,8 @@ async def order_elections(connect: str, wanted: Sequence[TopicPartition] | None)
             for topic, assignment in assignments.items()
             for number in assignment.partitions
         }
-        asked = sorted(there) if wanted is None else wanted
-        chosen = [tp for tp in asked if tp in there]
+        listed = sorted(there) if wanted is None else wanted
+        chosen = [tp for tp in listed if tp in there]
         try:
             await zk.create_preferred_replica_election(chosen)
         except ZkError as error:
@@ -60,7 +60,7 @@ async def order_elections(connect: str, wanted: Sequence[TopicPartition] | None)
             "Successfully started preferred replica election for partitions"
             f" Set({', '.join(map(str, chosen))})"
         )
-        for tp in asked:
+        for tp in listed:
             if tp not in there:
                 print(
                     f"Skipping preferred replica leader election for partition {tp} since it"

@@ -213,8 +213,8 @@ class Run:
         sent_ms = now_ms()
 
         def on_delivery(error: "KafkaError | None", _: "Message") -> None:
-            told_ms = now_ms()
-            self._stats.record(told_ms - sent_ms, len(payload), told_ms)
+            acked_ms = now_ms()
+            self._stats.record(acked_ms - sent_ms, len(payload), acked_ms)
             if error is not None:
                 print(error.str(), file=sys.stderr)
 

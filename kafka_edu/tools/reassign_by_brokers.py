@@ -160,8 +160,8 @@ class BrokerReassignments:
             )
         await self._throttle(proposal, running, current, throttle, alive)
         if refused := await self._alter(proposal.partitions):
-            told = "\n".join(f"{tp}: {text_of(error)}" for tp, error in sorted(refused.items()))
-            raise TerseError(f"Error reassigning partition(s):\n{told}")
+            lines = "\n".join(f"{tp}: {text_of(error)}" for tp, error in sorted(refused.items()))
+            raise TerseError(f"Error reassigning partition(s):\n{lines}")
         plural = "s" if len(proposal.entries) > 1 else ""
         print(
             f"Successfully started partition reassignment{plural} for"
@@ -288,10 +288,10 @@ class BrokerReassignments:
         if not chosen:
             print("None of the specified partition reassignments are active.")
         elif refused := await self._alter(chosen):
-            told = "\n".join(f"{tp}: {text_of(error)}" for tp, error in sorted(refused.items()))
+            lines = "\n".join(f"{tp}: {text_of(error)}" for tp, error in sorted(refused.items()))
             raise TerseError(
                 f"Error cancelling partition reassignment{'s' if len(refused) > 1 else ''}"
-                f" for:\n{told}"
+                f" for:\n{lines}"
             )
         else:
             print(

@@ -97,10 +97,10 @@ class ZooKeeperReassignments:
         if await self._order(proposal, timeout_ms):
             print("Successfully started reassignment of partitions.")
         else:
-            told = ", ".join(
+            listed = ", ".join(
                 f"({tp},List({', '.join(map(str, replicas))}))" for tp, replicas in proposal.entries
             )
-            print(f"Failed to reassign partitions ListBuffer({told})")
+            print(f"Failed to reassign partitions ListBuffer({listed})")
 
     async def _parse_and_check(self, text: str) -> Proposal:
         proposal = parse_proposal(text)
@@ -181,12 +181,13 @@ class ZooKeeperReassignments:
             if error.code is not ZkErrorCode.NODE_EXISTS:
                 raise
             running = await self._zk.get_partition_reassignment() or {}
-            told = ", ".join(
+            listed = ", ".join(
                 f"{tp} -> ArrayBuffer({', '.join(map(str, replicas))})"
                 for tp, replicas in running.items()
             )
             raise command_failed(
-                f"Partition reassignment currently in progress for Map({told}). Aborting operation"
+                f"Partition reassignment currently in progress for Map({listed})."
+                " Aborting operation"
             ) from None
         remaining = dict(proposal.log_dirs)
         while remaining and loop.time() < end:

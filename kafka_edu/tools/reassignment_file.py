@@ -109,13 +109,13 @@ def check_proposal(proposal: Proposal, when_empty: str) -> None:
             f" {','.join(map(str, twice))}"
         )
     wrong = [(tp, duplicates(replicas)) for tp, replicas in proposal.entries]
-    told = ". ".join(
+    listed = ". ".join(
         f"{tp} contains multiple entries for {','.join(map(str, brokers))}"
         for tp, brokers in wrong
         if brokers
     )
-    if told:
-        raise command_failed(f"Partition replica lists may not contain duplicate entries: {told}")
+    if listed:
+        raise command_failed(f"Partition replica lists may not contain duplicate entries: {listed}")
 
 
 def parse_brokers(text: str) -> list[int]:

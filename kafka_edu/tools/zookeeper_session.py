@@ -44,7 +44,7 @@ class PathError(ValueError):
     """A path is not valid for a znode. The message is ZooKeeper's (PathUtils.validatePath)."""
 
 
-class Told(NamedTuple):
+class Notification(NamedTuple):
     """A notification from a watch or about the session. `path` None: about the session."""
 
     state: str
@@ -105,7 +105,7 @@ class ZooKeeperSession:
     Every call raises PathError, and ZkError with the path for which the request failed.
     """
 
-    def __init__(self, connect: str, tell: Callable[[Told], None]) -> None:
+    def __init__(self, connect: str, tell: Callable[[Notification], None]) -> None:
         """Open the session. Raises ValueError if the address is invalid.
 
         `connect` is host:port[,host:port…][/chroot].
@@ -128,9 +128,9 @@ class ZooKeeperSession:
         if self._closed:
             return
         if self._client.client_state is KeeperState.AUTH_FAILED:
-            self._tell(Told("AuthFailed", "None", None))
+            self._tell(Notification("AuthFailed", "None", None))
         else:
-            self._tell(Told(_STATES[state], "None", None))
+            self._tell(Notification(_STATES[state], "None", None))
         if state is KazooState.CONNECTED:
             self._connected.set()
         else:
@@ -138,7 +138,7 @@ class ZooKeeperSession:
 
     def _on_watch(self, event: WatchedEvent) -> None:
         if event.type in _EVENT_TYPES:
-            self._tell(Told("SyncConnected", _EVENT_TYPES[event.type], event.path))
+            self._tell(Notification("SyncConnected", _EVENT_TYPES[event.type], event.path))
 
     def wait(self) -> bool:
         """Wait at most five seconds for a connection. Return whether there is one."""

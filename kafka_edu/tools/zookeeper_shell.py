@@ -19,7 +19,7 @@ from kafka_edu.tools.options import NumberError, java_integer
 from kafka_edu.tools.tool import ToolCommand, ToolError, java_class
 
 if TYPE_CHECKING:
-    from kafka_edu.tools.zookeeper_session import Told, ZooKeeperSession
+    from kafka_edu.tools.zookeeper_session import Notification, ZooKeeperSession
 
 PURPOSE: Final = "Look into ZooKeeper and change it, by one command or line by line."
 USAGE: Final = (
@@ -61,7 +61,7 @@ class ZooKeeperShell:
         self._close()
         self._host = host
         try:
-            self._session = ZooKeeperSession(host, self._told)
+            self._session = ZooKeeperSession(host, self._notify)
         except ValueError as error:
             raise ToolError("java.lang.IllegalArgumentException", str(error)) from None
 
@@ -75,12 +75,12 @@ class ZooKeeperShell:
         if self._session is not None and self._session.alive:
             self.close()
             if self._release == "3.5":
-                self._told("WatchedEvent state:Closed type:None path:null")
+                self._notify("WatchedEvent state:Closed type:None path:null")
 
-    def _told(self, told: "Told | str") -> None:
+    def _notify(self, notification: "Notification | str") -> None:
         """Print a notification. kazoo's thread calls this method too."""
         if self._print_watches:
-            sys.stdout.write(f"\nWATCHER::\n\n{told}\n")
+            sys.stdout.write(f"\nWATCHER::\n\n{notification}\n")
             sys.stdout.flush()
 
     def read_lines(self) -> None:

@@ -82,13 +82,13 @@ def page() -> str:
         lines.append(f"## {area}\n\n{filled(module.__doc__ or '')}\n")
         for name, known in areas[area]:
             types = _types(known.cls)
-            told = (
+            kind = (
                 f"{known.kind.value}, {known.level.value}"
                 if known.kind.value == "fact"
                 else known.kind.value
             )
             lines.append(
-                f"### {name}\n\n*{told}*"
+                f"### {name}\n\n*{kind}*"
                 + (f", joined by {_quoted(known.joins)}" if known.joins else "")
                 + (f", one for each {_quoted(known.thing)}" if known.thing else "")
                 + "\n"

@@ -143,13 +143,13 @@ class Subscriber:
             self._wire.close()
         for line in lines:
             with suppress(ValueError, KeyError, TypeError, AttributeError, RecursionError):
-                asked = json.loads(line)
-                if asked.get("snapshot") is True:
+                wish = json.loads(line)
+                if wish.get("snapshot") is True:
                     self._wants_snapshot = True
-                if "often" in asked:
-                    self._choice.look_at(_names(asked["often"]))
-                if "level" in asked:
-                    self.level = Level(asked["level"])
+                if "often" in wish:
+                    self._choice.look_at(_names(wish["often"]))
+                if "level" in wish:
+                    self.level = Level(wish["level"])
         if lines:
             self._server.level_changed()
 

@@ -16,9 +16,9 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.controller.controller_context import PartitionAndReplica
-from kafka_edu.controller.leader_elections_asked import ElectionType
 from kafka_edu.controller.partition_state_machine import PartitionState
 from kafka_edu.controller.replica_state_machine import ReplicaState
+from kafka_edu.controller.requested_elections import ElectionType
 from kafka_edu.zk.zk_client import ZkError
 from kafka_edu.zk.zk_data import ControllerZNode, ReplicaAssignment, TopicAssignment
 from tests.defaults import CONTROLLER_DEFAULTS

@@ -162,7 +162,7 @@ class ReplicationModel(RuleBasedStateMachine):
         if not live_isr or live_isr == state.isr:
             return
         leader = state.leader if state.leader in live_isr else min(live_isr)
-        cluster.elect(leader, live_isr, told=sorted(told) if self.news_may_be_late else None)
+        cluster.elect(leader, live_isr, notified=sorted(told) if self.news_may_be_late else None)
 
     @rule(broker=BROKERS)
     def preferred_leader_election(self, broker: int) -> None:

@@ -208,7 +208,7 @@ class ClientView:
         self.rate.sample(state.records, at_us)
 
 
-class Asked:
+class BrokerSide:
     """A client as one broker knows it from its requests."""
 
     def __init__(self, broker: int) -> None:
@@ -244,7 +244,7 @@ class Seen(NamedTuple):
 
     key: ClientKey
     origin: Origin
-    asked: tuple[Asked, ...]
+    asked: tuple[BrokerSide, ...]
     """The client's produces and fetches of the last minute, one entry for each broker."""
     story: GroupStory | None
     """The client's group, or None if it is not known as a member of a group."""
@@ -280,7 +280,7 @@ class ClientsView:
         self._groups = groups
         self.glow = Glow()
         self.by_key: dict[ClientKey, ClientView] = {}
-        self._asked: dict[str, dict[Source, Asked]] = {}
+        self._asked: dict[str, dict[Source, BrokerSide]] = {}
         self._closed: OrderedDict[str, int] = OrderedDict()
         """Client of ours that has ended → when, in µs. It is not listed as a foreign client."""
         self._known: dict[tuple[Source, str], list[ClientView]] = {}
@@ -406,7 +406,7 @@ class ClientsView:
             del self._asked[next(iter(self._asked))]
         asked = by_broker.get(envelope.source)
         if asked is None:
-            asked = by_broker[envelope.source] = Asked(envelope.source.id)
+            asked = by_broker[envelope.source] = BrokerSide(envelope.source.id)
         asked.take(requests, envelope.mono_us)
 
     def _tell(self, view: ClientView, envelope: Envelope, kind: str) -> None:
@@ -449,7 +449,7 @@ class ClientsView:
         ours = any(e.requests.software.startswith(_OUR_SOFTWARE) for e in by_broker.values())
         return Origin.UNTRACED if ours else Origin.FOREIGN
 
-    def _asked_by(self, client: str) -> tuple[Asked, ...]:
+    def _asked_by(self, client: str) -> tuple[BrokerSide, ...]:
         """Return what each broker lately knows of a client's requests, by broker."""
         by_broker = sorted(self._asked.get(client, {}).items())
         now_us = self.now_us

@@ -119,7 +119,7 @@ def run(seed: int) -> Run:
     return Run(tuple(events[before:middle]), tuple(failed[first:shrunk]))
 
 
-def told(events: tuple[Envelope, ...], api: ApiKey, *, partitions: bool = False) -> list[int]:
+def receivers(events: tuple[Envelope, ...], api: ApiKey, *, partitions: bool = False) -> list[int]:
     """Return the brokers that got an `api` request. With `partitions`, ignore empty requests."""
     return sorted(
         {
@@ -146,15 +146,15 @@ def right_answers(seed: int) -> dict[str, object]:
     created, failed = run(seed)
     leaders = _leaders(created, [-1] * len(plan(seed).replicas))
     return {
-        "created_leader_and_isr": told(created, ApiKey.LEADER_AND_ISR),
-        "created_metadata": told(created, ApiKey.UPDATE_METADATA, partitions=True),
+        "created_leader_and_isr": receivers(created, ApiKey.LEADER_AND_ISR),
+        "created_metadata": receivers(created, ApiKey.UPDATE_METADATA, partitions=True),
         "leaders": leaders,
         "elections": sum(
             isinstance(e.event, LeaderElected) and e.event.topic == "t" for e in failed
         ),
         "new_leaders": _leaders(failed, leaders),
-        "failed_leader_and_isr": told(failed, ApiKey.LEADER_AND_ISR),
-        "failed_metadata": told(failed, ApiKey.UPDATE_METADATA),
+        "failed_leader_and_isr": receivers(failed, ApiKey.LEADER_AND_ISR),
+        "failed_metadata": receivers(failed, ApiKey.UPDATE_METADATA),
     }
 
 

@@ -108,17 +108,17 @@ def run(seed: int, name: str) -> Run:
     events = cluster.sink.events[begin:]
     cluster.close()
     wanted = (SessionExpired, SessionClosed, ZnodeDeleted, ControllerElected, ControllerResigned)
-    told = tuple(
+    relevant = tuple(
         e
         for e in events
         if isinstance(e.event, wanted)
         and getattr(e.event, "path", "/controller") == "/controller"
         and getattr(e.event, "session_id", owner) == owner
     )
-    gone = next(e for e in told if isinstance(e.event, ZnodeDeleted))
-    resigned = [e for e in told if isinstance(e.event, ControllerResigned)]
+    gone = next(e for e in relevant if isinstance(e.event, ZnodeDeleted))
+    resigned = [e for e in relevant if isinstance(e.event, ControllerResigned)]
     believes = made.way == "SIGSTOP" and not resigned
-    return Run(act_ms, heard_ms, given_ms, gone.mono_us / 1000, believes, told)
+    return Run(act_ms, heard_ms, given_ms, gone.mono_us / 1000, believes, relevant)
 
 
 def make(seed: int) -> dict[str, str]:

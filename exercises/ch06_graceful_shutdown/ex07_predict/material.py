@@ -264,11 +264,11 @@ def _wait(seed: int, victim: int, replicas: tuple[int, ...], patience: Patience)
     cluster.close()
     elected = next(e for e in events if isinstance(e.event, ControllerElected))
     wanted = (ServerStopping, ControlledShutdownAttempted, SessionExpired, ControllerElected)
-    told = tuple(e for e in events if isinstance(e.event, wanted))
-    attempts = [e.event for e in told if isinstance(e.event, ControlledShutdownAttempted)]
+    relevant = tuple(e for e in events if isinstance(e.event, wanted))
+    attempts = [e.event for e in relevant if isinstance(e.event, ControlledShutdownAttempted)]
     last = attempts[-1]
     let_go = last.error == "NONE" and not last.partitions_remaining
-    return Waiting(act_ms, heard_ms, elected.mono_us / 1000, len(attempts), let_go, told)
+    return Waiting(act_ms, heard_ms, elected.mono_us / 1000, len(attempts), let_go, relevant)
 
 
 def waiting(seed: int) -> Waiting:

@@ -8,7 +8,7 @@ from kafka_edu.learner.learner import Learner
 
 from ...runner.diagnosis import two_numbers, wrong_numbers
 from ..two_brokers import BadAnswerError, Epochs, TwoBrokers
-from ..two_brokers_told import refusal
+from ..two_brokers_mismatch import refusal
 from .material import Run, joins, run
 
 WANTED = "(number of the record, number of the event that cut it off)"

@@ -10,7 +10,7 @@ from ...runner.diagnosis import two_numbers, wrong_numbers
 from ...runner.mismatch import Mismatch
 from ..isr_rules import right_may_join
 from ..two_brokers import TwoBrokers
-from ..two_brokers_told import refusal
+from ..two_brokers_mismatch import refusal
 from .material import RightFollower, Run, run
 
 WANTED = "(number of the record, number of the event by which the broker joined)"

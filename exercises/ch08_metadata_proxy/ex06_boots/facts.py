@@ -22,7 +22,7 @@ class Facts(NamedTuple):
     """The value of `listeners` in each broker's server.properties."""
     outside: tuple[str, ...] = ()
     """The address of each broker's OUTSIDE listener before the trouble, as host:port."""
-    told: tuple[str, ...] = ()
+    received: tuple[str, ...] = ()
     """The address of each broker that clients receive in Metadata, as host:port; "" if none."""
     acked: bool = False
     """Whether a client that uses the OUTSIDE listeners got a record acknowledged."""
@@ -35,13 +35,13 @@ class Facts(NamedTuple):
 def judge(plan: Plan, before: Facts, now: Facts) -> Iterator[Step]:
     """Check the state `now`, and yield each result. `before` is the state before the trouble."""
     yield all_run("three", now.states)
-    for broker, (where, told) in enumerate(zip(before.outside, now.told, strict=True)):
+    for broker, (where, received) in enumerate(zip(before.outside, now.received, strict=True)):
         yield Step(
             f"clients receive the address of broker {broker}",
-            reaches(told, where),
-            told
-            if reaches(told, where)
-            else f"they receive {told or 'nothing'}, and it is {where}",
+            reaches(received, where),
+            received
+            if reaches(received, where)
+            else f"they receive {received or 'nothing'}, and it is {where}",
         )
     yield Step("a client that comes by OUTSIDE gets an order acknowledged", now.acked, now.why)
     same = before.listeners == now.listeners
@@ -56,9 +56,9 @@ def judge(plan: Plan, before: Facts, now: Facts) -> Iterator[Step]:
     yield isr_whole(before.topic.replicas, now.topic.isr)
 
 
-def reaches(told: str, where: str) -> bool:
-    """Return whether the address `told` leads to `where`: same port, and same host or localhost."""
-    host, _, port = told.rpartition(":")
+def reaches(received: str, where: str) -> bool:
+    """Return whether `received` leads to `where`: the same port, and the same host or localhost."""
+    host, _, port = received.rpartition(":")
     right_host, _, right_port = where.rpartition(":")
     return port == right_port and host in (right_host, "localhost")
 

@@ -133,14 +133,14 @@ def check_state(
 
 def facts_of(fields: dict[str, Any]) -> Facts:
     """Return the Facts that were stored as JSON. `fields` is the decoded JSON object."""
-    states, pids, topic, listeners, outside, told, acked, why, records = fields.values()
+    states, pids, topic, listeners, outside, received, acked, why, records = fields.values()
     return Facts(
         tuple(states),
         tuple(pids),
         topic_facts(topic),
         tuple(listeners),
         tuple(outside),
-        tuple(told),
+        tuple(received),
         bool(acked),
         str(why),
         tuple(records),
@@ -155,23 +155,23 @@ def look(cluster: Cluster, doors: Sequence[str] = ()) -> Facts:
     )
     outside = tuple(doors) or tuple(map(outside_of, listeners))
     topic = LAB.in_zookeeper(cluster)
-    told = tuple(_told(outside, broker) for broker in cluster.broker_ids)
+    received = tuple(_received(outside, broker) for broker in cluster.broker_ids)
     records = LAB.read_all(cluster) if topic.created else ()
-    acked, why = _send(outside, told)
+    acked, why = _send(outside, received)
     return Facts(
         tuple(status.broker(number).state for number in cluster.broker_ids),
         tuple(status.broker(number).pid for number in cluster.broker_ids),
         topic,
         listeners,
         outside,
-        told,
+        received,
         acked,
         why,
         records,
     )
 
 
-def _told(outside: Sequence[str], broker: int) -> str:
+def _received(outside: Sequence[str], broker: int) -> str:
     """Return the broker's address in the first Metadata answer that names it; "" if none does."""
     for door in outside:
         try:
@@ -184,18 +184,18 @@ def _told(outside: Sequence[str], broker: int) -> str:
     return ""
 
 
-def _send(outside: Sequence[str], told: Sequence[str]) -> tuple[bool, str]:
+def _send(outside: Sequence[str], received: Sequence[str]) -> tuple[bool, str]:
     """Send an order as the shop does. Return whether it was acknowledged, and the reason if not.
 
     If an advertised address is wrong, return at once: a client would try for half a minute.
     """
     wrong = [
         broker
-        for broker, (where, one) in enumerate(zip(outside, told, strict=True))
+        for broker, (where, one) in enumerate(zip(outside, received, strict=True))
         if not reaches(one, where)
     ]
     if wrong:
-        return False, f"it would look for broker {wrong[0]} at {told[wrong[0]] or 'no address'}"
+        return False, f"it would look for broker {wrong[0]} at {received[wrong[0]] or 'no address'}"
     wait_ms = round(PATIENCE_S * 1_000)
     try:
         with closing(

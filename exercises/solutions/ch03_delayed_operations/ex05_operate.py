@@ -1,4 +1,4 @@
-"""Exercise 03-5: the reference solution, for the trouble that seed 0 makes."""
+"""Exercise 03-5: the reference solution, for the trouble of seed 0."""
 
 #: What an operator does: heal the link between broker 2 and the leader, and nothing else.
 ACTS = [["heal-link", 2, 1]]

@@ -1,4 +1,4 @@
-"""Exercise 04-6: the reference solution, for the trouble that seed 0 makes."""
+"""Exercise 04-6: the reference solution, for the trouble of seed 0."""
 
 #: What an operator does: heal the link over which nothing came, and wait.
 ACTS = [["heal", 0, "3"], ["wait-for-move"]]

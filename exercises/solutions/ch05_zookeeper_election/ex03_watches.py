@@ -31,9 +31,9 @@ class ZooKeeper:
         elif verb == "delete":
             self.paths.remove(path)
             messages += self.fire(self.data, path, "NodeDeleted")
-            told = [one for one, _, _ in messages]
+            notified = [one for one, _, _ in messages]
             for message in self.fire(self.children, path, "NodeDeleted"):
-                if message[0] not in told:
+                if message[0] not in notified:
                     messages.append(message)
             messages += self.fire(self.children, parent, "NodeChildrenChanged")
         return [*messages, (client, "OK", path)]

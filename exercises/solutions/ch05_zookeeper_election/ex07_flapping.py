@@ -1,4 +1,4 @@
-"""Exercise 05-7: the reference solution, for the trouble that seed 0 makes."""
+"""Exercise 05-7: the reference solution, for the trouble of seed 0."""
 
 KEY = "zookeeper.session.timeout.ms"
 #: What an operator does: a session that a stall and a third of itself fit into, read by a restart.

@@ -1,4 +1,4 @@
-"""Exercise 05-8: the reference solution, for the trouble that seed 0 makes."""
+"""Exercise 05-8: the reference solution, for the trouble of seed 0."""
 
 #: What an operator does: first a majority, then a server that learns from it, then the broker.
 ACTS = [["start-server", 1], ["wipe", 3], ["start-server", 3], ["start", 2]]

@@ -1,4 +1,4 @@
-"""Exercise 07-6: the reference solution, for the trouble that seed 0 makes."""
+"""Exercise 07-6: the reference solution, for the trouble of seed 0."""
 
 #: What an operator does: the longest log that is left leads first, and then come the others.
 ACTS = [["start", 2], ["unclean"], ["start", 1], ["start", 0], ["in-sync"]]

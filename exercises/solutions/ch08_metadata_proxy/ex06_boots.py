@@ -1,4 +1,4 @@
-"""Exercise 08-6: the reference solution, for the trouble that seed 0 makes."""
+"""Exercise 08-6: the reference solution, for the trouble of seed 0."""
 
 #: What an operator does: clients receive the address at which the broker listens for them.
 ACTS = [["advertise", 2, 2], ["restart", 2], ["in-sync"]]

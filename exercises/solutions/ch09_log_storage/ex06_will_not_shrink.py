@@ -1,4 +1,4 @@
-"""Exercise 09-6: the reference solution, for the trouble that seed 0 makes."""
+"""Exercise 09-6: the reference solution, for the trouble of seed 0."""
 
 #: What an operator does: the damaged replica comes again from the leader.
 ACTS = [["fresh-replica", 0], ["small", 40_000]]

@@ -1,4 +1,4 @@
-"""Exercise 09-8: the reference solution, for the trouble that seed 0 makes."""
+"""Exercise 09-8: the reference solution, for the trouble of seed 0."""
 
 #: What an operator does: let the topic become small where it can be written, and then bring the
 #: full disk back. The second start removes the files of the segments that the first one deleted.

@@ -1,4 +1,4 @@
-"""Exercise 10-5: the reference solution, for the trouble that seed 0 makes."""
+"""Exercise 10-5: the reference solution, for the trouble of seed 0."""
 
 #: What an operator does: start what is down, heal the link, remove the throttle, and wait.
 ACTS = [

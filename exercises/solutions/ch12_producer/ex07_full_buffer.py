@@ -1,4 +1,4 @@
-"""Exercise 12-7: the reference solution, for the trouble that seed 0 makes."""
+"""Exercise 12-7: the reference solution, for the trouble of seed 0."""
 
 #: What an operator does: give the follower its leader back. The orders in the buffer are stored.
 ACTS = [["heal-link", 1, 0]]

@@ -45,7 +45,7 @@ def _state_of(state_file: Path | None, resume: bool) -> SoakState:
 def run(
     minutes: float, plan: Plan, state: SoakState, state_file: Path | None, console: Console
 ) -> bool:
-    """Run one more part, for the rest of `minutes`. Return False if Ctrl-C ended it."""
+    """Run one more part, for what is left of `minutes`. Return False if Ctrl-C ended it."""
     left_s = minutes * 60 - state.seconds
     if left_s < LEAST_PART_S:
         return True

@@ -21,7 +21,7 @@ _TELL_EVERY_S: Final = 2.0
 def busy_disk(path: str, most_bytes: int) -> NoReturn:
     """Write blocks to the file `path` and fsync each one until the process is stopped."""
     block = os.urandom(BLOCK_BYTES)
-    longest_s = told_at = 0.0
+    longest_s = reported_at = 0.0
     written = 0
     with open(path, "wb", buffering=0) as file:
         while True:
@@ -34,8 +34,8 @@ def busy_disk(path: str, most_bytes: int) -> NoReturn:
             if file.tell() + BLOCK_BYTES > most_bytes:
                 file.seek(0)
             time.sleep(max(BLOCK_BYTES / MOST_BYTES_A_SECOND - (now - began), 0.0))
-            if now > told_at + _TELL_EVERY_S:
-                told_at = now
+            if now > reported_at + _TELL_EVERY_S:
+                reported_at = now
                 print(
                     json.dumps(
                         {"written_mb": written >> 20, "longest_fsync_ms": round(longest_s * 1000)}

@@ -82,8 +82,8 @@ def _requests(report: Report, parts: list[Part]) -> None:
         report.figure("librdkafka's time-outs", lines)
     if troubles := sum((Counter(part.troubles) for part in parts), Counter[str]()):
         report.figure("events of trouble", dict(troubles))
-    if told := [event for part in parts for event in part.trouble_events]:
-        report.figure("told of trouble", told)
+    if events := [event for part in parts for event in part.trouble_events]:
+        report.figure("told of trouble", events)
 
 
 def _records(report: Report, parts: list[Part]) -> None:

@@ -88,7 +88,7 @@ class Form(NamedTuple):
     """How long the broker may take, for requests that say so."""
 
 
-class Asked(NamedTuple, Generic[K]):
+class Requested(NamedTuple, Generic[K]):
     """What a response answers: the items of its request, and the broker that got it."""
 
     items: Sequence[K]
@@ -107,7 +107,7 @@ class AdminCall(Generic[K, V]):
     """Each item, and where it goes."""
     write: Callable[[Sequence[K], Form], Message]
     """Return the request for these items. May raise ClientException, which ends them all."""
-    read: Callable[[Asked[K], Message], Mapping[K, V | ClientException]]
+    read: Callable[[Requested[K], Message], Mapping[K, V | ClientException]]
     """Return the result or the error of each of these items in the response."""
 
 

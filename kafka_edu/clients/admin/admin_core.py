@@ -20,12 +20,12 @@ from typing import Any, Final
 from kafka_edu.clients.admin.admin_call import (
     AdminCall,
     AnyBroker,
-    Asked,
     Broker,
     Controller,
     CoordinatorOf,
     Form,
     LeaderOf,
+    Requested,
     Results,
     Route,
 )
@@ -351,7 +351,7 @@ class AdminCore:
             for key in call.keys
         )
         key, version = next(((k, v) for k, v in chosen if v >= 0), (call.keys[0], -1))
-        asked = Asked(names, Node(*self.metadata.nodes[node]))
+        requested = Requested(names, Node(*self.metadata.nodes[node]))
         limit = min(self._config.request_timeout_ms, running.deadline_ms - now)
         try:
             if version < 0:
@@ -362,7 +362,7 @@ class AdminCore:
                 request,
                 version,
                 now,
-                lambda answer, at: self._answered(running, asked, answer, at),
+                lambda answer, at: self._answered(running, requested, answer, at),
             )
         except ClientException as error:
             refused = error
@@ -383,14 +383,14 @@ class AdminCore:
         self._end_if_done(running)
 
     def _answered(
-        self, running: _Running, asked: Asked[Any], answer: Message | None, now: float
+        self, running: _Running, requested: Requested[Any], answer: Message | None, now: float
     ) -> None:
         if running not in self._calls:
             return
-        names = asked.items
+        names = requested.items
         for name in names:
             running.items[name].in_flight = False
-        outcomes = {} if answer is None else running.call.read(asked, answer)
+        outcomes = {} if answer is None else running.call.read(requested, answer)
         for name in names:
             if answer is None:
                 self._failed(running, name, _lost(self.connections), now)

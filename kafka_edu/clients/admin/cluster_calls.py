@@ -6,9 +6,9 @@ from typing import Final, NamedTuple
 from kafka_edu.clients.admin.admin_call import (
     ANY_BROKER,
     AdminCall,
-    Asked,
     Broker,
     Form,
+    Requested,
     expect,
     failed,
 )
@@ -80,11 +80,11 @@ def describe_api_versions(
     """
 
     def read(
-        asked: Asked[int], answer: Message
+        requested: Requested[int], answer: Message
     ) -> dict[int, Mapping[int, tuple[int, int]] | ClientException]:
         response = expect(ApiVersionsResponse, answer)
         served = {api.api_key: (api.min_version, api.max_version) for api in response.api_keys}
-        return dict.fromkeys(asked.items, failed(response.error_code) or served)
+        return dict.fromkeys(requested.items, failed(response.error_code) or served)
 
     return AdminCall(
         "describe_api_versions",

@@ -8,10 +8,10 @@ from typing import Final, NamedTuple
 
 from kafka_edu.clients.admin.admin_call import (
     AdminCall,
-    Asked,
     Broker,
     CoordinatorOf,
     Form,
+    Requested,
     Results,
     by_topic,
     expect,
@@ -93,7 +93,7 @@ def list_groups_of(
     """Ask each of these brokers for the groups that it coordinates."""
 
     def read(
-        asked: Asked[int], answer: Message
+        requested: Requested[int], answer: Message
     ) -> dict[int, list[ConsumerGroupListing] | ClientException]:
         response = expect(ListGroupsResponse, answer)
         groups = failed(response.error_code) or [
@@ -101,7 +101,7 @@ def list_groups_of(
             for group in response.groups
             if group.protocol_type in ("", CONSUMER_PROTOCOL_TYPE)
         ]
-        return dict.fromkeys(asked.items, groups)  # one, as each broker gets its own request
+        return dict.fromkeys(requested.items, groups)  # one, as each broker gets its own request
 
     return AdminCall(
         "list_consumer_groups",
@@ -116,10 +116,10 @@ def describe_consumer_groups(
     groups: Collection[str],
 ) -> AdminCall[str, ConsumerGroupDescription]:
     def read(
-        asked: Asked[str], answer: Message
+        requested: Requested[str], answer: Message
     ) -> dict[str, ConsumerGroupDescription | ClientException]:
         return {
-            group.group_id: failed(group.error_code) or _description(group, asked.node)
+            group.group_id: failed(group.error_code) or _description(group, requested.node)
             for group in expect(DescribeGroupsResponse, answer).groups
         }
 
@@ -273,12 +273,12 @@ def delete_consumer_group_offsets(
     group: str, partitions: Collection[TopicPartition]
 ) -> AdminCall[TopicPartition, None]:
     def read(
-        asked: Asked[TopicPartition], answer: Message
+        requested: Requested[TopicPartition], answer: Message
     ) -> dict[TopicPartition, ClientException | None]:
         response = expect(OffsetDeleteResponse, answer)
         error = failed(response.error_code)
         if error:
-            return dict.fromkeys(asked.items, error)
+            return dict.fromkeys(requested.items, error)
         return {
             TopicPartition(topic.name, each.partition_index): failed(each.error_code)
             for topic in response.topics

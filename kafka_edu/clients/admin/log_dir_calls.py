@@ -3,7 +3,14 @@
 from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
-from kafka_edu.clients.admin.admin_call import AdminCall, Asked, Broker, by_topic, expect, failed
+from kafka_edu.clients.admin.admin_call import (
+    AdminCall,
+    Broker,
+    Requested,
+    by_topic,
+    expect,
+    failed,
+)
 from kafka_edu.clients.client_errors import ClientException
 from kafka_edu.common.errors import Errors
 from kafka_edu.common.topic_partition import TopicPartition
@@ -49,7 +56,7 @@ def describe_log_dirs(
     brokers: Collection[int],
 ) -> AdminCall[int, dict[str, LogDirDescription]]:
     def read(
-        asked: Asked[int], answer: Message
+        requested: Requested[int], answer: Message
     ) -> dict[int, dict[str, LogDirDescription] | ClientException]:
         log_dirs = {
             each.log_dir: LogDirDescription(
@@ -64,7 +71,7 @@ def describe_log_dirs(
             )
             for each in expect(DescribeLogDirsResponse, answer).results
         }
-        return dict.fromkeys(asked.items, log_dirs)  # one, as each broker gets its own request
+        return dict.fromkeys(requested.items, log_dirs)  # one, as each broker gets its own request
 
     return AdminCall(
         "describe_log_dirs",
@@ -96,11 +103,11 @@ def alter_replica_log_dirs(
         )
 
     def read(
-        asked: Asked[BrokerReplica], answer: Message
+        requested: Requested[BrokerReplica], answer: Message
     ) -> dict[BrokerReplica, ClientException | None]:
         return {
             BrokerReplica(
-                TopicPartition(topic.topic_name, each.partition_index), asked.node.id
+                TopicPartition(topic.topic_name, each.partition_index), requested.node.id
             ): failed(each.error_code)
             for topic in expect(AlterReplicaLogDirsResponse, answer).results
             for each in topic.partitions

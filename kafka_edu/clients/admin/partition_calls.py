@@ -7,9 +7,9 @@ from typing import Final, NamedTuple
 from kafka_edu.clients.admin.admin_call import (
     CONTROLLER,
     AdminCall,
-    Asked,
     Form,
     LeaderOf,
+    Requested,
     Results,
     by_topic,
     expect,
@@ -205,12 +205,12 @@ def alter_partition_reassignments(
         )
 
     def read(
-        asked: Asked[TopicPartition], answer: Message
+        requested: Requested[TopicPartition], answer: Message
     ) -> dict[TopicPartition, ClientException | None]:
         response = expect(AlterPartitionReassignmentsResponse, answer)
         error = failed(response.error_code, response.error_message)
         if error:
-            return dict.fromkeys(asked.items, error)
+            return dict.fromkeys(requested.items, error)
         return {
             TopicPartition(topic.name, each.partition_index): failed(
                 each.error_code, each.error_message

@@ -203,16 +203,16 @@ class Fetcher:
         known = self._in_session.get(node, set())
         for gone in known.difference(partitions):
             session.remove(gone)
-        asked: dict[TopicPartition, FetchPosition] = {}
+        requested: dict[TopicPartition, FetchPosition] = {}
         for tp in partitions:
-            asked[tp] = self._subscriptions.fetch_position(tp)
+            requested[tp] = self._subscriptions.fetch_position(tp)
             wanted = PartitionFetch(
-                asked[tp].offset,
+                requested[tp].offset,
                 -1,
                 self._config.max_partition_fetch_bytes,
                 self._leader_epoch(tp),
             )
-            if tp not in known or session.asked(tp) != wanted:
+            if tp not in known or session.requested(tp) != wanted:
                 session.put(tp, wanted)
         self._in_session[node] = set(partitions)
         request = session.build()
@@ -251,13 +251,13 @@ class Fetcher:
             ),
             version,
             now,
-            lambda answer, at: self._answered(node, asked, answer, at),
+            lambda answer, at: self._answered(node, requested, answer, at),
         )
 
     def _answered(
         self,
         node: int,
-        asked: dict[TopicPartition, FetchPosition],
+        requested: dict[TopicPartition, FetchPosition],
         answer: Message | None,
         now: float,
     ) -> None:
@@ -271,7 +271,7 @@ class Fetcher:
         for topic in answer.responses:
             for data in topic.partition_responses:
                 tp = TopicPartition(topic.topic, data.partition)
-                position = asked.get(tp)
+                position = requested.get(tp)
                 # After a seek, a pause, a rebalance or a change of the leader, nobody wants these
                 # records.
                 if (

@@ -43,7 +43,7 @@ _FIRST_FOR_CONSUMERS: Final = 3
 """The first version that every consumer may send. Older ones need a broker's permission."""
 _NEWEST: Final = REGISTRY[ApiKey.OFFSET_FOR_LEADER_EPOCH].max_version
 
-Asked = dict[TopicPartition, FetchPosition]
+Requested = dict[TopicPartition, FetchPosition]
 
 
 class PositionValidation:
@@ -87,8 +87,8 @@ class PositionValidation:
             else:
                 epoch = self._metadata.topics[tp.topic].partitions[tp.partition].leader_epoch
                 self._subscriptions.note_leader(tp, leader, epoch)  # it may have changed again
-                asked, until_ms = self._not_before_ms.get(tp, (None, now))
-                if until_ms <= now or asked != self._subscriptions.fetch_position(tp):
+                requested, until_ms = self._not_before_ms.get(tp, (None, now))
+                if until_ms <= now or requested != self._subscriptions.fetch_position(tp):
                     by_node.setdefault(leader, []).append(tp)
         any_valid = False
         for node, partitions in by_node.items():
@@ -104,13 +104,13 @@ class PositionValidation:
     def _send(self, node: int, partitions: list[TopicPartition], now: float) -> bool:
         """Send the questions to a leader. Return False if it is too old for them."""
         version = self._connections.version(node, ApiKey.OFFSET_FOR_LEADER_EPOCH, _NEWEST)
-        asked = {tp: self._subscriptions.fetch_position(tp) for tp in partitions}
+        requested = {tp: self._subscriptions.fetch_position(tp) for tp in partitions}
         if version < _FIRST_FOR_CONSUMERS:
-            for tp, position in asked.items():
+            for tp, position in requested.items():
                 self._subscriptions.validated(tp, position, "the broker is too old to say more")
             return False
         topics: dict[str, list[OffsetForLeaderPartition]] = {}
-        for tp, position in asked.items():
+        for tp, position in requested.items():
             topics.setdefault(tp.topic, []).append(
                 OffsetForLeaderPartition(
                     partition=tp.partition,
@@ -118,7 +118,7 @@ class PositionValidation:
                     leader_epoch=position.epoch,
                 )
             )
-        self._in_flight.update(asked)
+        self._in_flight.update(requested)
         self._connections.send(
             node,
             OffsetForLeaderEpochRequest(
@@ -127,37 +127,37 @@ class PositionValidation:
             ),
             version,
             now,
-            lambda answer, at: self._answered(asked, answer, at),
+            lambda answer, at: self._answered(requested, answer, at),
         )
         return True
 
-    def _answered(self, asked: Asked, answer: Message | None, now: float) -> None:
-        self._in_flight.difference_update(asked)
-        for tp, position in asked.items():
+    def _answered(self, requested: Requested, answer: Message | None, now: float) -> None:
+        self._in_flight.difference_update(requested)
+        for tp, position in requested.items():
             self._not_before_ms[tp] = position, now + self._config.retry_backoff_ms
         if not isinstance(answer, OffsetForLeaderEpochResponse):
             return
         for topic in answer.topics:
             for end in topic.partitions:
                 tp = TopicPartition(topic.topic, end.partition)
-                if tp in asked:
-                    self._ended(tp, asked[tp], end, now)
+                if tp in requested:
+                    self._ended(tp, requested[tp], end, now)
 
     def _ended(
-        self, tp: TopicPartition, asked: FetchPosition, end: EpochEndOffset, now: float
+        self, tp: TopicPartition, requested: FetchPosition, end: EpochEndOffset, now: float
     ) -> None:
         error = Errors.of(end.error_code)
         if error is Errors.NONE:
             del self._not_before_ms[tp]
             self._stale.pop(tp, None)
             try:
-                self._subscriptions.epoch_ended(tp, asked, end.end_offset, end.leader_epoch)
+                self._subscriptions.epoch_ended(tp, requested, end.end_offset, end.leader_epoch)
             except ClientException as truncated:
-                self._not_before_ms[tp] = asked, now + self._config.request_timeout_ms
+                self._not_before_ms[tp] = requested, now + self._config.request_timeout_ms
                 self._fail(truncated)
         elif error.retriable or error in (Errors.FENCED_LEADER_EPOCH, Errors.UNKNOWN_LEADER_EPOCH):
             self._stale[tp] = self._metadata.version
             self._metadata.request_update()
         else:
-            self._not_before_ms[tp] = asked, now + self._config.request_timeout_ms
+            self._not_before_ms[tp] = requested, now + self._config.request_timeout_ms
             self._fail(BrokerException(error, f"Partition {tp}: {error.message}"))

@@ -344,34 +344,34 @@ class SubscriptionState:
             partition.position, partition.epoch, partition.leader, partition.leader_epoch
         )
 
-    def _awaits(self, tp: TopicPartition, asked: FetchPosition) -> _Partition | None:
+    def _awaits(self, tp: TopicPartition, requested: FetchPosition) -> _Partition | None:
         """Return the partition if the question about this position is still open."""
         partition = self._partitions.get(tp)
         if partition is None or partition.state is not FetchState.AWAIT_VALIDATION:
             return None
-        return partition if self.fetch_position(tp) == asked else None
+        return partition if self.fetch_position(tp) == requested else None
 
-    def validated(self, tp: TopicPartition, asked: FetchPosition, reason: str) -> None:
+    def validated(self, tp: TopicPartition, requested: FetchPosition, reason: str) -> None:
         """Fetch from this position, unless the program has asked for another one since."""
-        partition = self._awaits(tp, asked)
+        partition = self._awaits(tp, requested)
         if partition is not None:
             self._enter(tp, partition, FetchState.FETCHING, reason)
 
     def epoch_ended(
-        self, tp: TopicPartition, asked: FetchPosition, end_offset: int, epoch: int
+        self, tp: TopicPartition, requested: FetchPosition, end_offset: int, epoch: int
     ) -> None:
         """Take the answer of the leader: there the epoch of the last record ends.
 
         Raises LogTruncationException if the log was truncated and auto.offset.reset is none.
         """
-        partition = self._awaits(tp, asked)
+        partition = self._awaits(tp, requested)
         if partition is None:
             return
         unknown = end_offset == NO_OFFSET or epoch < 0
-        if not unknown and end_offset >= asked.offset:
-            self.validated(tp, asked, "the leader has the records before the position")
+        if not unknown and end_offset >= requested.offset:
+            self.validated(tp, requested, "the leader has the records before the position")
         elif self._reset is OffsetResetStrategy.NONE:
-            raise LogTruncationException(tp, asked.offset, NO_OFFSET if unknown else end_offset)
+            raise LogTruncationException(tp, requested.offset, NO_OFFSET if unknown else end_offset)
         elif unknown:
             self.reset_by_default(tp, "The leader knows no epoch so old")
         else:

@@ -100,7 +100,7 @@ class TransactionalResult:
 class _Offsets:
     """One call of send_offsets_to_transaction."""
 
-    __slots__ = ("added", "all", "asked", "group", "left", "result")
+    __slots__ = ("added", "all", "group", "is_sent", "left", "result")
 
     def __init__(
         self, offsets: Mapping[TopicPartition, OffsetAndMetadata], group: ConsumerGroupMetadata
@@ -109,7 +109,7 @@ class _Offsets:
         self.left = dict(offsets)
         """The offsets that the group's coordinator has not stored yet."""
         self.group = group
-        self.asked = False
+        self.is_sent = False
         """Whether AddOffsetsToTxn was sent, and nobody knows whether it was done."""
         self.added = False
         self.result = TransactionalResult(Call.SEND_OFFSETS)
@@ -247,7 +247,7 @@ class Transactions:
         self._new.clear()
         for call in self._offsets:
             call.result.finish(TransactionAbortedException())
-        self._offsets = [call for call in self._offsets if call.asked]
+        self._offsets = [call for call in self._offsets if call.is_sent]
         return result
 
     @property
@@ -332,7 +332,7 @@ class Transactions:
         if self._producer.is_fatal:
             self._offsets, self._new, self._adding = [], {}, {}
         else:
-            self._offsets = [call for call in self._offsets if call.asked]
+            self._offsets = [call for call in self._offsets if call.is_sent]
 
     def _send(self, step: _Step, link: CoordinatorLink, now: float) -> None:
         match step:
@@ -468,7 +468,7 @@ class Transactions:
 
     def _send_add_offsets(self, link: CoordinatorLink, now: float) -> None:
         call = self._offsets[0]
-        call.asked = True
+        call.is_sent = True
         producer_id, epoch = self._producer.identity
         request = AddOffsetsToTxnRequest(
             transactional_id=self._id,
@@ -485,7 +485,7 @@ class Transactions:
         if not isinstance(answer, AddOffsetsToTxnResponse):
             self._refused(link, ApiKey.ADD_OFFSETS_TO_TXN, Errors.NETWORK_EXCEPTION, now)
             return
-        call.asked = False
+        call.is_sent = False
         error = Errors.of(answer.error_code)
         if error is Errors.NONE:
             call.added = self._started = True

@@ -83,9 +83,9 @@ class MetadataCopy:
         A topic that is not `visible` is treated as if it did not exist. No topic is created, even
         if the request allows it, because a copy cannot change. O(topics in the request).
         """
-        asked = self._by_name if names is None else names
+        wanted = self._by_name if names is None else names
         seen = {
-            name: self._by_name[name] for name in asked if name in self._by_name and visible(name)
+            name: self._by_name[name] for name in wanted if name in self._by_name and visible(name)
         }
         topics = MetadataRewrite().topics(
             names, version, seen, {broker.node_id for broker in self.brokers}

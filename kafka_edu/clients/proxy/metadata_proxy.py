@@ -19,7 +19,7 @@ from typing import Final, NamedTuple
 from kafka_edu.clients.proxy.metadata_copy import MetadataCopy
 from kafka_edu.clients.proxy.routes import Routes
 from kafka_edu.clients.proxy.target import Target
-from kafka_edu.cluster.metadata_response import metadata_error, topics_asked_for
+from kafka_edu.cluster.metadata_response import metadata_error, requested_topics
 from kafka_edu.common.errors import Errors, KafkaException
 from kafka_edu.protocol.api_keys import ApiKey
 from kafka_edu.protocol.api_versions_response import api_versions_error, api_versions_response
@@ -167,7 +167,7 @@ class MetadataProxy:
     ) -> Answer | Refusal:
         client_id, version = header.client_id or "", header.api_version
         try:
-            names = topics_asked_for(request, version)
+            names = requested_topics(request, version)
         except KafkaException as error:
             return Answer(metadata_error(request, error.error), version, error=error.error)
         chosen = self._target_for(client_id, address, names[0] if names else None)
@@ -194,10 +194,10 @@ class MetadataProxy:
                 copy.coordinator(request.key, request.key_type), header.api_version, target
             )
         except KafkaException as error:
-            told = FindCoordinatorResponse(
+            response = FindCoordinatorResponse(
                 error_code=error.error, error_message=error.message, node_id=-1, host="", port=-1
             )
-            return Answer(told, header.api_version, target, error=error.error)
+            return Answer(response, header.api_version, target, error=error.error)
 
     def _target_for(
         self, client_id: str, address: str, topic: str | None

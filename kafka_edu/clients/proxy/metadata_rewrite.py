@@ -39,10 +39,10 @@ class MetadataRewrite:
         None means all topics of the copy. A topic that the copy does not have becomes an error in
         the answer. O(topics in the request).
         """
-        asked = topics if names is None else names
+        wanted = topics if names is None else names
         return [
             _missing(name) if name not in topics else _in_version(topics[name], version, alive)
-            for name in asked
+            for name in wanted
         ]
 
 

@@ -77,10 +77,10 @@ class ProxyServer:
             network,
             inter_broker_listener=None,
         )
-        asked = [
+        copied = [
             target for target in proxy.targets.values() if target.state is not TargetState.RECORDED
         ]
-        self._copiers = [TargetCopier(target, transport, time, timeout_ms) for target in asked]
+        self._copiers = [TargetCopier(target, transport, time, timeout_ms) for target in copied]
         self._tasks: list[asyncio.Task[None]] = []
         self._requests: Counter[int] = Counter()
         self._refused = 0

@@ -62,7 +62,7 @@ from kafka_edu.zk.zk_data import random_uuid
 
 CONSUMER_PROTOCOL_TYPE: Final = "consumer"
 NO_MEMBER_ID: Final = ""
-MAX_TOLD_ASSIGNMENT_BYTES: Final = 16 * 1024
+MAX_EVENT_ASSIGNMENT_BYTES: Final = 16 * 1024
 """GroupAssigned lists partitions only if all assignments together have at most these bytes."""
 MAX_TOLD_OFFSETS: Final = 1000
 
@@ -470,12 +470,12 @@ class GroupMetadata:
                     generation=self.generation_id,
                     leader=self.leader_id or "",
                     assignments=sizes,
-                    partitions=self._told_partitions(sum(size for _, size in sizes)),
+                    partitions=self._event_partitions(sum(size for _, size in sizes)),
                 )
             )
 
-    def _told_partitions(self, size: int) -> tuple[MemberPartitions, ...]:
-        if self.protocol_type != CONSUMER_PROTOCOL_TYPE or size > MAX_TOLD_ASSIGNMENT_BYTES:
+    def _event_partitions(self, size: int) -> tuple[MemberPartitions, ...]:
+        if self.protocol_type != CONSUMER_PROTOCOL_TYPE or size > MAX_EVENT_ASSIGNMENT_BYTES:
             return ()
         return tuple(
             MemberPartitions(member_id, partitions_of(member.assignment))

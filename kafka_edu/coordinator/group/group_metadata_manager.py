@@ -355,13 +355,15 @@ class GroupMetadataManager:
         else:
             group.offsets.appended(offsets, batch_offset)
         if self._trace is not None and self._trace.hops:
-            told = tuple((tp.topic, tp.partition, value.offset) for tp, value in offsets.items())
+            committed_offsets = tuple(
+                (tp.topic, tp.partition, value.offset) for tp, value in offsets.items()
+            )
             self._trace(
                 OffsetsCommitted(
                     group=group.group_id,
                     generation=group.generation_id,
                     member=member_id,
-                    offsets=told,
+                    offsets=committed_offsets,
                     producer_id=producer_id,
                 )
             )
@@ -380,12 +382,15 @@ class GroupMetadataManager:
             ended = group.offsets.complete_transaction(producer_id, committed)
             self._forget_producer(producer_id, group_id)
             if ended and self._trace:
-                told = tuple(
+                committed_offsets = tuple(
                     (tp.topic, tp.partition, commit.value.offset) for tp, commit in ended.items()
                 )
                 self._trace(
                     TransactionalOffsetsCompleted(
-                        group=group_id, producer_id=producer_id, committed=committed, offsets=told
+                        group=group_id,
+                        producer_id=producer_id,
+                        committed=committed,
+                        offsets=committed_offsets,
                     )
                 )
 

@@ -32,7 +32,7 @@ log = logging.getLogger(__name__)
 GROUPS_AT_A_TIME: Final = 100
 
 
-class Told(Protocol):
+class LoadListener(Protocol):
     """The part of GroupCoordinator that is called for each loaded and each unloaded group."""
 
     def on_group_loaded(self, group: GroupMetadata) -> None: ...
@@ -50,14 +50,14 @@ class PartitionLoader:
     def __init__(
         self,
         manager: GroupMetadataManager,
-        told: Told,
+        listener: LoadListener,
         log_of: Callable[[TopicPartition], Log | None],
         time: Time,
         load_buffer_size: int,
         trace: Tracer | None = None,
     ) -> None:
         self._manager = manager
-        self._told = told
+        self._listener = listener
         self._log_of = log_of
         self._time = time
         self._load_buffer_size = load_buffer_size
@@ -146,7 +146,7 @@ class PartitionLoader:
         for i, group in enumerate(groups):
             if self._trace:
                 self._trace(GroupLoaded(group=group.description(partition)))
-            self._told.on_group_loaded(group)
+            self._listener.on_group_loaded(group)
             if i % GROUPS_AT_A_TIME == GROUPS_AT_A_TIME - 1:
                 await self._time.sleep(0)
         if self._trace:
@@ -164,7 +164,7 @@ class PartitionLoader:
     async def _unload(self, partition: int, groups: list[GroupMetadata]) -> None:
         offsets = sum(len(group.offsets.committed) for group in groups)
         for i, group in enumerate(groups):
-            self._told.on_group_unloaded(group)
+            self._listener.on_group_unloaded(group)
             if i % GROUPS_AT_A_TIME == GROUPS_AT_A_TIME - 1:
                 await self._time.sleep(0)
         if self._trace:

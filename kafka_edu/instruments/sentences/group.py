@@ -31,10 +31,10 @@ def rebalance_started(e: group.RebalanceStarted) -> Sentence:
 
 @sentence.register
 def rebalance_completed(e: group.RebalanceCompleted) -> Sentence:
-    told = plural(len(e.members), "member")
+    members = plural(len(e.members), "member")
     return Sentence(
         f"group {e.group} begins generation {e.generation}",
-        after=f"with {told}",
+        after=f"with {members}",
         because="all members have joined",
         exact=(
             f"group {e.group} begins generation {e.generation} with"

@@ -23,8 +23,8 @@ def learner_retired(e: learner.LearnerRetired) -> Sentence:
 
 @sentence.register
 def learner_served(e: learner.LearnerServed) -> Sentence:
-    asked = f"{e.exercise} was asked {e.total.calls:,} times"
-    return Sentence("learner's code has served:", after=asked)
+    served = f"{e.exercise} was asked {e.total.calls:,} times"
+    return Sentence("learner's code has served:", after=served)
 
 
 @sentence.register

@@ -16,8 +16,8 @@ def requirements(why: tuple[purgatory.Requirement, ...]) -> str:
 
 def _requirement(one: purgatory.Requirement) -> str:
     behind = [f"{name} has {have:,}" for name, have in one.holders if have < one.at_least]
-    told = f" ({joined(behind)})" if behind else ""
-    return f"{one.subject} {one.needs} ≥ {one.at_least:,}, is {one.have:,}{told}"
+    lacks = f" ({joined(behind)})" if behind else ""
+    return f"{one.subject} {one.needs} ≥ {one.at_least:,}, is {one.have:,}{lacks}"
 
 
 @sentence.register

@@ -84,7 +84,7 @@ def give_way(autogroup: Path) -> None:
             autogroup.write_text(str(NICE))
             return
         except BlockingIOError:  # Linux allows it to users other than root only now and then.
-            time.sleep(AUTOGROUP_PAUSE_S)
+            time.sleep(AUTOGROUP_PAUSE_S)  # this process has no loop, and nothing else to do yet
         except OSError:
             return
 

@@ -134,11 +134,11 @@ class AdminManager:
                     )
                     created[topic.name] = result
             except KafkaException as refused:
-                result.error_code, result.error_message = refused.error, refused.told
+                result.error_code, result.error_message = refused.error, refused.response_message
             else:
                 result.num_partitions = len(assignment)
                 result.replication_factor = len(next(iter(assignment.values())))
-                result.configs = self._told_configs(overrides)
+                result.configs = self._response_configs(overrides)
 
         def when_done(errors: dict[str, Errors]) -> None:
             respond(
@@ -221,7 +221,7 @@ class AdminManager:
                     await self._add_partitions(topic.name, current, added)
                     extended[topic.name] = topic.count
             except KafkaException as refused:
-                result.error_code, result.error_message = refused.error, refused.told
+                result.error_code, result.error_message = refused.error, refused.response_message
 
         def when_done(errors: dict[str, Errors]) -> None:
             for result in results:
@@ -429,7 +429,7 @@ class AdminManager:
             )
         return topic_id or UUID(int=0)
 
-    def _told_configs(self, overrides: Mapping[str, str]) -> list[CreatableTopicConfigs]:
+    def _response_configs(self, overrides: Mapping[str, str]) -> list[CreatableTopicConfigs]:
         """Return each config key of a new topic with its value and the source of the value, for a
         CreateTopics response of v5 (KIP-525).
         """

@@ -89,7 +89,10 @@ class ConfigsApi:
             try:
                 entries = await self._admin.describe(resource.resource_type, resource.resource_name)
             except KafkaException as refused:
-                result.error_code, result.error_message = refused.error, refused.told or ""
+                result.error_code, result.error_message = (
+                    refused.error,
+                    refused.response_message or "",
+                )
                 continue
             wanted = resource.configuration_keys
             chosen = [entry for entry in entries if not wanted or entry.name in wanted]
@@ -196,7 +199,7 @@ async def _outcome(work: Awaitable[None]) -> tuple[Errors, str | None]:
     try:
         await work
     except KafkaException as refused:
-        return refused.error, refused.told
+        return refused.error, refused.response_message
     return Errors.NONE, None
 
 

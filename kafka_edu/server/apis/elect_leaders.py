@@ -12,7 +12,7 @@ from kafka_edu.common.errors import Errors, KafkaException
 from kafka_edu.common.time import Time
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.controller.kafka_controller import KafkaController
-from kafka_edu.controller.leader_elections_asked import ElectionType
+from kafka_edu.controller.requested_elections import ElectionType
 from kafka_edu.protocol.api_keys import ApiKey
 from kafka_edu.protocol.messages.elect_leaders import (
     ElectLeadersRequest,

@@ -73,7 +73,7 @@ class GroupAdminApi:
 
     def _describe(self, group_id: str, request: DescribeGroupsRequest) -> DescribedGroup:
         error, summary = self._coordinator.handle_describe_group(group_id)
-        told = request.include_authorized_operations and error is Errors.NONE
+        with_operations = request.include_authorized_operations and error is Errors.NONE
         return DescribedGroup(
             error_code=error,
             group_id=group_id,
@@ -91,7 +91,7 @@ class GroupAdminApi:
                 )
                 for member in summary.members
             ],
-            authorized_operations=GROUP_OPERATIONS if told else NOT_ASKED,
+            authorized_operations=GROUP_OPERATIONS if with_operations else NOT_ASKED,
         )
 
     def handle_list_groups(self, call: ApiCall, request: ListGroupsRequest) -> None:
@@ -117,18 +117,18 @@ class GroupAdminApi:
         """Delete committed offsets. An unknown partition gets an error of its own. If the whole
         group has an error, the response contains only this error.
         """
-        asked = dict.fromkeys(
+        requested = dict.fromkeys(
             TopicPartition(topic.name, partition.partition_index)
             for topic in request.topics
             for partition in topic.partitions
         )
-        known = [tp for tp in asked if self._cache.contains(tp)]
+        known = [tp for tp in requested if self._cache.contains(tp)]
         error, errors = self._coordinator.handle_delete_offsets(request.group_id, known)
         if error is not Errors.NONE:
             call.respond_error(error)
             return
         topics: dict[str, OffsetDeleteResponseTopic] = {}
-        for tp in asked:
+        for tp in requested:
             topic = topics.setdefault(tp.topic, OffsetDeleteResponseTopic(name=tp.topic))
             result = errors.get(tp, Errors.UNKNOWN_TOPIC_OR_PARTITION)
             topic.partitions.append(

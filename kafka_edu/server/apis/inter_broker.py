@@ -134,7 +134,7 @@ class InterBrokerApi:
         """
         self._check_broker_epoch(request.broker_epoch)
         deleted = self._orders.maybe_update_metadata_cache(request)
-        updated = self._cache.updated_told if self._trace else 0
+        updated = self._cache.updated_event if self._trace else 0
         with because(self._trace, updated):
             for tp in deleted:
                 self._topic_configs.forget(tp.topic)

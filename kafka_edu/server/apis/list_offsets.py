@@ -35,7 +35,7 @@ class ListOffsetsApi:
         """Look up the offsets. From v1 on, if a partition occurs twice, both results have the error
         INVALID_REQUEST.
         """
-        asked = Counter(
+        requested = Counter(
             TopicPartition(topic.name, p.partition_index)
             for topic in request.topics
             for p in topic.partitions
@@ -55,7 +55,7 @@ class ListOffsetsApi:
                                 partition_index=tp.partition, old_style_offsets=old
                             )
                         )
-                    elif asked[tp] > 1:
+                    elif requested[tp] > 1:
                         raise KafkaException(Errors.INVALID_REQUEST)
                     else:
                         results.append(self._by_timestamp(tp, partition, request, call.version))
@@ -72,15 +72,15 @@ class ListOffsetsApi:
     def _by_timestamp(
         self,
         tp: TopicPartition,
-        asked: ListOffsetsPartition,
+        requested: ListOffsetsPartition,
         request: ListOffsetsRequest,
         version: int,
     ) -> ListOffsetsPartitionResponse:
         found = self._offset_lookup.fetch_offset_for_timestamp(
             tp,
-            asked.timestamp,
+            requested.timestamp,
             request.replica_id,
-            asked.current_leader_epoch,
+            requested.current_leader_epoch,
             request.isolation_level,
         )
         if found is None:

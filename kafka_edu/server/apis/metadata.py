@@ -14,7 +14,7 @@ from kafka_edu.cluster.metadata_response import (
     NOT_ASKED,
     error_of_missing,
     metadata_error,
-    topics_asked_for,
+    requested_topics,
 )
 from kafka_edu.common.errors import Errors
 from kafka_edu.common.topic import INTERNAL_TOPICS, is_internal
@@ -59,7 +59,7 @@ class MetadataApi:
         """Answer from the cache, and create missing topics where that is allowed. A request for all
         topics creates no topic.
         """
-        names = topics_asked_for(request, call.version)
+        names = requested_topics(request, call.version)
         if names is None:
             self._respond(
                 call, request, [self._topic(call, topic, request) for topic in self._cache.topics]

@@ -47,10 +47,10 @@ class OffsetForLeaderEpochApi:
         ]
         call.respond(OffsetForLeaderEpochResponse(topics=topics))
 
-    def _look_up(self, tp: TopicPartition, asked: OffsetForLeaderPartition) -> EpochEndOffset:
+    def _look_up(self, tp: TopicPartition, requested: OffsetForLeaderPartition) -> EpochEndOffset:
         try:
             found = self._offset_lookup.last_offset_for_leader_epoch(
-                tp, asked.leader_epoch, asked.current_leader_epoch
+                tp, requested.leader_epoch, requested.current_leader_epoch
             )
         except KafkaException as failure:
             return EpochEndOffset(error_code=failure.error, partition=tp.partition)

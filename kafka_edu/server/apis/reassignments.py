@@ -74,7 +74,7 @@ class ReassignmentsApi:
         """Answer with the reassignments in progress. If the request's list of topics is null,
         include all topics.
         """
-        asked = (
+        partitions = (
             None
             if request.topics is None
             else [
@@ -84,7 +84,9 @@ class ReassignmentsApi:
             ]
         )
         topics: dict[str, OngoingTopicReassignment] = {}
-        for tp, assignment in (await self._controller.list_partition_reassignments(asked)).items():
+        for tp, assignment in (
+            await self._controller.list_partition_reassignments(partitions)
+        ).items():
             topic = topics.setdefault(
                 tp.topic, OngoingTopicReassignment(name=tp.topic, partitions=[])
             )

@@ -84,8 +84,8 @@ class TransactionsApi:
             return
 
         def respond(error: Errors) -> None:
-            told = _as_known_to(call.version, error)
-            call.respond(_add_partitions_response(partitions, lambda _: told))
+            known_error = _as_known_to(call.version, error)
+            call.respond(_add_partitions_response(partitions, lambda _: known_error))
 
         producer = ProducerIdAndEpoch(request.producer_id, request.producer_epoch)
         self._coordinator.handle_add_partitions_to_transaction(

@@ -76,7 +76,7 @@ class TxnOffsetCommitApi:
         }
 
         def respond(errors: CommitErrors) -> None:
-            told = {
+            known_errors = {
                 tp: (
                     _as_known_to(call.version, errors[tp])
                     if tp in offsets
@@ -84,7 +84,7 @@ class TxnOffsetCommitApi:
                 )
                 for tp in wanted
             }
-            call.respond(_response(told))
+            call.respond(_response(known_errors))
 
         if not offsets:
             respond({})

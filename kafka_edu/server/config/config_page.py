@@ -100,13 +100,13 @@ def page() -> str:
     ours = [key for key in CONFIG_DEF if key.name.startswith("edu.")]
     kafkas = [key for key in CONFIG_DEF if not key.name.startswith("edu.")]
     counts = {effect: sum(1 for key in kafkas if key.effect is effect) for effect in Effect}
-    told = ", ".join(f"{count} {_COUNTED[effect]}" for effect, count in counts.items() if count)
+    listed = ", ".join(f"{count} {_COUNTED[effect]}" for effect, count in counts.items() if count)
     return "\n".join(
         [
             HEAD,
             _section(
                 "Brokers",
-                f"The keys of server.properties, as Apache Kafka 2.8.2 has them: {told}.",
+                f"The keys of server.properties, as Apache Kafka 2.8.2 has them: {listed}.",
                 (_row(CONFIG_DEF, key, _changes(key.name)) for key in kafkas),
             ),
             _section(

@@ -613,11 +613,11 @@ def make_config(settings: Mapping[str, Setting]) -> tuple[KafkaConfig, list[str]
             return KafkaConfig(CONFIG_DEF.parse(given), given), warnings
         except ConfigException as error:
             wrong.append(error)
-    told = [
+    notes = [
         f"{settings[error.key].where}: {error}" if error.key in settings else str(error)
         for error in wrong
     ]
-    raise ConfigFileError("\n".join(told + refusals + warnings))
+    raise ConfigFileError("\n".join(notes + refusals + warnings))
 
 
 def load_config(

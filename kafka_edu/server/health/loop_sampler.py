@@ -34,7 +34,7 @@ HANG_LOOKS: Final = 300
 
 That takes 30 s, or more on a busy machine.
 """
-FRAMES_TOLD: Final = 4
+MOST_FRAMES: Final = 4
 OURS: Final = "kafka_edu"
 
 
@@ -139,22 +139,22 @@ def _to_standard_error(text: str) -> None:
 def stacks() -> str:
     """Return the present stack of each thread of this process, the innermost call last."""
     names = {thread.ident: thread.name for thread in threading.enumerate()}
-    told = ["the loop hangs; the stacks of all threads:\n"]
+    parts = ["the loop hangs; the stacks of all threads:\n"]
     for ident, frame in sys._current_frames().items():
-        told.append(f"thread {names.get(ident, ident)}:\n")
-        told += traceback.format_stack(frame)
-    return "".join(told)
+        parts.append(f"thread {names.get(ident, ident)}:\n")
+        parts += traceback.format_stack(frame)
+    return "".join(parts)
 
 
 def describe(frame: FrameType) -> str:
     """Return the names of the innermost calls: the current function, and the functions of this
     project that led to it.
     """
-    told: list[str] = []
+    parts: list[str] = []
     here: FrameType | None = frame
-    while here is not None and len(told) < FRAMES_TOLD:
+    while here is not None and len(parts) < MOST_FRAMES:
         module = str(here.f_globals.get("__name__", "?"))
-        if not told or module.partition(".")[0] == OURS:
-            told.append(f"{module.removeprefix(f'{OURS}.')}.{here.f_code.co_name}:{here.f_lineno}")
+        if not parts or module.partition(".")[0] == OURS:
+            parts.append(f"{module.removeprefix(f'{OURS}.')}.{here.f_code.co_name}:{here.f_lineno}")
         here = here.f_back
-    return " < ".join(told)
+    return " < ".join(parts)

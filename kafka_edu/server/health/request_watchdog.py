@@ -58,7 +58,7 @@ def hop_of(request: Request) -> Hop:
 class _Look:
     """The findings of the watchdog on one connection at its last check."""
 
-    __slots__ = ("bytes_left", "last_active_ms", "late", "request", "since_ns", "told")
+    __slots__ = ("bytes_left", "is_reported", "last_active_ms", "late", "request", "since_ns")
 
     def __init__(self, request: Request | None, since_ns: int) -> None:
         self.request = request
@@ -69,7 +69,7 @@ class _Look:
         self.bytes_left = 0
         self.last_active_ms = 0
         self.late = False
-        self.told = False
+        self.is_reported = False
 
 
 class RequestWatchdog:
@@ -162,8 +162,8 @@ class RequestWatchdog:
     ) -> None:
         waited_ms = (now_ns - look.since_ns) // NS_A_MS
         was_late, look.late = look.late, waited_ms > timeout_ms + GRACE_MS
-        if look.late and was_late and not look.told:
-            look.told = True
+        if look.late and was_late and not look.is_reported:
+            look.is_reported = True
             self._tell(channel, look.request, hop, waited_ms, timeout_ms)
 
     def _tell(

@@ -251,7 +251,7 @@ class DataTree:
             self.ephemerals.setdefault(txn.ephemeral_owner, {})[path] = None
         stat = node.stat()
         if self._trace:
-            told = self._trace(
+            event = self._trace(
                 ZnodeCreated(
                     path=path,
                     zxid=zxid,
@@ -261,7 +261,7 @@ class DataTree:
                     data=_shown(txn.data),
                 )
             )
-            with self._trace.because(told):
+            with self._trace.because(event):
                 self._created(path, zxid)
         else:
             self._created(path, zxid)
@@ -281,7 +281,7 @@ class DataTree:
         node.mtime = header.time_ms
         stat = node.stat()
         if self._trace:
-            told = self._trace(
+            event = self._trace(
                 ZnodeChanged(
                     path=txn.path,
                     zxid=header.zxid,
@@ -291,7 +291,7 @@ class DataTree:
                     data=_shown(txn.data),
                 )
             )
-            with self._trace.because(told):
+            with self._trace.because(event):
                 self.data_watches.trigger(txn.path, WatchType.DATA_CHANGED, header.zxid)
         else:
             self.data_watches.trigger(txn.path, WatchType.DATA_CHANGED, header.zxid)
@@ -346,16 +346,16 @@ class DataTree:
             if not owned:
                 del self.ephemerals[node.ephemeral_owner]
         if self._trace:
-            told = self._trace(
+            event = self._trace(
                 ZnodeDeleted(path=path, zxid=header.zxid, session_id=header.session_id)
             )
-            with self._trace.because(told):
+            with self._trace.because(event):
                 self._deleted(path, header.zxid)
         else:
             self._deleted(path, header.zxid)
         self._quotas.deleted(path, len(node.data or b""))
 
     def _deleted(self, path: str, zxid: int) -> None:
-        told = self.data_watches.trigger(path, WatchType.DELETED, zxid)
-        self.child_watches.trigger(path, WatchType.DELETED, zxid, told)
+        event = self.data_watches.trigger(path, WatchType.DELETED, zxid)
+        self.child_watches.trigger(path, WatchType.DELETED, zxid, event)
         self.child_watches.trigger(parent_of(path), WatchType.CHILDREN_CHANGED, zxid)

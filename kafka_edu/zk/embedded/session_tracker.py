@@ -98,11 +98,11 @@ class SessionTracker:
         """The end of the current tick in ms. `poll` finds nothing before this time."""
         self._buckets: dict[int, dict[int, None]] = {}
 
-    def negotiate(self, asked_ms: int) -> int:
+    def negotiate(self, requested_ms: int) -> int:
         """Return the time-out that a client gets, in ms: the requested time-out, raised or lowered
         to the allowed range.
         """
-        return min(max(asked_ms, self.min_timeout_ms), self.max_timeout_ms)
+        return min(max(requested_ms, self.min_timeout_ms), self.max_timeout_ms)
 
     def add(self, session_id: int, timeout_ms: int, now_ms: int) -> Session:
         session = self.sessions[session_id] = Session(

@@ -54,12 +54,12 @@ class WatchManager:
             self.trace(WatchSet(path=path, kind=self.kind, cnxn=watcher))
 
     def trigger(
-        self, path: str, event_type: WatchType, zxid: int, already_told: Collection[int] = ()
+        self, path: str, event_type: WatchType, zxid: int, already_notified: Collection[int] = ()
     ) -> Collection[int]:
         """Fire and remove all watches on `path`, because the change `zxid` has happened there.
 
-        Watchers in `already_told` are not notified again: a deletion notifies each connection only
-        once. Return all watchers of the path, those in `already_told` included.
+        Watchers in `already_notified` are not notified again: a deletion notifies each connection
+        only once. Return all watchers of the path, those in `already_notified` included.
         """
         watchers = self._watchers.pop(path, None)
         if watchers is None:
@@ -68,7 +68,7 @@ class WatchManager:
         event = WatchedEvent(event_type, path)
         for watcher in watchers:
             self._forget(watcher, path)
-            if watcher not in already_told:
+            if watcher not in already_notified:
                 self.fire(watcher, event, zxid)
         return watchers
 

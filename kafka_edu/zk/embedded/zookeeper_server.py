@@ -471,14 +471,14 @@ class ZooKeeperServer:
                 self.sessions.remove(header.session_id)
                 self._disconnected.pop(header.session_id, None)
                 if self._trace:
-                    told = self._trace(
+                    event = self._trace(
                         SessionClosed(
                             session_id=header.session_id,
                             zxid=header.zxid,
                             ephemerals=len(self.tree.ephemerals.get(header.session_id, ())),
                         )
                     )
-                    with self._trace.because(told):
+                    with self._trace.because(event):
                         self.tree.kill_session(header)
                 else:
                     self.tree.kill_session(header)

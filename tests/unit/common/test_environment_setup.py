@@ -210,3 +210,32 @@ def test_what_pip_fetches_lies_in_one_folder_that_goes_with_it(tmp_path: Path) -
     assert Path(folder).name.startswith("kafka-edu-fetch-")
     assert not Path(folder).exists()
     assert retries == "5"
+
+
+def test_a_download_that_was_cut_begins_once_more(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    tried, seen = tmp_path / "tried", tmp_path / "seen"
+    wait = f"until [ -e {seen} ]; do :; done"  # the second try goes on at once: it is there already
+    script = (
+        f'echo once >>{tried}; mkdir "$TMPDIR/pip-unpack-a"; echo >"$TMPDIR/pip-unpack-a/a.whl";'
+        f" {wait}; exit 1"
+    )
+    look = environment_setup._Fetched.look
+
+    def looked(fetched: environment_setup._Fetched) -> None:
+        look(fetched)
+        if fetched.begun:
+            seen.touch()
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(environment_setup._Fetched, "look", looked)
+        assert environment_setup._run_pip(["/bin/sh", "-c", script], 1) == 1
+    assert tried.read_text() == "once\n" * 2
+    assert "the download was not completed; trying once more" in capfd.readouterr().err
+
+
+def test_pip_runs_once_if_it_downloads_nothing(tmp_path: Path) -> None:
+    tried = tmp_path / "tried"
+    assert environment_setup._run_pip(["/bin/sh", "-c", f"echo once >>{tried}; exit 1"], 1) == 1
+    assert tried.read_text() == "once\n"

@@ -9,7 +9,7 @@ from kafka_edu.cluster.leader_and_isr import LeaderAndIsr
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.controller import controller_events as events
 from kafka_edu.controller.controller_events import detail_of
-from kafka_edu.controller.leader_elections_asked import ElectionType
+from kafka_edu.controller.requested_elections import ElectionType
 
 A, B = TopicPartition("a", 0), TopicPartition("b", 1)
 
@@ -39,6 +39,6 @@ def test_the_trace_names_what_an_event_is_about(event: Any, detail: str) -> None
 
 
 def test_an_event_whose_caller_waits_has_an_answer_and_no_other_has() -> None:
-    asked = set(get_args(events.Asked))
+    asked = set(get_args(events.AnsweredEvent))
     for kind in get_args(events.ControllerEvent):
         assert ("answer" in kind._fields) == (kind in asked), kind

@@ -8,7 +8,7 @@ import pytest
 
 from kafka_edu.common.errors import KafkaException
 from kafka_edu.common.topic_partition import TopicPartition
-from kafka_edu.controller.leader_elections_asked import ElectionType
+from kafka_edu.controller.requested_elections import ElectionType
 from kafka_edu.trace.events.controller import (
     ControllerElected,
     ControllerResigned,

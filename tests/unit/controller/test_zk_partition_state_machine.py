@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kafka_edu.common.topic_partition import TopicPartition
-from kafka_edu.controller.leader_elections_asked import ElectionType
+from kafka_edu.controller.requested_elections import ElectionType
 from kafka_edu.zk.zk_data import TopicPartitionStateZNode
 
 if TYPE_CHECKING:

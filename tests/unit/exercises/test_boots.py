@@ -26,7 +26,7 @@ def failed(now: Facts) -> dict[str, str]:
 
 def test_a_cluster_that_is_well_passes() -> None:
     assert failed(WELL) == {}
-    assert failed(WELL._replace(told=("localhost:21000", *DOORS[1:]))) == {}
+    assert failed(WELL._replace(received=("localhost:21000", *DOORS[1:]))) == {}
 
 
 @pytest.mark.parametrize(

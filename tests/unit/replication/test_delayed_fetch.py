@@ -87,7 +87,7 @@ def test_what_ended_a_fetch_is_named() -> None:
     cluster.produce("b")
     assert causes(cluster)[-1] == "bytes for follower 1"
     cluster.consume(2, max_wait_ms=500)
-    cluster.elect(1, (0, 1), told=(0,))
+    cluster.elect(1, (0, 1), notified=(0,))
     told = [e.event for e in cluster.brokers[0].trace.gauges()]
     ended = next(e.state.ended for e in told if isinstance(e, OperationsEndedSampled))
     assert ended[-1].cause == "not leader any more"

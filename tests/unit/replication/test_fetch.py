@@ -107,7 +107,7 @@ def test_a_follower_that_never_learns_waits_as_usual_after_a_while() -> None:
 def test_a_new_epoch_of_the_same_leader_ends_no_wait() -> None:
     cluster = idle_cluster()
     answer = cluster.send_fetch(1)
-    cluster.elect(0, (0, 1, 2), told=[0])
+    cluster.elect(0, (0, 1, 2), notified=[0])
     assert cluster.leader.partition.leader_epoch == 1
     cluster.step(WAIT_MS - 1)
     assert answer == []

@@ -158,7 +158,7 @@ def test_a_follower_that_lagged_was_caught_up_at_its_last_idle_fetch() -> None:
 
 def test_an_idle_follower_learns_that_it_is_fenced() -> None:
     cluster = idle_cluster(protocol=(2, 4))
-    cluster.elect(0, (0, 1, 2), told=[0])
+    cluster.elect(0, (0, 1, 2), notified=[0])
     answer = cluster.send_fetch(1)
     assert answer[0].responses[0].partition_responses[0].error_code == Errors.FENCED_LEADER_EPOCH
 
@@ -169,7 +169,7 @@ def test_a_fetch_that_waits_learns_of_a_new_epoch_and_of_a_failed_disk() -> None
         answer = cluster.send_fetch(1)
         assert answer == []
         if event == "epoch":
-            cluster.elect(0, (0, 1, 2), told=[0])
+            cluster.elect(0, (0, 1, 2), notified=[0])
             expected = Errors.FENCED_LEADER_EPOCH
         else:
             cluster.leader.manager.partitions.take_offline(T)

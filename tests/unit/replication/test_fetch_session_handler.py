@@ -32,11 +32,11 @@ def test_the_two_ends_of_a_session_agree_through_changes_and_losses() -> None:
     handler.put(B, WANTED)
     assert told(round_trip()) == [A, B]
     handler.remove(A)
-    assert handler.asked(A) is None
+    assert handler.requested(A) is None
     handler.put(C, WANTED)
-    assert handler.asked(C) is None  # not asked yet
+    assert handler.requested(C) is None  # not asked yet
     assert told(round_trip()) == [C]
-    assert handler.asked(C) == WANTED
+    assert handler.requested(C) == WANTED
     session = client.manager.cache.get(handler.session_id)
     assert session is not None
     assert list(session.partitions) == [B, C]

@@ -127,7 +127,7 @@ def test_another_version_in_zookeeper_means_silence_until_the_controller_tells()
     cluster = SteppedCluster(3)
     cluster.elect(0, (0, 1, 2))
     cluster.fetch(1, 2)
-    cluster.elect(0, (0, 1), told=())  # the controller has written; the leader has not heard
+    cluster.elect(0, (0, 1), notified=())  # the controller has written; the leader has not heard
     cluster.time.advance(15_000)
     cluster.leader.manager.isr_updates.maybe_shrink_isr()
     assert len(cluster.leader.proposals) == 1

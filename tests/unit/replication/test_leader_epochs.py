@@ -128,11 +128,11 @@ def test_fast_elections_need_more_than_one_round(protocol: tuple[int, int]) -> N
     cluster.elect(0, (0, 1))  # epoch 0
     cluster.produce("both", acks=1)
     cluster.fetch(1)
-    cluster.elect(0, (0,), told=(0,))  # epoch 1: A alone, B does not hear of it
+    cluster.elect(0, (0,), notified=(0,))  # epoch 1: A alone, B does not hear of it
     cluster.produce("A1", "A2", acks=1)
-    cluster.elect(1, (1,), told=(1,))  # epoch 2: B alone (unclean), A does not hear of it
+    cluster.elect(1, (1,), notified=(1,))  # epoch 2: B alone (unclean), A does not hear of it
     cluster.produce("B1", acks=1)
-    cluster.elect(0, (0,), told=(0,))  # epoch 3: A alone
+    cluster.elect(0, (0,), notified=(0,))  # epoch 3: A alone
     cluster.produce("A3", acks=1)
     cluster.elect(1, (1,))  # epoch 4: B leads, A follows
     for _ in range(4):

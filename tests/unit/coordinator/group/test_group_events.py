@@ -1,6 +1,6 @@
 """The values in which the coordinator's events show members, assignments and subscriptions."""
 
-from kafka_edu.coordinator.group.group_metadata import MAX_TOLD_ASSIGNMENT_BYTES
+from kafka_edu.coordinator.group.group_metadata import MAX_EVENT_ASSIGNMENT_BYTES
 from kafka_edu.coordinator.group.group_metadata_manager import SAMPLE_EVERY_MS
 from kafka_edu.protocol.messages.consumer_protocol import (
     AssignedTopicPartitions,
@@ -37,10 +37,10 @@ def test_an_assignment_is_told_in_partitions_unless_it_is_long() -> None:
     assert isinstance(assigned, GroupAssigned)
     assert assigned.partitions == ((world.members["a"], (("t", (0, 2)),)),)
     world.join("a")
-    world.sync("a", {"a": assignment("t", *range(MAX_TOLD_ASSIGNMENT_BYTES // 4))})
+    world.sync("a", {"a": assignment("t", *range(MAX_EVENT_ASSIGNMENT_BYTES // 4))})
     assert world.events(GroupAssigned)[-1][-1] == ()
     (member,) = sample(world).members
-    assert member.partitions == (("t", tuple(range(MAX_TOLD_ASSIGNMENT_BYTES // 4))),)
+    assert member.partitions == (("t", tuple(range(MAX_EVENT_ASSIGNMENT_BYTES // 4))),)
 
 
 def test_a_changed_subscription_is_told_and_the_same_one_is_not() -> None:

@@ -10,7 +10,7 @@ from kafka_edu.cluster.broker import Broker
 from kafka_edu.cluster.leader_and_isr import LeaderAndIsr, LeaderIsrAndControllerEpoch
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.controller.controller_context import ControllerContext
-from kafka_edu.controller.leader_elections_asked import (
+from kafka_edu.controller.requested_elections import (
     ElectionType,
     LeaderImbalance,
     measure_imbalance,

@@ -1,6 +1,6 @@
 """The lines in which `cluster up` and `cluster start` sum up what brokers found and what failed."""
 
-from kafka_edu.supervisor.repairs_told import _Found, _lines
+from kafka_edu.supervisor.broker_repairs import _Found, _lines
 from kafka_edu.trace.events.log import RepairsFound
 
 
