@@ -33,9 +33,9 @@ def test_a_cluster_that_is_well_passes() -> None:
     ("now", "says", "seen"),
     [
         ({"states": ("stopped", "running", "running")}, "all three brokers", "broker 0 is stopped"),
-        ({"told": (*DOORS[:2], "kafka-new.invalid:21002")}, "address of broker 2", "kafka-new"),
-        ({"told": (*DOORS[:2], DOORS[0])}, "address of broker 2", "it is 127.0.0.1:21002"),
-        ({"told": (*DOORS[:2], "")}, "address of broker 2", "receive nothing"),
+        ({"received": (*DOORS[:2], "kafka-new.invalid:21002")}, "address of broker 2", "kafka-new"),
+        ({"received": (*DOORS[:2], DOORS[0])}, "address of broker 2", "it is 127.0.0.1:21002"),
+        ({"received": (*DOORS[:2], "")}, "address of broker 2", "receive nothing"),
         ({"acked": False, "why": "KafkaTimeoutError"}, "gets an order acknowledged", "Timeout"),
         ({"listeners": (*LISTENERS[:2], "")}, "`listeners` is as before", "now:"),
         ({"pids": (10, 77, 99)}, "left alone", "broker 1 has another process"),
