@@ -30,7 +30,6 @@ from kafka_edu.cli.demo_frame import demo_command, zookeeper_option
 from kafka_edu.cli.demo_topic import BROKERS, admin_client, wait_until_in_sync
 from kafka_edu.cli.progress import Progress
 from kafka_edu.cli.report import Report
-from kafka_edu.clients.admin import AdminTimeoutError
 from kafka_edu.clients.admin.new_topic import make_assigned_topic
 from kafka_edu.cluster.leader_and_isr import NO_LEADER
 from kafka_edu.common.errors import KafkaException
@@ -91,7 +90,7 @@ class Stage:
         name = f"rules-{next(self._numbers)}"
         try:
             make_assigned_topic(self.cluster.bootstrap_servers, name, {0: list(replicas)}, settings)
-        except (KafkaException, OSError, AdminTimeoutError) as error:
+        except KafkaException as error:
             raise ClusterError(f"topic '{name}' cannot be created: {error}") from error
         self.in_sync(name, len(replicas))
         return name

@@ -12,7 +12,6 @@ from confluent_kafka import KafkaException as ClientError
 from confluent_kafka.admin import AdminClient
 
 from kafka_edu.cli.progress import Progress
-from kafka_edu.clients.admin import AdminTimeoutError
 from kafka_edu.clients.admin.new_topic import make_topic
 from kafka_edu.common.errors import KafkaException
 from kafka_edu.supervisor.cluster import ClusterError
@@ -39,7 +38,7 @@ def create_topic(
     settings = {"min.insync.replicas": "2", **props}
     try:
         make_topic(bootstrap_servers, topic, partitions, BROKERS, settings)
-    except (KafkaException, OSError, AdminTimeoutError) as error:
+    except KafkaException as error:
         raise ClusterError(f"topic '{topic}' cannot be created: {error}") from error
     return wait_until_in_sync(admin_client(bootstrap_servers), topic, partitions)
 
