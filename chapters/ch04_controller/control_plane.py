@@ -32,12 +32,7 @@ from kafka_edu.cli.demo_topic import BROKERS, admin_client, wait_until_in_sync
 from kafka_edu.cli.progress import Progress
 from kafka_edu.cli.report import Report, number
 from kafka_edu.clients.admin.new_topic import make_assigned_topic
-from kafka_edu.common.errors import Errors
 from kafka_edu.protocol.api_keys import ApiKey
-from kafka_edu.protocol.messages.controlled_shutdown import (
-    ControlledShutdownRequest,
-    ControlledShutdownResponse,
-)
 from kafka_edu.server.config.listener_settings import CONTROL_PLANE_KEY
 from kafka_edu.supervisor.cluster import Cluster, ClusterError, running_cluster
 from kafka_edu.supervisor.cluster_spec import HOST
@@ -149,20 +144,16 @@ class ControllerWatch:
 async def ask_controlled_shutdown(servers: str, broker: int) -> None:
     """Have the controller move all leaderships away from the broker.
 
-    Raises ClusterError if the broker still leads a partition afterwards.
+    Raises ClusterError if the broker still leads a partition afterwards, and ClientException if the
+    controller refuses.
     """
-    from kafka_edu.clients.admin.brokers import connect_brokers
-    from kafka_edu.tools.controlled_shutdown import error_of
+    from kafka_edu.clients.admin.admin import Admin
+    from kafka_edu.clients.admin.cluster_calls import CLUSTER, controlled_shutdown
 
-    async with connect_brokers(servers) as brokers:
-        answer = await brokers.ask_controller(
-            ControlledShutdownRequest(broker_id=broker), ControlledShutdownResponse, error_of
-        )
-    if answer.error_code or answer.remaining_partitions:
-        raise ClusterError(
-            f"broker {broker} still leads {len(answer.remaining_partitions)} partitions:"
-            f" {Errors.of(answer.error_code).name}"
-        )
+    async with Admin({"bootstrap.servers": servers}) as admin:
+        _, remaining = (await admin.ask(controlled_shutdown(broker)))[CLUSTER]
+    if remaining:
+        raise ClusterError(f"broker {broker} still leads {len(remaining)} partitions")
 
 
 def measure(

@@ -19,6 +19,7 @@ import shutil
 import tempfile
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Final, NamedTuple, TypeVar
 
@@ -38,19 +39,11 @@ from kafka_edu.cli.demo_topic import (
 )
 from kafka_edu.cli.progress import Progress
 from kafka_edu.cli.report import Report
-from kafka_edu.clients.admin import AdminTimeoutError
-from kafka_edu.clients.admin.brokers import connect_brokers
+from kafka_edu.clients.admin.admin import Admin
+from kafka_edu.clients.admin.admin_call import CONTROLLER
+from kafka_edu.clients.admin.topic_calls import describe_topics
 from kafka_edu.common.errors import Errors, KafkaException
 from kafka_edu.common.python_process import command_line
-from kafka_edu.protocol.messages.describe_log_dirs import (
-    DescribeLogDirsRequest,
-    DescribeLogDirsResponse,
-)
-from kafka_edu.protocol.messages.metadata import (
-    MetadataRequest,
-    MetadataRequestTopic,
-    MetadataResponse,
-)
 from kafka_edu.supervisor.cluster import Cluster, ClusterError, running_cluster
 
 from ..demo_parts.numbered_clients import ConfluentProducer
@@ -254,15 +247,16 @@ class Stage:
         return asyncio.run(self._metadata())
 
     async def _metadata(self) -> dict[int, tuple[int, list[int]]]:
-        async with connect_brokers(self._others(), CLIENT_ID) as brokers:
-            node = next(iter(brokers.nodes.values()))
-            answer = await brokers.ask(
-                node, MetadataRequest(topics=[MetadataRequestTopic(name=TOPIC)]), MetadataResponse
+        call = replace(describe_topics([TOPIC]), routes={TOPIC: CONTROLLER})
+        async with Admin({"bootstrap.servers": self._others(), "client.id": CLIENT_ID}) as admin:
+            partitions = (await admin.ask(call))[TOPIC].partitions
+        return {
+            each.partition: (
+                -1 if each.leader is None else each.leader.id,
+                [node.id for node in each.offline_replicas],
             )
-            return {
-                p.partition_index: (p.leader_id, list(p.offline_replicas))
-                for p in answer.topics[0].partitions
-            }
+            for each in partitions
+        }
 
     def _others(self) -> str:
         return ",".join(
@@ -276,19 +270,13 @@ class Stage:
         return asyncio.run(self._dirs())
 
     async def _dirs(self) -> dict[str, tuple[Errors, list[int]]]:
-        async with connect_brokers(self.cluster.bootstrap_servers, CLIENT_ID) as brokers:
-            answer = await brokers.ask(
-                brokers.nodes[VICTIM], DescribeLogDirsRequest(topics=None), DescribeLogDirsResponse
-            )
-            return {
-                r.log_dir: (
-                    Errors.of(r.error_code),
-                    sorted(
-                        p.partition_index for t in r.topics if t.name == TOPIC for p in t.partitions
-                    ),
-                )
-                for r in answer.results
-            }
+        servers = self.cluster.bootstrap_servers
+        async with Admin({"bootstrap.servers": servers, "client.id": CLIENT_ID}) as admin:
+            dirs = (await admin.describe_log_dirs([VICTIM]))[VICTIM]
+        return {
+            path: (found.error, sorted(tp.partition for tp in found.replicas if tp.topic == TOPIC))
+            for path, found in dirs.items()
+        }
 
     def acked(self) -> int:
         """Return the number of records that are acked so far.
@@ -319,7 +307,7 @@ def _wait(look: Callable[[], Look], done: Callable[[Look], bool], what: str) -> 
     progress = Progress(what)
     while True:
         seen: Look | str = "no answer"
-        with contextlib.suppress(OSError, AdminTimeoutError, KafkaException, ClientError):
+        with contextlib.suppress(KafkaException, ClientError):
             seen = found = look()
             if done(found):
                 return

@@ -14,13 +14,9 @@ from kafka import KafkaAdminClient, KafkaProducer
 from kafka.errors import RequestTimedOutError
 from kafka.structs import TopicPartition as KafkaPartition
 
-from kafka_edu.clients.admin.brokers import connect_brokers
+from kafka_edu.clients.admin.admin import Admin
 from kafka_edu.common.errors import Errors
 from kafka_edu.instruments.recording import read_recordings
-from kafka_edu.protocol.messages.describe_log_dirs import (
-    DescribeLogDirsRequest,
-    DescribeLogDirsResponse,
-)
 from kafka_edu.supervisor.cluster import Cluster
 from kafka_edu.supervisor.cluster_folder import ClusterFolder
 from kafka_edu.supervisor.cluster_spec import Wish
@@ -211,20 +207,17 @@ def look(cluster: Cluster, made: Plan) -> Facts:
 async def _offline(cluster: Cluster) -> tuple[str, ...]:
     """Return the log dirs that are offline, as the running brokers answer DescribeLogDirs."""
     running = cluster.status().running_brokers
-    found: list[str] = []
     if not running:
         return ()
-    async with connect_brokers(",".join(answering(cluster)), f"lab-{ID}") as brokers:
-        for number in running:
-            answer = await brokers.ask(
-                brokers.nodes[number], DescribeLogDirsRequest(topics=None), DescribeLogDirsResponse
-            )
-            found += [
-                f"{Path(one.log_dir).name} of broker {number}: {Errors.of(one.error_code).name}"
-                for one in answer.results
-                if one.error_code
-            ]
-    return tuple(found)
+    settings = {"bootstrap.servers": ",".join(answering(cluster)), "client.id": f"lab-{ID}"}
+    async with Admin(settings) as admin:
+        answers = (await admin.describe_log_dirs(running)).all()
+    return tuple(
+        f"{Path(path).name} of broker {number}: {found.error.name}"
+        for number in running
+        for path, found in answers[number].items()
+        if found.error is not Errors.NONE
+    )
 
 
 def _replica(cluster: Cluster, topic: str, broker: int) -> Replica:
