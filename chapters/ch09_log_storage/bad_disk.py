@@ -24,17 +24,15 @@ from pathlib import Path
 from typing import Final, NamedTuple, TypeVar
 
 import click
-from confluent_kafka import ElectionType
-from confluent_kafka import KafkaException as ClientError
-from confluent_kafka.admin import AdminClient
 from rich.console import Console
 from rich.table import Table
 
 from kafka_edu.cli.demo_frame import demo_command, zookeeper_option
 from kafka_edu.cli.demo_topic import (
     BROKERS,
-    admin_client,
     create_topic,
+    demo_admin,
+    elect_preferred,
     wait_until_in_sync,
 )
 from kafka_edu.cli.progress import Progress
@@ -213,7 +211,6 @@ class Stage:
     def __init__(self, cluster: Cluster, bad: BadDir, rate: int) -> None:
         self.cluster = cluster
         self.bad = bad
-        self.admin: AdminClient = admin_client(cluster.bootstrap_servers)
         create_topic(cluster.bootstrap_servers, TOPIC, PARTITIONS)
         self.producer = ConfluentProducer(
             cluster.bootstrap_servers, TOPIC, PARTITIONS, rate, RECORD_BYTES
@@ -221,21 +218,21 @@ class Stage:
 
     def give_leaderships_back(self) -> None:
         """Have each partition led by its first replica again."""
-        wait_until_in_sync(self.admin, TOPIC, PARTITIONS)
-
-        def not_preferred() -> dict[int, int]:
-            self.admin.elect_leaders(ElectionType.PREFERRED, None).result()
-            partitions = self.admin.list_topics(TOPIC, timeout=10).topics[TOPIC].partitions
-            return {n: p.leader for n, p in partitions.items() if p.leader != p.replicas[0]}
-
-        _wait(not_preferred, lambda left: not left, "the first replicas to lead again")
+        wait_until_in_sync(self.cluster.bootstrap_servers, TOPIC, PARTITIONS)
+        with demo_admin(self.cluster.bootstrap_servers) as admin:
+            _wait(
+                lambda: elect_preferred(admin, TOPIC),
+                lambda left: not left,
+                "the first replicas to lead again",
+            )
 
     def leaders_after_election(self) -> dict[int, int]:
         """Return partition → leader, after an election of the preferred replicas.
 
         A restarted broker is a follower until it is in sync and elected again.
         """
-        self.admin.elect_leaders(ElectionType.PREFERRED, None).result()
+        with demo_admin(self._others()) as admin:
+            elect_preferred(admin, TOPIC)
         return self.leaders()
 
     def leaders(self) -> dict[int, int]:
@@ -295,7 +292,7 @@ class Stage:
         """Start the stopped broker. Return the seconds until every replica is in sync."""
         began = time.monotonic()
         self.cluster.start(VICTIM)
-        wait_until_in_sync(self.admin, TOPIC, PARTITIONS)
+        wait_until_in_sync(self.cluster.bootstrap_servers, TOPIC, PARTITIONS)
         return time.monotonic() - began
 
 
@@ -307,7 +304,7 @@ def _wait(look: Callable[[], Look], done: Callable[[Look], bool], what: str) -> 
     progress = Progress(what)
     while True:
         seen: Look | str = "no answer"
-        with contextlib.suppress(KafkaException, ClientError):
+        with contextlib.suppress(KafkaException):
             seen = found = look()
             if done(found):
                 return
@@ -434,7 +431,7 @@ def run(stage: Stage, cases: list[Case], console: Console) -> Outcome:
     seen = [play(stage, case, console) for case in cases if not case.skipped]
     ended, words = lose_every_dir(stage, console)
     stage.producer.finish()
-    leaders = wait_until_in_sync(stage.admin, TOPIC, PARTITIONS)
+    leaders = wait_until_in_sync(stage.cluster.bootstrap_servers, TOPIC, PARTITIONS)
     found = compare(stage.producer.acked, read_all(stage.cluster, TOPIC, leaders))
     return Outcome(
         seen,

@@ -31,8 +31,9 @@ from rich.console import Console
 from kafka_edu.cli.demo_frame import demo_command, zookeeper_option
 from kafka_edu.cli.demo_topic import (
     BROKERS,
-    admin_client,
     create_topic,
+    demo_admin,
+    leaders_of,
     wait_until_in_sync,
 )
 from kafka_edu.cli.progress import Progress, Standstill
@@ -362,12 +363,10 @@ def coordinators(settings: "PipelineSettings") -> Counter[int]:
     from kafka_edu.spark.pipeline import LINES_TOPIC as QUERY
 
     metadata = json.loads(Path(settings.checkpoint, QUERY, "metadata").read_text("utf-8"))
-    found = admin_client(settings.bootstrap_servers).list_topics(
-        TRANSACTION_STATE_TOPIC_NAME, timeout=30
-    )
-    partitions = found.topics[TRANSACTION_STATE_TOPIC_NAME].partitions
+    with demo_admin(settings.bootstrap_servers) as admin:
+        leaders = leaders_of(admin, TRANSACTION_STATE_TOPIC_NAME)
     names = [f"kafka-edu-sink-{metadata['id']}-{TOPIC}-{number}" for number in range(PARTITIONS)]
-    return Counter(partitions[partition_for(name, len(partitions))].leader for name in names)
+    return Counter(leaders[partition_for(name, len(leaders))] for name in names)
 
 
 def tell_the_story(
@@ -418,7 +417,7 @@ def tell_the_story(
     job.wait_for_a_batch("a batch without the broker")
     console.print(f"[green]●[/] every query has finished a batch without broker {victim}")
     cluster.start(victim)
-    wait_until_in_sync(admin_client(cluster.bootstrap_servers), LINES_TOPIC, PARTITIONS)
+    wait_until_in_sync(cluster.bootstrap_servers, LINES_TOPIC, PARTITIONS)
     return Killed(batches, executors, 1, count)
 
 
