@@ -1,4 +1,8 @@
-"""The cluster of an exercise of the kind *operate*: start it, fill it, check it, and end it."""
+"""The cluster of an exercise of the kind *operate*: start it, fill it, check it, and end it.
+
+kafka-python writes and reads the records, because a client that is not ours judges the cluster. Our
+admin client makes the topics.
+"""
 
 import json
 import shutil

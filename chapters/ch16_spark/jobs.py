@@ -18,10 +18,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from confluent_kafka import Producer
-
 from kafka_edu.clients.admin.new_topic import make_topic
-from kafka_edu.clients.blocking import Admin
+from kafka_edu.clients.blocking import Admin, Producer
 from kafka_edu.common.errors import Errors, KafkaException
 from kafka_edu.spark.query_start import start_queries
 from kafka_edu.trace.events.spark import (
@@ -370,9 +368,7 @@ class SparkJobs:
 
 
 class Topics:
-    """The topics of the chapter. Our admin client creates them. Unmodified clients fill them, as
-    other programs would fill the topics that Spark reads.
-    """
+    """The topics of the chapter: creates, fills and counts them."""
 
     def __init__(self, bootstrap_servers: str) -> None:
         self._servers = bootstrap_servers
@@ -414,17 +410,11 @@ class Topics:
 
     def write(self, topic: str, records: list[tuple[int, str]]) -> None:
         """Write each value to its partition, in order and with acks=all."""
-        producer = Producer(
-            {
-                "bootstrap.servers": self._servers,
-                "client.id": "filler",
-                "enable.idempotence": True,
-                "log_level": 0,
-            }
-        )
-        for partition, value in records:
-            producer.produce(topic, value.encode(), partition=partition)
-        producer.flush(_ANSWER_S)
+        settings = {"client.id": "filler", "acks": "all", "enable.idempotence": True}
+        with Producer({"bootstrap.servers": self._servers, **settings}) as producer:
+            sent = [producer.send(topic, value, partition=at) for at, value in records]
+            for one in sent:
+                one.result(_ANSWER_S)
 
     def groups(self) -> int:
         """Return the number of consumer groups that the brokers know."""

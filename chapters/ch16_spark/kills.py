@@ -25,7 +25,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import click
-from confluent_kafka import Consumer, TopicPartition
 from rich.console import Console
 
 from kafka_edu.cli.demo_frame import demo_command, zookeeper_option
@@ -39,8 +38,10 @@ from kafka_edu.cli.demo_topic import (
 from kafka_edu.cli.progress import Progress, Standstill
 from kafka_edu.cli.report import Report
 from kafka_edu.cli.spark_options import require_spark
+from kafka_edu.clients.blocking import Consumer
 from kafka_edu.common.python_process import command_line, python_command, python_environment
 from kafka_edu.common.topic import TRANSACTION_STATE_TOPIC_NAME
+from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.coordinator.coordinator_type import partition_for
 from kafka_edu.supervisor.cluster import Cluster, ClusterError, running_cluster
 
@@ -304,24 +305,15 @@ class RowsAtLeastOnce:
         from kafka_edu.spark.pipeline import APPENDED
 
         self._folder = Path(settings.out, APPENDED)
-        self._consumer = Consumer(
-            {
-                "bootstrap.servers": settings.bootstrap_servers,
-                "group.id": "kafka-edu-counts",
-                "log_level": 0,
-            }
-        )
+        self._consumer = Consumer({"bootstrap.servers": settings.bootstrap_servers})
 
     def close(self) -> None:
         self._consumer.close()
 
     def in_topic(self) -> int:
         """Return the number of records in the at-least-once topic."""
-        ends = (
-            self._consumer.get_watermark_offsets(TopicPartition(DOUBLES_TOPIC, number), timeout=10)
-            for number in range(PARTITIONS)
-        )
-        return sum(end[1] for end in ends if end is not None)
+        partitions = [TopicPartition(DOUBLES_TOPIC, number) for number in range(PARTITIONS)]
+        return sum(self._consumer.end_offsets(partitions).values())
 
     def in_parquet(self) -> int:
         """Return the number of at-least-once Parquet files."""

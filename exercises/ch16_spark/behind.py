@@ -3,9 +3,7 @@ exercise 16-17s.
 """
 
 from pathlib import Path
-from typing import Final, NamedTuple
-
-from confluent_kafka import Producer
+from typing import NamedTuple
 
 from kafka_edu.clients.admin.new_topic import make_topic
 from kafka_edu.clients.admin.topic_calls import NewPartitions
@@ -13,11 +11,11 @@ from kafka_edu.clients.blocking import Admin
 from kafka_edu.clients.client_errors import ClientException
 from kafka_edu.supervisor.cluster import ClusterError
 
-PATIENCE_S: Final = 120.0
+from .topic_writer import Record, write
 
 
 class GrowingTopic:
-    """A topic that begins with one partition. A producer that is not ours fills it."""
+    """A topic that begins with one partition."""
 
     def __init__(self, servers: str, name: str) -> None:
         self._servers = servers
@@ -37,14 +35,13 @@ class GrowingTopic:
 
     def write(self, records: int) -> None:
         """Write records. The partitions take turns. Raises ClusterError."""
-        producer = Producer({"bootstrap.servers": self._servers, "acks": "all", "log_level": 0})
+        made = []
         for number in range(records):
             partition = number % len(self.ends)
             value = value_of(partition, self.ends[partition])
-            producer.produce(self.name, value.encode(), partition=partition)
+            made.append(Record(value, partition=partition))
             self.ends[partition] += 1
-        if producer.flush(PATIENCE_S):
-            raise ClusterError(f"topic {self.name} could not be filled")
+        write(self._servers, self.name, made)
 
     def grow(self, partitions: int) -> None:
         """Give the topic more partitions. Raises ClusterError."""

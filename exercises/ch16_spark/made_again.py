@@ -4,8 +4,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Final
 
-from confluent_kafka import Producer
-
 from kafka_edu.clients.admin.topic_calls import NewTopic
 from kafka_edu.clients.blocking import Admin
 from kafka_edu.common.errors import Errors
@@ -13,8 +11,9 @@ from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.supervisor.cluster import Cluster, ClusterError, running_cluster
 from kafka_edu.zk.zk_data import encode_uuid
 
+from .topic_writer import Record, write
+
 PARTITIONS: Final = 2
-PATIENCE_S: Final = 120.0
 TRIES: Final = 20_000
 
 
@@ -68,11 +67,11 @@ class Topic:
 
     def write(self, values: Sequence[str]) -> None:
         """Write records. The partitions take turns. Raises ClusterError."""
-        producer = Producer({"bootstrap.servers": self.servers, "acks": "all", "log_level": 0})
-        for number, value in enumerate(values):
-            producer.produce(self.name, value.encode(), partition=number % PARTITIONS)
-        if producer.flush(PATIENCE_S):
-            raise ClusterError(f"topic {self.name} could not be filled")
+        write(
+            self.servers,
+            self.name,
+            (Record(value, partition=number % PARTITIONS) for number, value in enumerate(values)),
+        )
         self.values += values
 
     def delete_before(self, offset: int) -> None:

@@ -1,5 +1,7 @@
 """Start the cluster of exercise 09-8, let a topic fill a disk, check the cluster's state, and end
 it.
+
+kafka-python writes the records, because a client that is not ours says which ones are acked.
 """
 
 import shutil

@@ -1,4 +1,7 @@
-"""Start the cluster of exercise 10-5, cause its three troubles, check its state, and end it."""
+"""Start the cluster of exercise 10-5, cause its three troubles, check its state, and end it.
+
+kafka-python writes the records, because a client that is not ours says which ones are acked.
+"""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
