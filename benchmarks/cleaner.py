@@ -132,6 +132,14 @@ class Speed(NamedTuple):
     bytes_after: int
 
 
+def scaled(total: int, scale: float) -> int:
+    """Return how many bytes of values to write: a share of `total`, and at least two segments.
+
+    The cleaner leaves the active segment alone. With less, it would have nothing to do.
+    """
+    return max(int(total * scale), 2 * SEGMENT_BYTES)
+
+
 def create(peer: Peer, topic: str, **settings: str) -> None:
     """Create a topic with one partition and one replica."""
     admin = AdminClient({"bootstrap.servers": peer.bootstrap})
@@ -289,7 +297,7 @@ def beside_cleaner(peer: Peer, name: str, scale: float) -> list[Pair]:
     create(peer, plain)
     for topic in keyed:
         compacted(peer, topic)
-        fill(peer, topic, 1024, max(int(BESIDE_BYTES * scale), 2 * SEGMENT_BYTES))
+        fill(peer, topic, 1024, scaled(BESIDE_BYTES, scale))
     pairs = []
     with producing(peer, plain) as acks:
         measured(acks, lambda: time.sleep(1.0))  # until it is at full speed
@@ -345,7 +353,7 @@ def measure_speed(both: list[Peer], repeats: int, scale: float, report: Report) 
     for name, (size, total) in SIZES.items():
         speeds: dict[str, list[Speed]] = {peer.name: [] for peer in both}
         for repeat, peer in turns(both, repeats):
-            found = cleaning(peer, f"clean-{size}-{repeat}", size, int(total * scale))
+            found = cleaning(peer, f"clean-{size}-{repeat}", size, scaled(total, scale))
             speeds[peer.name].append(found)
             print(f"{name}: {peer.name} {found.mb_a_second:.1f} MB/s", flush=True)
         medians = {
@@ -414,7 +422,10 @@ def main(argv: list[str]) -> int:
     parser = argparse.ArgumentParser(prog=command_line(f"bench {NAME}"), description=HELP)
     parser.add_argument("--json", metavar="FILE")
     parser.add_argument(
-        "--scale", type=float, default=1.0, help="share of the data that is written (default 1)"
+        "--scale",
+        type=float,
+        default=1.0,
+        help="share of the data that is written (default 1), but at least 64 MiB a log",
     )
     add_repeats(parser, 3)
     args = parser.parse_args(argv)

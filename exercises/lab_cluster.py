@@ -1,4 +1,8 @@
-"""The cluster of an exercise of the kind *operate*: start it, fill it, check it, and end it."""
+"""The cluster of an exercise of the kind *operate*: start it, fill it, check it, and end it.
+
+kafka-python writes and reads the records, because a client that is not ours judges the cluster. Our
+admin client makes the topics.
+"""
 
 import json
 import shutil
@@ -8,10 +12,10 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple
 
-from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer, TopicPartition
-from kafka.admin import NewTopic
+from kafka import KafkaConsumer, KafkaProducer, TopicPartition
 from kafka.errors import KafkaError
 
+from kafka_edu.clients.blocking import Admin
 from kafka_edu.common.python_process import command_line
 from kafka_edu.supervisor.cluster import (
     Cluster,
@@ -23,6 +27,8 @@ from kafka_edu.supervisor.cluster import (
 )
 from kafka_edu.supervisor.cluster_folder import ClusterFolder
 from kafka_edu.supervisor.cluster_spec import Wish
+
+from .runner.topics import make_topic
 
 CLIENT_PATIENCE_MS: Final = 30_000
 """The longest wait of a client, in ms, for work that the trouble does not hinder.
@@ -122,27 +128,19 @@ class LabCluster:
     def create_topic(
         self, cluster: Cluster, replicas: Sequence[int], settings: Mapping[str, str]
     ) -> None:
-        """Create the topic with its replicas on these brokers. The first broker leads."""
-        with closing(KafkaAdminClient(bootstrap_servers=cluster.bootstrap_servers)) as admin:
-            admin.create_topics(
-                [
-                    NewTopic(
-                        self.topic,
-                        num_partitions=-1,
-                        replication_factor=-1,
-                        replica_assignments={0: list(replicas)},
-                        topic_configs=dict(settings),
-                    )
-                ]
-            )
+        """Create the topic with its replicas on these brokers. The first broker leads.
+
+        Raises ClusterError.
+        """
+        make_topic(cluster, self.topic, replicas, configs=settings)
 
     def create_again(
         self, cluster: Cluster, replicas: Sequence[int], settings: Mapping[str, str]
     ) -> None:
         """Delete the topic, wait until it is gone, and create it again."""
         before = self.in_zookeeper(cluster).created
-        with closing(KafkaAdminClient(bootstrap_servers=cluster.bootstrap_servers)) as admin:
-            admin.delete_topics([self.topic])
+        with Admin({"bootstrap.servers": cluster.bootstrap_servers}) as admin:
+            admin.delete_topics([self.topic]).all()
         end_s = time.monotonic() + READ_LIMIT_S
         while self.in_zookeeper(cluster).created == before and time.monotonic() < end_s:
             time.sleep(0.1)

@@ -1,6 +1,8 @@
 """The cluster for the live parts about the controller.
 
 The learner's code runs in all three brokers, because each of them may become the controller.
+
+kafka-python sends the records, because a client that is not ours judges.
 """
 
 import json

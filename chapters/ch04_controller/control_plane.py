@@ -14,7 +14,6 @@ its leadership of the flooded partition is moved away. The controller's events r
 request took.
 """
 
-import asyncio
 import queue
 import statistics
 import threading
@@ -28,16 +27,13 @@ from rich.console import Console
 from rich.table import Table
 
 from kafka_edu.cli.demo_frame import demo_command, zookeeper_option
-from kafka_edu.cli.demo_topic import BROKERS, admin_client, wait_until_in_sync
+from kafka_edu.cli.demo_topic import BROKERS, wait_until_in_sync
 from kafka_edu.cli.progress import Progress
 from kafka_edu.cli.report import Report, number
+from kafka_edu.clients.admin.cluster_calls import CLUSTER, controlled_shutdown
 from kafka_edu.clients.admin.new_topic import make_assigned_topic
-from kafka_edu.common.errors import Errors
+from kafka_edu.clients.blocking import Admin
 from kafka_edu.protocol.api_keys import ApiKey
-from kafka_edu.protocol.messages.controlled_shutdown import (
-    ControlledShutdownRequest,
-    ControlledShutdownResponse,
-)
 from kafka_edu.server.config.listener_settings import CONTROL_PLANE_KEY
 from kafka_edu.supervisor.cluster import Cluster, ClusterError, running_cluster
 from kafka_edu.supervisor.cluster_spec import HOST
@@ -146,23 +142,15 @@ class ControllerWatch:
             client.close()
 
 
-async def ask_controlled_shutdown(servers: str, broker: int) -> None:
+def ask_controlled_shutdown(admin: Admin, broker: int) -> None:
     """Have the controller move all leaderships away from the broker.
 
-    Raises ClusterError if the broker still leads a partition afterwards.
+    Raises ClusterError if the broker still leads a partition afterwards, and ClientException if the
+    controller refuses.
     """
-    from kafka_edu.clients.admin.brokers import connect_brokers
-    from kafka_edu.tools.controlled_shutdown import error_of
-
-    async with connect_brokers(servers) as brokers:
-        answer = await brokers.ask_controller(
-            ControlledShutdownRequest(broker_id=broker), ControlledShutdownResponse, error_of
-        )
-    if answer.error_code or answer.remaining_partitions:
-        raise ClusterError(
-            f"broker {broker} still leads {len(answer.remaining_partitions)} partitions:"
-            f" {Errors.of(answer.error_code).name}"
-        )
+    _, remaining = admin.ask(controlled_shutdown(broker))[CLUSTER]
+    if remaining:
+        raise ClusterError(f"broker {broker} still leads {len(remaining)} partitions")
 
 
 def measure(
@@ -172,35 +160,37 @@ def measure(
     controller = cluster.wait_ready()
     victim, other = (broker for broker in cluster.broker_ids if broker != controller)
     quiet = f"{HOST}:{cluster.port(controller)}"
-    admin = admin_client(quiet)
     make_assigned_topic(quiet, TOPIC, {0: [victim, other]})
-    wait_until_in_sync(admin, TOPIC, 1, replicas=2)
+    wait_until_in_sync(quiet, TOPIC, 1, replicas=2)
     flood = ProduceFlood(HOST, cluster.port(victim), TOPIC, connections, megabytes)
     watch = ControllerWatch(cluster, victim, flood)
     took: defaultdict[str, list[float]] = defaultdict(list)
+    patience_ms = int(PATIENCE_S * 1000)
+    patient = {"request.timeout.ms": patience_ms, "default.api.timeout.ms": patience_ms}
     flood.start()
     try:
-        for each in range(rounds):
-            name = f"made-and-deleted-{each}"
-            make_assigned_topic(quiet, name, {0: [victim]})
-            took[LEADER_AND_ISR].append(watch.await_answer(ApiKey.LEADER_AND_ISR).took_ms)
-            ordered_us = time.monotonic_ns() // 1000
-            admin.delete_topics([name], request_timeout=PATIENCE_S)[name].result()
-            stopped = watch.await_answer(ApiKey.STOP_REPLICA)
-            took[STOP_REPLICA].append(stopped.took_ms)
-            took[DELETION].append((stopped.at_us - ordered_us) / 1000)
-            console.print(
-                f"[dim]○[/] {how}: {each + 1} of {rounds} topics made and deleted; the last"
-                f" {LEADER_AND_ISR} took {took[LEADER_AND_ISR][-1]:,.0f} ms",
-                soft_wrap=True,
-            )
-        if flood.refused:
-            raise ClusterError(
-                f"broker {victim} lost its leadership while it was measured, so there was no"
-                " backlog: its ZooKeeper session expired, because the machine is too busy"
-            )
-        asyncio.run(ask_controlled_shutdown(quiet, victim))
-        leadership_ms = watch.await_answer(ApiKey.LEADER_AND_ISR).took_ms
+        with Admin({"bootstrap.servers": quiet, **patient}) as admin:
+            for each in range(rounds):
+                name = f"made-and-deleted-{each}"
+                make_assigned_topic(quiet, name, {0: [victim]})
+                took[LEADER_AND_ISR].append(watch.await_answer(ApiKey.LEADER_AND_ISR).took_ms)
+                ordered_us = time.monotonic_ns() // 1000
+                admin.delete_topics([name]).all()
+                stopped = watch.await_answer(ApiKey.STOP_REPLICA)
+                took[STOP_REPLICA].append(stopped.took_ms)
+                took[DELETION].append((stopped.at_us - ordered_us) / 1000)
+                console.print(
+                    f"[dim]○[/] {how}: {each + 1} of {rounds} topics made and deleted; the last"
+                    f" {LEADER_AND_ISR} took {took[LEADER_AND_ISR][-1]:,.0f} ms",
+                    soft_wrap=True,
+                )
+            if flood.refused:
+                raise ClusterError(
+                    f"broker {victim} lost its leadership while it was measured, so there was no"
+                    " backlog: its ZooKeeper session expired, because the machine is too busy"
+                )
+            ask_controlled_shutdown(admin, victim)
+            leadership_ms = watch.await_answer(ApiKey.LEADER_AND_ISR).took_ms
     finally:
         flood.stop()
         watch.close()

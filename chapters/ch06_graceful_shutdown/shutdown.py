@@ -22,19 +22,21 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 import click
-from confluent_kafka import ElectionType, KafkaException
 from rich.console import Console
 from rich.table import Table
 
 from kafka_edu.cli.demo_frame import demo_command, zookeeper_option
 from kafka_edu.cli.demo_topic import (
     BROKERS,
-    admin_client,
     create_topic,
+    demo_admin,
+    elect_preferred,
+    leaders_of,
     wait_until_in_sync,
 )
 from kafka_edu.cli.progress import wait_while_moving
 from kafka_edu.cli.report import Report, number
+from kafka_edu.clients.client_errors import ClientException
 from kafka_edu.common.python_process import command_line
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.supervisor.cluster import Cluster, ClusterError, running_cluster
@@ -98,7 +100,6 @@ class Stage:
 
     def __init__(self, cluster: Cluster, recordings: Path, partitions: int, rate: int) -> None:
         self.cluster = cluster
-        self.admin = admin_client(cluster.bootstrap_servers)
         self.partitions = partitions
         self._recordings = recordings
         create_topic(cluster.bootstrap_servers, TOPIC, partitions)
@@ -119,7 +120,7 @@ class Stage:
         self.producers: list[NumberedProducer] = [*self.patient, self.hasty]
 
     def wait_until_in_sync(self) -> dict[int, int]:
-        return wait_until_in_sync(self.admin, TOPIC, self.partitions)
+        return wait_until_in_sync(self.cluster.bootstrap_servers, TOPIC, self.partitions)
 
     def give_leaderships_back(self) -> dict[int, int]:
         """Return partition → leader, after the preferred replicas have become leaders again.
@@ -129,18 +130,17 @@ class Stage:
         self.wait_until_in_sync()
 
         def not_preferred() -> dict[int, int] | None:
-            with contextlib.suppress(KafkaException):  # no answer in time: ask again later
-                self.admin.elect_leaders(ElectionType.PREFERRED, None).result()
-                found = self.admin.list_topics(TOPIC, timeout=10).topics[TOPIC].partitions
-                return {n: p.leader for n, p in found.items() if p.leader != p.replicas[0]}
+            with contextlib.suppress(ClientException):  # no answer in time: ask again later
+                return elect_preferred(admin, TOPIC)
             return None
 
-        wait_while_moving(
-            not_preferred,
-            lambda left: left == {},
-            "the first replicas to lead again",
-            _ELECT_EVERY_S,
-        )
+        with demo_admin(self.cluster.bootstrap_servers) as admin:
+            wait_while_moving(
+                not_preferred,
+                lambda left: left == {},
+                "the first replicas to lead again",
+                _ELECT_EVERY_S,
+            )
         return self.wait_until_in_sync()
 
     def recording(self, broker: int, life: int = 0) -> Path:
@@ -163,17 +163,17 @@ class Stage:
         """
 
         def leaders() -> dict[int, int]:
-            with contextlib.suppress(KafkaException):  # this broker has just died
-                found = self.admin.list_topics(TOPIC, timeout=10).topics[TOPIC].partitions
-                return {number: partition.leader for number, partition in found.items()}
+            with contextlib.suppress(ClientException):  # this broker has just died
+                return leaders_of(admin, TOPIC)
             return {}
 
-        wait_while_moving(
-            leaders,
-            lambda found: all(found.get(number, -1) not in (gone, -1) for number in led),
-            f"new leaders for the partitions of broker {gone}",
-            _LOOK_EVERY_S,
-        )
+        with demo_admin(self.cluster.bootstrap_servers) as admin:
+            wait_while_moving(
+                leaders,
+                lambda found: all(found.get(number, -1) not in (gone, -1) for number in led),
+                f"new leaders for the partitions of broker {gone}",
+                _LOOK_EVERY_S,
+            )
 
     def wait_until_acked(self, partitions: Sequence[int], since: float) -> None:
         """Wait until both patient producers have an ack on each partition after the time `since`.

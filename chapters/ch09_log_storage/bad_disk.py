@@ -19,38 +19,29 @@ import shutil
 import tempfile
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Final, NamedTuple, TypeVar
 
 import click
-from confluent_kafka import ElectionType
-from confluent_kafka import KafkaException as ClientError
-from confluent_kafka.admin import AdminClient
 from rich.console import Console
 from rich.table import Table
 
 from kafka_edu.cli.demo_frame import demo_command, zookeeper_option
 from kafka_edu.cli.demo_topic import (
     BROKERS,
-    admin_client,
     create_topic,
+    demo_admin,
+    elect_preferred,
     wait_until_in_sync,
 )
 from kafka_edu.cli.progress import Progress
 from kafka_edu.cli.report import Report
-from kafka_edu.clients.admin import AdminTimeoutError
-from kafka_edu.clients.admin.brokers import connect_brokers
+from kafka_edu.clients.admin.admin import Admin
+from kafka_edu.clients.admin.admin_call import CONTROLLER
+from kafka_edu.clients.admin.topic_calls import describe_topics
 from kafka_edu.common.errors import Errors, KafkaException
 from kafka_edu.common.python_process import command_line
-from kafka_edu.protocol.messages.describe_log_dirs import (
-    DescribeLogDirsRequest,
-    DescribeLogDirsResponse,
-)
-from kafka_edu.protocol.messages.metadata import (
-    MetadataRequest,
-    MetadataRequestTopic,
-    MetadataResponse,
-)
 from kafka_edu.supervisor.cluster import Cluster, ClusterError, running_cluster
 
 from ..demo_parts.numbered_clients import ConfluentProducer
@@ -220,7 +211,6 @@ class Stage:
     def __init__(self, cluster: Cluster, bad: BadDir, rate: int) -> None:
         self.cluster = cluster
         self.bad = bad
-        self.admin: AdminClient = admin_client(cluster.bootstrap_servers)
         create_topic(cluster.bootstrap_servers, TOPIC, PARTITIONS)
         self.producer = ConfluentProducer(
             cluster.bootstrap_servers, TOPIC, PARTITIONS, rate, RECORD_BYTES
@@ -228,21 +218,21 @@ class Stage:
 
     def give_leaderships_back(self) -> None:
         """Have each partition led by its first replica again."""
-        wait_until_in_sync(self.admin, TOPIC, PARTITIONS)
-
-        def not_preferred() -> dict[int, int]:
-            self.admin.elect_leaders(ElectionType.PREFERRED, None).result()
-            partitions = self.admin.list_topics(TOPIC, timeout=10).topics[TOPIC].partitions
-            return {n: p.leader for n, p in partitions.items() if p.leader != p.replicas[0]}
-
-        _wait(not_preferred, lambda left: not left, "the first replicas to lead again")
+        wait_until_in_sync(self.cluster.bootstrap_servers, TOPIC, PARTITIONS)
+        with demo_admin(self.cluster.bootstrap_servers) as admin:
+            _wait(
+                lambda: elect_preferred(admin, TOPIC),
+                lambda left: not left,
+                "the first replicas to lead again",
+            )
 
     def leaders_after_election(self) -> dict[int, int]:
         """Return partition → leader, after an election of the preferred replicas.
 
         A restarted broker is a follower until it is in sync and elected again.
         """
-        self.admin.elect_leaders(ElectionType.PREFERRED, None).result()
+        with demo_admin(self._others()) as admin:
+            elect_preferred(admin, TOPIC)
         return self.leaders()
 
     def leaders(self) -> dict[int, int]:
@@ -254,15 +244,16 @@ class Stage:
         return asyncio.run(self._metadata())
 
     async def _metadata(self) -> dict[int, tuple[int, list[int]]]:
-        async with connect_brokers(self._others(), CLIENT_ID) as brokers:
-            node = next(iter(brokers.nodes.values()))
-            answer = await brokers.ask(
-                node, MetadataRequest(topics=[MetadataRequestTopic(name=TOPIC)]), MetadataResponse
+        call = replace(describe_topics([TOPIC]), routes={TOPIC: CONTROLLER})
+        async with Admin({"bootstrap.servers": self._others(), "client.id": CLIENT_ID}) as admin:
+            partitions = (await admin.ask(call))[TOPIC].partitions
+        return {
+            each.partition: (
+                -1 if each.leader is None else each.leader.id,
+                [node.id for node in each.offline_replicas],
             )
-            return {
-                p.partition_index: (p.leader_id, list(p.offline_replicas))
-                for p in answer.topics[0].partitions
-            }
+            for each in partitions
+        }
 
     def _others(self) -> str:
         return ",".join(
@@ -276,19 +267,13 @@ class Stage:
         return asyncio.run(self._dirs())
 
     async def _dirs(self) -> dict[str, tuple[Errors, list[int]]]:
-        async with connect_brokers(self.cluster.bootstrap_servers, CLIENT_ID) as brokers:
-            answer = await brokers.ask(
-                brokers.nodes[VICTIM], DescribeLogDirsRequest(topics=None), DescribeLogDirsResponse
-            )
-            return {
-                r.log_dir: (
-                    Errors.of(r.error_code),
-                    sorted(
-                        p.partition_index for t in r.topics if t.name == TOPIC for p in t.partitions
-                    ),
-                )
-                for r in answer.results
-            }
+        servers = self.cluster.bootstrap_servers
+        async with Admin({"bootstrap.servers": servers, "client.id": CLIENT_ID}) as admin:
+            dirs = (await admin.describe_log_dirs([VICTIM]))[VICTIM]
+        return {
+            path: (found.error, sorted(tp.partition for tp in found.replicas if tp.topic == TOPIC))
+            for path, found in dirs.items()
+        }
 
     def acked(self) -> int:
         """Return the number of records that are acked so far.
@@ -307,7 +292,7 @@ class Stage:
         """Start the stopped broker. Return the seconds until every replica is in sync."""
         began = time.monotonic()
         self.cluster.start(VICTIM)
-        wait_until_in_sync(self.admin, TOPIC, PARTITIONS)
+        wait_until_in_sync(self.cluster.bootstrap_servers, TOPIC, PARTITIONS)
         return time.monotonic() - began
 
 
@@ -319,7 +304,7 @@ def _wait(look: Callable[[], Look], done: Callable[[Look], bool], what: str) -> 
     progress = Progress(what)
     while True:
         seen: Look | str = "no answer"
-        with contextlib.suppress(OSError, AdminTimeoutError, KafkaException, ClientError):
+        with contextlib.suppress(KafkaException):
             seen = found = look()
             if done(found):
                 return
@@ -446,7 +431,7 @@ def run(stage: Stage, cases: list[Case], console: Console) -> Outcome:
     seen = [play(stage, case, console) for case in cases if not case.skipped]
     ended, words = lose_every_dir(stage, console)
     stage.producer.finish()
-    leaders = wait_until_in_sync(stage.admin, TOPIC, PARTITIONS)
+    leaders = wait_until_in_sync(stage.cluster.bootstrap_servers, TOPIC, PARTITIONS)
     found = compare(stage.producer.acked, read_all(stage.cluster, TOPIC, leaders))
     return Outcome(
         seen,

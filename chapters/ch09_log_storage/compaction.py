@@ -28,25 +28,23 @@ from confluent_kafka import (
     Producer,
     TopicPartition,
 )
-from confluent_kafka.admin import AdminClient
-from confluent_kafka.admin._config import (  # `admin` does not export them for types
-    AlterConfigOpType,
-    ConfigEntry,
-    ConfigResource,
-)
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
 from kafka_edu.cli.demo_frame import demo_command, zookeeper_option
-from kafka_edu.cli.demo_topic import BROKERS, admin_client, create_topic, wait_until_in_sync
+from kafka_edu.cli.demo_topic import BROKERS, create_topic, wait_until_in_sync
 from kafka_edu.cli.progress import wait_while_moving
 from kafka_edu.cli.report import Report
+from kafka_edu.clients.admin.config_calls import AlterConfigOp, ConfigResource
+from kafka_edu.clients.blocking import Admin
 from kafka_edu.common.files import OsFileSystem
 from kafka_edu.common.python_process import command_line
 from kafka_edu.common.topic_partition import TopicPartition as Ours
 from kafka_edu.log.checkpoint_file import CorruptCheckpointError
 from kafka_edu.log.offset_checkpoint_file import CLEANER_OFFSET_FILE, OffsetCheckpointFile
+from kafka_edu.protocol.messages.describe_configs import ResourceType
+from kafka_edu.protocol.messages.incremental_alter_configs import OpType
 from kafka_edu.supervisor.cluster import Cluster, ClusterError, running_cluster
 from kafka_edu.trace.events.log import LogCleaned, SegmentsCleaned
 from kafka_edu.trace.reader import open_recording
@@ -237,14 +235,11 @@ def clean_up_to(cluster: Cluster, broker: int) -> int:
         return 0
 
 
-def set_dirty_ratio(admin: AdminClient, ratio: str) -> None:
+def set_dirty_ratio(servers: str, ratio: str) -> None:
     """Change `min.cleanable.dirty.ratio` of the topic while the brokers run."""
-    entry = ConfigEntry(
-        "min.cleanable.dirty.ratio", ratio, incremental_operation=AlterConfigOpType.SET
-    )
-    resource = ConfigResource(ConfigResource.Type.TOPIC, TOPIC, incremental_configs=[entry])
-    for done in admin.incremental_alter_configs([resource]).values():
-        done.result(_PATIENCE_S)
+    change = AlterConfigOp("min.cleanable.dirty.ratio", OpType.SET, ratio)
+    with Admin({"bootstrap.servers": servers}) as admin:
+        admin.incremental_alter_configs({ConfigResource(ResourceType.TOPIC, TOPIC): [change]}).all()
 
 
 def read_from_the_beginning(servers: str) -> list[tuple[int, Stored]]:
@@ -315,20 +310,19 @@ def judge(
 def run(
     cluster: Cluster, recordings: Path, keys: int, rate: int, seconds: int, console: Console
 ) -> Outcome:
-    admin = admin_client(cluster.bootstrap_servers)
     create_topic(cluster.bootstrap_servers, TOPIC, 1, CONFIG)
     load = Load(cluster.bootstrap_servers, keys, rate)
     load.start()
     wanted = rate * seconds
     _wait(load, lambda: len(load.acked), wanted, f"{wanted:,} records to be acked")
-    leader = wait_until_in_sync(admin, TOPIC, 1)[0]
+    leader = wait_until_in_sync(cluster.bootstrap_servers, TOPIC, 1)[0]
     before = disk_of(cluster, leader)
     console.print(
         f"[cyan]●[/] {len(load.acked):,} records of {keys:,} keys are acked: {before.segments}"
         f" segments, {before.bytes:,} bytes on broker {leader}, all of them dirty"
     )
     lowered = time.monotonic()
-    set_dirty_ratio(admin, "0.1")
+    set_dirty_ratio(cluster.bootstrap_servers, "0.1")
     console.print("[yellow]●[/] min.cleanable.dirty.ratio is 0.1 now, and the load goes on")
     for broker in range(BROKERS):
         _wait_until_clean(cluster, load, broker, before.active_base)
@@ -337,7 +331,7 @@ def run(
     load.stop.set()
     load.join(2 * _PATIENCE_S)
     load.check()
-    set_dirty_ratio(admin, "0.001")
+    set_dirty_ratio(cluster.bootstrap_servers, "0.001")
     for broker in range(BROKERS):
         _wait_until_clean(cluster, load, broker, disk_of(cluster, broker).active_base)
     after = disk_of(cluster, leader)

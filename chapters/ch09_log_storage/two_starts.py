@@ -21,7 +21,6 @@ from rich.console import Console
 from kafka_edu.cli.demo_frame import demo_command, zookeeper_option
 from kafka_edu.cli.demo_topic import (
     BROKERS,
-    admin_client,
     create_topic,
     wait_until_in_sync,
 )
@@ -135,7 +134,6 @@ def tries_until_free(cluster: Cluster) -> int:
 
 
 def run(cluster: Cluster, rate: int, console: Console) -> Outcome:
-    admin = admin_client(cluster.bootstrap_servers)
     create_topic(cluster.bootstrap_servers, TOPIC, PARTITIONS)
     producer = ConfluentProducer(cluster.bootstrap_servers, TOPIC, PARTITIONS, rate, RECORD_BYTES)
     producer.start()
@@ -152,7 +150,7 @@ def run(cluster: Cluster, rate: int, console: Console) -> Outcome:
     console.print(
         f"[green]●[/] {len(before)} files of the paused broker compared: {len(changed)} changed"
     )
-    wait_until_in_sync(admin, TOPIC, PARTITIONS)
+    wait_until_in_sync(cluster.bootstrap_servers, TOPIC, PARTITIONS)
     same_process = cluster.pid(VICTIM) == pid
     cluster.kill(VICTIM)
     tries = tries_until_free(cluster)
@@ -161,7 +159,7 @@ def run(cluster: Cluster, rate: int, console: Console) -> Outcome:
         " again"
     )
     cluster.start(VICTIM)
-    leaders = wait_until_in_sync(admin, TOPIC, PARTITIONS)
+    leaders = wait_until_in_sync(cluster.bootstrap_servers, TOPIC, PARTITIONS)
     producer.finish()
     found = compare(producer.acked, read_all(cluster, TOPIC, leaders))
     return Outcome(

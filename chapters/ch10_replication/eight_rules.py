@@ -27,10 +27,9 @@ from rich.console import Console
 from rich.table import Table
 
 from kafka_edu.cli.demo_frame import demo_command, zookeeper_option
-from kafka_edu.cli.demo_topic import BROKERS, admin_client, wait_until_in_sync
+from kafka_edu.cli.demo_topic import BROKERS, wait_until_in_sync
 from kafka_edu.cli.progress import Progress
 from kafka_edu.cli.report import Report
-from kafka_edu.clients.admin import AdminTimeoutError
 from kafka_edu.clients.admin.new_topic import make_assigned_topic
 from kafka_edu.cluster.leader_and_isr import NO_LEADER
 from kafka_edu.common.errors import KafkaException
@@ -80,7 +79,6 @@ class Stage:
 
     def __init__(self, cluster: Cluster) -> None:
         self.cluster = cluster
-        self._admin = admin_client(cluster.bootstrap_servers)
         self._numbers: Iterator[int] = count(1)
 
     def topic(self, replicas: Sequence[int], settings: Mapping[str, str] = _NO_SETTINGS) -> str:
@@ -91,14 +89,14 @@ class Stage:
         name = f"rules-{next(self._numbers)}"
         try:
             make_assigned_topic(self.cluster.bootstrap_servers, name, {0: list(replicas)}, settings)
-        except (KafkaException, OSError, AdminTimeoutError) as error:
+        except KafkaException as error:
             raise ClusterError(f"topic '{name}' cannot be created: {error}") from error
         self.in_sync(name, len(replicas))
         return name
 
     def in_sync(self, topic: str, replicas: int = BROKERS) -> None:
         """Wait until the topic's replicas are in sync. Raises Standstill."""
-        wait_until_in_sync(self._admin, topic, 1, replicas)
+        wait_until_in_sync(self.cluster.bootstrap_servers, topic, 1, replicas)
 
     def leader(self, topic: str, of: Sequence[int]) -> int:
         """Wait until ZooKeeper names one of the brokers in `of` as the leader, and return its id.

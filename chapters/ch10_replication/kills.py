@@ -13,14 +13,12 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 import click
-from confluent_kafka.admin import AdminClient
 from rich.console import Console
 from rich.markup import escape
 
 from kafka_edu.cli.demo_frame import demo_command, wait_until, zookeeper_option
 from kafka_edu.cli.demo_topic import (
     BROKERS,
-    admin_client,
     create_topic,
     wait_until_in_sync,
 )
@@ -76,10 +74,10 @@ class Outcome(NamedTuple):
     longest_silences: dict[str, float]
 
 
-def kill_and_restart(cluster: Cluster, admin: AdminClient, kill: Kill, console: Console) -> bool:
+def kill_and_restart(cluster: Cluster, kill: Kill, console: Console) -> bool:
     """Kill a broker and start it again. Return whether the broker was the controller."""
     controller = cluster.wait_ready()
-    leaders = wait_until_in_sync(admin, TOPIC, PARTITIONS)
+    leaders = wait_until_in_sync(cluster.bootstrap_servers, TOPIC, PARTITIONS)
     victim = (
         controller
         if kill.controller
@@ -132,7 +130,6 @@ def run(cluster: Cluster, seconds: float, rate: int, console: Console) -> Outcom
     The producers together send `rate` records/s. The run takes longer if the replicas need longer
     to catch up.
     """
-    admin = admin_client(cluster.bootstrap_servers)
     create_topic(cluster.bootstrap_servers, TOPIC, PARTITIONS)
     producers: list[NumberedProducer] = [
         producer(cluster.bootstrap_servers, TOPIC, PARTITIONS, rate // 2, RECORD_BYTES)
@@ -144,7 +141,7 @@ def run(cluster: Cluster, seconds: float, rate: int, console: Console) -> Outcom
     controllers = 0
     for i, kill in enumerate(KILLS):
         wait_until(began + WARM_UP_S + i * (seconds - WARM_UP_S) / len(KILLS))
-        controllers += kill_and_restart(cluster, admin, kill, console)
+        controllers += kill_and_restart(cluster, kill, console)
     wait_until(began + seconds)
     for producer in producers:
         producer.finish()
@@ -152,7 +149,7 @@ def run(cluster: Cluster, seconds: float, rate: int, console: Console) -> Outcom
         f"[green]●[/] {sum(p.sent for p in producers):,} records sent in"
         f" {time.monotonic() - began:.0f} s; reading them back"
     )
-    leaders = wait_until_in_sync(admin, TOPIC, PARTITIONS)
+    leaders = wait_until_in_sync(cluster.bootstrap_servers, TOPIC, PARTITIONS)
     acked = {place: offset for producer in producers for place, offset in producer.acked.items()}
     found = compare(acked, read_all(cluster, TOPIC, leaders))
     return Outcome(

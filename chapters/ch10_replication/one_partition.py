@@ -1,6 +1,8 @@
 """Find the leader, the end and the records of partition 0 of a topic.
 
 The demos and the jobs of chapter 10 use these functions.
+
+They read with confluent-kafka, because a demo's truth must not come from our own consumer.
 """
 
 import json

@@ -13,8 +13,6 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 import click
-from confluent_kafka import KafkaException
-from confluent_kafka.admin import AdminClient
 from rich.console import Console
 from rich.progress import BarColumn, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.progress import Progress as ProgressLine
@@ -22,9 +20,11 @@ from rich.table import Table
 
 from kafka_edu.cli.demo_ending import ends_in_sentences
 from kafka_edu.cli.demo_frame import json_option, zookeeper_option
-from kafka_edu.cli.demo_topic import BROKERS, admin_client, create_topic
+from kafka_edu.cli.demo_topic import BROKERS, create_topic, demo_admin, leaders_of
 from kafka_edu.cli.progress import Progress, wait_while_moving
 from kafka_edu.cli.report import Report
+from kafka_edu.clients.blocking import Admin
+from kafka_edu.clients.client_errors import ClientException
 from kafka_edu.clients.web_log.records import endless_lines
 from kafka_edu.common.python_process import command_line
 from kafka_edu.supervisor.cluster import Cluster, is_up, start_cluster
@@ -100,16 +100,15 @@ class Narrator:
         self._progress.update(self._task, counts=counts)
 
 
-def leaders(admin: AdminClient) -> dict[int, int]:
+def leaders(admin: Admin) -> dict[int, int]:
     """Return partition → leader (-1: none), from a broker's Metadata answer."""
     try:
-        topic = admin.list_topics(TOPIC, timeout=2).topics[TOPIC]
-    except KafkaException:  # this broker has just died: the next look asks another
+        return leaders_of(admin, TOPIC)
+    except ClientException:  # this broker has just died: the next look asks another
         return {}
-    return {number: partition.leader for number, partition in topic.partitions.items()}
 
 
-def all_leaders(admin: AdminClient) -> dict[int, int]:
+def all_leaders(admin: Admin) -> dict[int, int]:
     """Return partition → leader, as soon as every partition has a leader.
 
     Raises Standstill if a partition gets none.
@@ -123,7 +122,7 @@ def all_leaders(admin: AdminClient) -> dict[int, int]:
 
 def kill_leader(
     cluster: Cluster,
-    admin: AdminClient,
+    admin: Admin,
     narrator: Narrator,
     producer: LogProducer,
     consumer: LogConsumer,
@@ -164,7 +163,6 @@ def stream(
     cluster: Cluster, seconds: float, rate: int, seed: int, narrator: Narrator, ready_s: float
 ) -> Result:
     """Run the demo on a cluster that is ready."""
-    admin = admin_client(cluster.bootstrap_servers)
     narrator.doing("creating the topic")
     create_topic(cluster.bootstrap_servers, TOPIC, PARTITIONS)
     narrator.say(
@@ -179,7 +177,8 @@ def stream(
         producer.start()
         narrator.doing("streaming the web log")
         _stream_until(began + WARM_UP_S, narrator, producer, consumer, at_least_acked=1)
-        killing = kill_leader(cluster, admin, narrator, producer, consumer)
+        with demo_admin(cluster.bootstrap_servers) as admin:
+            killing = kill_leader(cluster, admin, narrator, producer, consumer)
         narrator.doing("streaming on with two brokers")
         _stream_until(
             max(began + seconds, time.monotonic() + WARM_UP_S), narrator, producer, consumer

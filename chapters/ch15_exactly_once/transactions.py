@@ -19,20 +19,30 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 import click
-from confluent_kafka import Consumer, IsolationLevel, KafkaError, KafkaException
-from confluent_kafka.admin import AdminClient
-from confluent_kafka.admin._listoffsets import OffsetSpec  # not exported for type checkers
+from confluent_kafka import Consumer, KafkaError, KafkaException
 from confluent_kafka.cimpl import TopicPartition
 from rich.console import Console
 
 from kafka_edu.cli.demo_frame import demo_command, wait_until, zookeeper_option
-from kafka_edu.cli.demo_topic import BROKERS, admin_client, create_topic, wait_until_in_sync
+from kafka_edu.cli.demo_topic import (
+    ANSWER_MS,
+    BROKERS,
+    NO_LEADER,
+    create_topic,
+    demo_admin,
+    leaders_of,
+    wait_until_in_sync,
+)
 from kafka_edu.cli.progress import Progress, Standstill
 from kafka_edu.cli.report import Report
+from kafka_edu.clients.blocking import Admin
+from kafka_edu.clients.client_errors import ClientException
 from kafka_edu.common.maven_jars import PeerMissing, compiled, maven_jars
 from kafka_edu.common.python_process import command_line, python_command, python_environment
 from kafka_edu.common.topic import GROUP_METADATA_TOPIC_NAME, TRANSACTION_STATE_TOPIC_NAME
+from kafka_edu.common.topic_partition import TopicPartition as OurPartition
 from kafka_edu.coordinator.coordinator_type import partition_for
+from kafka_edu.protocol.messages.list_offsets import LATEST_TIMESTAMP
 from kafka_edu.supervisor.cluster import Cluster, running_cluster
 
 from ..demo_parts.numbered_clients import ConfluentProducer
@@ -45,7 +55,6 @@ PAUSE_MS: Final = 150
 JAVA_CLIENT: Final = "3.9.1"
 WARM_UP_S: Final = 6.0
 DOWN_S: Final = 2.0
-LATEST: Final = OffsetSpec.latest()  # type: ignore[no-untyped-call]  # confluent-kafka has no types here
 OPEN_TRANSACTION_TIMEOUT_S: Final = 5.0
 _RESTART_S: Final = 0.2
 _LOOK_EVERY_S: Final = 0.1
@@ -233,28 +242,28 @@ def applications(servers: str, console: Console) -> list[Application]:
     return found
 
 
-def end_of(admin: AdminClient, topic: str, isolation_level: IsolationLevel) -> int:
+def end_of(admin: Admin, topic: str, *, read_committed: bool) -> int:
     """Return the sum of the end offsets of all partitions, as this isolation level shows them."""
-    places = {TopicPartition(topic, partition): LATEST for partition in range(PARTITIONS)}
-    told = admin.list_offsets(places, isolation_level=isolation_level, request_timeout=10)
-    return sum(future.result().offset for future in told.values())
+    places = {OurPartition(topic, partition): LATEST_TIMESTAMP for partition in range(PARTITIONS)}
+    found = admin.list_offsets(places, read_committed=read_committed, timeout_ms=ANSWER_MS)
+    return sum(end.offset for end in found.all().values())
 
 
-def wait_for_open_transaction(admin: AdminClient, topic: str) -> None:
+def wait_for_open_transaction(servers: str, topic: str) -> None:
     """Wait until a transaction has written to `topic` and is still open.
 
     Return after 5 s even if there is none, for example while the application is fenced.
     """
     end = time.monotonic() + OPEN_TRANSACTION_TIMEOUT_S
-    with contextlib.suppress(KafkaException):
+    with contextlib.suppress(ClientException), demo_admin(servers) as admin:
         while time.monotonic() < end:
-            if end_of(admin, topic, IsolationLevel.READ_COMMITTED) < end_of(
-                admin, topic, IsolationLevel.READ_UNCOMMITTED
+            if end_of(admin, topic, read_committed=True) < end_of(
+                admin, topic, read_committed=False
             ):
                 return
 
 
-def victim_of(act: str, admin: AdminClient, application: Application) -> int:
+def victim_of(act: str, servers: str, application: Application) -> int:
     """Return the id of the broker to kill, as soon as it is known.
 
     Raises Standstill if it is not.
@@ -266,32 +275,25 @@ def victim_of(act: str, admin: AdminClient, application: Application) -> int:
     }[act]
     progress = Progress(f"a leader of {topic}: the {act} of {application.name} is not known")
     leaders: dict[int, int] = {}
-    while True:
-        progress.note(f"leaders {leaders}")
-        with contextlib.suppress(
-            KafkaException
-        ):  # this broker is dying: the next look asks another
-            partitions = admin.list_topics(topic, timeout=10).topics[topic].partitions
-            leaders = {number: each.leader for number, each in partitions.items()}
-            if (
-                partitions
-                and (
-                    leader := partitions[
-                        0 if key is None else partition_for(key, len(partitions))
-                    ].leader
-                )
-                >= 0
-            ):
-                return leader
-        time.sleep(_LOOK_EVERY_S)
+    with demo_admin(servers) as admin:
+        while True:
+            progress.note(f"leaders {leaders}")
+            with contextlib.suppress(
+                ClientException
+            ):  # a broker is dying: the next look asks again
+                leaders = leaders_of(admin, topic)
+                partition = 0 if key is None else partition_for(key, len(leaders))
+                if leaders and leaders[partition] != NO_LEADER:
+                    return leaders[partition]
+            time.sleep(_LOOK_EVERY_S)
 
 
 def kill_and_restart(
-    act: str, cluster: Cluster, admin: AdminClient, application: Application, console: Console
+    act: str, cluster: Cluster, application: Application, console: Console
 ) -> None:
     cluster.wait_ready()
-    wait_until_in_sync(admin, application.topic, PARTITIONS)
-    victim = victim_of(act, admin, application)
+    wait_until_in_sync(cluster.bootstrap_servers, application.topic, PARTITIONS)
+    victim = victim_of(act, cluster.bootstrap_servers, application)
     cluster.kill(victim)
     console.print(
         f"[red]✕[/] kill -9: broker {victim}, the {act} of {application.name}; back in"
@@ -305,7 +307,6 @@ def kill_and_restart(
 def run(cluster: Cluster, seconds: float, rate: int, console: Console) -> Outcome:
     """Play the kills, spread over `seconds`, or longer if the replicas need longer to catch up."""
     servers = cluster.bootstrap_servers
-    admin = admin_client(servers)
     for topic in (INPUT, "out-confluent-kafka", "out-java"):
         create_topic(servers, topic, PARTITIONS)
     running = applications(servers, console)
@@ -318,14 +319,14 @@ def run(cluster: Cluster, seconds: float, rate: int, console: Console) -> Outcom
             wait_until(began + WARM_UP_S + i * (seconds - WARM_UP_S) / len(STORY))
             if act == "applications":
                 for application in running:
-                    wait_for_open_transaction(admin, application.topic)
+                    wait_for_open_transaction(servers, application.topic)
                     application.kill()
                 console.print(
                     "[red]✕[/] kill -9:"
                     f" {' and '.join(application.name for application in running)}"
                 )
             else:
-                kill_and_restart(act, cluster, admin, running[i % len(running)], console)
+                kill_and_restart(act, cluster, running[i % len(running)], console)
                 killed[act] += 1
         wait_until(began + seconds)
         source.finish()
@@ -334,7 +335,7 @@ def run(cluster: Cluster, seconds: float, rate: int, console: Console) -> Outcom
             " applications turn what is left"
         )
         console.print(f"[green]●[/] {told}", soft_wrap=True)
-        wait_until_drained(admin, running, servers)
+        wait_until_drained(running, servers)
     finally:
         for application in running:
             application.stop()
@@ -346,7 +347,7 @@ def run(cluster: Cluster, seconds: float, rate: int, console: Console) -> Outcom
     )
 
 
-def wait_until_drained(admin: AdminClient, running: Sequence[Application], servers: str) -> None:
+def wait_until_drained(running: Sequence[Application], servers: str) -> None:
     """Wait until each application has committed the end of the input.
 
     Stop waiting if an application commits no more: the missing records then count as lost.
@@ -379,7 +380,7 @@ def wait_until_drained(admin: AdminClient, running: Sequence[Application], serve
                 time.sleep(_LOOK_EVERY_S)
         finally:
             client.close()
-    wait_until_in_sync(admin, INPUT, PARTITIONS)
+    wait_until_in_sync(servers, INPUT, PARTITIONS)
 
 
 def report_of(outcome: Outcome) -> Report:

@@ -18,10 +18,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from confluent_kafka import Producer
-from confluent_kafka.admin import AdminClient
-
 from kafka_edu.clients.admin.new_topic import make_topic
+from kafka_edu.clients.blocking import Admin, Producer
 from kafka_edu.common.errors import Errors, KafkaException
 from kafka_edu.spark.query_start import start_queries
 from kafka_edu.trace.events.spark import (
@@ -370,27 +368,26 @@ class SparkJobs:
 
 
 class Topics:
-    """The topics of the chapter. Unmodified clients create, fill and count them."""
+    """The topics of the chapter: creates, fills and counts them."""
 
     def __init__(self, bootstrap_servers: str) -> None:
         self._servers = bootstrap_servers
-        self._admin = AdminClient({"bootstrap.servers": bootstrap_servers, "log_level": 0})
 
     def make(self, topic: str, partitions: int, *, fresh: bool = False) -> bool:
         """Create the topic if it does not exist. With `fresh`, a new topic replaces the old one.
 
         Return whether the topic is new.
         """
-        known = self._admin.list_topics(timeout=_ANSWER_S)
-        if topic in known.topics:
-            if not fresh:
-                return False
-            for future in self._admin.delete_topics([topic]).values():
-                future.result(_ANSWER_S)
+        with Admin({"bootstrap.servers": self._servers}) as admin:
+            brokers = len(admin.describe_cluster().nodes)
+            if topic in admin.list_topics():
+                if not fresh:
+                    return False
+                admin.delete_topics([topic]).all()
         end = time.monotonic() + _ANSWER_S
         while True:
             try:
-                make_topic(self._servers, topic, partitions, min(3, len(known.brokers)))
+                make_topic(self._servers, topic, partitions, min(3, brokers))
                 return True
             except KafkaException as error:
                 if error.error is not Errors.TOPIC_ALREADY_EXISTS or time.monotonic() > end:
@@ -413,21 +410,16 @@ class Topics:
 
     def write(self, topic: str, records: list[tuple[int, str]]) -> None:
         """Write each value to its partition, in order and with acks=all."""
-        producer = Producer(
-            {
-                "bootstrap.servers": self._servers,
-                "client.id": "filler",
-                "enable.idempotence": True,
-                "log_level": 0,
-            }
-        )
-        for partition, value in records:
-            producer.produce(topic, value.encode(), partition=partition)
-        producer.flush(_ANSWER_S)
+        settings = {"client.id": "filler", "acks": "all", "enable.idempotence": True}
+        with Producer({"bootstrap.servers": self._servers, **settings}) as producer:
+            sent = [producer.send(topic, value, partition=at) for at, value in records]
+            for one in sent:
+                one.result(_ANSWER_S)
 
     def groups(self) -> int:
         """Return the number of consumer groups that the brokers know."""
-        return len(self._admin.list_consumer_groups().result(_ANSWER_S).valid)
+        with Admin({"bootstrap.servers": self._servers}) as admin:
+            return sum(map(len, admin.list_consumer_groups().all().values()))
 
 
 def _count_rows(rows: "DataFrame", batch: int) -> None:

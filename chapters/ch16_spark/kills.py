@@ -25,21 +25,23 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import click
-from confluent_kafka import Consumer, TopicPartition
 from rich.console import Console
 
 from kafka_edu.cli.demo_frame import demo_command, zookeeper_option
 from kafka_edu.cli.demo_topic import (
     BROKERS,
-    admin_client,
     create_topic,
+    demo_admin,
+    leaders_of,
     wait_until_in_sync,
 )
 from kafka_edu.cli.progress import Progress, Standstill
 from kafka_edu.cli.report import Report
 from kafka_edu.cli.spark_options import require_spark
+from kafka_edu.clients.blocking import Consumer
 from kafka_edu.common.python_process import command_line, python_command, python_environment
 from kafka_edu.common.topic import TRANSACTION_STATE_TOPIC_NAME
+from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.coordinator.coordinator_type import partition_for
 from kafka_edu.supervisor.cluster import Cluster, ClusterError, running_cluster
 
@@ -303,24 +305,15 @@ class RowsAtLeastOnce:
         from kafka_edu.spark.pipeline import APPENDED
 
         self._folder = Path(settings.out, APPENDED)
-        self._consumer = Consumer(
-            {
-                "bootstrap.servers": settings.bootstrap_servers,
-                "group.id": "kafka-edu-counts",
-                "log_level": 0,
-            }
-        )
+        self._consumer = Consumer({"bootstrap.servers": settings.bootstrap_servers})
 
     def close(self) -> None:
         self._consumer.close()
 
     def in_topic(self) -> int:
         """Return the number of records in the at-least-once topic."""
-        ends = (
-            self._consumer.get_watermark_offsets(TopicPartition(DOUBLES_TOPIC, number), timeout=10)
-            for number in range(PARTITIONS)
-        )
-        return sum(end[1] for end in ends if end is not None)
+        partitions = [TopicPartition(DOUBLES_TOPIC, number) for number in range(PARTITIONS)]
+        return sum(self._consumer.end_offsets(partitions).values())
 
     def in_parquet(self) -> int:
         """Return the number of at-least-once Parquet files."""
@@ -362,12 +355,10 @@ def coordinators(settings: "PipelineSettings") -> Counter[int]:
     from kafka_edu.spark.pipeline import LINES_TOPIC as QUERY
 
     metadata = json.loads(Path(settings.checkpoint, QUERY, "metadata").read_text("utf-8"))
-    found = admin_client(settings.bootstrap_servers).list_topics(
-        TRANSACTION_STATE_TOPIC_NAME, timeout=30
-    )
-    partitions = found.topics[TRANSACTION_STATE_TOPIC_NAME].partitions
+    with demo_admin(settings.bootstrap_servers) as admin:
+        leaders = leaders_of(admin, TRANSACTION_STATE_TOPIC_NAME)
     names = [f"kafka-edu-sink-{metadata['id']}-{TOPIC}-{number}" for number in range(PARTITIONS)]
-    return Counter(partitions[partition_for(name, len(partitions))].leader for name in names)
+    return Counter(leaders[partition_for(name, len(leaders))] for name in names)
 
 
 def tell_the_story(
@@ -418,7 +409,7 @@ def tell_the_story(
     job.wait_for_a_batch("a batch without the broker")
     console.print(f"[green]●[/] every query has finished a batch without broker {victim}")
     cluster.start(victim)
-    wait_until_in_sync(admin_client(cluster.bootstrap_servers), LINES_TOPIC, PARTITIONS)
+    wait_until_in_sync(cluster.bootstrap_servers, LINES_TOPIC, PARTITIONS)
     return Killed(batches, executors, 1, count)
 
 

@@ -7,13 +7,11 @@ broker that gets no request goes on as before.
 """
 
 from collections.abc import Callable, Iterator
-from contextlib import closing
 from pathlib import Path
 from typing import Final
 
-from kafka import KafkaAdminClient
-from kafka.errors import KafkaError
-
+from kafka_edu.clients.blocking import Admin
+from kafka_edu.clients.client_errors import ClientException
 from kafka_edu.trace.events.controller import (
     ControllerRequestSent,
     StateChangeRefused,
@@ -81,10 +79,10 @@ def _all_follow(broker: LearnerBroker) -> Step:
 def _deleted(broker: LearnerBroker) -> Step:
     says = "the topic is deleted to its end"
     try:
-        with closing(KafkaAdminClient(bootstrap_servers=broker.cluster.bootstrap_servers)) as admin:
-            admin.delete_topics([broker.topic])
-    except KafkaError as error:
-        return Step(says, False, f"nobody took the order: {type(error).__name__}", late=True)
+        with Admin({"bootstrap.servers": broker.cluster.bootstrap_servers}) as admin:
+            admin.delete_topics([broker.topic]).all()
+    except ClientException as error:
+        return Step(says, False, f"nobody took the order: {error.name}", late=True)
 
     def steps() -> list[str]:
         return [event.step for event in of_topic(broker, TopicDeletionChanged)]

@@ -5,13 +5,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final
 
+from kafka_edu.clients.admin.admin import Admin
+from kafka_edu.clients.admin.cluster_calls import CLUSTER, controlled_shutdown
 from kafka_edu.common.errors import Errors
-from kafka_edu.protocol.messages.controlled_shutdown import (
-    ControlledShutdownRequest,
-    ControlledShutdownResponse,
-)
-from kafka_edu.tools.controlled_shutdown import NOT_CHECKED, error_of
-from kafka_edu.tools.tool import connect_brokers
 from kafka_edu.trace.events.controller import ControlledShutdownProcessed
 from kafka_edu.trace.events.server import ControlledShutdownAttempted, ServerStopped
 
@@ -93,10 +89,7 @@ def _let_go(broker: LearnerBroker) -> Step:
 
 async def _ask(servers: str) -> str:
     """Send the controller a shutdown request for broker 2, and return the name of the error."""
-    async with connect_brokers(servers, "lab-062") as brokers:
-        answer = await brokers.ask_controller(
-            ControlledShutdownRequest(broker_id=BROKER, broker_epoch=NOT_CHECKED),
-            ControlledShutdownResponse,
-            error_of,
-        )
-    return Errors.of(answer.error_code).name
+    async with Admin({"bootstrap.servers": servers, "client.id": "lab-062"}) as admin:
+        outcome = await admin.ask(controlled_shutdown(BROKER))
+    refused = outcome.errors.get(CLUSTER)
+    return Errors.NONE.name if refused is None else refused.error.name

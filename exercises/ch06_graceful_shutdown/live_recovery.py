@@ -1,5 +1,7 @@
 """The live part of 06-3: broker 2 is killed, and the end of its log is cut off. The learner's rule
 says which segments the next start reads again.
+
+The records are written and read by kafka-python, because a client that is not ours judges.
 """
 
 from collections.abc import Callable, Iterator, Mapping

@@ -1,5 +1,7 @@
 """The live part of 07-3: broker 2 writes records that the other brokers do not get, and dies. Then
 it follows another leader, and the learner's rule says where its log is cut.
+
+The records are written and read by kafka-python, because a client that is not ours judges.
 """
 
 from collections.abc import Callable, Iterator, Mapping

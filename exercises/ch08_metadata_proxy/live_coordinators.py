@@ -1,5 +1,7 @@
 """The live part of 08-4: the learner's code finds the coordinators of groups in a proxy. Meanwhile
 a broker is restarted, and then it leads its partitions again.
+
+The members are kafka-python, because a proxy is for unmodified clients.
 """
 
 import contextlib

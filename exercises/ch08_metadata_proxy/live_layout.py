@@ -1,5 +1,7 @@
 """The live part of 08-5: a proxy writes its Metadata answers by the learner's table. Old and new
 clients read them.
+
+The newest client is confluent-kafka, because a proxy is for unmodified clients.
 """
 
 from collections.abc import Callable, Iterator

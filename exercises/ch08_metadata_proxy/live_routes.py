@@ -1,5 +1,7 @@
 """The live part of 08-2: the learner's routes lead clients to two clusters. Meanwhile one of the
 clusters dies and comes back.
+
+The clients are kafka-python, because a proxy is for unmodified clients.
 """
 
 import contextlib

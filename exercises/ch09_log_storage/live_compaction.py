@@ -2,6 +2,8 @@
 
 Keys are written again and again, and some are deleted. The cleaner makes at least two passes. Then
 a consumer reads all from the beginning.
+
+kafka-python reads, because a client that is not ours judges.
 """
 
 from collections.abc import Callable, Iterator, Mapping

@@ -2,6 +2,8 @@
 
 The broker is restarted before, so that it remembers no position. The consumer then reads single
 records from all over the log.
+
+kafka-python reads, because a client that is not ours judges.
 """
 
 from collections.abc import Callable, Iterator, Mapping

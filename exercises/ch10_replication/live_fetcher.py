@@ -7,14 +7,13 @@ was elected. In the end the logs of all brokers have to be equal.
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing
 from itertools import pairwise
 from pathlib import Path
 from struct import Struct
 from typing import Final, NamedTuple
 
-from kafka import KafkaAdminClient, TopicPartition
-
+from kafka_edu.clients.blocking import Admin
+from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.supervisor.cluster import ClusterError
 from kafka_edu.trace.events.replication import (
     BecameFollower,
@@ -109,9 +108,8 @@ class _Scene:
     def delete_the_oldest(self) -> Iterator[Step]:
         """Write more records into the topic OLD, and delete its first ones."""
         yield self.send(OLD, "the other topic goes on without broker 2", MORE)
-        servers = self._cluster.bootstrap_servers
-        with closing(KafkaAdminClient(bootstrap_servers=servers)) as admin:
-            admin.delete_records({TopicPartition(OLD, 0): DELETED})
+        with Admin({"bootstrap.servers": self._cluster.bootstrap_servers}) as admin:
+            admin.delete_records({TopicPartition(OLD, 0): DELETED}).all()
         self._acked[OLD] = self._acked[OLD][DELETED:]
 
     def starts_over(self) -> Step:

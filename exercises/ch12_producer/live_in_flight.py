@@ -2,6 +2,8 @@
 
 One has one request in flight, the other one is idempotent. A follower is stopped, so that the
 leader refuses batches. Then the leader is killed with requests in flight, and comes back.
+
+kafka-python reads the records, because a client that is not ours judges ours.
 """
 
 from collections.abc import Callable, Iterator, Sequence

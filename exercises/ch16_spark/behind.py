@@ -2,17 +2,16 @@
 exercise 16-17s.
 """
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
-from confluent_kafka import KafkaException, Producer
-from confluent_kafka.admin import AdminClient
-from confluent_kafka.cimpl import NewPartitions, NewTopic
-
+from kafka_edu.clients.admin.new_topic import make_topic
+from kafka_edu.clients.admin.topic_calls import NewPartitions
+from kafka_edu.clients.blocking import Admin
+from kafka_edu.clients.client_errors import ClientException
 from kafka_edu.supervisor.cluster import ClusterError
 
-PATIENCE_S: Final = 120.0
+from .topic_writer import Record, write
 
 
 class GrowingTopic:
@@ -23,8 +22,7 @@ class GrowingTopic:
         self.name = name
         self.ends = [0]
         """How many records each partition has."""
-        self._admin = AdminClient({"bootstrap.servers": servers, "log_level": 0})
-        self._done(self._admin.create_topics([NewTopic(name, 1, 1)]))
+        make_topic(servers, name, 1, 1)
 
     @property
     def options(self) -> dict[str, str]:
@@ -37,25 +35,22 @@ class GrowingTopic:
 
     def write(self, records: int) -> None:
         """Write records. The partitions take turns. Raises ClusterError."""
-        producer = Producer({"bootstrap.servers": self._servers, "acks": "all", "log_level": 0})
+        made = []
         for number in range(records):
             partition = number % len(self.ends)
             value = value_of(partition, self.ends[partition])
-            producer.produce(self.name, value.encode(), partition=partition)
+            made.append(Record(value, partition=partition))
             self.ends[partition] += 1
-        if producer.flush(PATIENCE_S):
-            raise ClusterError(f"topic {self.name} could not be filled")
+        write(self._servers, self.name, made)
 
     def grow(self, partitions: int) -> None:
         """Give the topic more partitions. Raises ClusterError."""
-        self._done(self._admin.create_partitions([NewPartitions(self.name, partitions)]))
-        self.ends += [0] * (partitions - len(self.ends))
-
-    def _done(self, futures: Mapping[str, object]) -> None:
         try:
-            futures[self.name].result(PATIENCE_S)  # type: ignore[attr-defined]  # it has no types
-        except KafkaException as error:
+            with Admin({"bootstrap.servers": self._servers}) as admin:
+                admin.create_partitions({self.name: NewPartitions(partitions)}).all()
+        except ClientException as error:
             raise ClusterError(f"topic {self.name} cannot be changed: {error}") from error
+        self.ends += [0] * (partitions - len(self.ends))
 
     def places(self) -> set[tuple[int, int]]:
         """Return (partition, offset) of all records."""

@@ -3,6 +3,8 @@ learner's report on them.
 
 First, members of a group join and leave. Then a follower is paused or cut off, and at the end the
 leader is killed. The right answers are computed from the recorded events, so they are exact.
+
+The group's members and the producer are kafka-python, because an incident has clients of others.
 """
 
 import tempfile

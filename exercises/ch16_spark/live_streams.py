@@ -10,7 +10,7 @@ from random import Random
 from typing import Final, NamedTuple
 
 from kafka_edu.learner.learner import LearnerFailure
-from kafka_edu.supervisor.cluster import Cluster, ClusterError, running_cluster
+from kafka_edu.supervisor.cluster import Cluster, running_cluster
 
 from ..runner.manifest import Exercise
 from ..runner.material import new_seed
@@ -25,8 +25,8 @@ from .live_job import CLUSTER, PARTITIONS
 from .minutes import LINES
 from .page_views import RECORDS, random_requests
 from .sales import ORDERS, RightSales, random_orders
+from .topic_writer import Record, write
 
-FLUSH_S: Final = 120.0
 SALES_ORDERS: Final = 4_000
 BLAME_REQUESTS: Final = 4_000
 ERROR_LINES: Final = 4_000
@@ -135,21 +135,8 @@ def fill(cluster: Cluster, scene: Scene) -> None:
 
 def fill_topic(cluster: Cluster, topic: str, records: Sequence[tuple[str, str]]) -> None:
     """Make a topic, and write these records: key and value. Raises ClusterError."""
-    from confluent_kafka import KafkaError, Producer
-
     make_topic(cluster, topic, cluster.broker_ids, PARTITIONS, {"retention.ms": "-1"})
-    producer = Producer({"bootstrap.servers": cluster.bootstrap_servers, "acks": "all"})
-    refused: list[KafkaError] = []
-
-    def delivered(error: KafkaError | None, _: object) -> None:
-        if error is not None:
-            refused.append(error)
-
-    for key, value in records:
-        producer.produce(topic, value.encode(), key.encode(), on_delivery=delivered)
-        producer.poll(0)
-    if producer.flush(FLUSH_S) or refused:
-        raise ClusterError(f"topic {topic} could not be filled: {refused[:1] or 'no answer'}")
+    write(cluster.bootstrap_servers, topic, (Record(value, key) for key, value in records))
 
 
 def value_of(schema: str, row: Row) -> dict[str, object]:

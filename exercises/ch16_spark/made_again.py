@@ -4,20 +4,16 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Final
 
-from confluent_kafka import (
-    KafkaError,
-    KafkaException,
-    Producer,
-    TopicCollection,
-    TopicPartition,
-)
-from confluent_kafka.admin import AdminClient
-from confluent_kafka.cimpl import NewTopic
-
+from kafka_edu.clients.admin.topic_calls import NewTopic
+from kafka_edu.clients.blocking import Admin
+from kafka_edu.common.errors import Errors
+from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.supervisor.cluster import Cluster, ClusterError, running_cluster
+from kafka_edu.zk.zk_data import encode_uuid
+
+from .topic_writer import Record, write
 
 PARTITIONS: Final = 2
-PATIENCE_S: Final = 120.0
 TRIES: Final = 20_000
 
 
@@ -31,8 +27,11 @@ class Topic:
         """The id that the broker gave to the topic, as `kafka-topics.sh --describe` prints it."""
         self.values: list[str] = []
         """The values of all records that were ever written, also before it was made again."""
-        self._admin = AdminClient({"bootstrap.servers": servers, "log_level": 0})
-        self.make()
+        with self._open_admin() as admin:
+            self._make(admin)
+
+    def _open_admin(self) -> Admin:
+        return Admin({"bootstrap.servers": self.servers})
 
     @property
     def options(self) -> dict[str, str]:
@@ -43,44 +42,43 @@ class Topic:
             "startingOffsets": "earliest",
         }
 
-    def make(self) -> None:
+    def _make(self, admin: Admin) -> None:
         """Make the topic. A broker refuses that until a topic of this name is gone: try again.
 
         Raises ClusterError.
         """
         for _ in range(TRIES):
-            new = NewTopic(self.name, PARTITIONS, 1)
-            try:
-                self._admin.create_topics([new])[self.name].result(PATIENCE_S)
-            except KafkaException as error:
-                if error.args[0].code() == KafkaError.TOPIC_ALREADY_EXISTS:
-                    continue
-                raise ClusterError(f"topic {self.name} cannot be made: {error}") from error
-            break
-        found = self._admin.describe_topics(TopicCollection([self.name]))[self.name]
-        self.id = str(found.result(PATIENCE_S).topic_id).replace("/", "_").replace("+", "-")
+            made = admin.create_topics([NewTopic(self.name, PARTITIONS, 1)])
+            if not made.errors:
+                topic_id = made[self.name].topic_id
+                assert topic_id is not None  # our brokers have ids
+                self.id = encode_uuid(topic_id)
+                return
+            error = made.errors[self.name]
+            if error.error is not Errors.TOPIC_ALREADY_EXISTS:
+                break
+        raise ClusterError(f"topic {self.name} cannot be made: {error}") from error
 
     def make_again(self) -> None:
         """Delete the topic and make it again. Raises ClusterError."""
-        self._admin.delete_topics([self.name], operation_timeout=PATIENCE_S)[self.name].result(
-            PATIENCE_S
-        )
-        self.make()
+        with self._open_admin() as admin:
+            admin.delete_topics([self.name]).all()
+            self._make(admin)
 
     def write(self, values: Sequence[str]) -> None:
         """Write records. The partitions take turns. Raises ClusterError."""
-        producer = Producer({"bootstrap.servers": self.servers, "acks": "all", "log_level": 0})
-        for number, value in enumerate(values):
-            producer.produce(self.name, value.encode(), partition=number % PARTITIONS)
-        if producer.flush(PATIENCE_S):
-            raise ClusterError(f"topic {self.name} could not be filled")
+        write(
+            self.servers,
+            self.name,
+            (Record(value, partition=number % PARTITIONS) for number, value in enumerate(values)),
+        )
         self.values += values
 
     def delete_before(self, offset: int) -> None:
         """Delete the records of all partitions before an offset, as retention does."""
-        ends = [TopicPartition(self.name, number, offset) for number in range(PARTITIONS)]
-        for deleted in self._admin.delete_records(ends).values():
-            deleted.result(PATIENCE_S)
+        before = {TopicPartition(self.name, number): offset for number in range(PARTITIONS)}
+        with self._open_admin() as admin:
+            admin.delete_records(before).all()
 
 
 @contextmanager

@@ -2,11 +2,11 @@
 
 from typing import Final, NamedTuple
 
-from confluent_kafka import Consumer, TopicPartition
-
+from kafka_edu.clients.blocking import Consumer
+from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.supervisor.cluster import ClusterError
 
-PATIENCE_S: Final = 120.0
+PATIENCE_MS: Final = 120_000
 
 
 class Written(NamedTuple):
@@ -22,43 +22,34 @@ class TopicReader:
 
     def __init__(self, servers: str, topic: str, partitions: int) -> None:
         self._topic = topic
-        self._next = dict.fromkeys(range(partitions), 0)
+        self._next = {TopicPartition(topic, number): 0 for number in range(partitions)}
         self._consumer = Consumer(
             {
                 "bootstrap.servers": servers,
-                "group.id": "kafka-edu-lab",
-                "enable.auto.commit": False,
-                "log_level": 0,
+                "auto.offset.reset": "earliest",
+                "default.api.timeout.ms": PATIENCE_MS,
             }
         )
-        self._consumer.assign([TopicPartition(topic, number, 0) for number in self._next])
+        self._consumer.assign(self._next)
 
     def size(self) -> int:
-        """Return how many records the topic has at this moment. Raises KafkaException."""
-        return sum(self._end(number) for number in self._next)
-
-    def _end(self, partition: int) -> int:
-        _, end = self._consumer.get_watermark_offsets(
-            TopicPartition(self._topic, partition), timeout=PATIENCE_S
-        )
-        return int(end)
+        """Return how many records the topic has at this moment. Raises ClientException."""
+        return sum(self._consumer.end_offsets(self._next).values())
 
     def new(self) -> list[Written]:
         """Return the records since the last call, in their order by partition.
 
-        Raises ClusterError and KafkaException.
+        Raises ClusterError and ClientException.
         """
-        ends = {number: self._end(number) for number in self._next}
+        ends = self._consumer.end_offsets(self._next)
         found = list[Written]()
-        while any(self._next[number] < end for number, end in ends.items()):
-            record = self._consumer.poll(PATIENCE_S)
-            if record is None:
+        while any(self._next[tp] < end for tp, end in ends.items()):
+            records = self._consumer.poll(PATIENCE_MS)
+            if not records:
                 raise ClusterError(f"topic {self._topic} could not be read to its end")
-            if (error := record.error()) is not None:
-                raise ClusterError(f"topic {self._topic} could not be read: {error}")
-            partition, offset = record.partition() or 0, record.offset() or 0
-            self._next[partition] = offset + 1
-            found.append(Written(partition, _bytes(record.key()), _bytes(record.value())))
+            for record in records:
+                self._next[TopicPartition(record.topic, record.partition)] = record.offset + 1
+                found.append(Written(record.partition, _bytes(record.key), _bytes(record.value)))
         return sorted(found, key=lambda one: one.partition)
 
     def close(self) -> None:
@@ -66,5 +57,5 @@ class TopicReader:
         self._consumer.close()
 
 
-def _bytes(value: str | bytes | None) -> bytes | None:
-    return value.encode() if isinstance(value, str) else value
+def _bytes(value: object) -> bytes | None:
+    return value if isinstance(value, bytes) else None

@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
-from kafka_edu.clients.admin import AdminTimeoutError
 from kafka_edu.clients.admin.new_topic import make_assigned_topic
 from kafka_edu.common.errors import KafkaException
 from kafka_edu.supervisor.cluster import Cluster, ClusterError
@@ -27,5 +26,5 @@ def make_topic(
             dict.fromkeys(range(partitions), replicas),
             configs,
         )
-    except (KafkaException, OSError, AdminTimeoutError) as error:
+    except KafkaException as error:
         raise ClusterError(f"topic '{topic}' cannot be created: {error}") from error

@@ -137,32 +137,26 @@ def _create_topic(bootstrap: str, topic: str) -> bool:
 
     Return whether it is compacted. Raises _Failed if the topic cannot be created.
     """
-    from confluent_kafka import KafkaException as ClientError
-    from confluent_kafka.admin import AdminClient
-    from confluent_kafka.admin._config import ConfigResource  # `admin` does not export it for types
-
-    from kafka_edu.clients.admin import AdminTimeoutError
+    from kafka_edu.clients.admin.config_calls import ConfigResource
     from kafka_edu.clients.admin.new_topic import make_topic
+    from kafka_edu.clients.blocking import Admin
     from kafka_edu.common.errors import Errors, KafkaException
+    from kafka_edu.protocol.messages.describe_configs import ResourceType
 
-    admin = AdminClient({"bootstrap.servers": bootstrap, "log_level": 0})
+    limit_ms = int(_CREATE_TIMEOUT_S * 1000)
+    limits = {"request.timeout.ms": limit_ms, "default.api.timeout.ms": limit_ms}
     try:
-        known = admin.list_topics(timeout=_CREATE_TIMEOUT_S)
-        if topic in known.topics:
-            resource = ConfigResource(ConfigResource.Type.TOPIC, topic)
-            (config,) = admin.describe_configs([resource]).values()
-            return "compact" in str(config.result(_CREATE_TIMEOUT_S)["cleanup.policy"].value)
-        replicas = min(3, len(known.brokers))
+        with Admin({"bootstrap.servers": bootstrap, **limits}) as admin:
+            if topic in admin.list_topics():
+                resource = ConfigResource(ResourceType.TOPIC, topic)
+                configs = admin.describe_configs([resource])[resource]
+                return "compact" in str(configs["cleanup.policy"].value)
+            replicas = min(3, len(admin.describe_cluster().nodes))
         settings = {"min.insync.replicas": "2"} if replicas == 3 else {}
         make_topic(bootstrap, topic, PARTITIONS, replicas, settings)
     except KafkaException as error:
         if error.error is not Errors.TOPIC_ALREADY_EXISTS:
             raise _Failed(f"topic '{topic}' cannot be created: {error}") from error
-    except ClientError as error:
-        reason = error.args[0].str()
-        raise _Failed(f"topic '{topic}' cannot be created: {reason}") from error
-    except (OSError, AdminTimeoutError) as error:
-        raise _Failed(f"topic '{topic}' cannot be created: {error}") from error
     return False
 
 

@@ -6,7 +6,7 @@ An unknown key is an error that names the nearest right one.
 """
 
 import difflib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final
 
 from kafka_edu.common.config_def import (
@@ -123,6 +123,11 @@ def connection_keys(max_idle_ms: int) -> list[ConfigKey]:
     ]
 
 
+def nearest(name: str, known: Collection[str]) -> str:
+    """Return the key that an unknown name was probably meant to be, or "" if none is similar."""
+    return next(iter(difflib.get_close_matches(name.replace("_", "."), known, 1, 0.6)), "")
+
+
 def check_names(
     client: str,
     page: str,
@@ -143,8 +148,8 @@ def check_names(
                 raise ConfigException(
                     name, f"{name} is refused, because {why}. Remove it from the settings."
                 )
-        near = difflib.get_close_matches(name.replace("_", "."), known, 1, 0.6)
-        hint = f" Did you mean {near[0]}?" if near else f" {page} has all keys."
+        near = nearest(name, known)
+        hint = f" Did you mean {near}?" if near else f" {page} has all keys."
         article = "An" if client[0] in "aeiou" else "A"
         raise ConfigException(name, f"{article} {client} has no setting {name}.{hint}")
 

@@ -2,7 +2,8 @@
 a simulated process of its own.
 
 Like every Kafka client, it finds a partition's leader with a Metadata request to any broker that
-answers. It has no buffer and makes no hidden retries, so each step is visible.
+answers. It has no buffer and makes no hidden retries, so each step is visible. Our own clients have
+both, so they do not serve here.
 """
 
 import asyncio

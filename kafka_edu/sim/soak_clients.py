@@ -5,6 +5,10 @@ PipelinedProducer    an idempotent producer with acks=all and several requests i
 GroupReader          the one consumer of a group: joins, heartbeats, fetches, commits
 ProbeClient          requests of every kind to one broker, in bursts
 TraceDashboard       a subscriber of the trace of one broker, which changes its level
+
+They are not our clients, because the search needs the time of each single answer, bursts that no
+client sends, and judges that share no code with what they judge. Our own clients have tests of
+their own in the simulator.
 """
 
 import asyncio

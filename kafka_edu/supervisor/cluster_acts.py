@@ -13,10 +13,13 @@ import asyncio
 import contextlib
 import json
 from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import replace
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from kafka_edu.clients.admin import AdminTimeoutError
+from kafka_edu.clients.client_errors import TimeoutException
 from kafka_edu.common.errors import Errors, KafkaException
 from kafka_edu.common.link_faults import WHOLE, Link, LinkFault
 from kafka_edu.common.python_process import command_line
@@ -28,6 +31,9 @@ from kafka_edu.supervisor.child_process import ProcessState, state_trouble
 from kafka_edu.supervisor.cluster_folder import ClusterFolder
 from kafka_edu.trace.trace_client import EventsAddress
 from kafka_edu.trace.wire_format import TraceFormatError
+
+if TYPE_CHECKING:
+    from kafka_edu.clients.admin.admin import Admin
 
 _CONTROLLER: Final = "/controller"
 _ALL: Final = "all"
@@ -125,6 +131,8 @@ class ClusterActs:
                     return await self._act(name, request)
                 finally:
                     early.cancel()
+        except TimeoutException as error:
+            raise ActionRefused(self._no_answer(error.message.rstrip("."))) from error
         except KafkaException as error:
             raise ActionRefused(str(error)) from error
         except AdminTimeoutError:
@@ -178,10 +186,14 @@ class ClusterActs:
         """Return the addresses of the running brokers. Brokers that are cut off from ZooKeeper come
         last. Raises ActionRefused if no broker runs.
         """
+        return ",".join(self._servers[broker] for broker in self._running())
+
+    def _running(self) -> list[int]:
+        """Return the ids of the brokers whose addresses `_reachable` returns, in the same order."""
         running = [b for b in self._servers if self._state_of(b) is ProcessState.RUNNING]
         if not running:
             raise ActionRefused(self._no_answer("no broker runs"))
-        return ",".join(self._servers[b] for b in sorted(running, key=self._is_cut_off))
+        return sorted(running, key=self._is_cut_off)
 
     def _is_cut_off(self, broker: int) -> bool:
         return self.links.get(Link(broker, side="zookeeper"), WHOLE).cut
@@ -272,117 +284,78 @@ class ClusterActs:
         return self._with_zookeeper(work)
 
     async def _elect(self, partition: str, unclean: bool) -> str:
-        from kafka_edu.clients.admin.brokers import connect_brokers
-        from kafka_edu.protocol.messages.elect_leaders import (
-            ElectLeadersRequest,
-            ElectLeadersResponse,
-            TopicPartitions,
-        )
+        from kafka_edu.clients.admin.partition_calls import ElectionType
 
-        chosen = None
-        if partition != _ALL:
-            tp = _partition(partition)
-            chosen = [TopicPartitions(topic=tp.topic, partition_id=[tp.partition])]
-        request = ElectLeadersRequest(
-            election_type=int(unclean), topic_partitions=chosen, timeout_ms=30_000
-        )
-
-        def error_of(answer: ElectLeadersResponse) -> Errors:
-            return Errors.of(answer.error_code)
-
-        async with connect_brokers(self._reachable(), "kafka-edu-supervisor") as brokers:
-            answer = await brokers.ask_controller(request, ElectLeadersResponse, error_of)
-        elected, refused = [], []
-        for topic in answer.replica_election_results:
-            for result in topic.partition_result:
-                name = f"{topic.topic}-{result.partition_id}"
-                error = Errors.of(result.error_code)
-                if error is Errors.NONE:
-                    elected.append(name)
-                elif error is not Errors.ELECTION_NOT_NEEDED:
-                    refused.append(
-                        f"{name}: {result.error_message or error.message} ({error.name})"
-                    )
+        chosen = None if partition == _ALL else [_partition(partition)]
+        kind = ElectionType.UNCLEAN if unclean else ElectionType.PREFERRED
+        async with self._admin() as admin:
+            results = await admin.elect_leaders(kind, chosen)
+        refused = [
+            f"{tp}: {error.message} ({error.name})"
+            for tp, error in results.errors.items()
+            if error.error is not Errors.ELECTION_NOT_NEEDED
+        ]
         if refused:
             raise ActionRefused("; ".join(refused[:3]))
+        elected = list(map(str, results.values))
         if not elected:
             return "no election was needed"
         return f"elected a leader for {', '.join(elected[:6])}" + ("…" if elected[6:] else "")
 
+    def _admin(self) -> AbstractAsyncContextManager["Admin"]:
+        """Connect an admin client. The block raises AdminTimeoutError if no broker answers."""
+        from kafka_edu.clients.admin.first_contact import reached_admin
+
+        return reached_admin(self._reachable(), "kafka-edu-supervisor")
+
     async def _change_topic(self, name: str, topic: str, request: Request) -> str:
-        from kafka_edu.clients.admin.brokers import connect_brokers
-        from kafka_edu.clients.admin.topic_service import BrokerTopicService
+        from kafka_edu.clients.admin.topic_calls import NewPartitions, NewTopic
 
         assigned = None if name == "delete-topic" else _assigned(request.get("partitions"))
         if name == "add-partitions" and not isinstance(assigned, int):
             raise ActionRefused("a topic grows to a number of partitions, such as 6")
-        async with connect_brokers(self._reachable(), "kafka-edu-supervisor") as brokers:
-            service = BrokerTopicService(brokers)
+        async with self._admin() as admin:
             if assigned is None:
-                await service.delete(topic)
+                (await admin.delete_topics([topic])).all()
                 return f"topic {topic} is to be deleted"
             if name == "add-partitions" and isinstance(assigned, int):
-                await service.add_partitions(topic, assigned, None)
+                (await admin.create_partitions({topic: NewPartitions(assigned)})).all()
                 return f"topic {topic} has {plural(assigned, 'partition')} now"
             if isinstance(assigned, int):
-                replicas = min(_MOST_REPLICAS, len(await service.live_brokers()))
-                await service.create(topic, assigned, replicas, {})
-                return f"topic {topic} is created, with {plural(assigned, 'partition')}"
-            await service.create_assigned(topic, dict(enumerate(assigned)), {})
-            return f"topic {topic} is created, with {plural(len(assigned), 'partition')}"
+                brokers = len((await admin.describe_cluster()).nodes)
+                new, count = NewTopic(topic, assigned, min(_MOST_REPLICAS, brokers)), assigned
+            else:
+                new, count = NewTopic(topic, assignments=dict(enumerate(assigned))), len(assigned)
+            (await admin.create_topics([new])).all()
+            return f"topic {topic} is created, with {plural(count, 'partition')}"
 
     async def _reassign(self, tp: TopicPartition, replicas: list[int]) -> str:
-        from kafka_edu.clients.admin.brokers import connect_brokers, raise_for
-        from kafka_edu.protocol.messages.alter_partition_reassignments import (
-            AlterPartitionReassignmentsRequest,
-            AlterPartitionReassignmentsResponse,
-            ReassignablePartition,
-            ReassignableTopic,
-        )
-
-        wanted = ReassignablePartition(partition_index=tp.partition, replicas=replicas)
-        request = AlterPartitionReassignmentsRequest(
-            topics=[ReassignableTopic(name=tp.topic, partitions=[wanted])]
-        )
-        async with connect_brokers(self._reachable(), "kafka-edu-supervisor") as brokers:
-            answer = await brokers.ask_controller(
-                request, AlterPartitionReassignmentsResponse, lambda a: Errors.of(a.error_code)
-            )
-        raise_for(answer.error_code, answer.error_message)
-        for topic in answer.responses:
-            for result in topic.partitions:
-                raise_for(result.error_code, result.error_message)
+        async with self._admin() as admin:
+            (await admin.alter_partition_reassignments({tp: replicas})).all()
         return f"{tp} moves to brokers {', '.join(map(str, replicas))}"
 
     async def _configure(self, kind: int, name: str, title: str, request: Request) -> str:
-        from kafka_edu.clients.admin.brokers import connect_brokers, raise_for
-        from kafka_edu.protocol.messages.incremental_alter_configs import (
-            AlterableConfig,
-            AlterConfigsResource,
-            IncrementalAlterConfigsRequest,
-            IncrementalAlterConfigsResponse,
-            OpType,
+        """Change one setting of a topic (kind 2) or a broker (kind 4; no name: of all brokers)."""
+        from kafka_edu.clients.admin.admin_call import ANY_BROKER, Broker
+        from kafka_edu.clients.admin.config_calls import (
+            AlterConfigOp,
+            ConfigResource,
+            incremental_alter_configs,
         )
+        from kafka_edu.protocol.messages.describe_configs import ResourceType
+        from kafka_edu.protocol.messages.incremental_alter_configs import OpType
 
         key, equals, value = _text(request, "setting").partition("=")
         if not equals or not key:
             raise ActionRefused("a setting is KEY=VALUE; KEY= removes the key")
-        config = AlterableConfig(
-            name=key,
-            config_operation=int(OpType.SET if value else OpType.DELETE),
-            value=value or None,
-        )
-        resource = AlterConfigsResource(resource_type=kind, resource_name=name, configs=[config])
-        message = IncrementalAlterConfigsRequest(resources=[resource], validate_only=False)
-        async with connect_brokers(self._reachable(), "kafka-edu-supervisor") as brokers:
-            node = brokers.nodes.get(int(name)) if kind == 4 and name else None
-            answer = (
-                await brokers.ask_any(message, IncrementalAlterConfigsResponse)
-                if node is None
-                else await brokers.ask(node, message, IncrementalAlterConfigsResponse)
-            )
-        for result in answer.responses:
-            raise_for(result.error_code, result.error_message)
+        resource = ConfigResource(ResourceType(kind), name)
+        change = AlterConfigOp(key, OpType.SET if value else OpType.DELETE, value or None)
+        call = incremental_alter_configs({resource: [change]}, False)
+        running = self._running()
+        if call.routes[resource] is ANY_BROKER and self._is_cut_off(running[-1]):
+            call = replace(call, routes={resource: Broker(running[0])})
+        async with self._admin() as admin:
+            (await admin.ask(call)).all()
         return f"{title}: {key} is {value}" if value else f"{title}: {key} is removed"
 
     async def _capture(self, clients: str) -> str:

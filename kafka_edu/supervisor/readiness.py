@@ -6,6 +6,9 @@ controller. A broker that was started is ready when its own Metadata lists itsel
 The controller is one of the running brokers, or a guest. A guest is a broker that another program
 started, for example Apache Kafka, and that is registered in the same ZooKeeper. It may have the id
 of a broker that the supervisor has stopped, but it has another port.
+
+Each broker is asked for its own view, at its own address. Our admin
+client does not serve here, because it asks any broker that it knows.
 """
 
 import asyncio

@@ -9,6 +9,7 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import Final
 
+from kafka_edu.clients.client_config import nearest
 from kafka_edu.common.config_def import ConfigException
 from kafka_edu.common.errors import KafkaException
 from kafka_edu.common.time import SystemTime
@@ -42,7 +43,7 @@ _NETWORK_CLIENT: Final = "org.apache.kafka.clients.NetworkClient"
 def known_settings(properties: Properties, known: Iterable[str], logger: str) -> dict[str, object]:
     """Return the properties that a client has, or that it refuses because they ask for protection.
 
-    A warning names each of the others.
+    A warning names each of the others, and the setting that was probably meant.
     """
     names = set(known)
     settings: dict[str, object] = {}
@@ -52,9 +53,10 @@ def known_settings(properties: Properties, known: Iterable[str], logger: str) ->
         if name in names or name.startswith(_PROTECTION):
             settings[name] = text.strip()
         else:
-            log_line(
-                "WARN", f"The configuration '{name}' was supplied but isn't a known config.", logger
-            )
+            near = nearest(name, names)
+            hint = f" Did you mean {near}?" if near else ""
+            said = f"The configuration '{name}' was supplied but isn't a known config.{hint}"
+            log_line("WARN", said, logger)
     return settings
 
 

@@ -1,7 +1,7 @@
 """Read many records and report the speed (Kafka: kafka-consumer-perf-test.sh).
 
-It uses librdkafka, so it measures a broker together with that client. (Kafka:
-ConsumerPerformance.scala)
+It uses librdkafka, so it measures a broker together with that client. Our own consumer is in Python
+and would be the limit. (Kafka: ConsumerPerformance.scala)
 """
 
 import random

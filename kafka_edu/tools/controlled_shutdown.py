@@ -12,19 +12,16 @@ import asyncio
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from kafka_edu.common.errors import Errors, KafkaException
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.tools.options import OptionParser, check_required
 from kafka_edu.tools.tool import ToolCommand, run_tool
 
 if TYPE_CHECKING:
-    from kafka_edu.clients.admin.brokers import Brokers
-    from kafka_edu.protocol.messages.controlled_shutdown import ControlledShutdownResponse
+    from kafka_edu.clients.admin.admin import Admin
 
 PURPOSE: Final = (
     "This tool has the controller move a broker's leaders away, without stopping the broker."
 )
-NOT_CHECKED: Final = -1
 
 
 async def broker_epoch(connect: str, broker_id: int) -> int:
@@ -32,52 +29,31 @@ async def broker_epoch(connect: str, broker_id: int) -> int:
 
     Raises ToolError.
     """
+    from kafka_edu.clients.admin.cluster_calls import EPOCH_NOT_CHECKED
     from kafka_edu.tools.zookeeper import zookeeper
 
     async with zookeeper(connect) as zk:
         broker = await zk.get_broker(broker_id)
-    return NOT_CHECKED if broker is None else broker.epoch
-
-
-def error_of(answer: "ControlledShutdownResponse") -> Errors:
-    """Return the response's error.
-
-    A broker that is not the controller answers STALE_CONTROLLER_EPOCH. Another broker must then get
-    the request.
-    """
-    error = Errors.of(answer.error_code)
-    return Errors.NOT_CONTROLLER if error is Errors.STALE_CONTROLLER_EPOCH else error
+    return EPOCH_NOT_CHECKED if broker is None else broker.epoch
 
 
 async def shut_down(
     servers: str, client_id: str, broker_id: int, epoch: int
-) -> list[TopicPartition]:
+) -> Sequence[TopicPartition]:
     """Send the request to the controller and print the result.
 
-    Return the partitions whose leadership could not be moved. Raises KafkaException, OSError,
-    ToolError.
+    Return the partitions whose leadership could not be moved. Raises KafkaException,
+    AdminTimeoutError, ToolError.
     """
-    from kafka_edu.protocol.messages.controlled_shutdown import (
-        ControlledShutdownRequest,
-        ControlledShutdownResponse,
-    )
-    from kafka_edu.tools.tool import connect_brokers
+    from kafka_edu.clients.admin.cluster_calls import CLUSTER
+    from kafka_edu.clients.admin.cluster_calls import controlled_shutdown as call
+    from kafka_edu.tools.admin_client import open_admin
 
-    async with connect_brokers(servers, client_id) as brokers:
-        request = ControlledShutdownRequest(broker_id=broker_id, broker_epoch=epoch)
-        answer = await brokers.ask_controller(request, ControlledShutdownResponse, error_of)
-        if answer.error_code:
-            raise KafkaException(Errors.of(answer.error_code))
-        remaining = sorted(
-            TopicPartition(each.topic_name, each.partition_index)
-            for each in answer.remaining_partitions
-        )
-        print(
-            f"Controller {brokers.nodes[brokers.controller_id]} moved the leaders of broker"
-            f" {broker_id} away."
-        )
+    async with open_admin(servers, {}, client_id) as admin:
+        controller, remaining = (await admin.ask(call(broker_id, epoch)))[CLUSTER]
+        print(f"Controller {controller} moved the leaders of broker {broker_id} away.")
         print(f"Partitions remaining: {_listed(remaining)}")
-        alone = await _led_alone(brokers, broker_id)
+        alone = await _led_alone(admin, broker_id)
         if alone:
             print(f"Not counted, because no other replica could lead: {_listed(alone)}")
         if not remaining:
@@ -88,17 +64,18 @@ async def shut_down(
     return remaining
 
 
-async def _led_alone(brokers: "Brokers", broker_id: int) -> list[TopicPartition]:
+async def _led_alone(admin: "Admin", broker_id: int) -> list[TopicPartition]:
     """Return the partitions whose only replica is on that broker (the third case in the book).
 
     The controller's answer does not include them.
     """
-    topics = (await brokers.metadata(None)).topics
+    names = await admin.list_topics(list_internal=True)
+    topics = (await admin.describe_topics(names)).existing()
     return sorted(
-        TopicPartition(topic.name, partition.partition_index)
-        for topic in topics
-        for partition in topic.partitions
-        if partition.replica_nodes == [broker_id]
+        TopicPartition(topic.name, each.partition)
+        for topic in topics.values()
+        for each in topic.partitions
+        if [replica.id for replica in each.replicas] == [broker_id]
     )
 
 
@@ -126,11 +103,13 @@ def main(words: Sequence[str]) -> int:
     client_id = parser.text("client-id", "The client id of the tool.", "id")
 
     def run() -> int:
+        from kafka_edu.clients.admin.cluster_calls import EPOCH_NOT_CHECKED
+
         given = parser.parse(words)
         check_required(given, bootstrap_server, broker)
         broker_id = given.one(broker)
         hosts = given.value(connect)
-        epoch = asyncio.run(broker_epoch(hosts, broker_id)) if hosts else NOT_CHECKED
+        epoch = asyncio.run(broker_epoch(hosts, broker_id)) if hosts else EPOCH_NOT_CHECKED
         return (
             1
             if asyncio.run(

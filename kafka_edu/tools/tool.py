@@ -7,10 +7,9 @@ do.
 
 import sys
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import AbstractAsyncContextManager
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NoReturn
+from typing import Final, NoReturn
 
 import click
 
@@ -28,9 +27,6 @@ from kafka_edu.tools.options import (
     UsageError,
 )
 from kafka_edu.tools.usage import usage
-
-if TYPE_CHECKING:
-    from kafka_edu.clients.admin.brokers import Brokers
 
 #: The Java exceptions for some Python exceptions, by the Python exception's name.
 #:
@@ -147,21 +143,6 @@ def log_line(level: str, message: str, logger: str) -> None:
     sys.stderr.write(
         f"[{now:%Y-%m-%d %H:%M:%S},{now.microsecond // 1000:03}] {level} {message} ({logger})\n"
     )
-
-
-def connect_brokers(
-    servers: str, client_id: str = "adminclient-1"
-) -> "AbstractAsyncContextManager[Brokers]":
-    """Connect an admin client to the brokers.
-
-    A bootstrap server that does not answer is logged as Kafka's tools log it.
-    """
-    from kafka_edu.clients.admin.brokers import connect_brokers as connect
-
-    def warn(message: str) -> None:
-        log_line("WARN", message, "org.apache.kafka.clients.NetworkClient")
-
-    return connect(servers, client_id, warn)
 
 
 def warn_of_gaps(found: Iterable[object]) -> None:

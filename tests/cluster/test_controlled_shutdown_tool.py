@@ -61,7 +61,7 @@ def test_the_broker_leads_nothing_and_runs_on(
     topics = [NewTopic(TOPIC, PARTITIONS, 3), NewTopic(ALONE, 1, replica_assignment=[[broker]])]
     for future in admin.create_topics(topics).values():
         future.result(PATIENCE_S)
-    wait_until_in_sync(admin, TOPIC, PARTITIONS)
+    wait_until_in_sync(cluster.bootstrap_servers, TOPIC, PARTITIONS)
     until_broker_leads(cluster, broker, 2)
     known_by_all(cluster.bootstrap_servers, ALONE, 1)
     pid = cluster.pid(broker)
@@ -107,7 +107,7 @@ def test_the_broker_leads_nothing_and_runs_on(
 
     cluster.stop(broker)
     cluster.start(broker)
-    wait_until_in_sync(admin, TOPIC, PARTITIONS)
+    wait_until_in_sync(cluster.bootstrap_servers, TOPIC, PARTITIONS)
     admin.elect_leaders(ElectionType.PREFERRED, None).result(PATIENCE_S)
     until_broker_leads(cluster, broker, 2)
 

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from confluent_kafka.admin import AdminClient
 from kazoo.client import KazooClient
 from kazoo.exceptions import KazooException
 
@@ -49,7 +48,6 @@ class World:
     def __init__(self, cluster: Cluster, recordings: dict[int, Path]) -> None:
         self.cluster = cluster
         self.recordings = recordings
-        self.admin = AdminClient({"bootstrap.servers": cluster.bootstrap_servers})
         self.zk = KazooClient(cluster.zookeeper_connect)
         self.zk.start()
         create_topic(cluster.bootstrap_servers, TOPIC, PARTITIONS)
@@ -119,7 +117,7 @@ def test_there_is_one_ruler_and_nothing_acked_is_lost(world: World) -> None:
         ruler = world.until_elected(ruler.epoch)
         world.zk.set("/controller", spoilt(ruler))
     asleep = world.until_elected(ruler.epoch)
-    wait_until_in_sync(world.admin, TOPIC, PARTITIONS)
+    wait_until_in_sync(world.cluster.bootstrap_servers, TOPIC, PARTITIONS)
 
     # The controller sleeps for less than its session. It wakes with a topic to create, and does not
     # know that it was replaced.
@@ -132,7 +130,7 @@ def test_there_is_one_ruler_and_nothing_acked_is_lost(world: World) -> None:
         "the new controller creates the topic",
     )
     world.cluster.resume(asleep.broker)
-    wait_until_in_sync(world.admin, TOPIC, PARTITIONS)
+    wait_until_in_sync(world.cluster.bootstrap_servers, TOPIC, PARTITIONS)
 
     # The controller sleeps across the end of its session. Later another broker does too.
     dead = awake.broker
@@ -140,12 +138,12 @@ def test_there_is_one_ruler_and_nothing_acked_is_lost(world: World) -> None:
     after = world.until_elected(awake.epoch, but=dead)
     wait_for(lambda: str(dead) not in world.zk.get_children("/brokers/ids"), "its session ends")
     world.cluster.resume(dead)
-    wait_until_in_sync(world.admin, TOPIC, PARTITIONS)
+    wait_until_in_sync(world.cluster.bootstrap_servers, TOPIC, PARTITIONS)
     other = next(b for b in range(BROKERS) if b not in (dead, after.broker))
     world.cluster.pause(other)
     wait_for(lambda: str(other) not in world.zk.get_children("/brokers/ids"), "its session ends")
     world.cluster.resume(other)
-    leaders = wait_until_in_sync(world.admin, TOPIC, PARTITIONS)
+    leaders = wait_until_in_sync(world.cluster.bootstrap_servers, TOPIC, PARTITIONS)
     producer.finish()
 
     assert not producer.refused

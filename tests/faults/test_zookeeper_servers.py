@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 import pytest
-from confluent_kafka.admin import AdminClient
 from kazoo.client import KazooClient
 
 from chapters.ch10_replication.kills import PARTITIONS, TOPIC
@@ -68,9 +67,7 @@ def producer(shared: Cluster) -> Iterator[ConfluentProducer]:
     start_all(shared)
     producer.finish()
     assert len(producer.acked) == producer.sent
-    leaders = wait_until_in_sync(
-        AdminClient({"bootstrap.servers": shared.bootstrap_servers}), TOPIC, PARTITIONS
-    )
+    leaders = wait_until_in_sync(shared.bootstrap_servers, TOPIC, PARTITIONS)
     found = compare(producer.acked, read_all(shared, TOPIC, leaders))
     assert (found.lost, found.duplicates, found.out_of_order) == (0, 0, 0)
 

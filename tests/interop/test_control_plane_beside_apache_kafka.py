@@ -79,7 +79,7 @@ def test_either_controller_talks_to_the_other_broker_by_the_control_plane(tmp_pa
                 [NewTopic(TOPIC, 2, replica_assignment=[[OURS, APACHE], [APACHE, OURS]])]
             )[TOPIC].result(PATIENCE_S)
             wait_until_in_sync(
-                admin, TOPIC, 2, replicas=2
+                servers, TOPIC, 2, replicas=2
             )  # Apache Kafka's broker received our controller's request
             producer = Producer(rd(servers, acks="all"))
             producer.produce(TOPIC, b"ours rules", partition=1)
@@ -92,7 +92,7 @@ def test_either_controller_talks_to_the_other_broker_by_the_control_plane(tmp_pa
             assert cluster.wait_ready() == APACHE
             found = asyncio.run(answers_of(SocketTransport(), [(HOST, cluster.port(OURS))]))
             assert found == Answers(APACHE, {OURS: cluster.port(OURS), APACHE: kafka.ports[0]})
-            wait_until_in_sync(admin, TOPIC, 2, replicas=2)
+            wait_until_in_sync(servers, TOPIC, 2, replicas=2)
             # When our broker stops, the controller sends it StopReplica but does not wait for the
             # answer. When a topic is deleted, it does wait.
             admin.delete_topics([TOPIC])[TOPIC].result(PATIENCE_S)

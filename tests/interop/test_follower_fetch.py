@@ -117,7 +117,7 @@ def prepare(bootstrap: str) -> None:
     admin = AdminClient(rd(bootstrap))
     made = NewTopic(TOPIC, 1, replica_assignment=[[0, 1, 2]])
     admin.create_topics([made])[TOPIC].result(PATIENCE_S)
-    wait_until_in_sync(admin, TOPIC, 1)
+    wait_until_in_sync(bootstrap, TOPIC, 1)
     producer = Producer(rd(bootstrap, acks="all"))
     for number in range(RECORDS):
         producer.produce(TOPIC, b"value %d" % number, partition=0)

@@ -5,7 +5,7 @@ Kafka's own tools move replicas of ours.
 import asyncio
 import json
 import shutil
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
@@ -16,15 +16,13 @@ from confluent_kafka.cimpl import NewTopic
 from kazoo.client import KazooClient  # type: ignore[import-untyped]  # kazoo has no types
 
 from benchmarks.apache_kafka import apache_kafka
-from kafka_edu.clients.admin.brokers import Brokers, connect_brokers
+from kafka_edu.clients import blocking
+from kafka_edu.clients.admin.admin import Admin
+from kafka_edu.clients.admin.admin_call import AdminCall, Broker, expect
+from kafka_edu.clients.admin.config_calls import AlterConfigOp, ConfigResource
 from kafka_edu.common.errors import Errors
 from kafka_edu.common.python_process import python_command
-from kafka_edu.protocol.messages.alter_partition_reassignments import (
-    AlterPartitionReassignmentsRequest,
-    AlterPartitionReassignmentsResponse,
-    ReassignablePartition,
-    ReassignableTopic,
-)
+from kafka_edu.common.topic_partition import TopicPartition as Partition
 from kafka_edu.protocol.messages.alter_replica_log_dirs import (
     AlterReplicaLogDir,
     AlterReplicaLogDirsRequest,
@@ -36,13 +34,8 @@ from kafka_edu.protocol.messages.describe_log_dirs import (
     DescribeLogDirsRequest,
     DescribeLogDirsResponse,
 )
-from kafka_edu.protocol.messages.incremental_alter_configs import (
-    AlterableConfig,
-    AlterConfigsResource,
-    IncrementalAlterConfigsRequest,
-    IncrementalAlterConfigsResponse,
-    OpType,
-)
+from kafka_edu.protocol.messages.incremental_alter_configs import OpType
+from kafka_edu.protocol.schema import Message
 from kafka_edu.supervisor.cluster import running_cluster
 from tests.interop.external_programs import apache_kafka_jars
 from tests.interop.tools import Cluster, Printed
@@ -61,7 +54,7 @@ PROPERTIES = {
     "offsets.topic.replication.factor": "1",
 }
 RECORDS = 3000
-Result = TypeVar("Result")
+M = TypeVar("M", bound=Message)
 
 
 class Peer(NamedTuple):
@@ -72,11 +65,20 @@ class Peer(NamedTuple):
     kill: Callable[[], None]
     start: Callable[[], None]
 
-    def ask(self, work: Callable[[Brokers], Awaitable[Result]]) -> Result:
-        async def asked() -> Result:
-            async with connect_brokers(self.servers, "moves", lambda _: None) as brokers:
-                await brokers.refresh()
-                return await work(brokers)
+    def ask(self, request: Message, kind: type[M]) -> M:
+        """Send a request to broker 0, and return the response."""
+        assert request.KEY is not None
+        call = AdminCall(
+            kind.__name__,
+            (request.KEY,),
+            {0: Broker(0)},
+            lambda *_: request,
+            lambda _, answer: {0: expect(kind, answer)},
+        )
+
+        async def asked() -> M:
+            async with Admin({"bootstrap.servers": self.servers, "client.id": "moves"}) as admin:
+                return (await admin.ask(call))[0]
 
         return asyncio.run(asked())
 
@@ -89,14 +91,10 @@ class Peer(NamedTuple):
             )
             for topic, partition, name in wishes
         ]
-
-        async def asked(brokers: Brokers) -> AlterReplicaLogDirsResponse:
-            request = AlterReplicaLogDirsRequest(dirs=dirs)
-            return await brokers.ask(brokers.nodes[0], request, AlterReplicaLogDirsResponse)
-
+        answer = self.ask(AlterReplicaLogDirsRequest(dirs=dirs), AlterReplicaLogDirsResponse)
         return [
             Errors.of(partition.error_code).name
-            for topic in self.ask(asked).results
+            for topic in answer.results
             for partition in topic.partitions
         ]
 
@@ -105,13 +103,9 @@ class Peer(NamedTuple):
 
     def where(self, topic: str) -> list[str]:
         """Return the dirs with the topic's partition 0: `a`, `b, a copy that lags`."""
-
-        async def asked(brokers: Brokers) -> DescribeLogDirsResponse:
-            request = DescribeLogDirsRequest(topics=None)
-            return await brokers.ask(brokers.nodes[0], request, DescribeLogDirsResponse)
-
         found = []
-        for log_dir in self.ask(asked).results:
+        answer = self.ask(DescribeLogDirsRequest(topics=None), DescribeLogDirsResponse)
+        for log_dir in answer.results:
             name = "abc"[self.dirs.index(Path(log_dir.log_dir))]
             if log_dir.error_code:
                 found.append(f"{name}: {Errors.of(log_dir.error_code).name}")
@@ -135,21 +129,12 @@ class Peer(NamedTuple):
         )
 
     def throttle(self, rate: int | None) -> None:
-        config = AlterableConfig(
-            name=RATE,
-            config_operation=OpType.DELETE if rate is None else OpType.SET,
-            value=None if rate is None else str(rate),
-        )
-        resource = AlterConfigsResource(
-            resource_type=ResourceType.BROKER, resource_name="0", configs=[config]
-        )
-
-        async def asked(brokers: Brokers) -> IncrementalAlterConfigsResponse:
-            request = IncrementalAlterConfigsRequest(resources=[resource])
-            return await brokers.ask(brokers.nodes[0], request, IncrementalAlterConfigsResponse)
-
-        (answer,) = self.ask(asked).responses
-        assert answer.error_code == 0, answer
+        op = OpType.DELETE if rate is None else OpType.SET
+        change = AlterConfigOp(RATE, op, None if rate is None else str(rate))
+        with blocking.Admin({"bootstrap.servers": self.servers}) as admin:
+            admin.incremental_alter_configs(
+                {ConfigResource(ResourceType.BROKER, "0"): [change]}
+            ).all()
 
     def create(self, topic: str, broker: int = 0) -> None:
         admin = AdminClient({"bootstrap.servers": self.servers, "log_level": 0})
@@ -160,17 +145,8 @@ class Peer(NamedTuple):
 
     def bring(self, topic: str) -> None:
         """Move the topic's partition from another broker to broker 0."""
-        partition = ReassignablePartition(partition_index=0, replicas=[0])
-        topics = [ReassignableTopic(name=topic, partitions=[partition])]
-        request = AlterPartitionReassignmentsRequest(topics=topics)
-
-        async def asked(brokers: Brokers) -> AlterPartitionReassignmentsResponse:
-            return await brokers.ask_controller(
-                request, AlterPartitionReassignmentsResponse, lambda a: Errors.of(a.error_code)
-            )
-
-        (answer,) = self.ask(asked).responses
-        assert answer.partitions[0].error_code == 0, answer
+        with blocking.Admin({"bootstrap.servers": self.servers}) as admin:
+            admin.alter_partition_reassignments({Partition(topic, 0): [0]}).all()
 
     def delete(self, topic: str) -> None:
         admin = AdminClient({"bootstrap.servers": self.servers, "log_level": 0})

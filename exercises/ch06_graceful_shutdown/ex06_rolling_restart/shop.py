@@ -1,6 +1,8 @@
 """The shop of exercise 06-6: an application that writes and reads numbered orders. It saves notes
 of what it sees. `python -m … FOLDER SUPERVISOR-PID SERVERS ZOOKEEPER TOPIC GIVES-UP-MS` runs it
 until the cluster ends.
+
+It uses confluent-kafka: the learner meets an application of somebody else.
 """
 
 import json

@@ -9,16 +9,17 @@ from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any, Final
 
-from kafka import KafkaAdminClient
-from kafka.admin import ConfigResource, ConfigResourceType
-from kafka.errors import KafkaError
-
+from kafka_edu.clients.admin.config_calls import ConfigResource
+from kafka_edu.clients.blocking import Admin
+from kafka_edu.clients.client_errors import ClientException
 from kafka_edu.common.python_process import python_command, python_environment
+from kafka_edu.protocol.messages.describe_configs import ResourceType
 from kafka_edu.supervisor.cluster import Cluster
 from kafka_edu.supervisor.cluster_folder import ClusterFolder
 from kafka_edu.supervisor.cluster_spec import Wish
 
 from ...lab_cluster import (
+    CLIENT_PATIENCE_MS,
     LabCluster,
     keep_before,
     properties_of,
@@ -162,17 +163,13 @@ def look(cluster: Cluster) -> Facts:
 def value_of(cluster: Cluster, broker: int) -> str:
     """Return the value of SETTING that the broker works with; "" if it does not answer."""
     servers = f"127.0.0.1:{cluster.port(broker)}"
-    wanted = ConfigResource(ConfigResourceType.BROKER, str(broker))
+    wanted = ConfigResource(ResourceType.BROKER, str(broker))
     try:
-        with closing(KafkaAdminClient(bootstrap_servers=servers)) as admin:
-            by_type = admin.describe_configs([wanted], config_filter="all")
-    except KafkaError:
+        with Admin({"bootstrap.servers": servers}) as admin:
+            configs = admin.describe_configs([wanted], timeout_ms=CLIENT_PATIENCE_MS)[wanted]
+    except ClientException:
         return ""
-    for by_name in by_type.values():
-        for configs in by_name.values():
-            if SETTING in configs:
-                return str(configs[SETTING]["value"])
-    return ""
+    return str(configs[SETTING].value) if SETTING in configs else ""
 
 
 def perform(acts: Sequence[Sequence[object]], home: Path | None = None) -> None:

@@ -1,5 +1,7 @@
 """Start the cluster of exercise 08-6 with two listeners, let a broker advertise a wrong address,
 check the cluster's state, and end it.
+
+The client that boots is kafka-python, as in the ticket: somebody else's program.
 """
 
 from collections.abc import Callable, Iterator, Sequence

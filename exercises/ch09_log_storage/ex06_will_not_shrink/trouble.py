@@ -1,5 +1,7 @@
 """Start the cluster of exercise 09-6, keep its partition from being compacted, check its state, and
 end it.
+
+The records are written by clients that are not ours: what the disk holds is their work.
 """
 
 import shutil

@@ -1,4 +1,7 @@
-"""Start the cluster of exercise 12-7 and its shop, cause its trouble, check both, and end them."""
+"""Start the cluster of exercise 12-7 and its shop, cause its trouble, check both, and end them.
+
+The shop has our producer. kafka-python reads its records, because another client judges it.
+"""
 
 import json
 import os

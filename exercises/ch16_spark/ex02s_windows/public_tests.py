@@ -50,9 +50,11 @@ class Checked:
                 why, drawing = why_other(minute, row)
                 break
         else:
-            row = next(row for row in wrote if row[0] not in {one.begin for one in expected})
-            begin = str(row[0])
-            if not begin.endswith(":00"):
+            right_begins = {one.begin for one in expected}
+            begin = next((str(row[0]) for row in wrote if row[0] not in right_begins), "")
+            if not begin:
+                why = "a minute has one row"
+            elif not begin.endswith(":00"):
                 why = f"nobody asked for a window that begins at {begin[11:]}: a minute is 60 s"
             elif right.latest_s is None:
                 why = "no line has come"

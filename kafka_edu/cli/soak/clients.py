@@ -1,4 +1,5 @@
 """The soak's two unmodified clients: a producer, and a consumer in a group. Both use librdkafka.
+They are not ours, because the truth must not come from the code that is tested.
 
 Every record carries its number. Two bytes of memory per record are enough to know which records
 were acked and which were read, so an hour at 500 records/s costs 4 MB. librdkafka writes a log line

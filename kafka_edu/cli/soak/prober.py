@@ -3,6 +3,8 @@
 It runs in a thread with its own event loop. It has several connections to each broker. Each
 connection sends bursts of up to 64 requests of all kinds, without waiting for answers within a
 burst.
+
+Our own clients do not serve here: they send no such bursts, and they resend by themselves.
 """
 
 import asyncio

@@ -14,17 +14,15 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from confluent_kafka import KafkaException
-from confluent_kafka.admin import AdminClient
-from confluent_kafka.cimpl import NewTopic
-
-from kafka_edu.cli.demo_topic import BROKERS, admin_client, create_topic, wait_until_in_sync
+from kafka_edu.cli.demo_topic import BROKERS, create_topic, wait_until_in_sync
 from kafka_edu.cli.soak.clients import SoakConsumer, SoakProducer
 from kafka_edu.cli.soak.memory import MemorySampler, thinned, trend
 from kafka_edu.cli.soak.prober import Prober, now_ms
 from kafka_edu.cli.soak.side_process import SideProcess
 from kafka_edu.cli.soak.state import TROUBLES_KEPT, Part
+from kafka_edu.clients.admin.topic_calls import NewTopic
 from kafka_edu.clients.answer_deadlines import Pauses
+from kafka_edu.clients.blocking import Admin
 from kafka_edu.common.busy_machine import Hogs
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.supervisor.cluster import Cluster, ClusterError, running_cluster
@@ -42,6 +40,7 @@ GROUP: Final = "soak"
 AWAY_S: Final = 8.0
 """Seconds for which a broker is dead or paused. A session lasts 6 s, so it expires in this time."""
 CHURN_TOPICS: Final = 20
+_CHURN_MS: Final = 30_000
 DISK_WRITER_BYTES: Final = 256 << 20
 STALLS_KEPT: Final = 10
 _DRAIN_S: Final = 90.0
@@ -79,7 +78,6 @@ class SoakPart:
         self._cluster = cluster
         self._plan = plan
         self._folder = folder
-        self._admin: AdminClient = admin_client(cluster.bootstrap_servers)
         self._pauses = Pauses()
         self._pids: dict[int, int] = {broker: cluster.pid(broker) for broker in cluster.broker_ids}
         self._memory = MemorySampler(self._pids)
@@ -312,26 +310,18 @@ class SoakPart:
         self._churned += CHURN_TOPICS
         self._tell(f"{CHURN_TOPICS} topics are created and deleted")
         tick("creating and deleting topics")
-        wanted = [NewTopic(name, num_partitions=2, replication_factor=BROKERS) for name in names]
-        with contextlib.suppress(
-            KafkaException
-        ):  # a time-out of the client: what matters is that the brokers had the work
-            for future in self._admin.create_topics(
-                wanted, operation_timeout=20, request_timeout=30
-            ).values():
-                future.result()
-        self._stay(1.0, "creating and deleting topics", tick)
-        with contextlib.suppress(KafkaException):
-            for future in self._admin.delete_topics(
-                names, operation_timeout=20, request_timeout=30
-            ).values():
-                future.result()
+        wanted = [NewTopic(name, 2, BROKERS) for name in names]
+        # An error does not matter, nor a time-out. What matters is that the brokers had the work.
+        with Admin({"bootstrap.servers": self._cluster.bootstrap_servers}) as admin:
+            admin.create_topics(wanted, timeout_ms=_CHURN_MS)
+            self._stay(1.0, "creating and deleting topics", tick)
+            admin.delete_topics(names, timeout_ms=_CHURN_MS)
 
     def _wait_in_sync(self, tick: Callable[[str], None]) -> None:
         self._note()
         tick("waiting for the replicas")
         try:
-            wait_until_in_sync(self._admin, TOPIC, PARTITIONS)
+            wait_until_in_sync(self._cluster.bootstrap_servers, TOPIC, PARTITIONS)
         except ClusterError:
             self.part.not_in_sync_in_time += 1
 

@@ -6,10 +6,8 @@ Kafka: Admin.java; AdminClient.scala of 2.0.
 and the calls in `topic_calls`, `config_calls`, `partition_calls`, `log_dir_calls`, `group_calls`
 and `cluster_calls`. docs/admin.md is its page.
 
-The supervisor's acts, `controlled-shutdown` and some demos use an older client: `brokers` has the
-connections, and finds the controller. `topic_service` creates, extends and deletes topics.
-`new_topic` creates a topic even if there is no controller at the moment. If a broker refuses a
-request, they raise KafkaException. If a connection breaks, they raise OSError. All modules use
+`first_contact` opens a client and finds out soon if no broker can be reached. `new_topic` creates a
+topic even if there is no controller at the moment. An error is a ClientException. All modules use
 Kafka's own messages and print nothing.
 """
 

@@ -208,8 +208,12 @@ class Admin:
         if self._closed:
             raise already_closed()
 
-    async def _call(self, call: AdminCall[K, V], timeout_ms: float | None) -> Results[K, V]:
-        """Start a call in the core, and wait until each item has its result or its error."""
+    async def ask(self, call: AdminCall[K, V], timeout_ms: float | None = None) -> Results[K, V]:
+        """Start a call in the core, and wait until each item has its result or its error.
+
+        All other methods use it. A program may give it a call of its own, for example one that goes
+        to a certain broker.
+        """
         self._check_usable()
         ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         found: list[Results[K, V]] = []
@@ -234,25 +238,25 @@ class Admin:
 
     async def describe_cluster(self, *, timeout_ms: float | None = None) -> ClusterDescription:
         """Return the brokers that are alive, and the controller."""
-        return (await self._call(describe_cluster(), timeout_ms))[CLUSTER]
+        return (await self.ask(describe_cluster(), timeout_ms))[CLUSTER]
 
     async def describe_api_versions(
         self, brokers: Collection[int], *, timeout_ms: float | None = None
     ) -> Results[int, Mapping[int, tuple[int, int]]]:
         """Return the APIs of each broker: the key of each, and its oldest and newest version."""
-        return await self._call(describe_api_versions(brokers), timeout_ms)
+        return await self.ask(describe_api_versions(brokers), timeout_ms)
 
     async def list_topics(
         self, *, list_internal: bool = False, timeout_ms: float | None = None
     ) -> dict[str, TopicListing]:
         """Return all topics by name."""
-        return (await self._call(list_topics(list_internal), timeout_ms))[CLUSTER]
+        return (await self.ask(list_topics(list_internal), timeout_ms))[CLUSTER]
 
     async def describe_topics(
         self, topics: Collection[str], *, timeout_ms: float | None = None
     ) -> Results[str, TopicDescription]:
         """Return the leader, the replicas and the ISR of each partition. No topic is created."""
-        return await self._call(describe_topics(topics), timeout_ms)
+        return await self.ask(describe_topics(topics), timeout_ms)
 
     async def create_topics(
         self,
@@ -262,13 +266,13 @@ class Admin:
         timeout_ms: float | None = None,
     ) -> Results[str, CreatedTopic]:
         """Let the controller create topics. With `validate_only`, it only checks them."""
-        return await self._call(create_topics(topics, validate_only), timeout_ms)
+        return await self.ask(create_topics(topics, validate_only), timeout_ms)
 
     async def delete_topics(
         self, topics: Collection[str], *, timeout_ms: float | None = None
     ) -> Results[str, None]:
         """Let the controller delete topics."""
-        return await self._call(delete_topics(topics), timeout_ms)
+        return await self.ask(delete_topics(topics), timeout_ms)
 
     async def create_partitions(
         self,
@@ -278,7 +282,7 @@ class Admin:
         timeout_ms: float | None = None,
     ) -> Results[str, None]:
         """Let the controller add partitions to topics."""
-        return await self._call(create_partitions(new_partitions, validate_only), timeout_ms)
+        return await self.ask(create_partitions(new_partitions, validate_only), timeout_ms)
 
     async def describe_configs(
         self,
@@ -290,7 +294,7 @@ class Admin:
     ) -> Results[ConfigResource, dict[str, ConfigEntry]]:
         """Return the configs of topics and brokers, by name."""
         call = describe_configs(resources, include_synonyms, include_documentation)
-        return await self._call(call, timeout_ms)
+        return await self.ask(call, timeout_ms)
 
     async def alter_configs(
         self,
@@ -300,7 +304,7 @@ class Admin:
         timeout_ms: float | None = None,
     ) -> Results[ConfigResource, None]:
         """Replace all configs of each resource. Those that are not given go back to the default."""
-        return await self._call(alter_configs(configs, validate_only), timeout_ms)
+        return await self.ask(alter_configs(configs, validate_only), timeout_ms)
 
     async def incremental_alter_configs(
         self,
@@ -310,7 +314,7 @@ class Admin:
         timeout_ms: float | None = None,
     ) -> Results[ConfigResource, None]:
         """Change single configs, and leave the others. It needs brokers of 2.3 or newer."""
-        return await self._call(incremental_alter_configs(changes, validate_only), timeout_ms)
+        return await self.ask(incremental_alter_configs(changes, validate_only), timeout_ms)
 
     async def list_offsets(
         self,
@@ -320,13 +324,13 @@ class Admin:
         timeout_ms: float | None = None,
     ) -> Results[TopicPartition, FoundOffset]:
         """Return the offset of each partition for a time in ms, or EARLIEST or LATEST."""
-        return await self._call(list_offsets(partitions, read_committed), timeout_ms)
+        return await self.ask(list_offsets(partitions, read_committed), timeout_ms)
 
     async def delete_records(
         self, before: Mapping[TopicPartition, int], *, timeout_ms: float | None = None
     ) -> Results[TopicPartition, int]:
         """Delete the records before an offset; -1: all. Return each partition's low watermark."""
-        return await self._call(delete_records(before), timeout_ms)
+        return await self.ask(delete_records(before), timeout_ms)
 
     async def elect_leaders(
         self,
@@ -336,7 +340,7 @@ class Admin:
         timeout_ms: float | None = None,
     ) -> Results[TopicPartition, None]:
         """Let the controller elect leaders; None: for all partitions. Brokers of 2.2 or newer."""
-        return (await self._call(elect_leaders(election_type, partitions), timeout_ms))[CLUSTER]
+        return (await self.ask(elect_leaders(election_type, partitions), timeout_ms))[CLUSTER]
 
     async def alter_partition_reassignments(
         self,
@@ -345,7 +349,7 @@ class Admin:
         timeout_ms: float | None = None,
     ) -> Results[TopicPartition, None]:
         """Move partitions to these brokers; None cancels the move. Brokers of 2.4 or newer."""
-        return await self._call(alter_partition_reassignments(reassignments), timeout_ms)
+        return await self.ask(alter_partition_reassignments(reassignments), timeout_ms)
 
     async def list_partition_reassignments(
         self,
@@ -355,19 +359,19 @@ class Admin:
     ) -> dict[TopicPartition, PartitionReassignment]:
         """Return the partitions that are being moved. It needs brokers of 2.4 or newer."""
         call = list_partition_reassignments(partitions)
-        return (await self._call(call, timeout_ms))[CLUSTER]
+        return (await self.ask(call, timeout_ms))[CLUSTER]
 
     async def describe_log_dirs(
         self, brokers: Collection[int], *, timeout_ms: float | None = None
     ) -> Results[int, dict[str, LogDirDescription]]:
         """Return the log dirs of each broker by path, with their replicas."""
-        return await self._call(describe_log_dirs(brokers), timeout_ms)
+        return await self.ask(describe_log_dirs(brokers), timeout_ms)
 
     async def alter_replica_log_dirs(
         self, moves: Mapping[BrokerReplica, str], *, timeout_ms: float | None = None
     ) -> Results[BrokerReplica, None]:
         """Move replicas to other log dirs of their broker."""
-        return await self._call(alter_replica_log_dirs(moves), timeout_ms)
+        return await self.ask(alter_replica_log_dirs(moves), timeout_ms)
 
     async def list_consumer_groups(
         self, *, states: Collection[str] = (), timeout_ms: float | None = None
@@ -377,13 +381,13 @@ class Admin:
         deadline = self._now() + limit
         nodes = (await self.describe_cluster(timeout_ms=limit)).nodes
         call = list_groups_of([node.id for node in nodes], states)
-        return await self._call(call, max(deadline - self._now(), 0))
+        return await self.ask(call, max(deadline - self._now(), 0))
 
     async def describe_consumer_groups(
         self, groups: Collection[str], *, timeout_ms: float | None = None
     ) -> Results[str, ConsumerGroupDescription]:
         """Return the state and the members of each group. One that does not exist is Dead."""
-        return await self._call(describe_consumer_groups(groups), timeout_ms)
+        return await self.ask(describe_consumer_groups(groups), timeout_ms)
 
     async def list_consumer_group_offsets(
         self,
@@ -396,7 +400,7 @@ class Admin:
 
         A partition without one has the result None.
         """
-        return (await self._call(list_consumer_group_offsets(group, partitions), timeout_ms))[group]
+        return (await self.ask(list_consumer_group_offsets(group, partitions), timeout_ms))[group]
 
     async def alter_consumer_group_offsets(
         self,
@@ -406,7 +410,7 @@ class Admin:
         timeout_ms: float | None = None,
     ) -> Results[TopicPartition, None]:
         """Commit offsets for a group that has no members."""
-        return await self._call(alter_consumer_group_offsets(group, offsets), timeout_ms)
+        return await self.ask(alter_consumer_group_offsets(group, offsets), timeout_ms)
 
     async def delete_consumer_group_offsets(
         self,
@@ -416,10 +420,10 @@ class Admin:
         timeout_ms: float | None = None,
     ) -> Results[TopicPartition, None]:
         """Delete committed offsets of a group. It needs brokers of 2.4 or newer."""
-        return await self._call(delete_consumer_group_offsets(group, partitions), timeout_ms)
+        return await self.ask(delete_consumer_group_offsets(group, partitions), timeout_ms)
 
     async def delete_consumer_groups(
         self, groups: Collection[str], *, timeout_ms: float | None = None
     ) -> Results[str, None]:
         """Delete groups that have no members, with their offsets."""
-        return await self._call(delete_consumer_groups(groups), timeout_ms)
+        return await self.ask(delete_consumer_groups(groups), timeout_ms)

@@ -5,6 +5,7 @@ from typing import Final, NamedTuple
 
 from kafka_edu.clients.admin.admin_call import (
     ANY_BROKER,
+    CONTROLLER,
     AdminCall,
     Broker,
     Form,
@@ -14,9 +15,15 @@ from kafka_edu.clients.admin.admin_call import (
 )
 from kafka_edu.clients.admin.node import Node
 from kafka_edu.clients.client_connections import api_versions_request
-from kafka_edu.clients.client_errors import ClientException
+from kafka_edu.clients.client_errors import BrokerException, ClientException
+from kafka_edu.common.errors import Errors
+from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.protocol.api_keys import ApiKey
 from kafka_edu.protocol.messages.api_versions import ApiVersionsResponse
+from kafka_edu.protocol.messages.controlled_shutdown import (
+    ControlledShutdownRequest,
+    ControlledShutdownResponse,
+)
 from kafka_edu.protocol.messages.describe_cluster import (
     DescribeClusterRequest,
     DescribeClusterResponse,
@@ -27,6 +34,7 @@ from kafka_edu.protocol.types import ProtocolError
 
 CLUSTER: Final = "the cluster"
 """The one item of a call about the whole cluster."""
+EPOCH_NOT_CHECKED: Final = -1
 
 
 class ClusterDescription(NamedTuple):
@@ -91,6 +99,43 @@ def describe_api_versions(
         (ApiKey.API_VERSIONS,),
         {broker: Broker(broker) for broker in brokers},
         lambda _, form: api_versions_request(),
+        read,
+    )
+
+
+class LeadersMoved(NamedTuple):
+    """What the controller did with the leaders of a broker that is to stop."""
+
+    controller: Node
+    remaining: tuple[TopicPartition, ...]
+    """The partitions that the broker still leads, in order."""
+
+
+def controlled_shutdown(
+    broker: int, broker_epoch: int = EPOCH_NOT_CHECKED
+) -> AdminCall[str, LeadersMoved]:
+    """Let the controller move the leaders of a broker away, as before this broker stops.
+
+    Kafka's admin client does not have this call, because only brokers send the request. So ours has
+    no method for it: give the call to `Admin.ask`. A broker that is not the controller answers
+    STALE_CONTROLLER_EPOCH. Then the request is sent again, to the controller.
+    """
+
+    def read(asked: Asked[str], answer: Message) -> dict[str, LeadersMoved | ClientException]:
+        response = expect(ControlledShutdownResponse, answer)
+        if response.error_code == Errors.STALE_CONTROLLER_EPOCH:
+            return {CLUSTER: BrokerException(Errors.NOT_CONTROLLER)}
+        remaining = sorted(
+            TopicPartition(each.topic_name, each.partition_index)
+            for each in response.remaining_partitions
+        )
+        return {CLUSTER: failed(response.error_code) or LeadersMoved(asked.node, tuple(remaining))}
+
+    return AdminCall(
+        "controlled_shutdown",
+        (ApiKey.CONTROLLED_SHUTDOWN,),
+        {CLUSTER: CONTROLLER},
+        lambda _, form: ControlledShutdownRequest(broker_id=broker, broker_epoch=broker_epoch),
         read,
     )
 

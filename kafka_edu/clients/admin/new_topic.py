@@ -1,6 +1,8 @@
 """Create a topic for a demo, an exercise or a test, even if the controller changes meanwhile.
 
-Other clients fail with NOT_CONTROLLER if there is no controller at that moment.
+The admin client alone sends a request again after a lost answer. Then it cannot say whether a topic
+that exists is the one that it has created. So it sends each request once here, and this module
+tries again.
 """
 
 import asyncio
@@ -8,14 +10,16 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final
 
-from kafka_edu.clients.admin import AdminTimeoutError
-from kafka_edu.clients.admin.brokers import RETRY_PAUSE_S, connect_brokers
-from kafka_edu.clients.admin.topic_service import BrokerTopicService
-from kafka_edu.common.errors import Errors, KafkaException
+from kafka_edu.clients.admin.admin import Admin
+from kafka_edu.clients.admin.topic_calls import NewTopic
+from kafka_edu.clients.client_errors import BrokerException, ClientException
+from kafka_edu.common.errors import Errors
 
 #: Time limit in seconds. It is longer than any election takes, also on a busy machine.
 CONTROLLER_TIMEOUT_S: Final = 60.0
+RETRY_PAUSE_S: Final = 0.1
 _NO_CONFIGS: Final[Mapping[str, str]] = MappingProxyType({})
+_AGAIN: Final = frozenset({Errors.NOT_CONTROLLER, Errors.NETWORK_EXCEPTION})
 
 
 def make_topic(
@@ -29,11 +33,7 @@ def make_topic(
 
     `until_taken` says which errors are raised.
     """
-
-    async def order(service: BrokerTopicService) -> None:
-        await service.create(topic, partitions, replication_factor, configs)
-
-    _make(bootstrap_servers, order)
+    _make(bootstrap_servers, NewTopic(topic, partitions, replication_factor, configs=configs))
 
 
 def make_assigned_topic(
@@ -46,28 +46,28 @@ def make_assigned_topic(
 
     The first broker of a partition becomes its leader. `until_taken` says which errors are raised.
     """
-
-    async def order(service: BrokerTopicService) -> None:
-        await service.create_assigned(topic, assignment, configs)
-
-    _make(bootstrap_servers, order)
+    _make(bootstrap_servers, NewTopic(topic, assignments=assignment, configs=configs))
 
 
-def _make(bootstrap_servers: str, order: Callable[[BrokerTopicService], Awaitable[None]]) -> None:
+def _make(bootstrap_servers: str, topic: NewTopic) -> None:
     async def send() -> None:
-        async with connect_brokers(bootstrap_servers) as brokers:
-            await order(BrokerTopicService(brokers))
+        async with Admin({"bootstrap.servers": bootstrap_servers, "retries": 0}) as admin:
 
-    asyncio.run(until_taken(send, CONTROLLER_TIMEOUT_S))
+            async def order(timeout_ms: float) -> None:
+                (await admin.create_topics([topic], timeout_ms=timeout_ms)).all()
+
+            await until_taken(order, CONTROLLER_TIMEOUT_S)
+
+    asyncio.run(send())
 
 
-async def until_taken(order: Callable[[], Awaitable[None]], timeout_s: float) -> None:
+async def until_taken(order: Callable[[float], Awaitable[None]], timeout_s: float) -> None:
     """Call `order`, which creates a topic, again and again until a controller has accepted it.
 
-    When this function returns, some brokers may not know the topic's leaders yet. After
-    REQUEST_TIMED_OUT the topic may not exist yet, but the controller goes on creating it. Raises
-    KafkaException if the controller refuses. After `timeout_s` it raises the error of the last try:
-    KafkaException NOT_CONTROLLER, OSError or AdminTimeoutError.
+    `order` gets the ms that are left. When this function returns, some brokers may not know the
+    topic's leaders yet. After REQUEST_TIMED_OUT the topic may not exist yet, but the controller
+    goes on creating it. Raises ClientException if the controller refuses. After `timeout_s` it
+    raises the error of the last try: NOT_CONTROLLER, NETWORK_EXCEPTION or TimeoutException.
     """
     loop = asyncio.get_running_loop()
     end = loop.time() + timeout_s
@@ -75,15 +75,13 @@ async def until_taken(order: Callable[[], Awaitable[None]], timeout_s: float) ->
     """True if the answer to an earlier try was lost. The controller may have created the topic."""
     while True:
         try:
-            return await order()
-        except KafkaException as error:
-            taken = error.error is Errors.REQUEST_TIMED_OUT
+            return await order(max(end - loop.time(), 0) * 1000)
+        except ClientException as error:
+            asked = isinstance(error, BrokerException)  # else the client gave up
+            taken = asked and error.error is Errors.REQUEST_TIMED_OUT
             if taken or (may_exist and error.error is Errors.TOPIC_ALREADY_EXISTS):
                 return None
-            if error.error is not Errors.NOT_CONTROLLER or loop.time() >= end:
+            if error.error not in _AGAIN or loop.time() >= end:
                 raise
-        except (OSError, AdminTimeoutError):
-            may_exist = True
-            if loop.time() >= end:
-                raise
+            may_exist = may_exist or error.error is Errors.NETWORK_EXCEPTION
         await asyncio.sleep(RETRY_PAUSE_S)

@@ -65,6 +65,8 @@ class TopicPartitionInfo(NamedTuple):
     leader: Node | None
     replicas: tuple[Node, ...]
     isr: tuple[Node, ...]
+    offline_replicas: tuple[Node, ...] = ()
+    """Replicas on dead brokers or failed disks. Kafka's class does not have them. Version 5."""
 
 
 class TopicDescription(NamedTuple):
@@ -136,6 +138,7 @@ def describe_topics(topics: Collection[str]) -> AdminCall[str, TopicDescription]
                     nodes.get(each.leader_id),
                     known(each.replica_nodes),
                     known(each.isr_nodes),
+                    known(each.offline_replicas),
                 )
                 for each in sorted(topic.partitions, key=lambda each: each.partition_index)
             )

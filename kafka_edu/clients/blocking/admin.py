@@ -25,6 +25,7 @@ class Admin(BlockingClient[admin.Admin]):
         """Close the connections. Calls that are running end with AdminStateException."""
         self._close(self.client.close)
 
+    ask = waiting(admin.Admin.ask)
     describe_cluster = waiting(admin.Admin.describe_cluster)
     describe_api_versions = waiting(admin.Admin.describe_api_versions)
     list_topics = waiting(admin.Admin.list_topics)

@@ -3,6 +3,9 @@
 The connection stays open. The broker that answered is asked again next time. The other brokers are
 asked only if it does not answer. Hop before: ProxyServer's refresh. Next hop: the target's brokers;
 their answer goes to Target.
+
+It sends single requests and uses no client of ours, because it copies a whole answer in one
+version.
 """
 
 from typing import Final

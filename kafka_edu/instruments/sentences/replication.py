@@ -116,7 +116,7 @@ def isr_change_proposed(e: replication.IsrChangeProposed) -> Sentence:
         "wants for",
         f"{e.topic}-{e.partition}",
         f"the ISR {ids(e.before)} → {ids(e.after)}",
-        e.reason,
+        isr_reason(e.reason),
         loud=False,
     )
 

@@ -6,7 +6,10 @@ import pytest
 
 from kafka_edu.clients.admin import new_topic
 from kafka_edu.clients.admin.new_topic import until_taken
-from kafka_edu.common.errors import Errors, KafkaException
+from kafka_edu.clients.client_errors import BrokerException, ClientException, TimeoutException
+from kafka_edu.common.errors import Errors
+
+LOST = Errors.NETWORK_EXCEPTION
 
 
 @pytest.fixture(autouse=True)
@@ -14,24 +17,27 @@ def _no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(new_topic, "RETRY_PAUSE_S", 0)
 
 
-def tries(*outcomes: Errors | Exception, timeout_s: float = 60) -> int:
+def tries(*outcomes: Errors | ClientException, timeout_s: float = 60) -> int:
     """Send an order that ends like this, one try after the other. Return the number of tries."""
     left = list(outcomes)
+    given: list[float] = []
 
-    async def order() -> None:
+    async def order(timeout_ms: float) -> None:
+        given.append(timeout_ms)
         outcome = left.pop(0)
-        if isinstance(outcome, Exception):
+        if isinstance(outcome, ClientException):
             raise outcome
         if outcome is not Errors.NONE:
-            raise KafkaException(outcome)
+            raise BrokerException(outcome)
 
     asyncio.run(until_taken(order, timeout_s))
+    assert sorted(given, reverse=True) == given
+    assert given[0] <= timeout_s * 1000
     return len(outcomes) - len(left)
 
 
 def test_the_order_is_sent_again_until_there_is_a_controller() -> None:
-    dead = ConnectionRefusedError("the controller has died")
-    assert tries(Errors.NOT_CONTROLLER, dead, Errors.NOT_CONTROLLER, Errors.NONE) == 4
+    assert tries(Errors.NOT_CONTROLLER, LOST, Errors.NOT_CONTROLLER, Errors.NONE) == 4
 
 
 def test_a_controller_that_needs_longer_has_taken_the_order() -> None:
@@ -39,17 +45,22 @@ def test_a_controller_that_needs_longer_has_taken_the_order() -> None:
 
 
 def test_a_topic_that_exists_is_ours_only_if_an_answer_was_lost() -> None:
-    assert tries(ConnectionResetError("lost"), Errors.TOPIC_ALREADY_EXISTS) == 2
-    with pytest.raises(KafkaException, match="TOPIC_ALREADY_EXISTS"):
+    assert tries(LOST, Errors.NOT_CONTROLLER, Errors.TOPIC_ALREADY_EXISTS) == 3
+    with pytest.raises(BrokerException, match="TOPIC_ALREADY_EXISTS"):
         tries(Errors.NOT_CONTROLLER, Errors.TOPIC_ALREADY_EXISTS)
 
 
 def test_a_refusal_is_final() -> None:
-    with pytest.raises(KafkaException):
+    with pytest.raises(BrokerException):
         tries(Errors.INVALID_REPLICATION_FACTOR, Errors.NONE)
 
 
-@pytest.mark.parametrize("outcome", [KafkaException(Errors.NOT_CONTROLLER), OSError("dead")])
-def test_the_wait_for_a_controller_ends(outcome: Exception) -> None:
-    with pytest.raises(type(outcome)):
+@pytest.mark.parametrize("outcome", [Errors.NOT_CONTROLLER, LOST])
+def test_the_wait_for_a_controller_ends(outcome: Errors) -> None:
+    with pytest.raises(BrokerException, match=outcome.name):
         tries(outcome, Errors.NONE, timeout_s=0)
+
+
+def test_a_client_that_gives_up_does_not_say_that_the_order_was_taken() -> None:
+    with pytest.raises(TimeoutException):
+        tries(LOST, TimeoutException("no controller"), Errors.NONE)

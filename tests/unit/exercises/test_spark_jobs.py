@@ -1,6 +1,7 @@
 """The judges of the PySpark exercises, without Spark."""
 
 import os
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -9,9 +10,12 @@ from exercises.ch16_spark import live_job
 from exercises.ch16_spark.behind import File
 from exercises.ch16_spark.blame import END_S, ENDS, Deployment, Request, RightBlame
 from exercises.ch16_spark.error_minutes import RightErrors
+from exercises.ch16_spark.ex02s_windows import public_tests as ex02s
 from exercises.ch16_spark.ex03s_sessions.public_tests import RightVisits
 from exercises.ch16_spark.ex08s_report.public_tests import by_process
 from exercises.ch16_spark.ex09s_remembers.public_tests import Order, RightOrders
+from exercises.ch16_spark.ex10s_each_once import public_tests as ex10s
+from exercises.ch16_spark.ex13s_waits import public_tests as ex13s
 from exercises.ch16_spark.ex15s_to_topic.public_tests import why_other
 from exercises.ch16_spark.incidents_made import Incident
 from exercises.ch16_spark.jobs import (
@@ -37,7 +41,7 @@ from exercises.runner.check import check_public
 from exercises.runner.manifest import find_exercise
 from exercises.runner.mismatch import Mismatch
 from exercises.runner.public_tests import CheckError, Run
-from exercises.runner.spark_learner import Rows, learner_class
+from exercises.runner.spark_learner import Row, Rows, SparkLearner, learner_class
 from exercises.runner.spark_process import words_of
 from kafka_edu.common.busy_machine import Spent
 from kafka_edu.learner.learner import Learner, LearnerFailure, Used
@@ -349,3 +353,27 @@ def test_a_task_reads_a_piece_of_one_partition(
     places: tuple[tuple[int, int], ...], whole: bool
 ) -> None:
     assert File("batch=0/part-0.parquet", places, True).without_gap is whole
+
+
+class WrittenRows(SparkLearner):
+    """A job that writes these rows, without Spark."""
+
+    def __init__(self, columns: Mapping[str, str], *batches: tuple[Row, ...]) -> None:
+        self._rows = Rows(tuple(columns), tuple(columns.values()), batches, "", ())
+
+    def stream(self, schema: str, batches: Sequence[Sequence[Sequence[object]]]) -> Rows:
+        return self._rows
+
+
+def test_a_right_row_that_is_written_twice_is_a_mismatch() -> None:
+    begin, late = clock(0), 1_000
+    line, sale = (begin, 1, 1, 5_000), (begin, "web", 1, 40)
+    lines = [Line(0, status=500)], [Line(late)]
+    with pytest.raises(Mismatch, match="a minute has one row"):
+        ex02s.Checked(WrittenRows(ex02s.COLUMNS, (), (line, line))).agrees(*lines)
+    with pytest.raises(Mismatch, match="a minute of a shop has one row"):
+        ex10s.Checked(WrittenRows(ex10s.COLUMNS, (), (sale, sale))).agrees(
+            [Sale("web", "a", 0, 40)], [Sale("web", "end", late)]
+        )
+    with pytest.raises(Mismatch, match="a minute has one row"):
+        ex13s.Checked(WrittenRows(ex13s.COLUMNS, (), (line[:2], line[:2]))).agrees(*lines)

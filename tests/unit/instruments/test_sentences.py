@@ -18,6 +18,7 @@ from kafka_edu.trace.event import EVENT_TYPES, SUPERVISOR, Event, Kind, Source, 
 from kafka_edu.trace.events.controller import ReplicaRemovedFromIsr
 from kafka_edu.trace.events.log import CheckpointWritten, LogTruncated
 from kafka_edu.trace.events.purgatory import WaitingOperationSampled
+from kafka_edu.trace.events.replication import IsrChangeProposed
 from kafka_edu.trace.events.server import LinkFaultChanged, LinkReset, RequestFailed
 from kafka_edu.trace.events.timer import TimerTaskDemoted
 from kafka_edu.trace.events.trace import HopsLeftOut
@@ -244,6 +245,22 @@ def test_an_event_without_a_sentence_is_an_error_not_a_dump() -> None:
 )
 def test_the_facts_that_had_only_a_dump(event: Event, line: str) -> None:
     assert fact_text(event) == line
+
+
+def test_a_proposed_isr_names_the_broker_that_is_the_reason() -> None:
+    """The offsets differ between partitions, so the reason is shown without them."""
+    proposed = IsrChangeProposed(
+        topic="web",
+        partition=1,
+        leader_epoch=4,
+        before=(0,),
+        after=(0, 1),
+        zk_version=7,
+        reason="1 has caught up: LEO 534, HW 534",
+    )
+    assert fact_text(proposed) == (
+        "wants for web-1 the ISR {0} → {0,1}, because broker 1 has caught up"
+    )
 
 
 @pytest.mark.parametrize(

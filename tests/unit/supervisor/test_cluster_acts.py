@@ -1,10 +1,22 @@
 """Acts: what they do, and how they are refused, in each state of what they need."""
 
 import asyncio
+import contextlib
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 
+from kafka_edu.clients.admin.admin_call import (
+    ANY_BROKER,
+    AdminCall,
+    Broker,
+    Results,
+    Route,
+    results_of,
+)
+from kafka_edu.clients.admin.config_calls import ConfigResource
+from kafka_edu.clients.client_errors import TimeoutException
 from kafka_edu.common.link_faults import WHOLE, Link, LinkFault
 from kafka_edu.common.user_files import write_private_json
 from kafka_edu.supervisor import cluster_acts
@@ -364,6 +376,53 @@ def test_a_broker_that_is_not_cut_off_is_asked_first(brokers: Brokers) -> None:
     assert brokers.acts._reachable() == "a:1,b:1"
     brokers.acts.links[Link(0, side="zookeeper")] = CUT
     assert brokers.acts._reachable() == "b:1,a:1"
+
+
+class Asked:
+    """An admin client that keeps the route of each call. Each call succeeds."""
+
+    def __init__(self) -> None:
+        self.routes: list[Route] = []
+
+    async def ask(self, call: AdminCall[ConfigResource, None]) -> Results[ConfigResource, None]:
+        self.routes += call.routes.values()
+        return results_of((item, None) for item in call.routes)
+
+
+def test_a_setting_of_a_topic_goes_to_a_broker_that_has_zookeeper(
+    brokers: Brokers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    admin = Asked()
+
+    @contextlib.asynccontextmanager
+    async def opened(_: ClusterActs) -> AsyncIterator[Asked]:
+        yield admin
+
+    monkeypatch.setattr(ClusterActs, "_admin", opened)
+
+    async def story() -> None:
+        assert await brokers.act("topic-config") == "topic t: a is b"
+        await brokers.act("broker-config", broker=1)
+        brokers.acts.links[Link(0, side="zookeeper")] = CUT
+        await brokers.act("topic-config")
+        await brokers.act("capture")
+        await brokers.act("broker-config", broker=1)
+
+    asyncio.run(story())
+    assert admin.routes == [ANY_BROKER, Broker(1), Broker(1), Broker(1), Broker(1)]
+
+
+def test_an_act_that_no_controller_answers_is_refused_with_the_reason(
+    brokers: Brokers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def too_late(*_: object) -> str:
+        raise TimeoutException("create_topics took longer than its time.")
+
+    monkeypatch.setattr(ClusterActs, "_act", too_late)
+    brokers.states[1] = ProcessState.PAUSED
+    assert asyncio.run(brokers.refused("create-topic")) == (
+        "create_topics took longer than its time: broker 1 is paused: resume it first"
+    )
 
 
 def test_a_broker_that_does_not_run_is_not_configured(brokers: Brokers) -> None:

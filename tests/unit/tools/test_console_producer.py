@@ -94,6 +94,17 @@ def test_a_setting_that_the_producer_does_not_take_ends_the_tool(
     assert caught.value.java_class == java_class
 
 
+def test_an_unknown_property_is_one_line_with_the_nearest_right_name(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    given = settings("--producer-property", "lingr.ms=5", "--producer-property", "xyz=1")
+    assert given.linger_ms == 1_000  # the tool's own default
+    close, far = capsys.readouterr().err.splitlines()
+    says = "WARN The configuration '{}' was supplied but isn't a known config.{} (org.apache.kafka"
+    assert says.format("lingr.ms", " Did you mean linger.ms?") in close
+    assert says.format("xyz", "") in far
+
+
 def test_it_has_no_transactions() -> None:
     with pytest.raises(ToolError, match="This tool has no transactions") as caught:
         settings("--producer-property", "transactional.id=x", "--request-required-acks", "all")

@@ -14,6 +14,7 @@ from typing import Final, NamedTuple
 import pytest
 
 from kafka_edu.cli.proxy_process import TerminalSink
+from kafka_edu.clients.admin.first_contact import FailedServers
 from kafka_edu.common.socket_transport import SocketTransport
 from kafka_edu.common.time import MockTime
 from kafka_edu.common.topic_partition import TopicPartition
@@ -21,7 +22,6 @@ from kafka_edu.common.user_files import naming
 from kafka_edu.replication.isr import IsrState
 from kafka_edu.server.health.repairs import Repairs
 from kafka_edu.server.health.troubles import Troubles
-from kafka_edu.tools.admin_client import _Unreachable
 from kafka_edu.tools.client_settings import ConnectionWarnings
 from kafka_edu.trace.event import Envelope, Event, Level, Source
 from kafka_edu.trace.events.log import CheckpointUnreadable
@@ -199,8 +199,8 @@ def _connection_warnings(trace: Tracer) -> Sink:
     return sink
 
 
-def _unreachable(trace: Tracer) -> Sink:
-    sink = _Unreachable(1)
+def _failed_servers(trace: Tracer) -> Sink:
+    sink = FailedServers(1)
     sink._left = None  # type: ignore[assignment]  # any bug
     trace.add_sink(sink)
     return sink
@@ -213,7 +213,7 @@ LOOKED_AT: Final[dict[Callable[[Tracer], Sink], Event]] = {
     _terminal: ProxyStarted(listener="x", targets=(), routes=()),
     _repairs: CheckpointUnreadable(log_dir="/d", file="f", reason="it is empty"),
     _connection_warnings: GONE,
-    _unreachable: GONE,
+    _failed_servers: GONE,
 }
 
 
@@ -228,7 +228,7 @@ LOOKED_AT: Final[dict[Callable[[Tracer], Sink], Event]] = {
         _repairs,
         _terminal,
         _connection_warnings,
-        _unreachable,
+        _failed_servers,
     ],
 )
 def test_each_sink_of_ours_is_removed_when_it_fails(make: Callable[[Tracer], Sink]) -> None:
@@ -271,7 +271,7 @@ def test_the_classes_above_are_all_that_are_attached_to_a_tracer() -> None:
         "TerminalSink",
         "TraceRing",
         "Troubles",
-        "_Unreachable(ConnectionWarnings)",
+        "FailedServers",
     }
 
 
@@ -402,6 +402,7 @@ from chapters.demo_parts.private_mounts import enter
 from kafka_edu.common.time import SystemTime
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.common.user_files import naming
+from kafka_edu.clients.admin.first_contact import FailedServers
 from kafka_edu.replication.isr import IsrState
 from kafka_edu.instruments.recording import read_recordings
 from kafka_edu.trace.event import Source

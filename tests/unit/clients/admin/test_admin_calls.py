@@ -14,7 +14,12 @@ from kafka_edu.clients.admin.admin_call import (
     Form,
     LeaderOf,
 )
-from kafka_edu.clients.admin.cluster_calls import describe_api_versions, describe_cluster
+from kafka_edu.clients.admin.cluster_calls import (
+    CLUSTER,
+    controlled_shutdown,
+    describe_api_versions,
+    describe_cluster,
+)
 from kafka_edu.clients.admin.config_calls import (
     AlterConfigOp,
     ConfigResource,
@@ -57,6 +62,11 @@ from kafka_edu.clients.consumer.subscription_state import OffsetAndMetadata
 from kafka_edu.common.errors import Errors, KafkaException
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.protocol.api_keys import ApiKey
+from kafka_edu.protocol.messages.controlled_shutdown import (
+    ControlledShutdownRequest,
+    ControlledShutdownResponse,
+    RemainingPartition,
+)
 from kafka_edu.protocol.messages.describe_configs import (
     ConfigSource,
     DescribeConfigsResourceResult,
@@ -77,6 +87,7 @@ SOME: Final = [NewTopic("t", 1, 1)]
 CALLS: Final[dict[str, tuple[AdminCall[Any, Any], int]]] = {
     "describe_cluster": (describe_cluster(), 0),
     "describe_api_versions": (describe_api_versions([1]), 0),
+    "controlled_shutdown": (controlled_shutdown(3, 17), 0),
     "list_topics": (list_topics(False), 4),
     "describe_topics": (describe_topics(["t"]), 4),
     "create_topics": (create_topics(SOME, False), 0),
@@ -132,7 +143,9 @@ def test_a_call_can_be_sent_in_each_version_from_its_oldest_on(name: str) -> Non
 
 
 def test_every_call_of_the_client_is_in_the_table() -> None:
-    calls = {name for name in vars(Admin) if not name.startswith("_")} - {"start", "close"}
+    methods = {name for name in vars(Admin) if not name.startswith("_")}
+    without_method = {"controlled_shutdown"}  # it is given to `ask`
+    calls = methods - {"start", "close", "ask"} | without_method
     assert {call.name for call, _ in CALLS.values()} == calls
 
 
@@ -143,6 +156,7 @@ def test_every_call_of_the_client_is_in_the_table() -> None:
         ("create_topics", Controller()),
         ("delete_topics", Controller()),
         ("create_partitions", Controller()),
+        ("controlled_shutdown", Controller()),
         ("elect_leaders", Controller()),
         ("alter_partition_reassignments", Controller()),
         ("list_partition_reassignments", Controller()),
@@ -167,6 +181,34 @@ def test_the_configs_of_a_broker_are_asked_from_this_broker() -> None:
     assert routes == {TOPIC: AnyBroker(), BROKER: Broker(7), EVERY_BROKER: AnyBroker()}
     with pytest.raises(ClientException, match="'one' is no number"):
         alter_configs({ConfigResource(ResourceType.BROKER, "one"): {}}, False)
+
+
+def test_a_controlled_shutdown_goes_on_to_the_broker_that_is_the_controller_now() -> None:
+    brokers = Brokers()
+    found = brokers.call(controlled_shutdown(3, 17))
+    [request] = brokers.requests
+    assert (request.node, request.message) == (
+        1,
+        ControlledShutdownRequest(broker_id=3, broker_epoch=17),
+    )
+    brokers.controller = 2
+    moved = Errors.STALE_CONTROLLER_EPOCH
+    brokers.reply(request, ControlledShutdownResponse(error_code=moved, remaining_partitions=[]))
+    brokers.advance(100)
+    [request] = brokers.requests
+    left = [RemainingPartition(topic_name="t", partition_index=p) for p in (2, 1)]
+    brokers.reply(request, ControlledShutdownResponse(error_code=0, remaining_partitions=left))
+    controller, remaining = found[0][CLUSTER]
+    assert (controller.id, remaining) == (2, (TopicPartition("t", 1), TopicPartition("t", 2)))
+
+
+@pytest.mark.parametrize("error", [Errors.BROKER_NOT_AVAILABLE, Errors.STALE_BROKER_EPOCH])
+def test_other_errors_of_a_controlled_shutdown_stay(error: Errors) -> None:
+    brokers = Brokers()
+    found = brokers.call(controlled_shutdown(3))
+    [request] = brokers.requests
+    brokers.reply(request, ControlledShutdownResponse(error_code=error, remaining_partitions=[]))
+    assert found[0].errors[CLUSTER].error is error
 
 
 @pytest.mark.parametrize(
