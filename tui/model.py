@@ -26,6 +26,7 @@ from .view_model.reducer import Routes
 from .view_model.replication_view import ReplicationView
 from .view_model.requests_view import RequestsView
 from .view_model.ticker import Ticker
+from .view_model.transactions_view import TransactionsView
 from .view_model.wheels_view import WheelsView
 from .view_model.wire_view import WireView
 from .view_model.zookeeper_view import ZookeeperView
@@ -186,6 +187,7 @@ class Model:
         self.groups = GroupsView()
         self.clients = ClientsView(self.groups)
         self.requests = RequestsView()
+        self.transactions = TransactionsView(self.cluster)
         self.ticker = Ticker()
         self.wire.forget_captures()
         self._connect()
@@ -219,15 +221,19 @@ class Model:
                 (self.groups, GroupsView.READS),
                 (self.clients, ClientsView.READS),
                 (self.requests, RequestsView.READS),
+                (self.transactions, TransactionsView.READS),  # after the cluster: it reads from it
                 (self.wire, WireView.READS),
                 (self.ticker, None),
             )
         )
 
     def names(self) -> set[str]:
-        """Return the names of the cluster and of all its known topics and groups. O(partitions)."""
+        """Return the names of the cluster and of all its topics, groups and transactional ids.
+
+        O(partitions).
+        """
         topics = {key.topic for key in self.cluster.partitions.by_key}
-        return {self.name, *topics, *self.groups.told.groups}
+        return {self.name, *topics, *self.groups.told.groups, *self.transactions.by_id}
 
     def advance(self, now_us: int) -> None:
         """Move the time of all reducers forward when no event has come."""
@@ -241,3 +247,4 @@ class Model:
         self.groups.advance(now_us)
         self.clients.advance(now_us)
         self.requests.advance(now_us)
+        self.transactions.advance(now_us)

@@ -32,6 +32,7 @@ from .view_model.replication_view import (
     TRUNCATION_EVENTS,
 )
 from .view_model.requests_view import HOP_EVENTS
+from .view_model.transactions_view import HELD_EVENTS, TRANSACTION_EVENTS
 from .view_model.wheels_view import PURGATORY_EVENTS, TIMER_EVENTS
 from .view_model.wire_view import WIRE_EVENTS
 from .view_model.zookeeper_view import FIRED_EVENTS, SESSION_EVENTS, ZNODE_EVENTS
@@ -480,6 +481,37 @@ WIRE_BYTES = Subject(
         Source("instruments.wire.tree", "Node"),
     ),
 )
+TRANSACTIONS = Subject(
+    "Transactional ids",
+    "Each line is a transactional.id: its producer id and epoch, its coordinator (the leader of its"
+    " partition of __transaction_state) and its state. A transaction ends in two steps. The"
+    " coordinator decides (PrepareCommit, PrepareAbort), and then it writes a marker into each"
+    " partition. ■ is a written marker, □ one that is waited for. After transaction.timeout.ms the"
+    " coordinator aborts an open transaction and fences its producer: it raises the epoch.",
+    TRANSACTION_EVENTS,
+    (
+        Source("coordinator.transaction.transaction_state_manager", "TransactionStateManager"),
+        Source("coordinator.transaction.transaction_coordinator", "TransactionCoordinator"),
+        Source(
+            "coordinator.transaction.transaction_marker_channel_manager",
+            "TransactionMarkerChannelManager",
+        ),
+    ),
+)
+HELD_PARTITIONS = Subject(
+    "The partitions of transactions",
+    "Consumers with read_committed read up to the last stable offset (LSO), others up to the HW."
+    " The LSO stops at the first batch of the oldest transaction that is open in this log. The"
+    " leader says whose it is, and since when. If its coordinator does not know it, no marker will"
+    " come: it hangs. A transaction whose marker is written still holds the LSO until the marker is"
+    " replicated.",
+    HELD_EVENTS,
+    (
+        Source("log.producer_state_manager", "ProducerStateManager"),
+        Source("log.log", "Log"),
+        Source("replication.partition", "Partition"),
+    ),
+)
 MOTION = Subject(
     "Slow motion",
     "One sampled produce request on its way, a lane for each process, on an axis of time to scale;"
@@ -523,6 +555,8 @@ ALL_SUBJECTS = (
     GROUP_MEMBERS,
     REQUESTS,
     SLOW_REQUESTS,
+    TRANSACTIONS,
+    HELD_PARTITIONS,
     WIRE_FRAMES,
     WIRE_TREE,
     WIRE_BYTES,

@@ -46,6 +46,7 @@ from kafka_edu.log.log_validator import (
     validate,
     validate_for_old_format,
 )
+from kafka_edu.log.producer_state_entry import BatchMetadata
 from kafka_edu.log.producer_state_manager import ProducerStateManager, load_producers
 from kafka_edu.log.recovery_rule import RecoveryRule
 from kafka_edu.log.transaction_index import AbortedTxn
@@ -74,7 +75,12 @@ from kafka_edu.trace.events.log import (
     SegmentRead,
     SegmentRolled,
 )
-from kafka_edu.trace.events.transaction import AbortedTransactionIndexed, LastStableOffsetMoved
+from kafka_edu.trace.events.transaction import (
+    AbortedTransactionIndexed,
+    BatchFenced,
+    LastStableOffsetMoved,
+    TransactionOpened,
+)
 from kafka_edu.trace.tracer import Tracer
 
 NO_LOG_APPEND_TIME: Final = -1
@@ -294,7 +300,7 @@ class Log:
         if header.attributes & CONTROL_BIT:
             self.producer_state_manager.check_marker(header, read_end_transaction_marker(records))
         elif header.producer_id != NO_PRODUCER_ID:
-            duplicate = self.producer_state_manager.check(header, origin)
+            duplicate = self._check_producer(header, origin)
             if duplicate is not None:
                 if self._trace is not None:
                     topic, partition = self.topic_partition
@@ -317,6 +323,25 @@ class Log:
                     duplicate=True,
                 )
         return self._append_batch(batch, leader_epoch, now_ms)
+
+    def _check_producer(self, header: BatchHeader, origin: AppendOrigin) -> BatchMetadata | None:
+        """Check the batch of a producer with an id, as ProducerStateManager.check does."""
+        manager = self.producer_state_manager
+        try:
+            return manager.check(header, origin)
+        except KafkaException as refused:
+            if refused.error is Errors.INVALID_PRODUCER_EPOCH and self._trace is not None:
+                self._trace(
+                    BatchFenced(
+                        topic=self.topic_partition.topic,
+                        partition=self.topic_partition.partition,
+                        producer_id=header.producer_id,
+                        producer_epoch=header.producer_epoch,
+                        current_epoch=manager.producers[header.producer_id].producer_epoch,
+                        base_sequence=header.base_sequence,
+                    )
+                )
+            raise
 
     def _append_in_old_format(
         self, records: Buffer, now_ms: int, origin: AppendOrigin
@@ -370,7 +395,9 @@ class Log:
         self.log_end_offset = last_offset + 1
         self.version.value += 1
         if header.producer_id != NO_PRODUCER_ID:
-            self._note_producer(segment, header, base_offset, max_timestamp, (head, rest))
+            self._note_producer(
+                segment, header, base_offset, max_timestamp, (head, rest), now_ms, leads=True
+            )
         self.producer_state_manager.map_end_offset = last_offset + 1
         if hops and trace is not None:
             indexed = segment.offset_index.entries > entries
@@ -404,10 +431,27 @@ class Log:
         base_offset: int,
         max_timestamp: int,
         parts: Sequence[Buffer],
+        now_ms: int,
+        *,
+        leads: bool,
     ) -> None:
-        aborted = self.producer_state_manager.note(
-            header, base_offset, max_timestamp, lambda: b"".join(parts)
-        )
+        manager, trace = self.producer_state_manager, self._trace
+        aborted = manager.note(header, base_offset, max_timestamp, lambda: b"".join(parts), now_ms)
+        if (
+            trace is not None
+            and (leads or trace.hops)
+            and manager.has_opened(header.producer_id, base_offset)
+        ):
+            trace(
+                TransactionOpened(
+                    topic=self.topic_partition.topic,
+                    partition=self.topic_partition.partition,
+                    producer_id=header.producer_id,
+                    producer_epoch=header.producer_epoch,
+                    first_offset=base_offset,
+                ),
+                Level.STATE if leads else Level.HOPS,
+            )
         if aborted is not None:
             with self.storage():
                 segment.txn_index.append(aborted)
@@ -472,7 +516,13 @@ class Log:
             if header.producer_id != NO_PRODUCER_ID:
                 end = position + header.batch_length + LOG_OVERHEAD
                 self._note_producer(
-                    segment, header, header.base_offset, header.max_timestamp, (view[position:end],)
+                    segment,
+                    header,
+                    header.base_offset,
+                    header.max_timestamp,
+                    (view[position:end],),
+                    now_ms,
+                    leads=False,
                 )
         self.producer_state_manager.map_end_offset = last_offset + 1
         trace = self._trace

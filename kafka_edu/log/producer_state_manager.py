@@ -65,10 +65,12 @@ from kafka_edu.record.record_batch import (
     NO_PRODUCER_EPOCH,
     NO_PRODUCER_ID,
     NO_SEQUENCE,
+    NO_TIMESTAMP,
     TRANSACTIONAL_BIT,
     BatchHeader,
     increment_sequence,
 )
+from kafka_edu.trace.events.transaction import UnstableTransaction
 
 SNAPSHOT_VERSION: Final = 1
 _HEAD: Final = struct.Struct(">hIi")
@@ -119,6 +121,10 @@ class ProducerStateManager:
         self._unreplicated: dict[int, int] = {}
         """Transactions whose marker is written but not yet below the high watermark: first offset →
         offset of the marker.
+        """
+        self._unstable: dict[int, UnstableTransaction] = {}
+        """A description of each transaction in `_ongoing` and `_unreplicated`, for people: first
+        offset → the transaction, as it was opened.
         """
         self.map_end_offset = 0
         self._last_snapshot_offset = 0
@@ -211,18 +217,24 @@ class ProducerStateManager:
         )
 
     def note(
-        self, header: BatchHeader, base_offset: int, max_timestamp: int, batch: Callable[[], Buffer]
+        self,
+        header: BatchHeader,
+        base_offset: int,
+        max_timestamp: int,
+        batch: Callable[[], Buffer],
+        now_ms: int = NO_TIMESTAMP,
     ) -> AbortedTxn | None:
         """Note that a batch with a producer id was written at `base_offset`. O(1).
 
-        `batch` returns its bytes; it is called only for a control batch. If the batch is an abort
-        marker that ends a transaction, the result is the entry for the segment's transaction index,
-        else None.
+        `batch` returns its bytes; it is called only for a control batch. `now_ms` is the wall time
+        of the write; it is not known if the batch is read from the log again. If the batch is an
+        abort marker that ends a transaction, the result is the entry for the segment's transaction
+        index, else None.
         """
         if self._first_tracked is None:
             self._first_tracked = base_offset
         if not header.attributes & CONTROL_BIT:
-            self._add_batch(header, base_offset, max_timestamp)
+            self._add_batch(header, base_offset, max_timestamp, now_ms)
             return None
         return self._complete_transaction(
             header, base_offset, max_timestamp, read_end_transaction_marker(batch())
@@ -236,7 +248,9 @@ class ProducerStateManager:
             )
         return entry
 
-    def _add_batch(self, header: BatchHeader, base_offset: int, max_timestamp: int) -> None:
+    def _add_batch(
+        self, header: BatchHeader, base_offset: int, max_timestamp: int, now_ms: int
+    ) -> None:
         entry = self._entry_for(header)
         delta = header.last_offset_delta
         last_sequence = (
@@ -250,7 +264,18 @@ class ProducerStateManager:
         )
         if header.attributes & TRANSACTIONAL_BIT and entry.current_txn_first_offset == NO_OFFSET:
             entry.current_txn_first_offset = base_offset
-            self._ongoing[base_offset] = header.producer_id
+            self._open(base_offset, header.producer_id, header.producer_epoch, now_ms)
+
+    def _open(self, first_offset: int, producer_id: int, epoch: int, since_ms: int) -> None:
+        self._ongoing[first_offset] = producer_id
+        self._unstable[first_offset] = UnstableTransaction(
+            producer_id, epoch, first_offset, since_ms
+        )
+
+    def has_opened(self, producer_id: int, offset: int) -> bool:
+        """Return whether the producer's open transaction begins at this offset. O(1)."""
+        entry = self.producers.get(producer_id)
+        return entry is not None and entry.current_txn_first_offset == offset
 
     def _complete_transaction(
         self,
@@ -298,14 +323,31 @@ class ProducerStateManager:
             return decided if first is None or decided < first else first
         return first
 
+    def unstable_transactions(self, most: int) -> tuple[UnstableTransaction, ...]:
+        """Return the first `most` transactions that are open, or whose marker is not replicated.
+
+        The first one holds the last stable offset back. O(1) without transactions.
+        """
+        if not self._unstable:
+            return ()
+        return tuple(
+            self._unstable[first]._replace(marker_offset=self._unreplicated.get(first, NO_OFFSET))
+            for first in sorted(self._unstable)[:most]
+        )
+
+    @property
+    def unstable_count(self) -> int:
+        """Return the number of transactions that are open, or whose marker is not replicated."""
+        return len(self._unstable)
+
     def on_high_watermark_updated(self, high_watermark: int) -> None:
         """Forget the transactions whose marker lies below the new HW: they are stable now."""
         if self._unreplicated:
-            self._unreplicated = {
-                first: marker
-                for first, marker in self._unreplicated.items()
-                if marker >= high_watermark
-            }
+            stable = [
+                first for first, marker in self._unreplicated.items() if marker < high_watermark
+            ]
+            for first in stable:
+                del self._unreplicated[first], self._unstable[first]
 
     def snapshot_offsets(self) -> list[int]:
         """Return the offsets in the names of the snapshot files, ascending."""
@@ -427,7 +469,12 @@ class ProducerStateManager:
             e for e in self.producers.values() if e.current_txn_first_offset != NO_OFFSET
         ]
         for entry in sorted(open_transactions, key=lambda e: e.current_txn_first_offset):
-            self._ongoing[entry.current_txn_first_offset] = entry.producer_id
+            self._open(
+                entry.current_txn_first_offset,
+                entry.producer_id,
+                entry.producer_epoch,
+                NO_TIMESTAMP,
+            )
 
     def _clear(self) -> None:
         """Forget the whole state, also transactions whose markers are not replicated yet.
@@ -438,6 +485,7 @@ class ProducerStateManager:
         self.producers.clear()
         self._ongoing.clear()
         self._unreplicated.clear()
+        self._unstable.clear()
 
     def _remove_snapshot(self, offset: int) -> None:
         self._file_system.remove(segment_file(self._directory, offset, SNAPSHOT_SUFFIX))

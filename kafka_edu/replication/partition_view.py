@@ -12,6 +12,8 @@ from kafka_edu.trace.events.replication import (
 
 IN_TURN: Final = 10
 """The number of unchanged partitions that each sample includes in turn. One costs 12 µs."""
+UNSTABLE_SHOWN: Final = 3
+"""How many of a partition's open transactions a sample describes. It counts the others."""
 UNSETTLED: Final = -1
 """This value is noted instead of a version if the partition must be sampled again next time."""
 
@@ -33,6 +35,8 @@ def partition_progress(partition: Partition) -> PartitionProgress | None:
             for remote in partition.remote_progress()
         ),
         last_stable=min(log.last_stable_offset, high_watermark),
+        unstable=log.producer_state_manager.unstable_transactions(UNSTABLE_SHOWN),
+        unstable_transactions=log.producer_state_manager.unstable_count,
     )
 
 

@@ -14,6 +14,7 @@ from .purgatory_screen import PurgatoryScreen
 from .replication_screen import ReplicationScreen
 from .requests_screen import RequestsScreen
 from .timeline_screen import TimelineScreen
+from .transactions_screen import TransactionsScreen
 from .wheels_screen import WheelsScreen
 from .wire_screen import WireScreen
 from .zookeeper_screen import ZookeeperScreen
@@ -32,5 +33,6 @@ SCREENS: Final[tuple[type[DashboardScreen], ...]] = (
     LogScreen,
     MovesScreen,
     ClientScreen,
+    TransactionsScreen,
 )
 DECLARATIONS: Final[tuple[ScreenDeclaration, ...]] = tuple(screen.declaration for screen in SCREENS)

@@ -33,7 +33,8 @@ from ..view_model.figures import count, duration, old, per_second, size, sparkli
 from .answer_line import answer_line
 from .drawn import Drawn, Lines, aged, ink, stacked
 from .event_text import coloured
-from .prose import gauge
+from .prose import column_width, gauge
+from .time_left import time_left
 
 _NAMES: Final = (14, 22)
 _PARTITIONS: Final = (9, 24)
@@ -110,7 +111,7 @@ class ClientLines(Lines):
         colours, row = self.palette, self.choice.rows[index]
         key = row.key
         line = ink("▶ " if key == self.choice.key else "  ", "bold")
-        name = _column([each.key.client for each in self.choice.rows], _NAMES)
+        name = column_width([each.key.client for each in self.choice.rows], _NAMES)
         line.append(f"{key.client[:name]:<{name}} ", style="bold")
         line.append(f"{row.kind:<9}", style=colours.dim)
         if isinstance(row, Seen):
@@ -172,19 +173,6 @@ class ClientLines(Lines):
 
 def _if(value: int, style: str) -> str:
     return f"bold {style}" if value else ""
-
-
-def clock(left_ms: int, of_ms: int, widget: Drawn) -> Text:
-    """Draw a time that runs out: a bar of the time that is left, and `3 s of 10 s left`."""
-    colours = widget.palette
-    part = left_ms / of_ms if of_ms > 0 else 0.0
-    bar, rest = gauge(part, _CLOCK)
-    style = colours.error if part < 0.25 else colours.warning if part < 0.5 else colours.ok
-    text = ink(bar, style).append(f"{rest} ", style=colours.dim)
-    return text.append(
-        f"{duration(left_ms)} of {duration(of_ms)} left",
-        style=f"bold {style}" if part < 0.5 else "",
-    )
 
 
 class ClientHead(Drawn):
@@ -296,7 +284,7 @@ class ClientHead(Drawn):
         if state.session_left_ms < 0:
             clocks.append("no session", style=colours.dim)
         else:
-            clocks.append_text(clock(state.session_left_ms, state.session_timeout_ms, self))
+            clocks.append_text(time_left(state.session_left_ms, state.session_timeout_ms, colours))
             if state.heartbeat_waits:
                 clocks.append(", waits for an answer", style=colours.warning)
         clocks.append(" · poll() ", style=colours.dim)
@@ -304,7 +292,7 @@ class ClientHead(Drawn):
             clocks.append("not called yet", style=colours.dim)
         else:
             left = max(state.max_poll_interval_ms - state.polled_ms_ago, 0)
-            clocks.append_text(clock(left, state.max_poll_interval_ms, self))
+            clocks.append_text(time_left(left, state.max_poll_interval_ms, colours))
         every = duration(state.auto_commit_ms)
         clocks.append(
             f" · commits every {every}" if state.auto_commit_ms else " · commits by hand",
@@ -328,7 +316,7 @@ class ClientHead(Drawn):
                 heard.append(f"its {member.waits} waits", style=colours.warning)
             else:
                 left = max(member.session_timeout_ms - member.heard_ms_ago, 0)
-                heard.append_text(clock(left, member.session_timeout_ms, self))
+                heard.append_text(time_left(left, member.session_timeout_ms, colours))
             lines.append(heard)
         software = next((each.requests.software for each in seen.asked), "")
         name.append(f" · {software}" if software else "", style=colours.dim)
@@ -421,7 +409,7 @@ class ClientPartitions(Lines):
 
     def _widest(self, names: Sequence[str]) -> int:
         """Return the width of the column of partitions."""
-        return _column(names, _PARTITIONS) + 1
+        return column_width(names, _PARTITIONS) + 1
 
     def _leader(self, leader: int) -> Text:
         style = f"bold {self.palette.broker(leader)}"
@@ -526,11 +514,6 @@ class ClientPartitions(Lines):
         line.append(f"{count(each.requests.produces):>10} {size(each.requests.produced_bytes):>10}")
         ago = duration(each.heard_us_ago(self.model.clients.now_us) / 1000)
         return line.append(f" {count(each.requests.fetches):>10}  {ago} ago")
-
-
-def _column(names: Sequence[str], limits: tuple[int, int]) -> int:
-    """Return the width of a column for these names, between two limits."""
-    return min(max([limits[0], *map(len, names)]), limits[1])
 
 
 def _offset(offset: int | None) -> str:

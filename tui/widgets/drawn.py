@@ -235,6 +235,15 @@ class Lines(ScrollView, can_focus=True):
         order = self.sorted_by
         return own if order is None else f" by {self.column(order.name)}"
 
+    def out_of_view(self) -> str:
+        """Return how many lines are above and below the visible part, for the list's title."""
+        if not self.size.height:
+            return ""
+        above = self.scroll_offset.y
+        below = len(self._shown_lines) - above - self.size.height
+        words = [f"{above} more above"] * (above > 0) + [f"{below} more below"] * (below > 0)
+        return f" · {', '.join(words)}" if words else ""
+
     def cursor_moved(self) -> None:
         """React to a key or a click that has moved the cursor.
 

@@ -1,5 +1,6 @@
 """Sentences wrapped for a narrow place, and bars."""
 
+from collections.abc import Iterable
 from textwrap import wrap
 
 
@@ -30,3 +31,13 @@ def gauge(part: float, width: int) -> tuple[str, str]:
     """Return the filled and the empty part of a bar. `part`, 0.0 to 1.0, of the width is filled."""
     filled = round(min(max(part, 0.0), 1.0) * width)
     return "━" * filled, "─" * (width - filled)
+
+
+def column_width(names: Iterable[str], limits: tuple[int, int]) -> int:
+    """Return the width of a column for these names, between two limits."""
+    return min(max([limits[0], *map(len, names)]), limits[1])
+
+
+def fitted_name(name: str, width: int) -> str:
+    """Return a name in at most `width` characters. A longer one ends with an ellipsis."""
+    return name if len(name) <= width else name[: width - 1] + "…"

@@ -45,7 +45,9 @@ from kafka_edu.coordinator.transaction.transaction_state_manager import (
 )
 from kafka_edu.record.record_batch import NO_PRODUCER_EPOCH, NO_PRODUCER_ID
 from kafka_edu.trace.events.transaction import (
+    BY_ANOTHER,
     ProducerFenced,
+    TransactionalIdInitialised,
     TransactionResumed,
     TransactionTimedOut,
 )
@@ -64,6 +66,17 @@ ASKED_AGAIN: Final = {
 class ProducerIdAndEpoch(NamedTuple):
     producer_id: int
     epoch: int
+
+
+class Requester(NamedTuple):
+    """The client that sent a request, for events."""
+
+    client_id: str
+    connection_id: str
+
+
+NOBODY: Final = Requester("", "")
+"""The coordinator itself acts, and no client has sent a request."""
 
 
 class InitProducerIdResult(NamedTuple):
@@ -111,6 +124,7 @@ class TransactionCoordinator:
         txn_timeout_ms: int,
         expected: ProducerIdAndEpoch | None,
         respond: RespondInit,
+        requester: Requester = NOBODY,
     ) -> None:
         """Handle InitProducerId; wait only if a new block of producer ids is needed.
 
@@ -128,7 +142,7 @@ class TransactionCoordinator:
                 self._states.get_transaction_state(transactional_id), expected
             ):
                 new_id = await self._generate_producer_id()
-            self._initialise(transactional_id, txn_timeout_ms, expected, new_id, respond)
+            self._initialise(transactional_id, txn_timeout_ms, expected, new_id, respond, requester)
 
     @staticmethod
     def _needs_producer_id(
@@ -150,6 +164,7 @@ class TransactionCoordinator:
         expected: ProducerIdAndEpoch | None,
         new_id: int | None,
         respond: RespondInit,
+        requester: Requester,
     ) -> None:
         known = self._states.get_transaction_state(transactional_id)
         now_ms = self._time.milliseconds()
@@ -159,7 +174,9 @@ class TransactionCoordinator:
                 TransactionMetadata(transactional_id, new_id, txn_timeout_ms, now_ms)
             )
         epoch, metadata = known
-        transit = self._prepare_initialisation(metadata, txn_timeout_ms, expected, new_id, now_ms)
+        transit = self._prepare_initialisation(
+            metadata, txn_timeout_ms, expected, new_id, now_ms, requester
+        )
         if transit.state is TransactionState.PREPARE_EPOCH_FENCE:
 
             def aborted(error: Errors) -> None:
@@ -169,7 +186,8 @@ class TransactionCoordinator:
                 metadata,
                 metadata.producer_epoch,
                 transit.producer_epoch,
-                "InitProducerId of another",
+                BY_ANOTHER,
+                requester,
             )
             self._end_transaction(
                 transactional_id,
@@ -181,6 +199,17 @@ class TransactionCoordinator:
             return
 
         def appended(error: Errors) -> None:
+            if error is Errors.NONE and self._trace:
+                self._trace(
+                    TransactionalIdInitialised(
+                        transactional_id=transactional_id,
+                        producer_id=transit.producer_id,
+                        producer_epoch=transit.producer_epoch,
+                        timeout_ms=transit.txn_timeout_ms,
+                        client_id=requester.client_id,
+                        connection_id=requester.connection_id,
+                    )
+                )
             done = InitProducerIdResult(transit.producer_id, transit.producer_epoch, Errors.NONE)
             respond(done if error is Errors.NONE else _failed(error))
 
@@ -193,6 +222,7 @@ class TransactionCoordinator:
         expected: ProducerIdAndEpoch | None,
         new_id: int | None,
         now_ms: int,
+        requester: Requester,
     ) -> TxnTransitMetadata:
         """Return the state after the initialisation, which the caller then writes to the log.
 
@@ -201,7 +231,9 @@ class TransactionCoordinator:
         if metadata.pending_state is not None:
             raise KafkaException(Errors.CONCURRENT_TRANSACTIONS)
         if expected is not None and not _may_be(metadata, expected):
-            self._tell_fenced(metadata, expected.epoch, metadata.producer_epoch, "InitProducerId")
+            self._tell_fenced(
+                metadata, expected.epoch, metadata.producer_epoch, "InitProducerId", requester
+            )
             raise KafkaException(Errors.PRODUCER_FENCED)
         if metadata.state in PREPARED:
             raise KafkaException(Errors.CONCURRENT_TRANSACTIONS)
@@ -223,6 +255,7 @@ class TransactionCoordinator:
         producer: ProducerIdAndEpoch,
         partitions: Iterable[TopicPartition],
         respond: Respond,
+        requester: Requester = NOBODY,
     ) -> None:
         """Handle AddPartitionsToTxn: respond when the log has the partitions.
 
@@ -235,7 +268,11 @@ class TransactionCoordinator:
             epoch, metadata = self._known(transactional_id, producer.producer_id)
             if producer.epoch != metadata.producer_epoch:
                 self._tell_fenced(
-                    metadata, producer.epoch, metadata.producer_epoch, "AddPartitionsToTxn"
+                    metadata,
+                    producer.epoch,
+                    metadata.producer_epoch,
+                    "AddPartitionsToTxn",
+                    requester,
                 )
                 raise KafkaException(Errors.PRODUCER_FENCED)
             if metadata.pending_state is not None or metadata.state in PREPARED:
@@ -265,10 +302,17 @@ class TransactionCoordinator:
         return known
 
     def handle_end_transaction(
-        self, transactional_id: str, producer: ProducerIdAndEpoch, commit: bool, respond: Respond
+        self,
+        transactional_id: str,
+        producer: ProducerIdAndEpoch,
+        commit: bool,
+        respond: Respond,
+        requester: Requester = NOBODY,
     ) -> None:
         """Handle EndTxn: respond when the log has the decision; then write the markers."""
-        self._end_transaction(transactional_id, producer, commit, respond, from_client=True)
+        self._end_transaction(
+            transactional_id, producer, commit, respond, requester, from_client=True
+        )
 
     def _end_transaction(
         self,
@@ -276,6 +320,7 @@ class TransactionCoordinator:
         producer: ProducerIdAndEpoch,
         commit: bool,
         respond: Respond,
+        requester: Requester = NOBODY,
         *,
         from_client: bool,
     ) -> None:
@@ -290,7 +335,7 @@ class TransactionCoordinator:
         try:
             epoch, metadata = self._known(transactional_id, producer.producer_id)
             fencing = metadata.pending_state is TransactionState.PREPARE_EPOCH_FENCE
-            transit = self._prepare_end(metadata, producer, commit, from_client)
+            transit = self._prepare_end(metadata, producer, commit, requester, from_client)
         except KafkaException as refused:
             respond(refused.error)
             return
@@ -317,6 +362,7 @@ class TransactionCoordinator:
         metadata: TransactionMetadata,
         producer: ProducerIdAndEpoch,
         commit: bool,
+        requester: Requester,
         from_client: bool,
     ) -> TxnTransitMetadata | None:
         """Return the state to write to the log; None if the transaction already ended like this.
@@ -325,7 +371,7 @@ class TransactionCoordinator:
         """
         current = metadata.producer_epoch
         if (from_client and producer.epoch != current) or producer.epoch < current:
-            self._tell_fenced(metadata, producer.epoch, current, "EndTxn")
+            self._tell_fenced(metadata, producer.epoch, current, "EndTxn", requester)
             raise KafkaException(Errors.PRODUCER_FENCED)
         fencing = metadata.pending_state is TransactionState.PREPARE_EPOCH_FENCE
         if metadata.pending_state is not None and not (fencing and not from_client):
@@ -398,7 +444,12 @@ class TransactionCoordinator:
                 )
 
     def _tell_fenced(
-        self, metadata: TransactionMetadata, epoch: int, current: int, asked: str
+        self,
+        metadata: TransactionMetadata,
+        epoch: int,
+        current: int,
+        asked: str,
+        requester: Requester,
     ) -> None:
         if self._trace:
             self._trace(
@@ -408,6 +459,8 @@ class TransactionCoordinator:
                     producer_epoch=epoch,
                     current_epoch=current,
                     asked=asked,
+                    client_id=requester.client_id,
+                    connection_id=requester.connection_id,
                 )
             )
 

@@ -46,7 +46,12 @@ from kafka_edu.protocol.messages.write_txn_markers import (
     WriteTxnMarkersResponse,
 )
 from kafka_edu.protocol.types import ProtocolError
-from kafka_edu.trace.events.transaction import TransactionMarkerAnswered, TransactionMarkersSent
+from kafka_edu.trace.event import Event
+from kafka_edu.trace.events.transaction import (
+    TransactionMarkerAnswered,
+    TransactionMarkersSent,
+    TransactionMarkersSnapshot,
+)
 from kafka_edu.trace.tracer import Tracer
 
 RETRY_BACKOFF_MS: Final = 100
@@ -138,6 +143,8 @@ class TransactionMarkerChannelManager:
         self._retry: asyncio.Task[None] | None = None
         self._tasks: list[asyncio.Task[None]] = []
         self._closed = False
+        if trace:
+            trace.on_snapshot(self._snapshot)
 
     def add_txn_markers_to_send(
         self, coordinator_epoch: int, metadata: TransactionMetadata, transit: TxnTransitMetadata
@@ -367,6 +374,14 @@ class TransactionMarkerChannelManager:
                 pending,
                 broker_id,
                 {tp: results.get(tp, Errors.UNKNOWN_SERVER_ERROR) for tp in partitions},
+            )
+
+    def _snapshot(self) -> Iterable[Event]:
+        for transactional_id, pending in self._pending.items():
+            yield TransactionMarkersSnapshot(
+                transactional_id=transactional_id,
+                waits_for=tuple(map(str, sorted(pending.remaining))),
+                coordinator_epoch=pending.coordinator_epoch,
             )
 
     async def shutdown(self) -> None:

@@ -272,6 +272,9 @@ class TransactionStateManager:
                     after=metadata.state,
                     partitions=tuple(map(str, sorted(metadata.topic_partitions))),
                     coordinator_epoch=coordinator_epoch,
+                    log_partition=self.partition_for(metadata.transactional_id),
+                    started_ms=metadata.txn_start_timestamp,
+                    timeout_ms=metadata.txn_timeout_ms,
                 )
             )
 
@@ -404,6 +407,10 @@ class TransactionStateManager:
                 pending_state=metadata.pending_state or "",
                 partitions=tuple(map(str, sorted(metadata.topic_partitions))),
                 coordinator_epoch=epoch,
+                log_partition=self.partition_for(metadata.transactional_id),
+                started_ms=metadata.txn_start_timestamp,
+                timeout_ms=metadata.txn_timeout_ms,
+                updated_ms=metadata.txn_last_update_timestamp,
             )
 
 

@@ -34,6 +34,46 @@ def aborted_transaction_indexed(e: transaction.AbortedTransactionIndexed) -> Sen
 
 
 @sentence.register
+def transaction_opened(e: transaction.TransactionOpened) -> Sentence:
+    tp = f"{e.topic}-{e.partition}"
+    return quiet(
+        f"producer {e.producer_id} opens a transaction in",
+        tp,
+        f"at {e.first_offset:,}",
+        exact=(
+            f"producer {e.producer_id} (epoch {e.producer_epoch}) opens a transaction in {tp} at"
+            f" {e.first_offset:,}: until its marker is there, read_committed readers stop there"
+        ),
+    )
+
+
+@sentence.register
+def batch_fenced(e: transaction.BatchFenced) -> Sentence:
+    return Sentence(
+        f"refuses a batch of producer {e.producer_id} for",
+        f"{e.topic}-{e.partition}",
+        reason=f"its epoch {e.producer_epoch} is over: the log has seen epoch {e.current_epoch}",
+        because=f"a batch of an old producer {e.producer_id} was fenced",
+    )
+
+
+@sentence.register
+def transactional_id_initialised(e: transaction.TransactionalIdInitialised) -> Sentence:
+    return Sentence(
+        f"{e.client_id or 'a producer'} initialises transactional id",
+        e.transactional_id,
+        f"and gets epoch {e.producer_epoch}",
+        because=f"another producer initialised {e.transactional_id}",
+        exact=(
+            f"{e.client_id or 'a producer'} initialises transactional id {e.transactional_id}: it"
+            f" is producer {e.producer_id} with epoch {e.producer_epoch}, and its time-out is"
+            f" {duration(e.timeout_ms)}"
+        ),
+        loud=False,
+    )
+
+
+@sentence.register
 def transaction_state_changed(e: transaction.TransactionStateChanged) -> Sentence:
     with_ = f" with {joined(e.partitions)}" if e.partitions else ""
     return Sentence(
@@ -98,6 +138,14 @@ def transaction_timed_out(e: transaction.TransactionTimedOut) -> Sentence:
 
 @sentence.register
 def producer_fenced(e: transaction.ProducerFenced) -> Sentence:
+    if e.asked == transaction.BY_ANOTHER:
+        return Sentence(
+            "fences the producer of",
+            e.transactional_id,
+            f"with epoch {e.producer_epoch}, and aborts its transaction",
+            f"{e.client_id or 'another producer'} initialises with the same transactional id",
+            because=f"a new producer of {e.transactional_id} fenced the old one",
+        )
     return Sentence(
         f"refuses {e.asked} of an old producer with id",
         e.transactional_id,

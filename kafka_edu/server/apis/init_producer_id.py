@@ -11,6 +11,7 @@ from kafka_edu.common.errors import Errors
 from kafka_edu.coordinator.transaction.transaction_coordinator import (
     InitProducerIdResult,
     ProducerIdAndEpoch,
+    Requester,
     TransactionCoordinator,
 )
 from kafka_edu.protocol.api_keys import ApiKey
@@ -49,7 +50,11 @@ class InitProducerIdApi:
             call.respond(_response(call.version, *result))
 
         await self._coordinator.handle_init_producer_id(
-            request.transactional_id, request.transaction_timeout_ms, expected, respond
+            request.transactional_id,
+            request.transaction_timeout_ms,
+            expected,
+            respond,
+            Requester(call.client_id, call.request.connection_id),
         )
         if not call.answered:
             call.waits()

@@ -15,6 +15,7 @@ from kafka_edu.common.topic import GROUP_METADATA_TOPIC_NAME, INTERNAL_TOPICS
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.coordinator.transaction.transaction_coordinator import (
     ProducerIdAndEpoch,
+    Requester,
     TransactionCoordinator,
 )
 from kafka_edu.protocol.api_keys import ApiKey
@@ -89,7 +90,7 @@ class TransactionsApi:
 
         producer = ProducerIdAndEpoch(request.producer_id, request.producer_epoch)
         self._coordinator.handle_add_partitions_to_transaction(
-            request.transactional_id, producer, partitions, respond
+            request.transactional_id, producer, partitions, respond, _requester(call)
         )
         if not call.answered:
             call.waits()
@@ -109,6 +110,7 @@ class TransactionsApi:
             lambda error: call.respond(
                 AddOffsetsToTxnResponse(error_code=_as_known_to(call.version, error))
             ),
+            _requester(call),
         )
         if not call.answered:
             call.waits()
@@ -125,6 +127,7 @@ class TransactionsApi:
             lambda error: call.respond(
                 EndTxnResponse(error_code=_as_known_to(call.version, error))
             ),
+            _requester(call),
         )
         if not call.answered:
             call.waits()
@@ -144,6 +147,10 @@ class TransactionsApi:
     @staticmethod
     def _end_txn_error(_: EndTxnRequest, __: int, error: Errors, ___: str) -> EndTxnResponse:
         return EndTxnResponse(error_code=error)
+
+
+def _requester(call: ApiCall) -> Requester:
+    return Requester(call.client_id, call.request.connection_id)
 
 
 def _as_known_to(version: int, error: Errors) -> Errors:

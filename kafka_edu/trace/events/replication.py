@@ -8,6 +8,7 @@ brokers. A change of the ISR has the same `zk_version` in ZooKeeper and in the b
 from typing import NamedTuple
 
 from kafka_edu.trace.event import Kind, Level, event
+from kafka_edu.trace.events.transaction import UnstableTransaction
 
 
 @event(joins=("topic", "partition", "leader_epoch", "controller_epoch"))
@@ -535,6 +536,12 @@ class PartitionProgress(NamedTuple):
     """The last stable offset (LSO): readers with read_committed get only records below it. It is
     below the high watermark while a transaction is open.
     """
+    unstable: tuple[UnstableTransaction, ...] = ()
+    """The first transactions that are open, or whose marker is not replicated yet. The first one
+    holds the last stable offset back.
+    """
+    unstable_transactions: int = 0
+    """The number of all such transactions."""
 
 
 @event(kind=Kind.SNAPSHOT)

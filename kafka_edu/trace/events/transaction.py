@@ -2,9 +2,61 @@
 they skip; at the coordinator, each step of a transaction (spec X2).
 """
 
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from kafka_edu.trace.event import Kind, event
+
+BY_ANOTHER: Final = "InitProducerId of another"
+"""`ProducerFenced.asked` if nothing was refused yet: another producer has initialised."""
+
+
+class UnstableTransaction(NamedTuple):
+    """A transaction that holds back the last stable offset of a partition's log. A value within
+    events.
+    """
+
+    producer_id: int
+    producer_epoch: int
+    """The epoch of the transaction's first batch."""
+    first_offset: int
+    since_ms: int
+    """When this broker wrote the transaction's first batch, in ms since 1970. -1 if that is not
+    known: the broker has started since then.
+    """
+    marker_offset: int = -1
+    """The offset of the marker that ends the transaction. -1 if the transaction is open. With a
+    marker, the transaction holds the offset back until the marker is replicated.
+    """
+
+
+@event()
+class TransactionOpened(NamedTuple):
+    """The first batch of a transaction was written to a log. The last stable offset cannot pass
+    `first_offset` until the transaction has a marker in this log. The event has level `state` if
+    this broker leads the partition, and level `hops` if it follows.
+    """
+
+    topic: str
+    partition: int
+    producer_id: int
+    producer_epoch: int
+    first_offset: int
+
+
+@event()
+class BatchFenced(NamedTuple):
+    """The leader of a partition refused a batch, because the producer's epoch is over. The error in
+    the response is INVALID_PRODUCER_EPOCH.
+    """
+
+    topic: str
+    partition: int
+    producer_id: int
+    producer_epoch: int
+    """The epoch in the batch."""
+    current_epoch: int
+    """The latest epoch of this producer id in the log."""
+    base_sequence: int
 
 
 @event()
@@ -51,6 +103,16 @@ class TransactionStateChanged(NamedTuple):
     partitions: tuple[str, ...]
     """The partitions to which the transaction has written so far, as the coordinator knows."""
     coordinator_epoch: int
+    log_partition: int = -1
+    """The partition of `__transaction_state` to which the transactional id belongs. Its leader is
+    the coordinator.
+    """
+    started_ms: int = -1
+    """When the transaction began, in ms since 1970. -1 if none has begun since the producer
+    initialised.
+    """
+    timeout_ms: int = -1
+    """The producer's transaction.timeout.ms."""
 
 
 @event(kind=Kind.SNAPSHOT)
@@ -65,6 +127,38 @@ class TransactionSnapshot(NamedTuple):
     """The state that is just being written to the log. Empty if no state is."""
     partitions: tuple[str, ...]
     coordinator_epoch: int
+    log_partition: int = -1
+    started_ms: int = -1
+    timeout_ms: int = -1
+    """The producer's transaction.timeout.ms."""
+    updated_ms: int = -1
+    """When the present state was written, in ms since 1970."""
+
+
+@event(kind=Kind.SNAPSHOT)
+class TransactionMarkersSnapshot(NamedTuple):
+    """The partitions of a decided transaction that still need its marker, sent to a new
+    subscriber.
+    """
+
+    transactional_id: str
+    waits_for: tuple[str, ...]
+    coordinator_epoch: int
+
+
+@event(joins=("connection_id",))
+class TransactionalIdInitialised(NamedTuple):
+    """A producer has initialised with a transactional id. From now on, other producers with this
+    transactional id and a lower epoch are fenced.
+    """
+
+    transactional_id: str
+    producer_id: int
+    producer_epoch: int
+    timeout_ms: int
+    """The producer's transaction.timeout.ms."""
+    client_id: str
+    connection_id: str
 
 
 @event()
@@ -116,7 +210,7 @@ class TransactionTimedOut(NamedTuple):
     timeout_ms: int
 
 
-@event()
+@event(joins=("connection_id",))
 class ProducerFenced(NamedTuple):
     """A producer's request was refused. Either another process has initialised with the same
     transactional id, or the coordinator has aborted the producer's transaction.
@@ -127,7 +221,12 @@ class ProducerFenced(NamedTuple):
     producer_epoch: int
     current_epoch: int
     asked: str
-    """The kind of request that was refused."""
+    """The kind of request that was refused. `InitProducerId of another` means that nothing was
+    refused yet: another producer has initialised while the transaction of this one was open.
+    """
+    client_id: str = ""
+    """The client that sent the request: the fenced producer, or the other one."""
+    connection_id: str = ""
 
 
 @event()

@@ -22,7 +22,13 @@ from kafka_edu.trace.events.replication import IsrChangeProposed
 from kafka_edu.trace.events.server import LinkFaultChanged, LinkReset, RequestFailed
 from kafka_edu.trace.events.timer import TimerTaskDemoted
 from kafka_edu.trace.events.trace import HopsLeftOut
-from kafka_edu.trace.events.transaction import ProducerFenced, TransactionStateChanged
+from kafka_edu.trace.events.transaction import (
+    BY_ANOTHER,
+    BatchFenced,
+    ProducerFenced,
+    TransactionalIdInitialised,
+    TransactionStateChanged,
+)
 
 #: Facts, and the two other events that lines are made of: `trace show` and a breakpoint show them.
 SHOWN = [
@@ -216,6 +222,42 @@ def test_an_event_without_a_sentence_is_an_error_not_a_dump() -> None:
             ),
             "refuses AddPartitionsToTxn of an old producer with id pay-1, because its epoch 2 is"
             " over: the current one is 3",
+        ),
+        (
+            ProducerFenced(
+                transactional_id="pay-1",
+                producer_id=4000,
+                producer_epoch=2,
+                current_epoch=3,
+                asked=BY_ANOTHER,
+                client_id="pay-b",
+            ),
+            "fences the producer of pay-1 with epoch 2, and aborts its transaction, because pay-b"
+            " initialises with the same transactional id",
+        ),
+        (
+            TransactionalIdInitialised(
+                transactional_id="pay-1",
+                producer_id=4000,
+                producer_epoch=3,
+                timeout_ms=60_000,
+                client_id="pay-b",
+                connection_id="127.0.0.1:9092-127.0.0.1:5-0",
+            ),
+            "pay-b initialises transactional id pay-1: it is producer 4000 with epoch 3, and its"
+            " time-out is 60 s",
+        ),
+        (
+            BatchFenced(
+                topic="x",
+                partition=7,
+                producer_id=4000,
+                producer_epoch=2,
+                current_epoch=3,
+                base_sequence=12,
+            ),
+            "refuses a batch of producer 4000 for x-7, because its epoch 2 is over: the log has"
+            " seen epoch 3",
         ),
         (
             RequestFailed(

@@ -5,12 +5,19 @@ fencing, truncation, restart.
 import pytest
 
 from kafka_edu.common.errors import Errors, KafkaException
+from kafka_edu.common.transport import part_bytes
 from kafka_edu.log.log import Log
 from kafka_edu.log.transaction_index import AbortedTxn
 from kafka_edu.record.control_record import ControlRecordType
 from kafka_edu.sim.memory_file_system import MemoryFileSystem
-from kafka_edu.trace.events.transaction import AbortedTransactionIndexed, LastStableOffsetMoved
-from tests.unit.log.test_producer_state_manager import end, open_log, refused, send
+from kafka_edu.trace.events.transaction import (
+    AbortedTransactionIndexed,
+    BatchFenced,
+    LastStableOffsetMoved,
+    TransactionOpened,
+    UnstableTransaction,
+)
+from tests.unit.log.test_producer_state_manager import NOW, end, open_log, refused, send
 
 COMMIT, ABORT = ControlRecordType.COMMIT, ControlRecordType.ABORT
 
@@ -124,18 +131,95 @@ def test_a_log_start_inside_a_transaction_takes_the_last_stable_offset_along() -
     assert log.last_stable_offset == 1
 
 
+class Quiet:
+    """A tracer whose sinks want no hops."""
+
+    hops = False
+
+    def __init__(self) -> None:
+        self.told: list[object] = []
+
+    def __call__(self, event: tuple[object, ...], level: object = None) -> int:
+        self.told.append(event)
+        return 0
+
+
+def watched(log: Log) -> list[object]:
+    """Return the list to which the log's events are added from now on."""
+    trace = Quiet()
+    log.watch(trace)  # type: ignore[arg-type]
+    return trace.told
+
+
+def test_the_first_batch_of_a_transaction_is_an_event_and_says_who_holds_readers_back() -> None:
+    log = open_log()
+    send(log, 0, producer=1)
+    told = watched(log)
+    send(log, 0, producer=2, transactional=True, epoch=3)
+    send(log, 1, producer=2, transactional=True, epoch=3)
+    send(log, 0, producer=3, transactional=True)
+    assert told == [
+        TransactionOpened(topic="t", partition=0, producer_id=2, producer_epoch=3, first_offset=1),
+        TransactionOpened(topic="t", partition=0, producer_id=3, producer_epoch=0, first_offset=3),
+    ]
+    manager = log.producer_state_manager
+    first = UnstableTransaction(2, 3, 1, NOW)
+    second = UnstableTransaction(3, 0, 3, NOW)
+    assert manager.unstable_transactions(5) == (first, second)
+    assert manager.unstable_transactions(1) == (first,)
+    assert manager.unstable_count == 2
+    end(log, 2, epoch=3)
+    assert manager.unstable_transactions(5) == (first._replace(marker_offset=4), second), (
+        "the marker is not replicated yet"
+    )
+    replicated(log)
+    assert manager.unstable_transactions(5) == (second,)
+    end(log, 3, COMMIT)
+    replicated(log)
+    assert (manager.unstable_transactions(5), manager.unstable_count) == ((), 0)
+
+
+def test_after_a_restart_it_is_not_known_when_a_transaction_was_opened() -> None:
+    files = MemoryFileSystem()
+    log = open_log(files)
+    send(log, 0, producer=2, transactional=True)
+    log.close()
+    for clean in (True, False):
+        again = open_log(files, clean=clean).producer_state_manager
+        assert again.unstable_transactions(5) == (UnstableTransaction(2, 0, 0, -1),)
+
+
+def test_a_follower_does_not_repeat_the_events_of_its_leader() -> None:
+    leader, follower = open_log(), open_log()
+    send(leader, 0, producer=2, transactional=True)
+    told = watched(follower)
+    follower.append_as_follower(part_bytes(leader.read(0, 1 << 20).records), NOW + 7)
+    assert not any(isinstance(event, TransactionOpened) for event in told)
+    assert follower.producer_state_manager.unstable_transactions(1) == (
+        UnstableTransaction(2, 0, 0, NOW + 7),
+    )
+
+
+def test_a_batch_of_an_old_epoch_is_an_event() -> None:
+    log = open_log()
+    send(log, 0, producer=9, transactional=True, epoch=3)
+    told = watched(log)
+    assert refused(log, 1, epoch=2) is Errors.INVALID_PRODUCER_EPOCH
+    assert told == [
+        BatchFenced(
+            topic="t",
+            partition=0,
+            producer_id=9,
+            producer_epoch=2,
+            current_epoch=3,
+            base_sequence=1,
+        )
+    ]
+
+
 def test_events_tell_what_holds_readers_back_and_what_was_aborted() -> None:
     log = open_log()
-    told: list[object] = []
-
-    class Quiet:
-        hops = False
-
-        def __call__(self, event: tuple[object, ...], level: object = None) -> int:
-            told.append(event)
-            return 0
-
-    log.watch(Quiet())  # type: ignore[arg-type]
+    told = watched(log)
     send(log, 0, producer=1)
     replicated(log)
     assert [e for e in told if isinstance(e, LastStableOffsetMoved)] == [], (

@@ -19,6 +19,7 @@ from tui.view_model import (
     load_view,
     replication_view,
     requests_view,
+    transactions_view,
     wheels_view,
     wire_view,
 )
@@ -26,7 +27,9 @@ from tui.view_model import (
 CHAPTERS = Path(__file__).resolve().parents[3] / "chapters"
 RECORDINGS = ("ch02_timing_wheel", "ch06_graceful_shutdown", "ch00_first_lesson")
 #: The reducers that read some types of event, by their name in the model.
-SELECTIVE = ("wheels", "replication", "loads", "learners", "groups", "requests", "wire")
+SELECTIVE = (
+    "wheels", "replication", "loads", "learners", "groups", "requests", "wire", "transactions"
+)  # fmt: skip
 
 
 def events(chapter: str) -> list[Envelope]:
@@ -93,6 +96,7 @@ def mentioned(module: ModuleType) -> Iterator[str]:
         (replication_view, replication_view.ReplicationView.READS),
         (load_view, load_view.LoadsView.READS),
         (learners_view, learners_view.LearnersView.READS),
+        (transactions_view, transactions_view.TransactionsView.READS),
         (wire_view, wire_view.WireView.READS),
         (requests_view, requests_view.RequestsView.READS),
         (rebalances, rebalances.Rebalances.READS),

@@ -7,10 +7,17 @@ import inspect
 import pytest
 
 from kafka_edu.common.errors import Errors, KafkaException
-from kafka_edu.coordinator.transaction.transaction_coordinator import ProducerIdAndEpoch
+from kafka_edu.coordinator.transaction.transaction_coordinator import (
+    ProducerIdAndEpoch,
+    Requester,
+)
 from kafka_edu.trace.events.transaction import (
+    BY_ANOTHER,
     ProducerFenced,
+    TransactionalIdInitialised,
+    TransactionMarkersSnapshot,
     TransactionResumed,
+    TransactionSnapshot,
     TransactionStateChanged,
     TransactionTimedOut,
 )
@@ -134,6 +141,46 @@ async def test_a_second_process_fences_the_first_and_aborts_what_it_left(world):
         (0, 2, "AddPartitionsToTxn"),
         (0, 2, "EndTxn"),
     ]
+
+
+@in_world
+async def test_events_name_the_client_that_fences_and_the_one_that_is_fenced(world):
+    old, new = Requester("old", "b:1-c:2-0"), Requester("new", "b:1-c:3-1")
+    first = ProducerIdAndEpoch(*(await world.init(requester=old))[:2])
+    world.add(first, DATA[0])
+    await world.init(requester=new)
+    await world.init(requester=new)
+    answers = []
+    world.coordinator.handle_end_transaction("a", first, True, answers.append, old)
+    assert answers == [Errors.PRODUCER_FENCED]
+    assert world.events(TransactionalIdInitialised) == [
+        ("a", 1001, 0, 60_000, "old", old.connection_id),
+        ("a", 1001, 2, 60_000, "new", new.connection_id),
+    ]
+    assert world.events(ProducerFenced) == [
+        ("a", 1001, 0, 1, BY_ANOTHER, "new", new.connection_id),
+        ("a", 1001, 0, 2, "EndTxn", "old", old.connection_id),
+    ]
+
+
+@in_world
+async def test_a_snapshot_has_the_clock_of_a_transaction_and_the_markers_that_are_missing(world):
+    a = await world.start(timeout_ms=30_000)
+    began_ms = world.time.milliseconds()
+    world.add(a, DATA[0], DATA[1])
+    world.replicas.errors[DATA[1]] = Errors.NOT_LEADER_OR_FOLLOWER
+    world.time.advance(500)
+    world.end(a)
+    decided = world.events(TransactionStateChanged)[-1]
+    assert (decided.after, decided.log_partition) == ("PrepareCommit", 0)
+    assert (decided.started_ms, decided.timeout_ms) == (began_ms, 30_000)
+    told = [envelope.event for envelope in world.trace.snapshot()]
+    [state] = [event for event in told if isinstance(event, TransactionSnapshot)]
+    assert (state.state, state.pending_state) == ("PrepareCommit", "CompleteCommit")
+    assert (state.started_ms, state.updated_ms) == (began_ms, began_ms + 500)
+    assert (state.log_partition, state.timeout_ms) == (0, 30_000)
+    [markers] = [event for event in told if isinstance(event, TransactionMarkersSnapshot)]
+    assert markers == ("a", ("t-1",), 1)
 
 
 @in_world

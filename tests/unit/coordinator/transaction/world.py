@@ -16,8 +16,10 @@ from kafka_edu.common.topic import TRANSACTION_STATE_TOPIC_NAME
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.coordinator.transaction.marker_writer import MarkerWriter
 from kafka_edu.coordinator.transaction.transaction_coordinator import (
+    NOBODY,
     InitProducerIdResult,
     ProducerIdAndEpoch,
+    Requester,
     TransactionCoordinator,
 )
 from kafka_edu.coordinator.transaction.transaction_marker_channel_manager import (
@@ -235,12 +237,13 @@ class World:
         transactional_id: str = "a",
         expected: ProducerIdAndEpoch | None = None,
         timeout_ms: int = 60_000,
+        requester: Requester = NOBODY,
     ) -> InitProducerIdResult:
         """Return the response; a raised error becomes a response with that error, as in the API."""
         answers: list[InitProducerIdResult] = []
         try:
             await self.coordinator.handle_init_producer_id(
-                transactional_id, timeout_ms, expected, answers.append
+                transactional_id, timeout_ms, expected, answers.append, requester
             )
         except KafkaException as refused:
             return InitProducerIdResult(-1, -1, refused.error)

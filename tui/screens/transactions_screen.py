@@ -1,0 +1,95 @@
+"""The screen Transactions (X): who holds the last stable offset, and which markers are missing."""
+
+from typing import ClassVar, Final
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+
+from ..subjects import HELD_PARTITIONS, TRANSACTIONS
+from ..widgets.broker_choice import BrokerOfActs
+from ..widgets.drawn import Lines, set_rows
+from ..widgets.transaction_board import (
+    HeldLines,
+    TransactionAnswer,
+    TransactionChoice,
+    TransactionHead,
+    TransactionLines,
+)
+from .chain_screen import ChainScreen
+from .dashboard_screen import DashboardScreen
+from .declaration import ScreenDeclaration
+
+_LEAST_HEAD, _MOST_HEAD = 5, 9
+_HIGH: Final = 32
+"""From this many rows on, the answer has three rows."""
+
+
+class TransactionsScreen(DashboardScreen):
+    """Shows the transactional ids, the chosen one in detail, and the partitions they hold back."""
+
+    declaration = ScreenDeclaration(
+        name="transactions",
+        key="X",
+        title="Transactions",
+        question="Who holds the last stable offset back, since when, and what ends it?",
+        subjects=(TRANSACTIONS, HELD_PARTITIONS),
+        acts=("kill", "start", "pause", "resume"),
+        break_="pause the leader of a partition of the transaction (p), then commit",
+    )
+    default_subject = TRANSACTIONS
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("k", "act('kill')", "kill"),
+        Binding("s", "act('start')", "start"),
+        Binding("p", "act('pause')", "pause"),
+        Binding("r", "act('resume')", "resume"),
+    ]
+
+    def body(self) -> ComposeResult:
+        """Yield the widgets, and keep references to them."""
+        self._choice = TransactionChoice()
+        self._broker = BrokerOfActs(self.model)
+        self._answer = TransactionAnswer(self.model, id="transaction-answer")
+        self._lines = TransactionLines(self.model, self._choice)
+        self._head = TransactionHead(self.model, self._choice)
+        self._partitions = HeldLines(self.model, self._choice)
+        yield self._answer
+        with Vertical(id="transaction-list") as listed:
+            self._listed = listed
+            yield self._lines
+        yield self._head
+        yield self._partitions
+
+    def on_mount(self) -> None:
+        self._lines.focus()
+        self.tick()
+
+    def tick(self) -> None:
+        height = self.size.height
+        set_rows(self._answer, 2 if height < _HIGH else 3)
+        if self._lines.is_mounted:
+            self._lines.tick()
+        most = max(height // 4, 4)
+        set_rows(self._listed, min(max(self._lines.count() + 1, 3), most))
+        set_rows(self._head, max(_LEAST_HEAD, min(height // 5, _MOST_HEAD)))
+        keys = self._broker.title()
+        self._listed.border_title = f"transactional ids{self._lines.title_words()}{keys}"
+        self._partitions.border_title = f"partitions{self._partitions.title_words()}"
+        super().tick()
+
+    def act_values(self) -> dict[str, int | str]:
+        """Return the broker that ← → has chosen."""
+        return self._broker.act_values()
+
+    def action_broker(self, by: int) -> None:
+        """Choose the next broker for the acts."""
+        self._broker.move(by)
+        self.tick()
+
+    def on_lines_chosen(self, message: Lines.Chosen) -> None:
+        """Follow the causes of the last fact about the chosen transactional id."""
+        view = self._choice.of(self.model.transactions)
+        if view is None or view.envelope is None:
+            self.notify("nothing has happened to this transactional id since you look")
+            return
+        self.app.push_screen(ChainScreen(self.model.ticker, view.envelope))
