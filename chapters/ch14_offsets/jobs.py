@@ -37,7 +37,7 @@ from kafka_edu.trace.tracer import Tracer
 from ..chapter import JobPlace
 from . import raw_commit
 from .killed_worker import work_and_be_killed
-from .worker import AFTER_COMMIT, BATCH, EVERY_S, QUEUED, THOUSAND, Committed, Loop, Plan, Point
+from .worker import AFTER_COMMIT, BATCH, EVERY_S, POINTS, QUEUED, THOUSAND, Committed, Loop, Plan
 
 JOBS: Final[Mapping[str, str]] = {
     "place": "read five of ten records, and commit",
@@ -70,11 +70,6 @@ REPLICAS: Final = 3
 SHORT_MS: Final = 1_000
 """How long an old client lets its offset be kept."""
 LOOK_S: Final = 0.2
-OF_ALL_FOUR: Final = {
-    Loop.COMMIT_FIRST: (Point.POLLED, Point.COMMITTED, Point.HALF, Point.WORKED),
-    Loop.WORK_FIRST: (Point.POLLED, Point.HALF, Point.WORKED, Point.COMMITTED),
-}
-"""The points of two loops, in the order in which a round comes to them."""
 
 
 @contextmanager
@@ -304,9 +299,7 @@ class OffsetJobs:
 
     async def _killed_at_each_point(self, loop: Loop) -> None:
         """Kill four programs, each at another point of its second round."""
-        await asyncio.gather(
-            *(self._killed(loop, str(point), ROUNDS) for point in OF_ALL_FOUR[loop])
-        )
+        await asyncio.gather(*(self._killed(loop, str(point), ROUNDS) for point in POINTS[loop]))
 
     async def _thousands(self) -> None:
         """Kill a program after the record at LAST. Its last commit was 9000."""

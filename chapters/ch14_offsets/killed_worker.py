@@ -17,13 +17,16 @@ async def work_and_be_killed(plan: Plan) -> list[int]:
 
     Raises WorkerFailed.
     """
+    return await run_until_here(sys.executable, "-m", worker.__name__, plan.to_json())
+
+
+async def run_until_here(*command: str) -> list[int]:
+    """Run a command until it prints HERE, and kill it. Return the numbers of its other lines.
+
+    Raises WorkerFailed.
+    """
     process = await asyncio.create_subprocess_exec(
-        sys.executable,
-        "-m",
-        worker.__name__,
-        plan.to_json(),
-        stdin=asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.PIPE,
+        *command, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE
     )
     assert process.stdout is not None
     numbers: list[int] = []
@@ -34,7 +37,7 @@ async def work_and_be_killed(plan: Plan) -> list[int]:
                 return numbers
             assert word == WORKED, line
             numbers.append(int(number))
-        raise WorkerFailed(f"the program ended before its point: {plan}")
+        raise WorkerFailed(f"the program ended before its point: {' '.join(command)}")
     finally:
         if process.returncode is None:
             process.kill()

@@ -70,6 +70,13 @@ class Point(StrEnum):
     WORKED = "worked"
 
 
+#: The points of a round, in the order in which each of the two loops comes to them.
+POINTS: Final[Mapping[Loop, Sequence[Point]]] = {
+    Loop.COMMIT_FIRST: (Point.POLLED, Point.COMMITTED, Point.HALF, Point.WORKED),
+    Loop.WORK_FIRST: (Point.POLLED, Point.HALF, Point.WORKED, Point.COMMITTED),
+}
+
+
 class Plan(NamedTuple):
     """What the program shall do."""
 

@@ -111,8 +111,8 @@ def group_offset_seen(e: client.GroupOffsetSeen) -> Sentence:
 def delivery_counted(e: client.DeliveryCounted) -> Sentence:
     return Sentence(
         e.client,
-        after=f"of {plural(e.records, 'record')}, group {e.group} worked on {e.twice:,} more than"
-        f" once, and on {e.never:,} never",
+        after=f"counts: of {plural(e.records, 'record')}, group {e.group} worked on {e.twice:,}"
+        f" more than once, and on {e.never:,} never",
     )
 
 
