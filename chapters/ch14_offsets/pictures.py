@@ -422,15 +422,15 @@ def _kept_figure() -> graphviz.Digraph:
     """Draw where a group's place is kept, in old days and now (图4-6)."""
     rows: Rows = [
         ("", [("before 0.9", GREY), ("since 0.9", GREY)]),
-        ("kept in", [("ZooKeeper", BLUE), ("the topic __consumer_offsets", GREEN)]),
+        ("kept in", [("ZooKeeper", BLUE), ("__consumer_offsets", GREEN)]),
         (
             "as",
             [
-                ("/consumers/GROUP/offsets/TOPIC/0", BLUE),
-                ("a record: group, topic, partition → offset", GREEN),
+                ("a znode of the partition", BLUE),
+                ("a record with a key", GREEN),
             ],
         ),
-        ("written by", [("the consumer, or any broker (v0)", BLUE), ("the coordinator", GREEN)]),
+        ("written by", [("the consumer itself", BLUE), ("the coordinator", GREEN)]),
         ("a commit costs", [("a write of a quorum", BLUE), ("an append to a log", GREEN)]),
         ("read after a rebalance by", [("the new owner", BLUE), ("the new owner", GREEN)]),
     ]
@@ -489,10 +489,10 @@ def _pull_figure() -> graphviz.Digraph:
     rows: Rows = [
         ("", [("push", GREY), ("pull: Kafka", GREY)]),
         ("who sets the pace", [("the broker", YELLOW), ("each consumer", GREEN)]),
-        ("who keeps the place", [("the broker", YELLOW), ("the consumer, and commits", GREEN)]),
-        ("a slow consumer", [("is flooded, or needs a brake", RED), ("is late", GREEN)]),
-        ("go back, jump ahead", [("the broker must have it built in", RED), ("seek()", GREEN)]),
-        ("nothing to send", [("costs nothing", GREEN), ("the fetch waits (ch. 03)", GREEN)]),
+        ("who keeps the place", [("the broker", YELLOW), ("the consumer", GREEN)]),
+        ("a slow consumer", [("is flooded", RED), ("is late", GREEN)]),
+        ("go back, jump ahead", [("the broker must help", RED), ("seek()", GREEN)]),
+        ("nothing new costs", [("nothing", GREEN), ("a fetch that waits", GREEN)]),
     ]
     return grid("pull", "Push and pull", [], rows, 26)
 
