@@ -198,6 +198,14 @@ class OffsetJobs:
             )
         )
 
+    async def _see_reader(
+        self, client: str, group: str, tp: TopicPartition, consumer: Consumer
+    ) -> None:
+        """Emit where the group's consumer is, and what it has committed."""
+        committed = await self._committed(group, tp)
+        position = await consumer.position(tp)
+        await self._see(client, group, tp, position=position, committed=committed)
+
     async def _rest(self, group: str, topic: str, **more: object) -> list[ConsumerRecord]:
         """Read as a new member of the group, from where the group is to the end."""
         async with self._consumer(f"{group}-next", group, **more) as consumer:
@@ -221,13 +229,7 @@ class OffsetJobs:
             consumer.subscribe([tp.topic])
             await _read(consumer, TEN // 2)
             await consumer.commit()
-            await self._see(
-                "place",
-                group,
-                tp,
-                position=await consumer.position(tp),
-                committed=await self._committed(group, tp),
-            )
+            await self._see_reader("place", group, tp, consumer)
 
     async def _antique(self) -> None:
         """Commit by version 0 to one broker, and look into both places."""
@@ -249,13 +251,7 @@ class OffsetJobs:
             await _read(consumer, 6)
             await consumer.commit()
             await _read(consumer, 2)
-            await self._see(
-                "lag",
-                group,
-                tp,
-                position=await consumer.position(tp),
-                committed=await self._committed(group, tp),
-            )
+            await self._see_reader("lag", group, tp, consumer)
 
     # Commits that are not the truth.
 
