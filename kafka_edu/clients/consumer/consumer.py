@@ -337,7 +337,11 @@ class Consumer:
             now = self._now()
         while True:
             core.poll(now)
-            if not fetcher.buffered or core.coordinator.callback is not None:
+            if (
+                not fetcher.buffered
+                or core.coordinator.callback is not None
+                or core.offsets.unsent  # poll() commits by itself
+            ):
                 self._turn()
             if core.coordinator.callback is not None:
                 await self._call_listener(core.coordinator.callback)

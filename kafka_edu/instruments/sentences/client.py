@@ -98,6 +98,25 @@ def client_listed(e: client.ClientListed) -> Sentence:
 
 
 @sentence.register
+def group_offset_seen(e: client.GroupOffsetSeen) -> Sentence:
+    committed = f"has committed {e.committed:,}" if e.committed >= 0 else "has committed nothing"
+    position = f", its consumer is at {e.position:,}" if e.position >= 0 else ""
+    return Sentence(
+        f"group {e.group}",
+        after=f"{committed} in {e.topic}-{e.partition}{position}; the partition ends at {e.end:,}",
+    )
+
+
+@sentence.register
+def delivery_counted(e: client.DeliveryCounted) -> Sentence:
+    return Sentence(
+        e.client,
+        after=f"counts: of {plural(e.records, 'record')}, group {e.group} worked on {e.twice:,}"
+        f" more than once, and on {e.never:,} never",
+    )
+
+
+@sentence.register
 def producer_measured(e: client.ProducerMeasured) -> Sentence:
     return Sentence(
         e.client,

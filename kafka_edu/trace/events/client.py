@@ -160,6 +160,39 @@ class ClientListed(NamedTuple):
     """The values of the records, joined by "-"."""
 
 
+@event(joins=("group", "topic", "partition"))
+class GroupOffsetSeen(NamedTuple):
+    """A client looked up how far a group is in a partition. The lag is `end - committed`."""
+
+    client: str
+    group: str
+    topic: str
+    partition: int
+    position: int
+    """The offset of the next record that the group's consumer gets; -1 if it has no consumer."""
+    committed: int
+    """The committed offset; -1 if there is none."""
+    end: int
+    """The offset after the partition's last record."""
+
+
+@event(joins=("group",))
+class DeliveryCounted(NamedTuple):
+    """The consumers of a group have worked on the records of a topic. It was counted how often
+    they worked on each record.
+    """
+
+    client: str
+    """The name of the experiment."""
+    group: str
+    records: int
+    """The number of records that were sent."""
+    twice: int
+    """The number of records on which the consumers worked more than once."""
+    never: int
+    """The number of records on which they did not work."""
+
+
 @event()
 class ProducerMeasured(NamedTuple):
     """A producer sent records with one setting, and has received all acknowledgements. So batching

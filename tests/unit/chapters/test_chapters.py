@@ -18,6 +18,7 @@ from chapters.figures import figures
 from chapters.page_values import page_values
 from exercises.runner.manifest import load_manifest
 from kafka_edu.cli.main import build
+from kafka_edu.clients.consumer.consumer_config import CONSUMER_CONFIG
 from kafka_edu.clients.producer.producer_config import PRODUCER_CONFIG
 from kafka_edu.instruments.drawings.figure import rendered
 from kafka_edu.instruments.presenter.break_tools import TAKE_CLUSTER
@@ -95,7 +96,7 @@ def test_without_the_dashboard_a_step_tells_what_it_is_about(tmp_path: Path) -> 
 
 #: Settings of clients that the chapters name, and names of other kinds.
 OTHER_NAMES = {"fetch.max.wait.ms", "fetch.min.bytes", "java.util.concurrent", "request.timeout.ms"}
-OTHER_NAMES |= {"killed.jsonl.gz", "metadata.broker.list", "metadata.max.age.ms"}
+OTHER_NAMES |= {"kafka.coordinator.group", "killed.jsonl.gz", "metadata.broker.list"}
 
 
 @each_chapter
@@ -106,7 +107,8 @@ def test_the_settings_that_a_chapter_names_exist(one: Chapter) -> None:
         for word in re.findall(r"\b[a-z]+(?:\.[a-z]+){2,}\b", file.read_text(encoding="utf-8"))
     }
     known = OTHER_NAMES | CONFIG_DEF.keys.keys() | TOPIC_CONFIG.keys.keys()
-    assert named - known - PRODUCER_CONFIG.keys.keys() == set()
+    clients = PRODUCER_CONFIG.keys.keys() | CONSUMER_CONFIG.keys.keys()
+    assert named - known - clients == set()
 
 
 @each_chapter

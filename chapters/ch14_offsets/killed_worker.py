@@ -1,0 +1,44 @@
+"""Run the program of this chapter as a process of its own, and kill it where it stands still."""
+
+import asyncio
+import sys
+
+from . import worker
+from .worker import HERE, WORKED, Plan
+
+
+class WorkerFailed(Exception):
+    """The program ended before it came to its point. Its own output says why."""
+
+
+async def work_and_be_killed(plan: Plan) -> list[int]:
+    """Run the program until its point, and kill it with SIGKILL. Return the numbers of the records
+    on which it has worked.
+
+    Raises WorkerFailed.
+    """
+    return await run_until_here(sys.executable, "-m", worker.__name__, plan.to_json())
+
+
+async def run_until_here(*command: str) -> list[int]:
+    """Run a command until it prints HERE, and kill it. Return the numbers of its other lines.
+
+    Raises WorkerFailed.
+    """
+    process = await asyncio.create_subprocess_exec(
+        *command, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE
+    )
+    assert process.stdout is not None
+    numbers: list[int] = []
+    try:
+        async for line in process.stdout:
+            word, _, number = line.decode().strip().partition(" ")
+            if word == HERE:
+                return numbers
+            assert word == WORKED, line
+            numbers.append(int(number))
+        raise WorkerFailed(f"the program ended before its point: {' '.join(command)}")
+    finally:
+        if process.returncode is None:
+            process.kill()
+        await process.wait()
