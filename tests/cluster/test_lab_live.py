@@ -247,6 +247,12 @@ SERVING = [
         "(place, record)",
         "a batch that is divided again and again: each callback comes once",
     ),
+    (
+        "14-1",
+        "min(self.waiting[partition], default=self.behind[partition])",
+        "self.behind[partition]",
+        "what is committed is the first record that is not done",
+    ),
 ]
 SOME = drawn(SERVING, 5)
 """Those that are tried: each takes a cluster twice."""
