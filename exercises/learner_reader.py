@@ -63,6 +63,7 @@ class Reader:
     def __init__(self, program: LearnerProgram) -> None:
         self._order = program.order
         self.judge_calls = program.judge_calls
+        self.listener = program.listener
         self.patience_s = program.patience_s
 
     def state(self) -> State:
@@ -147,12 +148,12 @@ class _Program:
                     on_revoked=self._revoked,
                     on_lost=self._lost,
                 )
-                self._polling = asyncio.create_task(self._poll())
+                self._begin()
             case "assign":
                 chosen = [TopicPartition(topic, partition) for topic, partition in words[0]]
                 self._consumer.assign(chosen)
                 self._progress.assigned(chosen)
-                self._polling = asyncio.create_task(self._poll())
+                self._begin()
             case "state":
                 return self._state()
             case "finish":
@@ -169,6 +170,10 @@ class _Program:
             case _:
                 raise ValueError(f"there is no order {order!r}")
         return None
+
+    def _begin(self) -> None:
+        if self._polling is None:
+            self._polling = asyncio.create_task(self._poll())
 
     async def close(self) -> None:
         """End the polling, and close the consumer."""
@@ -197,7 +202,7 @@ class _Program:
             self._polled += records
 
     def _note(self, error: ClientException) -> None:
-        self._errors[f"{type(error).__name__} ({error.error.name})"] = None
+        self._errors[f"{type(error).__name__}: {error.message}"] = None
 
     def _assigned(self, partitions: Sequence[TopicPartition]) -> None:
         self._rebalances += 1

@@ -375,6 +375,18 @@ SEAMS: Final[Mapping[str, Seam]] = {
             " revoked([partition]) -> {partition: offset}; lost([partition])",
             process=CONSUMER,
         ),
+        Seam(
+            "14-2",
+            "kafka_edu.clients.consumer.consumer_core",
+            "SubscriptionState",
+            "kafka_edu.learner.learner_reset:adapt",
+            "Reset",
+            "Reset(policy): begin(partition, committed | None), asked(partition, place),"
+            " out_of_range(partition, offset), truncated(partition, offset, end | None),"
+            " found(partition, place, offset | None) -> ('go', offset) | ('look', place) |"
+            " ('fail',) | None; sought(partition, offset), gone(partition)",
+            process=CONSUMER,
+        ),
     )
 }
 

@@ -253,6 +253,12 @@ SERVING = [
         "self.behind[partition]",
         "what is committed is the first record that is not done",
     ),
+    (
+        "14-2",
+        "return self.go(partition, end)",
+        "return self.by_policy(partition)",
+        "after a truncation, earliest and latest read what was never read, and none fails",
+    ),
 ]
 SOME = drawn(SERVING, 5)
 """Those that are tried: each takes a cluster twice."""
