@@ -150,6 +150,11 @@ class GroupOffsets:
         """Return whether the coordinator is needed."""
         return bool(self._commits or self._fetches)
 
+    @property
+    def unsent(self) -> bool:
+        """Return whether a commit was not sent yet."""
+        return any(not commit.in_flight for commit in self._commits)
+
     def run(self, now: float) -> None:
         """Send what is due, if the coordinator can be reached."""
         if not self.busy:
