@@ -247,6 +247,18 @@ SERVING = [
         "(place, record)",
         "a batch that is divided again and again: each callback comes once",
     ),
+    (
+        "14-1",
+        "min(self.waiting[partition], default=self.behind[partition])",
+        "self.behind[partition]",
+        "what is committed is the first record that is not done",
+    ),
+    (
+        "14-2",
+        "return self.go(partition, end)",
+        "return self.by_policy(partition)",
+        "after a truncation, earliest and latest read what was never read, and none fails",
+    ),
 ]
 SOME = drawn(SERVING, 5)
 """Those that are tried: each takes a cluster twice."""

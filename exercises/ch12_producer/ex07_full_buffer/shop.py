@@ -4,12 +4,9 @@ SERVERS TOPIC SETTINGS` runs it until the cluster ends.
 """
 
 import asyncio
-import json
 import os
 import sys
-import time
 from collections.abc import Mapping
-from contextlib import suppress
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -21,11 +18,10 @@ from kafka_edu.common.errors import KafkaException
 from kafka_edu.supervisor.cluster_folder import ClusterFolder
 from kafka_edu.trace.tracer import Tracer
 
+from ...lab_program import settings_of, while_cluster_is_up, write_notes
 from .material import RATE
 
 NOTES: Final = "shop.json"
-OPEN_S: Final = 6 * 3600.0
-"""After this time in s the shop ends, so that a forgotten cluster does not fill the disk."""
 LOOKS_EVERY: Final = RATE // 4
 """After so many orders the shop writes its notes and looks at its settings."""
 ORDER_BYTES: Final = 100
@@ -92,7 +88,7 @@ class Shop:
 
     def __init__(self, folder: Path, supervisor: int, servers: str, topic: str, file: Path) -> None:
         self._notes = folder / NOTES
-        self._supervisor = supervisor
+        self._is_up = while_cluster_is_up(folder, supervisor)
         self._servers = servers
         self._topic = topic
         self._file = file
@@ -102,11 +98,10 @@ class Shop:
         self._closing: set[asyncio.Task[None]] = set()
 
     async def run(self, trace: Tracer) -> None:
-        """Work until the cluster's supervisor ends, or until OPEN_S has passed."""
+        """Work as long as the cluster is up."""
         till: Till | None = None
-        ends = time.monotonic() + OPEN_S
         number = 0
-        while self._cluster_is_up() and time.monotonic() < ends:
+        while self._is_up():
             till = await self._with_new_settings(till, trace)
             for _ in range(LOOKS_EVERY):
                 if till is not None:
@@ -115,13 +110,6 @@ class Shop:
                 await asyncio.sleep(1 / RATE)
             if till is not None:
                 self._write_notes(till)
-
-    def _cluster_is_up(self) -> bool:
-        try:
-            os.kill(self._supervisor, 0)
-        except ProcessLookupError:
-            return False
-        return self._notes.parent.is_dir()
 
     async def _with_new_settings(self, till: Till | None, trace: Tracer) -> Till | None:
         """Return a new till if the settings have changed, else the old one."""
@@ -150,7 +138,6 @@ class Shop:
         return Till(self, number, producer, settings)
 
     def _write_notes(self, till: Till) -> None:
-        """Replace the notes' file as a whole, so that no reader sees half of it."""
         seen = Seen(
             os.getpid(),
             str(self._file),
@@ -164,17 +151,7 @@ class Shop:
             till.failed,
             self.acked,
         )
-        new = self._notes.with_suffix(".new")
-        with suppress(FileNotFoundError):  # the cluster's folder has just gone
-            new.write_text(json.dumps(seen._asdict(), indent=1) + "\n", encoding="utf-8")
-            new.replace(self._notes)
-
-
-def settings_of(text: str) -> dict[str, str]:
-    """Return the settings in the text of a properties file."""
-    lines = (line.strip() for line in text.splitlines())
-    pairs = [line.partition("=") for line in lines if line and not line.startswith("#")]
-    return {key.strip(): value.strip() for key, _, value in pairs}
+        write_notes(self._notes, seen._asdict())
 
 
 async def _main() -> None:

@@ -3,21 +3,16 @@
 The shop has our producer. kafka-python reads its records, because another client judges it.
 """
 
-import json
-import os
-import subprocess
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, suppress
+from contextlib import closing
 from functools import partial
 from pathlib import Path
-from signal import SIGTERM
 from typing import Any, Final
 
 from kafka import KafkaConsumer, TopicPartition
 from kafka.errors import KafkaError
 
-from kafka_edu.common.python_process import python_command, python_environment
 from kafka_edu.supervisor.cluster import Cluster
 from kafka_edu.supervisor.cluster_folder import ClusterFolder
 from kafka_edu.supervisor.cluster_spec import Wish
@@ -34,6 +29,7 @@ from ...lab_cluster import (
     topic_facts,
     wait_until,
 )
+from ...lab_program import LabProgram
 from ...runner.verdict import Step
 from .facts import Facts, is_calm, judge
 from .material import BROKERS, FAR_MS, LINK, RATE, SETTINGS, TOPIC, plan, settings
@@ -54,8 +50,7 @@ does not count, because on a busy machine the shop itself is slow.
 SILENT_S: Final = 120.0
 """A shop that hangs writes no notes for so long. One that works writes them four times a second."""
 LOOK_EVERY_S: Final = 0.2
-SHOP: Final = f"{__package__}.shop"
-"""The module that the shop's process runs."""
+SHOP: Final = LabProgram(f"{__package__}.shop", NOTES)
 LAB: Final = LabCluster("12-7", TOPIC)
 is_running = LAB.is_running
 
@@ -89,28 +84,14 @@ def begin(seed: int, folder: Path, say: Callable[[str], None], home: Path | None
 
 def open_shop(cluster: Cluster, file: Path, home: Path | None) -> None:
     """Start the shop as a process of its own. It ends when the cluster's supervisor ends."""
-    folder = ClusterFolder.of(LAB.name, home)
-    supervisor = json.loads(folder.action_address.read_text(encoding="utf-8"))["pid"]
-    subprocess.Popen(
-        python_command(
-            SHOP,
-            *(str(folder.path), str(supervisor), cluster.bootstrap_servers),
-            *(TOPIC, str(file.absolute())),
-        ),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        env=python_environment(),
-        start_new_session=True,
-    )
+    words = (cluster.bootstrap_servers, TOPIC, str(file.absolute()))
+    SHOP.start(ClusterFolder.of(LAB.name, home), *words)
 
 
 def shop_of(folder: ClusterFolder) -> Seen | None:
     """Return the shop's notes. None: it has not written any yet."""
-    try:
-        return Seen(**json.loads((folder.path / NOTES).read_text(encoding="utf-8")))
-    except FileNotFoundError:
-        return None
+    notes = SHOP.read(folder)
+    return None if notes is None else Seen(**notes)
 
 
 def _acked(cluster: Cluster) -> int:
@@ -126,10 +107,8 @@ def _is_full(cluster: Cluster) -> bool:
 def end(home: Path | None = None) -> bool:
     """End the cluster and its shop. Return False if none was running. Raises ClusterError."""
     seen = shop_of(ClusterFolder.of(LAB.name, home))
-    if seen is not None and LAB.is_running(home) and is_shop(seen.pid):
-        with suppress(ProcessLookupError, ChildProcessError):
-            os.kill(seen.pid, SIGTERM)
-            os.waitpid(seen.pid, 0)  # it may be a child of this process
+    if seen is not None and LAB.is_running(home):
+        SHOP.end(seen.pid)
     return LAB.end(home)
 
 
@@ -168,13 +147,8 @@ def watch(cluster: Cluster) -> Seen | None:
 
 
 def is_shop(pid: int) -> bool:
-    """Return whether the process with this id is a shop of this exercise. Another program may have
-    got the id after the shop's end.
-    """
-    shown = subprocess.run(
-        ["ps", "-ww", "-o", "command=", "-p", str(pid)], capture_output=True, text=True, check=False
-    ).stdout
-    return SHOP in shown
+    """Return whether the process with this id is a shop of this exercise."""
+    return SHOP.is_it(pid)
 
 
 def facts_of(fields: dict[str, Any]) -> Facts:

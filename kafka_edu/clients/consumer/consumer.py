@@ -337,11 +337,8 @@ class Consumer:
             now = self._now()
         while True:
             core.poll(now)
-            if (
-                not fetcher.buffered
-                or core.coordinator.callback is not None
-                or core.offsets.unsent  # poll() commits by itself
-            ):
+            # An automatic commit that is due goes now, and not with the next heartbeat.
+            if not fetcher.buffered or core.coordinator.callback is not None or core.offsets.unsent:
                 self._turn()
             if core.coordinator.callback is not None:
                 await self._call_listener(core.coordinator.callback)
@@ -364,12 +361,12 @@ class Consumer:
     def _turn_with(self, records: list[ConsumerRecord]) -> None:
         """Send the next fetch while the program works on `records`, which poll() returns.
 
-        The position is already behind them, so an exception of a bug must not lose them. `_turn`
-        has kept the exception, and the next poll() raises it.
+        The position is already behind them. So a bug must not lose them: `_turn` has kept it, and
+        the next poll() raises it.
         """
         try:
             self._turn()
-        except Exception:  # else the program would never get the records
+        except Exception:
             if not records:
                 raise
 

@@ -173,7 +173,7 @@ class ConsumerCore:
             return
         if not self._config.group_id:
             for tp in waiting:
-                self._reset(tp, "There is no group with a committed offset")
+                self._begin(tp, None, "There is no group with a committed offset")
             return
         self._reading_committed.update(waiting)
 
@@ -195,17 +195,11 @@ class ConsumerCore:
         for tp in partitions:
             if tp not in initializing:
                 continue  # the program has called seek, or the partition is gone
-            found = offsets.get(tp)
-            if found is None:
-                self._reset(tp, "There is no committed offset")
-            else:
-                self.subscriptions.seek(
-                    tp, found.offset, "the offset was committed", found.leader_epoch
-                )
+            self._begin(tp, offsets.get(tp), "There is no committed offset")
 
-    def _reset(self, tp: TopicPartition, why: str) -> None:
+    def _begin(self, tp: TopicPartition, committed: OffsetAndMetadata | None, why: str) -> None:
         try:
-            self.subscriptions.reset_by_default(tp, why)
+            self.subscriptions.begin(tp, committed, why)
         except ClientException as error:
             self.fetcher.fail(error)
 

@@ -45,7 +45,6 @@ from kafka_edu.protocol.messages.fetch import (
     FetchTopic,
     ForgottenTopic,
 )
-from kafka_edu.protocol.messages.list_offsets import LATEST_TIMESTAMP
 from kafka_edu.protocol.messages.registry import REGISTRY
 from kafka_edu.protocol.schema import Message
 from kafka_edu.replication.fetch_params import (
@@ -137,23 +136,22 @@ class Fetcher:
         for tp in waiting:
             timestamp = self._subscriptions.reset_target(tp)
             if (tp, timestamp) not in self._resets:
-                self._look_up(tp, timestamp, timestamp)
+                self._look_up(tp, timestamp)
 
-    def _look_up(self, tp: TopicPartition, reset_to: int, timestamp: int) -> None:
-        """Find the offset of a reset. If no record is as new as a time, the end of the log."""
+    def _look_up(self, tp: TopicPartition, timestamp: int) -> None:
+        """Find the offset of a reset."""
 
         def found(result: FoundOffset | None, error: ClientException | None) -> None:
+            self._resets.pop((tp, timestamp), None)
             if result is None:
-                self._resets.pop((tp, reset_to), None)
                 if error is not None:
                     self.fail(error)
-            elif result.offset == NO_OFFSET and timestamp != LATEST_TIMESTAMP:
-                self._look_up(tp, reset_to, LATEST_TIMESTAMP)
+            elif result.offset == NO_OFFSET:
+                self._subscriptions.reset_found_nothing(tp, timestamp)
             else:
-                self._resets.pop((tp, reset_to), None)
-                self._subscriptions.reset_done(tp, reset_to, result.offset, result.leader_epoch)
+                self._subscriptions.reset_done(tp, timestamp, result.offset, result.leader_epoch)
 
-        self._resets[tp, reset_to] = self._lookups.find(tp, timestamp, found)
+        self._resets[tp, timestamp] = self._lookups.find(tp, timestamp, found)
 
     def _send_fetches(self, now: float) -> None:
         """Send one fetch to each leader that has something to send. O(partitions)."""
@@ -333,7 +331,7 @@ class Fetcher:
             return  # the follower may be behind or ahead: the leader knows better
         if error is Errors.OFFSET_OUT_OF_RANGE:
             try:
-                self._subscriptions.reset_by_default(tp, f"Offset {offset} is out of range")
+                self._subscriptions.out_of_range(tp, offset)
             except ClientException as no_reset:
                 self.fail(no_reset)
         elif error in _STALE_METADATA:

@@ -377,11 +377,33 @@ class SubscriptionState:
         else:
             self._seek(tp, partition, end_offset, epoch, "the log was truncated", from_leader=True)
 
+    def begin(self, tp: TopicPartition, committed: OffsetAndMetadata | None, why: str) -> None:
+        """Give a new partition its position: the committed offset, or as auto.offset.reset says.
+
+        `why` is a sentence about the case without a committed offset. Raises
+        NoOffsetForPartitionException.
+        """
+        if committed is None:
+            self.reset_by_default(tp, why)
+        else:
+            epoch = committed.leader_epoch
+            self._seek(tp, self._of(tp), committed.offset, epoch, "the offset was committed")
+
+    def out_of_range(self, tp: TopicPartition, offset: int) -> None:
+        """Reset a position that the leader's log does not have any more, or not yet.
+
+        Raises NoOffsetForPartitionException.
+        """
+        self.reset_by_default(tp, f"Offset {offset} is out of range")
+
     def request_reset(self, tp: TopicPartition, timestamp: int, reason: str) -> None:
         """Let the leader say the position: EARLIEST_TIMESTAMP, LATEST_TIMESTAMP, or a time in ms.
 
         Until then the partition has no position.
         """
+        self._await_reset(tp, timestamp, reason)
+
+    def _await_reset(self, tp: TopicPartition, timestamp: int, reason: str) -> None:
         partition = self._of(tp)
         partition.position, partition.reset_to = NO_OFFSET, timestamp
         self._enter(tp, partition, FetchState.AWAIT_RESET, reason)
@@ -390,16 +412,24 @@ class SubscriptionState:
         """Reset as auto.offset.reset says. Raises NoOffsetForPartitionException if it is none."""
         if self._reset is OffsetResetStrategy.NONE:
             raise NoOffsetForPartitionException(tp, why)
-        self.request_reset(tp, _TIMESTAMPS[self._reset], why)
+        self._await_reset(tp, _TIMESTAMPS[self._reset], why)
+
+    def _resetting(self, tp: TopicPartition, timestamp: int) -> _Partition | None:
+        """Return the partition if it still waits for the offset of this timestamp."""
+        partition = self._partitions.get(tp)
+        if partition is None or partition.state is not FetchState.AWAIT_RESET:
+            return None
+        return partition if partition.reset_to == timestamp else None
+
+    def reset_found_nothing(self, tp: TopicPartition, timestamp: int) -> None:
+        """No record is as new as the time of a reset: go to the end of the log."""
+        if self._resetting(tp, timestamp) is not None:
+            self._await_reset(tp, LATEST_TIMESTAMP, "no record is as new as the time")
 
     def reset_done(self, tp: TopicPartition, timestamp: int, offset: int, epoch: int) -> None:
         """Take the offset of a reset, unless the program has asked for something else since."""
-        partition = self._partitions.get(tp)
-        if (
-            partition is not None
-            and partition.state is FetchState.AWAIT_RESET
-            and partition.reset_to == timestamp
-        ):
+        partition = self._resetting(tp, timestamp)
+        if partition is not None:
             self._seek(tp, partition, offset, epoch, "the leader said the offset", from_leader=True)
 
     def advance(self, tp: TopicPartition, offset: int, epoch: int, records: int) -> None:

@@ -159,7 +159,7 @@ def test_a_shop_that_hangs_or_has_ended_is_not_watched_for_ever(
 
 
 def test_only_a_shop_is_ended_by_its_process_id() -> None:
-    for more, right in (([trouble.SHOP], True), ([], False)):
+    for more, right in (([trouble.SHOP.module], True), ([], False)):
         with subprocess.Popen(
             [sys.executable, "-c", "input()", *more], stdin=subprocess.PIPE
         ) as process:

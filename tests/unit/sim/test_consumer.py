@@ -342,6 +342,29 @@ def test_a_member_that_does_not_poll_leaves_the_group(bench: Bench) -> None:
     bench.with_consumer(body, {"max.poll.interval.ms": 60_000, "enable.auto.commit": False})
 
 
+def test_an_automatic_commit_is_sent_in_the_poll_that_it_is_due(bench: Bench) -> None:
+    """Records of all partitions wait in the buffer, so nothing comes from a broker meanwhile."""
+
+    async def body(consumer: Consumer) -> None:
+        await bench.send(range(40 * PARTITIONS))
+        consumer.subscribe(["t"])
+        while not await consumer.poll(100):
+            pass
+        await asyncio.sleep(1)
+        assert await consumer.poll(100)
+        begin = len(bench.cluster.sink.events)
+        for _ in range(12):
+            await asyncio.sleep(0.1)
+            assert await consumer.poll(100)
+        await asyncio.sleep(0.05)
+        found = [e.event for e in bench.cluster.sink.events[begin:]]
+        commits = [one for one in found if isinstance(one, ConsumerCommitted)]
+        assert [sum(offset for _, offset in one.offsets) for one in commits] == [1, 6, 11]
+
+    config = {"auto.commit.interval.ms": 500, "max.poll.records": 1}
+    bench.with_consumer(body, config)
+
+
 def test_auto_commit_stores_what_earlier_polls_returned(bench: Bench) -> None:
     async def body(consumer: Consumer) -> None:
         await bench.send(range(0, 40, 4))

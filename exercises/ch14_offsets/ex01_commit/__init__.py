@@ -1,0 +1,1 @@
+"""Exercise 14-1: what to commit, and when, so that a rebalance loses nothing."""

@@ -1,0 +1,1 @@
+"""Exercise 14-4: find and mend the automatic commit that loses records."""

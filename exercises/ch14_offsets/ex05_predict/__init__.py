@@ -1,0 +1,1 @@
+"""Exercise 14-5: predict which records come again."""

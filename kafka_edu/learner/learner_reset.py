@@ -1,0 +1,189 @@
+"""Exercise 14-2 in a live consumer: a learner's Reset says where the consumer reads.
+
+A place is "earliest", "latest" or a time in ms. The shipped consumer asks the leader for the offset
+of a place, and fetches. A wrong answer is carried out: records are then missed, or read again, or
+`poll()` raises an error. An answer that cannot be carried out is an error of the learner. The
+shipped rules then decide this case and all later ones.
+"""
+
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import Final
+
+from kafka_edu.clients.consumer.subscription_state import (
+    NO_OFFSET,
+    FetchPosition,
+    FetchState,
+    LogTruncationException,
+    NoOffsetForPartitionException,
+    OffsetAndMetadata,
+    OffsetResetStrategy,
+    SubscriptionState,
+)
+from kafka_edu.common.topic_partition import TopicPartition
+from kafka_edu.learner.learner import LearnerObject
+from kafka_edu.learner.seams import LearnerCode, LearnerError
+from kafka_edu.protocol.messages.list_offsets import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP
+from kafka_edu.trace.tracer import Tracer
+
+Place = str | int
+_TIMESTAMPS: Final = {"earliest": EARLIEST_TIMESTAMP, "latest": LATEST_TIMESTAMP}
+_PLACES: Final = {timestamp: place for place, timestamp in _TIMESTAMPS.items()}
+_BECAUSE: Final = "the learner's class said so"
+
+
+class LearnerSubscriptions(SubscriptionState):
+    """Calls the learner's object. There is one object for each consumer."""
+
+    def __init__(
+        self,
+        code: LearnerCode,
+        client_id: str,
+        reset: OffsetResetStrategy,
+        trace: Tracer | None = None,
+    ) -> None:
+        super().__init__(client_id, reset, trace)
+        self._code = code
+        self._learner: LearnerObject | None = None
+        self._given_up = False
+
+    def _replace(self, partitions: Iterable[TopicPartition]) -> None:
+        before = self.assigned()
+        super()._replace(partitions)
+        for tp in before:
+            if not self.has(tp):
+                self._tell("gone", str(tp))
+
+    def begin(self, tp: TopicPartition, committed: OffsetAndMetadata | None, why: str) -> None:
+        offset = None if committed is None else committed.offset
+        match self._decide("begin", str(tp), offset):
+            case ("go", int(chosen)):
+                epoch = -1 if committed is None else committed.leader_epoch
+                self._seek(tp, self._of(tp), chosen, epoch, _BECAUSE)
+            case ("look", int() | str() as place):
+                self._look(tp, place)
+            case ("fail",):
+                raise NoOffsetForPartitionException(tp, why)
+            case _:
+                super().begin(tp, committed, why)
+
+    def seek(self, tp: TopicPartition, offset: int, reason: str, epoch: int = -1) -> None:
+        super().seek(tp, offset, reason, epoch)
+        self._tell("sought", str(tp), offset)
+
+    def request_reset(self, tp: TopicPartition, timestamp: int, reason: str) -> None:
+        if not self._carry_out(tp, self._decide("asked", str(tp), _place(timestamp)), reason):
+            super().request_reset(tp, timestamp, reason)
+
+    def out_of_range(self, tp: TopicPartition, offset: int) -> None:
+        why = f"Offset {offset} is out of range"
+        if not self._carry_out(tp, self._decide("out_of_range", str(tp), offset), why):
+            super().out_of_range(tp, offset)
+
+    def epoch_ended(
+        self, tp: TopicPartition, asked: FetchPosition, end_offset: int, epoch: int
+    ) -> None:
+        awaited = self._awaits(tp, asked)
+        if awaited is None:
+            return
+        end = None if end_offset == NO_OFFSET or epoch < 0 else end_offset
+        match self._decide("truncated", str(tp), asked.offset, end):
+            case ("go", int(chosen)) if chosen == asked.offset:
+                self.validated(tp, asked, _BECAUSE)
+            case ("go", int(chosen)):
+                self._seek(tp, awaited, chosen, epoch, _BECAUSE, from_leader=True)
+            case ("look", int() | str() as place):
+                self._look(tp, place)
+            case ("fail",):
+                raise LogTruncationException(tp, asked.offset, NO_OFFSET if end is None else end)
+            case _:
+                super().epoch_ended(tp, asked, end_offset, epoch)
+
+    def reset_found_nothing(self, tp: TopicPartition, timestamp: int) -> None:
+        if self._resetting(tp, timestamp) is None:
+            return
+        decision = self._decide("found", str(tp), _place(timestamp), None)
+        if not self._carry_out(tp, decision, "No record is as new as the time"):
+            super().reset_found_nothing(tp, timestamp)
+
+    def reset_done(self, tp: TopicPartition, timestamp: int, offset: int, epoch: int) -> None:
+        found = self._resetting(tp, timestamp)
+        if found is None:
+            return
+        match self._decide("found", str(tp), _place(timestamp), offset):
+            case ("go", int(chosen)):
+                self._seek(tp, found, chosen, epoch, _BECAUSE, from_leader=chosen == offset)
+            case decision if not self._carry_out(tp, decision, f"Offset {offset} was found"):
+                super().reset_done(tp, timestamp, offset, epoch)
+
+    def _carry_out(self, tp: TopicPartition, decision: object, why: str) -> bool:
+        """Do what the learner has decided. Return False if the shipped rules have to decide."""
+        match decision:
+            case ("go", int(offset)):
+                self._seek(tp, self._of(tp), offset, -1, _BECAUSE)
+            case ("look", int() | str() as place):
+                self._look(tp, place)
+            case ("fail",):
+                raise NoOffsetForPartitionException(tp, why)
+            case _:
+                return False
+        return True
+
+    def _look(self, tp: TopicPartition, place: Place) -> None:
+        timestamp = _TIMESTAMPS[place] if isinstance(place, str) else place
+        if self.in_state(FetchState.AWAIT_RESET) and self._resetting(tp, timestamp) is not None:
+            return  # the leader is asked already
+        self._await_reset(tp, timestamp, _BECAUSE)
+
+    def _decide(self, method: str, *arguments: object) -> object:
+        """Return the learner's decision; None after an error of the learner."""
+        if self._is_out():
+            return None
+        try:
+            answer = self._ask(method, *arguments)
+            match answer:
+                case ("go", int(offset)) if offset >= 0 and not isinstance(offset, bool):
+                    return answer
+                case ("look", "earliest" | "latest") | ("fail",):
+                    return answer
+                case ("look", int(ms)) if ms >= 0 and not isinstance(ms, bool):
+                    return answer
+            asked = ", ".join(map(repr, arguments))
+            raise self._code.blame(
+                f"{method}({asked}) answered {str(answer)[:80]}; expected ('go', offset),"
+                " ('look', place) or ('fail',)"
+            )
+        except LearnerError as error:
+            self._fail(error)
+            return None
+
+    def _is_out(self) -> bool:
+        return self._given_up or self._code.retired
+
+    def _tell(self, method: str, *arguments: object) -> None:
+        """Call a method that answers nothing."""
+        if self._is_out():
+            return
+        try:
+            self._ask(method, *arguments)
+        except LearnerError as error:
+            self._fail(error)
+
+    def _ask(self, method: str, *arguments: object) -> object:
+        """Return the learner's answer. Raises LearnerError."""
+        if self._learner is None:
+            self._learner = self._code.make(self._reset.value)
+        return self._code.ask(self._learner, method, *arguments)
+
+    def _fail(self, error: LearnerError) -> None:
+        self._given_up = True
+        self._code.failed(error)
+
+
+def _place(timestamp: int) -> Place:
+    return _PLACES.get(timestamp, timestamp)
+
+
+def adapt(code: LearnerCode) -> Callable[..., SubscriptionState]:
+    """Return the function that replaces `SubscriptionState` where a consumer is built."""
+    return partial(LearnerSubscriptions, code)
