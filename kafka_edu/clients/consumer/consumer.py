@@ -361,12 +361,12 @@ class Consumer:
     def _turn_with(self, records: list[ConsumerRecord]) -> None:
         """Send the next fetch while the program works on `records`, which poll() returns.
 
-        The position is already behind them. So a bug must not lose them: `_turn` has kept it, and
-        the next poll() raises it.
+        The position is already behind them, so an exception of a bug must not lose them. `_turn`
+        has kept the exception, and the next poll() raises it.
         """
         try:
             self._turn()
-        except Exception:
+        except Exception:  # else the program would never get the records
             if not records:
                 raise
 

@@ -379,42 +379,6 @@ def test_auto_commit_stores_what_earlier_polls_returned(bench: Bench) -> None:
     bench.with_consumer(body, {"max.poll.records": 5})
 
 
-def test_an_automatic_commit_is_sent_at_once_although_more_records_are_fetched(
-    bench: Bench,
-) -> None:
-    """The program takes one record at a time, of many that the consumer has. A commit is sent in
-    the poll() that makes it, and waits for no heartbeat.
-    """
-    late: list[int] = []
-
-    class Lateness:
-        def __init__(self) -> None:
-            self.seen = 0
-
-        def on_consume(self, records: list[ConsumerRecord]) -> list[ConsumerRecord]:
-            self.seen += len(records)
-            return records
-
-        def on_commit(self, offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> None:
-            late.append(self.seen - offsets[only].offset)
-
-    only = TopicPartition("one", 0)  # so no other fetch is on its way
-
-    async def body(consumer: Consumer) -> None:
-        assert await bench.client.create_topic("one", 1, 3) is Errors.NONE
-        async with bench.producer() as producer:
-            for number in range(100):
-                await producer.send("one", f"{number}", partition=0)
-        consumer.subscribe(["one"])
-        for _ in range(60):
-            await consumer.poll(1_000, max_records=1)
-            await asyncio.sleep(0.1)
-        assert len(late) == 1
-        assert late[0] <= 2, "records that were read while the commit was on its way"
-
-    bench.with_consumer(body, {"interceptor.classes": [Lateness()]})
-
-
 def test_async_for_counts_a_record_as_done_when_the_next_one_is_wanted(bench: Bench) -> None:
     async def body() -> None:
         await bench.send(range(0, 40, 4))
