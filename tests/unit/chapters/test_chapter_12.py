@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from chapters.ch12_producer.faulty_network import FaultyNetwork
+from chapters.demo_parts.faulty_network import FaultyNetwork
 from chapters.ch12_producer.pictures import (
     BATCH_SIZE,
     BUFFER,
