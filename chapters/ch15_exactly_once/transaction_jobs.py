@@ -35,7 +35,7 @@ TRANSACTION_JOBS: Final[Mapping[str, str]] = {
 BANK: Final = "bank"
 DEAD: Final = "dead"
 """The client ids and transactional ids."""
-TIMEOUT_MS: Final = 8_000
+TIMEOUT_MS: Final = 15_000
 """transaction.timeout.ms of the producer that dies."""
 BEHIND: Final = 5
 """How many records come behind the open transaction."""
