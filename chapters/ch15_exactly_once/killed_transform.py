@@ -73,6 +73,12 @@ class Transform:
         self._mail = mail
         self.orders: Sequence[ConsumerRecord] = ()
 
+    async def run(self, end: int, die_after: str) -> None:
+        """Work up to the offset `end` of the orders, or die in the second round."""
+        await self.round(end, "")
+        while await self.round(end, die_after):
+            pass
+
     async def round(self, end: int, die_after: str) -> bool:
         """Take the steps of the loop once. Return whether there was an order to work on."""
         for step in self._order.steps:
@@ -150,9 +156,7 @@ async def transforming(
 async def transform(servers: str, name: str, group: str, mail: str, die_after: str) -> None:
     """Run until the kill, or to the end of the orders."""
     async with transforming(servers, ORDERS[name], group, Path(mail)) as (program, end):
-        await program.round(end, "")
-        while await program.round(end, die_after):
-            pass
+        await program.run(end, die_after)
 
 
 if __name__ == "__main__":

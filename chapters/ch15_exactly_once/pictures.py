@@ -310,13 +310,10 @@ def states() -> Picture:
     shown = Table("a transaction may become", "from", box=None)
     for after, befores in VALID_PREVIOUS_STATES.items():
         shown.add_row(after.value, ", ".join(sorted(before.value for before in befores)))
-    decided = {TransactionState.PREPARE_COMMIT, TransactionState.PREPARE_ABORT}
     return picture(
         {
             "states": len(VALID_PREVIOUS_STATES),
             "allowed": sum(map(len, VALID_PREVIOUS_STATES.values())),
-            "to_commit": len(VALID_PREVIOUS_STATES[TransactionState.COMPLETE_COMMIT]),
-            "decided": len(decided),
         },
         shown,
     )

@@ -35,6 +35,10 @@ TRANSACTION_JOBS: Final[Mapping[str, str]] = {
 BANK: Final = "bank"
 DEAD: Final = "dead"
 """The client ids and transactional ids."""
+LONGEST_MS: Final = 900_000
+"""transaction.timeout.ms of the others, so that a class has time to read. It is the largest value
+that a broker accepts by default (transaction.max.timeout.ms).
+"""
 TIMEOUT_MS: Final = 15_000
 """transaction.timeout.ms of the producer that dies."""
 BEHIND: Final = 5
@@ -77,10 +81,11 @@ class TransactionJobs:
             await producer.close()
 
     def _producer(self, transactional_id: str, client: str, trace: Tracer) -> Producer:
-        settings = {
+        settings: dict[str, object] = {
             "bootstrap.servers": self._servers,
             "client.id": client,
             "transactional.id": transactional_id,
+            "transaction.timeout.ms": LONGEST_MS,
         }
         return Producer(settings, trace=trace)
 
@@ -102,8 +107,13 @@ class TransactionJobs:
         await self._list_both(start)
 
     async def _commit(self, trace: Tracer) -> None:
+        """Commit. If the transaction was aborted while the class was reading, write it again."""
         producer, start = self._open or await self._begin(trace)
-        await producer.commit_transaction()
+        try:
+            await producer.commit_transaction()
+        except KafkaException:
+            producer, start = await self._begin(trace)
+            await producer.commit_transaction()
         await self._forget(trace)
         await self._list_both(start)
 

@@ -29,6 +29,12 @@ ORDERS_SENT: Final = 120
 """More than twenty for each kill: each start works on ten orders, and has ten more in hand."""
 
 
+def missing_and_again(wanted: Sequence[int], found: Counter[int]) -> tuple[int, int]:
+    """Return how many of these numbers were not found, and how many further copies were."""
+    missing = sum(not found[number] for number in wanted)
+    return missing, sum(max(found[number] - 1, 0) for number in wanted)
+
+
 class TransformJobs:
     """These jobs on one cluster."""
 
@@ -94,14 +100,9 @@ class TransformJobs:
     def _count(
         self, client: str, place: str, first: int, found: Counter[int], records: int = AT_ONCE
     ) -> None:
-        """Emit how many records from this number on are missing, and how many are there again."""
-        wanted: Sequence[int] = range(first, first + records)
+        missing, again = missing_and_again(range(first, first + records), found)
         self._place.emit(
             RecordsCounted(
-                client=client,
-                place=place,
-                records=records,
-                missing=sum(not found[number] for number in wanted),
-                again=sum(max(found[number] - 1, 0) for number in wanted),
+                client=client, place=place, records=records, missing=missing, again=again
             )
         )
