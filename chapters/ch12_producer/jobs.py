@@ -21,7 +21,6 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Final, NamedTuple
 
-from kafka_edu.clients.consumer.consumer import Consumer
 from kafka_edu.clients.producer.producer import Producer
 from kafka_edu.clients.producer.producer_batch import RecordMetadata
 from kafka_edu.common.errors import KafkaException
@@ -32,8 +31,9 @@ from kafka_edu.trace.events.spark import JobStarted
 from kafka_edu.trace.tracer import Tracer
 
 from ..chapter import JobPlace
+from ..demo_parts.faulty_network import FaultyNetwork
+from ..demo_parts.own_reader import ends_of, read_from
 from . import hasty_program
-from .faulty_network import FaultyNetwork
 
 JOBS: Final[Mapping[str, str]] = {
     "batching": "send the same records with four settings, and measure",
@@ -58,7 +58,6 @@ IN_FLIGHT: Final = 5
 MEASURED: Final = 300
 EVERY_S: Final = 0.01
 VALUE_BYTES: Final = 100
-POLL_MS: Final = 1_000
 FIRST_ATTEMPTS: Final = 10
 
 
@@ -223,8 +222,7 @@ class ProducerJobs:
         settings = self._settings("numbers", partitioner_class="RoundRobinPartitioner")
         async with Producer(settings, trace=trace) as producer:
             partitions = await producer.partitions_for(NUMBERS)
-            async with Consumer(self._reader()) as consumer:
-                start = await consumer.end_offsets(partitions)
+            start = await ends_of(self._place.bootstrap_servers, partitions)
             for number in range(10):
                 await producer.send(NUMBERS, b"number %d" % (number + 1))
             await producer.flush()
@@ -247,32 +245,16 @@ class ProducerJobs:
         self._place.emit(ClientProduced(client="exit", sent=sent, acked=called, error=""))
         self._list("exit", await self._read(_from(start), "line"))
 
-    def _reader(self) -> dict[str, object]:
-        return {
-            "bootstrap.servers": self._place.bootstrap_servers,
-            "client.id": "reader",
-            "enable.auto.commit": False,
-            "auto.offset.reset": "earliest",
-        }
-
     async def _read(self, start: Mapping[TopicPartition, int], kind: str) -> list[str]:
         """Read from these offsets to the end of the log, and keep the values that begin with
         `kind`. Return the last word of each, in the order in which a consumer gets them.
         """
-        words: list[str] = []
-        async with Consumer(self._reader()) as consumer:
-            consumer.assign(start)
-            for tp, offset in start.items():
-                consumer.seek(tp, offset)
-            ends = await consumer.end_offsets(start)
-            position = dict(start)
-            while any(position[tp] < end for tp, end in ends.items()):
-                for record in await consumer.poll(POLL_MS):
-                    value = record.value
-                    if isinstance(value, bytes) and value.startswith(kind.encode()):
-                        words.append(value.decode().rpartition(" ")[2])
-                    position[TopicPartition(record.topic, record.partition)] = record.offset + 1
-        return words
+        values = [record.value for record in await read_from(self._place.bootstrap_servers, start)]
+        return [
+            value.decode().rpartition(" ")[2]
+            for value in values
+            if isinstance(value, bytes) and value.startswith(kind.encode())
+        ]
 
     def _list(self, client: str, words: list[str]) -> None:
         self._place.emit(ClientListed(client=client, records=len(words), values="-".join(words)))

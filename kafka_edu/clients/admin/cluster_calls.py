@@ -121,7 +121,9 @@ def controlled_shutdown(
     STALE_CONTROLLER_EPOCH. Then the request is sent again, to the controller.
     """
 
-    def read(asked: Asked[str], answer: Message) -> dict[str, LeadersMoved | ClientException]:
+    def read(
+        requested: Requested[str], answer: Message
+    ) -> dict[str, LeadersMoved | ClientException]:
         response = expect(ControlledShutdownResponse, answer)
         if response.error_code == Errors.STALE_CONTROLLER_EPOCH:
             return {CLUSTER: BrokerException(Errors.NOT_CONTROLLER)}
@@ -129,7 +131,9 @@ def controlled_shutdown(
             TopicPartition(each.topic_name, each.partition_index)
             for each in response.remaining_partitions
         )
-        return {CLUSTER: failed(response.error_code) or LeadersMoved(asked.node, tuple(remaining))}
+        return {
+            CLUSTER: failed(response.error_code) or LeadersMoved(requested.node, tuple(remaining))
+        }
 
     return AdminCall(
         "controlled_shutdown",

@@ -6,7 +6,6 @@ import asyncio
 
 import pytest
 
-from chapters.ch12_producer.faulty_network import FaultyNetwork
 from chapters.ch12_producer.pictures import (
     BATCH_SIZE,
     BUFFER,
@@ -21,6 +20,7 @@ from chapters.ch12_producer.pictures import (
     reordered,
     spreads,
 )
+from chapters.demo_parts.faulty_network import FaultyNetwork
 from kafka_edu.common.socket_transport import SocketTransport
 from kafka_edu.common.transport import Wire
 from kafka_edu.protocol.api_keys import ApiKey

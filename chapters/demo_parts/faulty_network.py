@@ -29,6 +29,8 @@ class FaultyNetwork:
         """The number of Produce requests that were sent."""
         self.bytes = 0
         """The bytes of these requests."""
+        self.all_requests = 0
+        """The number of requests of every kind."""
 
     async def listen(
         self, host: str, port: int, on_wire: Callable[[Wire], WireReceiver]
@@ -49,6 +51,7 @@ class FaultyNetwork:
 
     def passed(self, frame: bytes, wire: "_FaultyWire") -> bytes:
         """Return the request as it arrives, and let its response be lost if it must be."""
+        self.all_requests += 1
         key = int.from_bytes(frame[_LENGTH_BYTES : _LENGTH_BYTES + 2])
         if key == ApiKey.PRODUCE:
             self.requests += 1

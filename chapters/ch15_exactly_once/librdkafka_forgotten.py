@@ -1,0 +1,166 @@
+"""An idempotent producer of librdkafka meets a leader that has started again.
+
+The leader may have forgotten four of the producer's last five batches.
+
+The broker keeps the last five batches of each producer in memory. The file of this state, the
+snapshot, has only the last one. A stopped broker starts from the snapshot. The producer's five
+batches were written but not answered, so it sends all of them again. The leader recognises the
+fifth. It takes the first for a gap, and refuses it with OUT_OF_ORDER_SEQUENCE_NUMBER. librdkafka
+then gives up for good, since it cannot know that nothing is lost.
+
+A broker that was killed with -9 reads its log again. Ours then knows all five batches. Apache Kafka
+2.8.2 ends its recovery with a snapshot, and forgets four (docs/differences.md).
+
+The topic has one replica, on a broker that is not the controller. The answers are slow on their
+way. When the log has all batches, the link to the clients is cut, and the answers are lost.
+"""
+
+import logging
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
+from typing import Final
+
+from confluent_kafka import KafkaError, KafkaException, Producer
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewTopic
+
+from kafka_edu.cli.demo_topic import admin_client, wait_until_in_sync
+from kafka_edu.cli.progress import Progress, wait_while_moving
+from kafka_edu.record.record_batch import iter_headers
+from kafka_edu.supervisor.cluster import Cluster, attach
+from kafka_edu.trace.events.client import ClientProduced, RecordsCounted
+
+from ..ch10_replication.one_partition import PARTITION, PATIENCE_S, read_to_the_end
+from ..chapter import JobPlace
+
+IN_FLIGHT: Final = 5
+SLOW_MS: Final = 4_000
+"""How long each request and each answer is on its way."""
+_LOOK_EVERY_S: Final = 0.05
+
+
+#: Each job, in words. Its topic and its client have the same name.
+FORGOTTEN: Final[Mapping[str, str]] = {
+    "forgotten-killed": "kill -9 a leader whose answers to five batches did not arrive",
+    "forgotten-stopped": "stop such a leader in good order",
+}
+log = logging.getLogger(__name__)
+log.addHandler(logging.NullHandler())  # the job itself reports the error that ends librdkafka
+
+
+class Payments:
+    """The producer, and what it has learned of its records."""
+
+    def __init__(self, servers: str, topic: str) -> None:
+        self.answers: list[bool] = []
+        """For each record with an answer, whether it is acknowledged."""
+        self.fatal = ""
+        """The name of the error that ended the producer. Empty if it goes on."""
+        self._topic = topic
+        self._producer = Producer(
+            {
+                "bootstrap.servers": servers,
+                "client.id": topic,
+                "enable.idempotence": True,
+                "max.in.flight": IN_FLIGHT,
+                "batch.num.messages": 1,
+                "linger.ms": 0,
+                "error_cb": self._note,
+                "logger": log,
+            }
+        )
+
+    def _note(self, error: KafkaError) -> None:
+        """Note a fatal error, and give up the records that wait. None of them is sent again."""
+        if error.fatal() and not self.fatal:
+            self.fatal = error.name()
+            self._producer.purge()
+
+    def send(self, records: int) -> None:
+        """Send records, each in a batch of its own."""
+        for number in range(records):
+            self._producer.produce(
+                self._topic,
+                b"payment %d" % number,
+                partition=PARTITION,
+                on_delivery=lambda error, _: self.answers.append(error is None),
+            )
+
+    def wait_for_answers(self, records: int) -> None:
+        """Return when so many records have an answer. Raises Standstill."""
+        progress = Progress(f"the answers of {records} batches")
+        while len(self.answers) < records:
+            progress.note(len(self.answers))
+            try:
+                self._producer.poll(_LOOK_EVERY_S)
+            except KafkaException as error:
+                self._note(error.args[0])
+
+
+def forget(place: JobPlace, name: str) -> None:
+    """Play it in this way, and emit what librdkafka reports and what the log has.
+
+    Raises Standstill and ClusterError.
+    """
+    admin = admin_client(place.bootstrap_servers)
+    payments = Payments(place.bootstrap_servers, name)
+    with closing(attach(place.cluster)) as cluster:
+        leader = _leader(cluster, admin, name)
+        before = _batches(cluster, leader, name)
+        payments.send(1)
+        payments.wait_for_answers(1)
+        with _slow(cluster, leader):
+            payments.send(IN_FLIGHT)
+            wait_while_moving(
+                lambda: _batches(cluster, leader, name) - before,
+                lambda written: written == IN_FLIGHT + 1,
+                "the leader to write all batches",
+                _LOOK_EVERY_S,
+            )
+            cluster.perform("cut-clients", {"broker": leader})
+            (cluster.kill if name.endswith("killed") else cluster.stop)(leader)
+            cluster.start(leader)
+    payments.wait_for_answers(IN_FLIGHT + 1)
+    sent, acked = len(payments.answers), sum(payments.answers)
+    place.emit(ClientProduced(client=name, sent=sent, acked=acked, error=payments.fatal))
+    wait_until_in_sync(admin, name, 1, 1)
+    found = len(read_to_the_end(place.bootstrap_servers, name)) - before
+    place.emit(
+        RecordsCounted(
+            client=name,
+            place=f"{name}-{PARTITION}",
+            records=sent,
+            missing=max(sent - found, 0),
+            again=max(found - sent, 0),
+        )
+    )
+
+
+@contextmanager
+def _slow(cluster: Cluster, leader: int) -> Iterator[None]:
+    """Slow the leader's clients down during the block.
+
+    What is still on its way at the end is lost, because all connections end.
+    """
+    cluster.perform("slow-clients", {"broker": leader, "delay_ms": SLOW_MS})
+    try:
+        yield
+    finally:
+        cluster.perform("reset-clients", {"broker": leader})
+        cluster.perform("heal-clients", {"broker": leader})
+
+
+def _leader(cluster: Cluster, admin: AdminClient, topic: str) -> int:
+    """Return the broker of the topic. Create the topic if it is missing."""
+    found = admin.list_topics(timeout=PATIENCE_S)
+    if topic not in found.topics:
+        broker = next(each for each in cluster.broker_ids if each != found.controller_id)
+        made = admin.create_topics([NewTopic(topic, 1, replica_assignment=[[broker]])])
+        made[topic].result()
+    return wait_until_in_sync(admin, topic, 1, 1)[PARTITION]
+
+
+def _batches(cluster: Cluster, broker: int, topic: str) -> int:
+    """Return the number of batches in the broker's log of the topic."""
+    replica = cluster.replica(broker, topic, PARTITION)
+    return sum(1 for segment in replica.glob("*.log") for _ in iter_headers(segment.read_bytes()))
