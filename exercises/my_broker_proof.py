@@ -182,7 +182,8 @@ def _part(cluster: Cluster) -> None:
     """
     make_assigned(cluster, PARTED, [LONELY, *FOLLOWERS])
     servers = {"bootstrap.servers": cluster.bootstrap_servers, "linger.ms": 0}
-    everybody, alone = Producer(servers | {"acks": "all"}), Producer(servers | {"acks": 1})
+    everybody = Producer(servers | {"enable.idempotence": True})  # with acks=all
+    alone = Producer(servers | {"acks": 1})
     for producer in (everybody, alone):
         _write(producer)
     for follower in FOLLOWERS:

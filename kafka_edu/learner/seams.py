@@ -321,6 +321,15 @@ SEAMS: Final[Mapping[str, Seam]] = {
             includes=("07-3",),
         ),
         Seam(
+            "15-1",
+            "kafka_edu.log.producer_state_manager",
+            "SequenceCheck",
+            "kafka_edu.learner.learner_sequence_check:adapt",
+            "SequenceCheck",
+            "SequenceCheck(): check(epoch, first, count) -> 'write' | ('duplicate', offset) |"
+            " error; written(epoch, first, count, offset); fence(epoch)",
+        ),
+        Seam(
             "12-1",
             "kafka_edu.clients.producer.producer_core",
             "RecordAccumulator",

@@ -247,6 +247,12 @@ SERVING = [
         "(place, record)",
         "a batch that is divided again and again: each callback comes once",
     ),
+    (
+        "15-1",
+        "if (begin, end) == (first, (first + count - 1) % NUMBERS):",
+        "if begin > first:",
+        "duplicates and gaps: the leader answers each batch rightly",
+    ),
 ]
 SOME = drawn(SERVING, 5)
 """Those that are tried: each takes a cluster twice."""
