@@ -330,6 +330,16 @@ SEAMS: Final[Mapping[str, Seam]] = {
             " error; written(epoch, first, count, offset); fence(epoch)",
         ),
         Seam(
+            "15-2",
+            "kafka_edu.log.producer_state_manager",
+            "StableRule",
+            "kafka_edu.learner.learner_stable_rule:adapt",
+            "ReadCommitted",
+            "ReadCommitted(): opened(producer, offset), ended(producer, offset);"
+            " last_stable(high_watermark) -> offset; aborted([(producer, first, marker)], start,"
+            " end) -> [(producer, first)]",
+        ),
+        Seam(
             "12-1",
             "kafka_edu.clients.producer.producer_core",
             "RecordAccumulator",

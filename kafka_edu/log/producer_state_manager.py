@@ -53,6 +53,7 @@ from kafka_edu.log.log_file_names import SNAPSHOT_SUFFIX, offset_of, segment_fil
 from kafka_edu.log.log_segment import LogSegment
 from kafka_edu.log.producer_state_entry import NO_OFFSET, BatchMetadata, ProducerStateEntry
 from kafka_edu.log.sequence_check import SequenceCheck
+from kafka_edu.log.stable_rule import StableRule, oldest_unstable
 from kafka_edu.log.transaction_index import AbortedTxn
 from kafka_edu.record.control_record import (
     ControlRecordType,
@@ -110,6 +111,7 @@ class ProducerStateManager:
         self._expiration_ms = max_producer_id_expiration_ms
         self.producers: dict[int, ProducerStateEntry] = {}
         self._sequences = SequenceCheck(topic_partition)
+        self.stable = StableRule(topic_partition)
         self.dropped: list[DroppedSnapshot] = []
         """Snapshots that could not be read. The caller of `truncate_and_reload` reports them."""
         self._ongoing: dict[int, int] = {}
@@ -259,11 +261,14 @@ class ProducerStateManager:
 
         None if there is none. O(1) without transactions.
         """
-        first = next(iter(self._ongoing), None)
-        if self._unreplicated:
-            decided = min(self._unreplicated)
-            return decided if first is None or decided < first else first
-        return first
+        return oldest_unstable(self._ongoing, self._unreplicated)
+
+    def first_unstable(self, high_watermark: int) -> int | None:
+        """Return the offset at which the last stable offset has to stop, by this log's rule.
+
+        None if nothing holds it back from the high watermark.
+        """
+        return self.stable.first_unstable(self._ongoing, self._unreplicated, high_watermark)
 
     def on_high_watermark_updated(self, high_watermark: int) -> None:
         """Forget the transactions whose marker lies below the new HW: they are stable now."""

@@ -253,6 +253,12 @@ SERVING = [
         "if begin > first:",
         "duplicates and gaps: the leader answers each batch rightly",
     ),
+    (
+        "15-2",
+        "return min([*unstable, high_watermark])",
+        "return high_watermark",
+        "while the older transaction is open, a reader of committed records sees nothing",
+    ),
 ]
 SOME = drawn(SERVING, 5)
 """Those that are tried: each takes a cluster twice."""
