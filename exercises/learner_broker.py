@@ -229,11 +229,13 @@ def learner_broker(
     brokers: Sequence[int] = (BROKER,),
     props: Mapping[str, str] = PATIENT_ISR,
     racks: Mapping[int, str] = NO_RACKS,
+    with_relays: bool = False,
 ) -> Iterator[LearnerBroker]:
     """Run three brokers for the length of a `with` block. Yield them with the created topic.
 
     The brokers in `brokers` run the learner's `file`. If `file` is None, all of them run the
-    course's own code. `racks` has the broker.rack of each broker. Raises ClusterError.
+    course's own code. `racks` has the broker.rack of each broker. With relays, the connections of
+    clients can be ended. Raises ClusterError.
     """
     where = f"broker {BROKER}" if len(brokers) == 1 else "all of them"
     say(f"starting three brokers, {'yours' if file is not None else 'ours'} in {where}")
@@ -250,6 +252,7 @@ def learner_broker(
                     }
                     for each in ALL
                 },
+                with_relays=with_relays,
             )
         )
         listeners = {each: Listener(cluster.events_address(each)) for each in brokers}
@@ -271,6 +274,7 @@ def live_check(
     *,
     props: Mapping[str, str] = PATIENT_ISR,
     racks: Mapping[int, str] = NO_RACKS,
+    with_relays: bool = False,
 ) -> CheckLive:
     """Return the function that runs a live part: `moment` in a cluster with the learner's code in
     broker 2. At the end it judges the calls of that code, and shows `seen`, their result.
@@ -283,7 +287,14 @@ def live_check(
         check.
         """
         with learner_broker(
-            exercise, file, topic, say, patience_s, props=props, racks=racks
+            exercise,
+            file,
+            topic,
+            say,
+            patience_s,
+            props=props,
+            racks=racks,
+            with_relays=with_relays,
         ) as broker:
             yield from moment(broker, say)
             if file is not None:

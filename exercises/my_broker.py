@@ -19,7 +19,9 @@ from .runner.workplace import Workplace
 NAME: Final = "my-broker"
 SEAMS: Final = seams_of(BROKER)
 BROKERS: Final = (0, 1, 2)
-OF_LABS: Final = frozenset({"03-2", "03-3", "04-3", "09-1", "09-2", "09-5", "10-1", "10-6"})
+OF_LABS: Final = frozenset(
+    {"03-2", "03-3", "04-3", "09-1", "09-2", "09-5", "10-1", "10-6", "15-1", "15-2"}
+)
 """The exercises whose parts run only for topics of the labs. Most parts are called often."""
 NEEDS: Final[Mapping[str, Mapping[str, str]]] = {
     "10-2": {"replica.selector.class": "org.apache.kafka.common.replica.RackAwareReplicaSelector"}

@@ -13,7 +13,7 @@ from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from confluent_kafka import Consumer, Producer, TopicPartition
+from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
 
 from kafka_edu.cli.report import Report
 from kafka_edu.clients.admin.new_topic import make_topic
@@ -101,6 +101,8 @@ def prove(parts: Sequence[Part], say: Callable[[str], None]) -> Report:
         again = Listener(cluster.events_address(LONELY), since_us=0)
         stack.callback(again.close)
         listeners.append(again)
+        say("a transaction is aborted, and read")
+        _transact(cluster)
         say("a log is compacted, and read from its beginning")
         _compact(cluster, listeners)
         say("an unmodified producer and consumer, and kill -9 of the controller")
@@ -182,7 +184,8 @@ def _part(cluster: Cluster) -> None:
     """
     make_assigned(cluster, PARTED, [LONELY, *FOLLOWERS])
     servers = {"bootstrap.servers": cluster.bootstrap_servers, "linger.ms": 0}
-    everybody, alone = Producer(servers | {"acks": "all"}), Producer(servers | {"acks": 1})
+    everybody = Producer(servers | {"enable.idempotence": True})  # with acks=all
+    alone = Producer(servers | {"acks": 1})
     for producer in (everybody, alone):
         _write(producer)
     for follower in FOLLOWERS:
@@ -250,6 +253,33 @@ def _read_in_rack(cluster: Cluster) -> None:
         while not any(one.error() is None for one in consumer.consume(1, timeout=1.0)):
             if time.monotonic() > end:
                 raise ClusterError(f"no record of {PARTED}-0 can be read")
+
+
+def _transact(cluster: Cluster) -> None:
+    """Abort a transaction with a record of the topic PARTED, and commit another one. Read both
+    with read_committed. Raises ClusterError.
+    """
+    servers = {"bootstrap.servers": cluster.bootstrap_servers, "log_level": 0}
+    producer = Producer(servers | {"transactional.id": "my-broker"})
+    try:
+        producer.init_transactions(FLUSH_S)
+        for value in (b"aborted", b"committed"):
+            producer.begin_transaction()
+            producer.produce(PARTED, value, partition=0)
+            producer.flush(FLUSH_S)
+            if value == b"aborted":
+                producer.abort_transaction(FLUSH_S)
+            else:
+                producer.commit_transaction(FLUSH_S)
+    except KafkaException as error:
+        raise ClusterError(f"a transaction in {PARTED}-0 failed: {error}") from error
+    consumer = Consumer(servers | {"group.id": "unused", "isolation.level": "read_committed"})
+    with closing(consumer):
+        consumer.assign([TopicPartition(PARTED, 0, 0)])
+        end = time.monotonic() + FLUSH_S
+        while b"committed" not in (read := [one.value() for one in consumer.consume(9, 1.0)]):
+            if b"aborted" in read or time.monotonic() > end:
+                raise ClusterError(f"{PARTED}-0 is not read as it was committed")
 
 
 def _kill_and_count(cluster: Cluster, report: Report) -> None:

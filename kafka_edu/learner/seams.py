@@ -322,6 +322,25 @@ SEAMS: Final[Mapping[str, Seam]] = {
             includes=("07-3",),
         ),
         Seam(
+            "15-1",
+            "kafka_edu.log.producer_state_manager",
+            "SequenceCheck",
+            "kafka_edu.learner.learner_sequence_check:adapt",
+            "SequenceCheck",
+            "SequenceCheck(): check(epoch, first, count) -> 'write' | ('duplicate', offset) |"
+            " error; written(epoch, first, count, offset); fence(epoch)",
+        ),
+        Seam(
+            "15-2",
+            "kafka_edu.log.producer_state_manager",
+            "StableRule",
+            "kafka_edu.learner.learner_stable_rule:adapt",
+            "ReadCommitted",
+            "ReadCommitted(): opened(producer, offset), ended(producer, offset);"
+            " last_stable(high_watermark) -> offset; aborted([(producer, first, marker)], start,"
+            " end) -> [(producer, first)]",
+        ),
+        Seam(
             "12-1",
             "kafka_edu.clients.producer.producer_core",
             "RecordAccumulator",

@@ -712,7 +712,9 @@ class Log:
         Raises CorruptIndexError.
         """
         with self.storage():
-            return self._segments.aborted_transactions(start_offset, data, self.log_end_offset)
+            return self._segments.aborted_transactions(
+                start_offset, data, self.log_end_offset, self.producer_state_manager.stable
+            )
 
     def convert_to_offset_metadata(self, offset: int) -> LogOffsetMetadata:
         """Return the offset with the place in the segments where its batch begins, or with the
@@ -844,7 +846,7 @@ class Log:
         O(1) if there is no transaction.
         """
         high_watermark = self.high_watermark
-        unstable = self.producer_state_manager.first_unstable_offset
+        unstable = self.producer_state_manager.first_unstable(high_watermark)
         stable = (
             high_watermark
             if unstable is None or unstable >= high_watermark

@@ -10,6 +10,7 @@ from kafka_edu.common.transport import part_size
 from kafka_edu.log.fetch_data_info import FetchDataInfo, TimestampOffset
 from kafka_edu.log.log_offset_metadata import LogOffsetMetadata
 from kafka_edu.log.log_segment import LogSegment
+from kafka_edu.log.stable_rule import StableRule
 from kafka_edu.log.transaction_index import AbortedTxn
 
 
@@ -122,7 +123,7 @@ class LogSegments(Sequence[LogSegment]):
         return segment.size if position is None else position
 
     def aborted_transactions(
-        self, start_offset: int, data: FetchDataInfo, log_end: int
+        self, start_offset: int, data: FetchDataInfo, log_end: int, rule: StableRule
     ) -> list[AbortedTxn]:
         """Return the aborted transactions that overlap the records `data`, read for `start_offset`.
 
@@ -140,7 +141,7 @@ class LogSegments(Sequence[LogSegment]):
             end = self._bases[i + 1] if i + 1 < len(self._bases) else log_end
         found: list[AbortedTxn] = []
         for segment in self._segments[i:]:
-            aborted, complete = segment.txn_index.collect(start_offset, end)
+            aborted, complete = rule.overlapping(segment.txn_index, start_offset, end)
             found += aborted
             if complete:
                 break

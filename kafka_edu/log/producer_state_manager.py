@@ -52,6 +52,8 @@ from kafka_edu.log.append_origin import AppendOrigin
 from kafka_edu.log.log_file_names import SNAPSHOT_SUFFIX, offset_of, segment_file
 from kafka_edu.log.log_segment import LogSegment
 from kafka_edu.log.producer_state_entry import NO_OFFSET, BatchMetadata, ProducerStateEntry
+from kafka_edu.log.sequence_check import SequenceCheck
+from kafka_edu.log.stable_rule import StableRule, oldest_unstable
 from kafka_edu.log.transaction_index import AbortedTxn
 from kafka_edu.record.control_record import (
     ControlRecordType,
@@ -61,8 +63,6 @@ from kafka_edu.record.control_record import (
 from kafka_edu.record.file_records import iter_file_headers, read_batch
 from kafka_edu.record.record_batch import (
     CONTROL_BIT,
-    MAX_SEQUENCE,
-    NO_PRODUCER_EPOCH,
     NO_PRODUCER_ID,
     NO_SEQUENCE,
     NO_TIMESTAMP,
@@ -112,6 +112,8 @@ class ProducerStateManager:
         self._file_system = file_system
         self._expiration_ms = max_producer_id_expiration_ms
         self.producers: dict[int, ProducerStateEntry] = {}
+        self._sequences = SequenceCheck(topic_partition)
+        self.stable = StableRule(topic_partition)
         self.dropped: list[DroppedSnapshot] = []
         """Snapshots that could not be read. The caller of `truncate_and_reload` reports them."""
         self._ongoing: dict[int, int] = {}
@@ -148,21 +150,15 @@ class ProducerStateManager:
         INVALID_TXN_STATE.
         """
         entry = self.producers.get(header.producer_id)
-        if entry is None:
-            return None
         if origin is AppendOrigin.CLIENT:
-            epoch, first = header.producer_epoch, header.base_sequence
-            duplicate = entry.find_duplicate(
-                epoch, first, increment_sequence(first, header.last_offset_delta)
-            )
+            duplicate = self._sequences.check(entry, header)
             if duplicate is not None:
                 return duplicate
-            self._check_epoch(entry, epoch)
-            self._check_sequence(entry, header)
-        else:
-            self._check_epoch(entry, header.producer_epoch)
+        elif entry is not None:
+            self._sequences.check_epoch(entry, header.producer_epoch)
         if (
-            entry.current_txn_first_offset != NO_OFFSET
+            entry is not None
+            and entry.current_txn_first_offset != NO_OFFSET
             and not header.attributes & TRANSACTIONAL_BIT
         ):
             raise KafkaException(
@@ -180,7 +176,7 @@ class ProducerStateManager:
         entry = self.producers.get(header.producer_id)
         if entry is None or marker is None:
             return
-        self._check_epoch(entry, header.producer_epoch)
+        self._sequences.check_epoch(entry, header.producer_epoch)
         if marker.coordinator_epoch < entry.coordinator_epoch:
             raise KafkaException(
                 Errors.TRANSACTION_COORDINATOR_FENCED,
@@ -188,33 +184,6 @@ class ProducerStateManager:
                 f" coordinator epoch {marker.coordinator_epoch}, and a newer one was seen:"
                 f" {entry.coordinator_epoch}",
             )
-
-    def _check_epoch(self, entry: ProducerStateEntry, epoch: int) -> None:
-        if epoch < entry.producer_epoch:
-            raise KafkaException(
-                Errors.INVALID_PRODUCER_EPOCH,
-                f"Producer {entry.producer_id} in {self._topic_partition} has epoch {epoch}, and a"
-                f" newer one was seen: {entry.producer_epoch}",
-            )
-
-    def _check_sequence(self, entry: ProducerStateEntry, header: BatchHeader) -> None:
-        first, known = header.base_sequence, entry.producer_epoch
-        if header.producer_epoch != known:
-            if first != 0 and known != NO_PRODUCER_EPOCH:
-                raise self._out_of_order(
-                    header, f"a new epoch must begin at 0, epoch {known} was the last"
-                )
-        elif known != NO_PRODUCER_EPOCH:
-            last = entry.last_sequence
-            if first != last + 1 and not (first == 0 and last == MAX_SEQUENCE):
-                raise self._out_of_order(header, f"the last one was {last}")
-
-    def _out_of_order(self, header: BatchHeader, why: str) -> KafkaException:
-        return KafkaException(
-            Errors.OUT_OF_ORDER_SEQUENCE_NUMBER,
-            f"Producer {header.producer_id}, epoch {header.producer_epoch}, in"
-            f" {self._topic_partition} sent sequence {header.base_sequence}: {why}",
-        )
 
     def note(
         self,
@@ -317,11 +286,14 @@ class ProducerStateManager:
 
         None if there is none. O(1) without transactions.
         """
-        first = next(iter(self._ongoing), None)
-        if self._unreplicated:
-            decided = min(self._unreplicated)
-            return decided if first is None or decided < first else first
-        return first
+        return oldest_unstable(self._ongoing, self._unreplicated)
+
+    def first_unstable(self, high_watermark: int) -> int | None:
+        """Return the offset at which the last stable offset has to stop, by this log's rule.
+
+        None if nothing holds it back from the high watermark.
+        """
+        return self.stable.first_unstable(self._ongoing, self._unreplicated, high_watermark)
 
     def unstable_transactions(self, most: int) -> tuple[UnstableTransaction, ...]:
         """Return the first `most` transactions that are open, or whose marker is not replicated.

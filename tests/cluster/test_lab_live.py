@@ -259,6 +259,18 @@ SERVING = [
         "return self.by_policy(partition)",
         "after a truncation, earliest and latest read what was never read, and none fails",
     ),
+    (
+        "15-1",
+        "if (begin, end) == (first, (first + count - 1) % NUMBERS):",
+        "if begin > first:",
+        "duplicates and gaps: the leader answers each batch rightly",
+    ),
+    (
+        "15-2",
+        "return min([*unstable, high_watermark])",
+        "return high_watermark",
+        "while the older transaction is open, a reader of committed records sees nothing",
+    ),
 ]
 SOME = drawn(SERVING, 5)
 """Those that are tried: each takes a cluster twice."""

@@ -8,6 +8,7 @@ import pytest
 
 from kafka_edu.common.transport import Part
 from kafka_edu.log.producer_state_manager import ProducerStateManager
+from kafka_edu.log.sequence_check import SequenceCheck
 from kafka_edu.network.channel import KafkaChannel
 from kafka_edu.network.processor import Processor
 from kafka_edu.network.request import Request
@@ -144,7 +145,7 @@ def test_a_batch_that_is_written_twice_is_found(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_batches_that_are_written_out_of_order_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ProducerStateManager, "_check_sequence", lambda self, entry, header: None)
+    monkeypatch.setattr(SequenceCheck, "_check_sequence", lambda self, entry, header: None)
     assert "were read behind a later one" in play_until_found(
         "were read behind a later one", first=8
     )

@@ -1,0 +1,1 @@
+"""Exercise 15-1: check the sequence numbers of an idempotent producer (KIP-98)."""

@@ -1,0 +1,49 @@
+"""Read a partition with an unmodified consumer (librdkafka), up to the end that it sees."""
+
+import time
+from collections.abc import Sequence
+from contextlib import closing
+from typing import Final
+
+from confluent_kafka import Consumer, KafkaError, TopicPartition
+
+UNCOMMITTED: Final = "read_uncommitted"
+COMMITTED: Final = "read_committed"
+POLL_S: Final = 0.5
+MANY: Final = 500
+
+
+def read_values(
+    servers: str, topic: str, isolation_level: str, patience_s: float, partition: int = 0
+) -> list[str]:
+    """Return the value of each record up to the end of the partition, in order.
+
+    For `read_committed` the end is the last stable offset. Raises TimeoutError.
+    """
+    consumer = Consumer(
+        {
+            "bootstrap.servers": servers,
+            "group.id": "unused",
+            "enable.auto.commit": False,
+            "enable.partition.eof": True,
+            "isolation.level": isolation_level,
+            "log_level": 0,
+        }
+    )
+    values: list[str] = []
+    end = time.monotonic() + patience_s
+    with closing(consumer):
+        consumer.assign([TopicPartition(topic, partition, 0)])
+        while time.monotonic() < end:
+            for message in consumer.consume(MANY, timeout=POLL_S):
+                error, value = message.error(), message.value()
+                if error is not None and error.code() == KafkaError._PARTITION_EOF:
+                    return values
+                if error is None and value is not None:
+                    values.append(value.decode())
+    raise TimeoutError(f"{topic}-{partition} was not read to its end in {patience_s:.0f} s")
+
+
+def doubled(values: Sequence[str]) -> list[str]:
+    """Return the values that are there more than once, sorted."""
+    return sorted({one for one in values if values.count(one) > 1})

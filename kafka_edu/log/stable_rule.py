@@ -1,0 +1,51 @@
+"""The rules for what read_committed readers may see of one log (Kafka: Log.firstUnstableOffset,
+TransactionIndex.collectAbortedTxns; KIP-98; spec X2).
+"""
+
+from collections.abc import Mapping
+
+from kafka_edu.common.topic_partition import TopicPartition
+from kafka_edu.log.transaction_index import AbortedTxn, TransactionIndex
+
+
+def oldest_unstable(ongoing: Mapping[int, int], unreplicated: Mapping[int, int]) -> int | None:
+    """Return the first offset of the oldest transaction in both tables; None if they are empty.
+
+    `ongoing` maps the first offset of each open transaction to its producer, ascending.
+    `unreplicated` maps the first offset of each decided transaction to its marker. O(1) without
+    transactions.
+    """
+    first = next(iter(ongoing), None)
+    if unreplicated:
+        decided = min(unreplicated)
+        return decided if first is None or decided < first else first
+    return first
+
+
+class StableRule:
+    """Finds what holds a log's last stable offset back, and the aborted transactions of a fetch. It
+    keeps no state.
+    """
+
+    __slots__ = ("_topic_partition",)
+
+    def __init__(self, topic_partition: TopicPartition) -> None:
+        self._topic_partition = topic_partition
+
+    def first_unstable(
+        self, ongoing: Mapping[int, int], unreplicated: Mapping[int, int], high_watermark: int
+    ) -> int | None:
+        """Return the offset at which the last stable offset has to stop; None: it is the high
+        watermark. All markers in `unreplicated` are at or above the high watermark.
+        """
+        return oldest_unstable(ongoing, unreplicated)
+
+    def overlapping(
+        self, index: TransactionIndex, start: int, end: int
+    ) -> tuple[list[AbortedTxn], bool]:
+        """Return the aborted transactions of one index that overlap the offsets from `start` to
+        `end` - 1.
+
+        The second result is True if no later index can contain another one.
+        """
+        return index.collect(start, end)
