@@ -42,7 +42,8 @@ FAILURES_ALLOWED: Final = 3
 """After this number of failures of one file, only the shipped code is used."""
 
 
-BROKER, ZOOKEEPER, PROXY, PRODUCER = "broker", "zookeeper", "proxy", "producer"
+BROKER, ZOOKEEPER, PROXY = "broker", "zookeeper", "proxy"
+PRODUCER, CONSUMER = "producer", "consumer"
 
 
 class Seam(NamedTuple):
@@ -64,7 +65,7 @@ class Seam(NamedTuple):
     also_in: tuple[str, ...] = ()
     """Other modules that import the same name. They get the same replacement."""
     process: str = BROKER
-    """The kind of process that has this seam: BROKER, ZOOKEEPER, PROXY or PRODUCER."""
+    """The kind of process that has this seam: BROKER, ZOOKEEPER, PROXY, PRODUCER or CONSUMER."""
     includes: tuple[str, ...] = ()
     """The exercises whose parts are never called for topics of the labs if this part runs, because
     it does their work too.
@@ -362,6 +363,16 @@ SEAMS: Final[Mapping[str, Seam]] = {
             "Callbacks(): added(batch, place, record); divided(batch, [(part, records)]);"
             " ended(batch) -> [(place, record)]",
             process=PRODUCER,
+        ),
+        Seam(
+            "13-1",
+            "kafka_edu.clients.consumer.consumer_coordinator",
+            "ASSIGNORS",
+            "kafka_edu.learner.learner_range_assignor:adapt",
+            "RangeAssignor",
+            "RangeAssignor(): assign({topic: partitions}, [(member, instance | None, [topic])]) ->"
+            " [(member, topic, first, count)]",
+            process=CONSUMER,
         ),
     )
 }

@@ -247,6 +247,12 @@ SERVING = [
         "(place, record)",
         "a batch that is divided again and again: each callback comes once",
     ),
+    (
+        "13-1",
+        "share + (place < more)",
+        "share + (place >= len(takers) - more)",
+        "four members have the blocks of the rule",
+    ),
 ]
 SOME = drawn(SERVING, 5)
 """Those that are tried: each takes a cluster twice."""

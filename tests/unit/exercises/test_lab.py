@@ -36,7 +36,7 @@ from exercises.wrong_answers import WrongAnswer, wrong_answer, wrong_answers
 from kafka_edu.common.busy_machine import Allowance
 from kafka_edu.common.python_process import command_line, python_environment
 from kafka_edu.learner.learner import Learner, LearnerFailure
-from kafka_edu.learner.seams import BROKER, PRODUCER, PROXY, SEAMS, ZOOKEEPER
+from kafka_edu.learner.seams import BROKER, CONSUMER, PRODUCER, PROXY, SEAMS, ZOOKEEPER
 
 EXERCISE = find_exercise("02-1")
 PUBLIC_TESTS = 12
@@ -129,6 +129,7 @@ PLACES = {
     ZOOKEEPER: "serves in ZooKeeper",
     PROXY: "serves in a proxy",
     PRODUCER: "serves in a producer",
+    CONSUMER: "serves in a consumer",
 }
 
 
