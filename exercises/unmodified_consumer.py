@@ -24,6 +24,7 @@ class UnmodifiedConsumer:
         """The place of each record that it has read."""
         self._consumer.subscribe(list(topics), on_assign=self._take, on_revoke=self._give_up)
         self._ended = threading.Event()
+        self._closed = False
         self._thread = threading.Thread(target=self._poll, name="unmodified", daemon=True)
         self._thread.start()
 
@@ -40,11 +41,16 @@ class UnmodifiedConsumer:
                 partition = TopicPartition(message.topic() or "", message.partition() or 0)
                 self.read.append((partition, message.offset() or 0))
 
+    def rest(self) -> None:
+        """Let it stay in its group, but poll no more."""
+        self._ended.set()
+        self._thread.join()
+
     def close(self) -> None:
         """Let it leave its group. A second call does nothing."""
-        if not self._ended.is_set():
-            self._ended.set()
-            self._thread.join()
+        self.rest()
+        if not self._closed:
+            self._closed = True
             self._consumer.close()
 
 

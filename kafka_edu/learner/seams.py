@@ -365,6 +365,16 @@ SEAMS: Final[Mapping[str, Seam]] = {
             process=PRODUCER,
         ),
         Seam(
+            "13-3",
+            "kafka_edu.coordinator.group.group_rebalancer",
+            "join_barrier",
+            "kafka_edu.learner.learner_join_barrier:adapt",
+            "JoinBarrier",
+            "JoinBarrier(empty, initial_delay_ms, now_ms): look(now_ms, [(member, instance | None,"
+            " joined, rebalance_timeout_ms)], [promised]) -> ('wait', until_ms) | ('next',"
+            " [removed])",
+        ),
+        Seam(
             "13-1",
             "kafka_edu.clients.consumer.consumer_coordinator",
             "ASSIGNORS",

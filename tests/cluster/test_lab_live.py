@@ -253,6 +253,12 @@ SERVING = [
         "share + (place >= len(takers) - more)",
         "four members have the blocks of the rule",
     ),
+    (
+        "13-3",
+        "if self.empty or not complete:",
+        "if not complete:",
+        "the first generation waits for the delay, and has both",
+    ),
 ]
 SOME = drawn(SERVING, 5)
 """Those that are tried: each takes a cluster twice."""
