@@ -99,6 +99,7 @@ def test_all_joined_at_once(learner: Learner) -> None:
     barrier = Barrier(learner, empty=False)
     barrier.look(1_000, a(joined=False))
     barrier.look(2_000)
+    Barrier(learner, empty=False).look(1_000, promised=["p"])
 
 
 def test_time_out(learner: Learner) -> None:
@@ -162,6 +163,15 @@ def test_delay_has_a_limit(learner: Learner) -> None:
         barrier.look(now_ms + 1, *rows)
         now_ms = answer[1]
         answer = barrier.look(now_ms, *rows)
+
+
+def test_one_ms_is_left(learner: Learner) -> None:
+    """the rebalance time-out is longer than the delay by one ms: the further delay is as short"""
+    rows = [Row(name, None, True, 3_001) for name in "ab"]
+    barrier = Barrier(learner, empty=True)
+    barrier.look(1_000, *rows[:1])
+    barrier.look(4_000, *rows)
+    barrier.look(4_001, *rows)
 
 
 def test_late_look(learner: Learner) -> None:
