@@ -248,6 +248,18 @@ SERVING = [
         "a batch that is divided again and again: each callback comes once",
     ),
     (
+        "13-1",
+        "share + (place < more)",
+        "share + (place >= len(takers) - more)",
+        "four members have the blocks of the rule",
+    ),
+    (
+        "13-3",
+        "if self.empty or not complete:",
+        "if not complete:",
+        "the first generation waits for the delay, and has both",
+    ),
+    (
         "14-1",
         "min(self.waiting[partition], default=self.behind[partition])",
         "self.behind[partition]",

@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Hashable
 from typing import NamedTuple, Protocol
 
+from kafka_edu.common.time import Time
 from kafka_edu.coordinator.group.group_metadata import GroupMetadata
+from kafka_edu.coordinator.group.group_state import GroupState
 from kafka_edu.purgatory.delayed_operation import CompletedBy, DelayedOperation
 from kafka_edu.purgatory.delayed_operation_purgatory import DelayedOperationPurgatory
 from kafka_edu.trace.events.purgatory import Requirement
@@ -154,6 +156,25 @@ class InitialDelayedJoin(DelayedJoin):
                 len(self._group.members),
             ),
         )
+
+
+def join_barrier(
+    rebalancer: Rebalancing,
+    purgatory: DelayedOperationPurgatory[DelayedOperation],
+    group: GroupMetadata,
+    initial_delay_ms: int,
+    time: Time,
+) -> DelayedJoin:
+    """Return the operation that waits for the group's members, when a rebalance begins.
+
+    The group still has the state from before the rebalance. `time` is for a learner's barrier.
+    """
+    if group.state is GroupState.EMPTY:
+        remaining_ms = max(group.rebalance_timeout_ms - initial_delay_ms, 0)
+        return InitialDelayedJoin(
+            rebalancer, purgatory, group, initial_delay_ms, initial_delay_ms, remaining_ms
+        )
+    return DelayedJoin(rebalancer, group, group.rebalance_timeout_ms)
 
 
 class DelayedSync(DelayedOperation):

@@ -24,9 +24,9 @@ from kafka_edu.coordinator.group.delayed_heartbeat import DelayedHeartbeat, Memb
 from kafka_edu.coordinator.group.delayed_join import (
     DelayedJoin,
     DelayedSync,
-    InitialDelayedJoin,
     JoinKey,
     SyncKey,
+    join_barrier,
 )
 from kafka_edu.coordinator.group.group_config import GroupConfig
 from kafka_edu.coordinator.group.group_metadata import GroupMetadata
@@ -281,15 +281,8 @@ class GroupRebalancer:
             self._void_assignment(group, Errors.REBALANCE_IN_PROGRESS)
         group.pending_sync_members.clear()
         self._rebalances.check_and_complete(SyncKey(group.group_id))
-        config = self._config
-        if group.state is GroupState.EMPTY:
-            delay_ms = config.group_initial_rebalance_delay_ms
-            remaining_ms = max(group.rebalance_timeout_ms - delay_ms, 0)
-            delayed: DelayedJoin = InitialDelayedJoin(
-                self, self._rebalances, group, delay_ms, delay_ms, remaining_ms
-            )
-        else:
-            delayed = DelayedJoin(self, group, group.rebalance_timeout_ms)
+        delay_ms = self._config.group_initial_rebalance_delay_ms
+        delayed = join_barrier(self, self._rebalances, group, delay_ms, self._time)
         group.transition_to(GroupState.PREPARING_REBALANCE, self._time.milliseconds())
         self._rebalances.try_complete_else_watch(delayed, (JoinKey(group.group_id),))
 

@@ -1,0 +1,46 @@
+"""Exercise 13-5: with this class a group has a rebalance storm. README.md describes the task.
+`kafka-edu lab check 13-5` tests your code. `kafka-edu lab hint 13-5` gives a hint.
+"""
+
+import re
+from collections.abc import Sequence
+
+
+class Watch:
+    """Decides whether new metadata is a reason for a member to join its group again."""
+
+    def __init__(self, pattern: str) -> None:
+        self.pattern = re.compile(pattern)
+        self.topics: list[str] = []  # those that match, in the last metadata
+        self.counts: dict[str, int] = {}  # their numbers of partitions
+        self.joined: list[str] = []  # the topics of the last join
+        self.assigned_counts: dict[str, int] | None = None  # None: another member leads
+
+    def sees(self, metadata: Sequence[tuple[str, int]]) -> str:
+        """Return why the member joins again: "topics" or "partitions". Empty: it stays."""
+        found = [(topic, count) for topic, count in metadata if self.pattern.fullmatch(topic)]
+        self.topics = [topic for topic, _ in found]
+        self.counts = dict(found)
+        if self.topics != self.joined:
+            return "topics"
+        if self.assigned_counts is not None and self.counts != self.assigned_counts:
+            return "partitions"
+        return ""
+
+    def joins(self) -> list[str]:
+        """Return the topics with which the member joins."""
+        self.joined = self.topics
+        return self.joined
+
+    def assigned(self, leads: bool) -> None:
+        """Note that a rebalance is over."""
+        self.assigned_counts = self.counts if leads else None
+
+    def diagnosis(self) -> tuple[int, int]:
+        """Return the number of the line in events.txt at which a member joins again for the first
+        time although nothing has changed for it, and the number of this member.
+        """
+        raise NotImplementedError(
+            "Watch.diagnosis is not written yet: it returns (number of the line, number of the"
+            " member)"
+        )
