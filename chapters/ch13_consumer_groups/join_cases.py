@@ -8,15 +8,9 @@ from collections.abc import Awaitable, Callable, Mapping
 from functools import cache
 from typing import Final, NamedTuple
 
-from kafka_edu.common.errors import Errors
-from kafka_edu.sim.sim_client import SimClient
 from kafka_edu.sim.sim_cluster import SimCluster
-from kafka_edu.sim.sim_loop import SimProcess
 
-from .stepped_group import BROKER, INITIAL_DELAY_S, PROPERTIES, TOPIC, Moment, SteppedGroup
-
-SEED: Final = 13
-LIMIT_MS: Final = 600_000
+from .stepped_group import INITIAL_DELAY_S, Moment, SteppedGroup, simulate
 
 
 async def first_joins(group: SteppedGroup) -> None:
@@ -94,50 +88,103 @@ async def commits_while_it_gathers(group: SteppedGroup) -> None:
 
 
 class Case(NamedTuple):
-    """One case: its title, and the function that runs it."""
+    """One case: its title, the function that runs it, and how many moments it has."""
 
     title: str
     run: Callable[[SteppedGroup], Awaitable[None]]
+    moments: int
 
 
 CASES: Final[Mapping[str, Case]] = {
-    "first": Case("An empty group", first_joins),
-    "leader": Case("The leader joins again first", leader_first),
-    "followers": Case("Followers join again before the leader", followers_first),
-    "newcomer": Case("A newcomer joins first", newcomer_first),
-    "joins": Case("A member joins", member_joins),
-    "leaves": Case("A member leaves", member_leaves),
-    "crashes": Case("A member crashes", member_crashes),
-    "commits": Case("A member commits during a rebalance", commits_while_it_gathers),
+    "first": Case("An empty group", first_joins, 5),
+    "leader": Case("The leader joins again first", leader_first, 3),
+    "followers": Case("Followers join again before the leader", followers_first, 6),
+    "newcomer": Case("A newcomer joins first", newcomer_first, 4),
+    "joins": Case("A member joins", member_joins, 8),
+    "leaves": Case("A member leaves", member_leaves, 4),
+    "crashes": Case("A member crashes", member_crashes, 5),
+    "commits": Case("A member commits during a rebalance", commits_while_it_gathers, 8),
 }
 
 
 class Story(NamedTuple):
-    """What happened in one case."""
+    """What happened in one case. States and reasons also have what came before the first moment."""
 
     moments: tuple[Moment, ...]
+    states: tuple[str, ...]
     reasons: tuple[str, ...]
-    """Why each rebalance of the group began. Those before the first moment are among them."""
+    """Why each rebalance of the group began."""
+    generation: int
 
 
 @cache
 def stories() -> dict[str, Story]:
     """Run all cases on one broker, one after the other. Return name → story."""
-    cluster = SimCluster(SEED, broker_ids=(BROKER,), properties=PROPERTIES)
-    cluster.start_all()
-    client = SimClient(cluster)
-    made = cluster.run_as(client.process, client.create_topic(TOPIC, 1, 1))
-    assert made is Errors.NONE
     found: dict[str, Story] = {}
 
-    async def run() -> None:
+    async def run(cluster: SimCluster) -> None:
         for name, case in CASES.items():
             group = SteppedGroup(cluster, name)
             await group.find()
             await case.run(group)
             group.close()
-            found[name] = Story(tuple(group.moments), tuple(group.reasons()))
+            found[name] = Story(
+                tuple(group.moments),
+                tuple(group.states()),
+                tuple(group.reasons()),
+                group.generation,
+            )
 
-    cluster.run_as(SimProcess("members"), run(), LIMIT_MS)
-    cluster.close()
+    simulate(run)
     return found
+
+
+EXPIRY_MIN: Final = 2
+_CHECK_MS: Final = 30_000
+
+
+class Kept(NamedTuple):
+    """Whether a group's committed offset is still there at one moment."""
+
+    words: str
+    state: str
+    offset: int
+    """The offset, or -1 if there is none."""
+
+
+@cache
+def expiry() -> list[Kept]:
+    """Commit an offset, and look after it while the group has a member, and when it is empty.
+
+    The offsets of a group are kept as long as it has members, however old they are. The time begins
+    when the group becomes empty.
+    """
+    kept: list[Kept] = []
+
+    async def run(cluster: SimCluster) -> None:
+        group = SteppedGroup(cluster, "expiry")
+        await group.find()
+
+        async def note(words: str) -> None:
+            kept.append(Kept(words, group.states()[-1], await group.committed("a")))
+
+        await group.stable("a")
+        await group.commit("a", 5, 1)
+        await note("a has committed 5")
+        await group.pass_time(3 * 60 * EXPIRY_MIN, ("a",))
+        await note(f"{3 * EXPIRY_MIN} min later, a lives")
+        await group.leave("a")
+        await group.pass_time(60 * EXPIRY_MIN - 30)
+        await note(f"{EXPIRY_MIN} min less 30 s after a has left")
+        await group.pass_time(60)
+        await note("1 min later")
+        group.close()
+
+    simulate(
+        run,
+        {
+            "offsets.retention.minutes": str(EXPIRY_MIN),
+            "offsets.retention.check.interval.ms": str(_CHECK_MS),
+        },
+    )
+    return kept

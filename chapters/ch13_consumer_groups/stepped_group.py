@@ -6,10 +6,11 @@ request a little time passes. What has no answer by then waits at the coordinato
 """
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Final, NamedTuple, TypeVar
 
 from kafka_edu.common.errors import Errors
+from kafka_edu.coordinator.group.group_state import GroupState
 from kafka_edu.network.network_client import NetworkClient
 from kafka_edu.protocol.messages.consumer_protocol import ConsumerProtocolSubscription
 from kafka_edu.protocol.messages.find_coordinator import (
@@ -29,13 +30,20 @@ from kafka_edu.protocol.messages.offset_commit import (
     OffsetCommitRequestTopic,
     OffsetCommitResponse,
 )
+from kafka_edu.protocol.messages.offset_fetch import (
+    OffsetFetchRequest,
+    OffsetFetchRequestTopic,
+    OffsetFetchResponse,
+)
 from kafka_edu.protocol.messages.sync_group import (
     SyncGroupRequest,
     SyncGroupRequestAssignment,
     SyncGroupResponse,
 )
 from kafka_edu.protocol.schema import Message
+from kafka_edu.sim.sim_client import SimClient
 from kafka_edu.sim.sim_cluster import SimCluster
+from kafka_edu.sim.sim_loop import SimProcess
 from kafka_edu.trace.events.group import GroupStateChanged, RebalanceStarted
 
 R = TypeVar("R", bound=Message)
@@ -46,6 +54,8 @@ PROPERTIES: Final = {
     "offsets.topic.num.partitions": "1",
     "offsets.topic.replication.factor": "1",
 }
+SEED: Final = 13
+LIMIT_MS: Final = 3_600_000
 SESSION_MS: Final = 10_000
 REBALANCE_MS: Final = 60_000
 INITIAL_DELAY_S: Final = 3.0
@@ -75,6 +85,21 @@ class _Open(NamedTuple):
 
     task: "asyncio.Task[Message]"
     words: Callable[[Message], str]
+
+
+def simulate(
+    body: Callable[[SimCluster], Awaitable[None]], properties: Mapping[str, str] | None = None
+) -> None:
+    """Start a broker with TOPIC, run `body` there as a client, and end the simulation."""
+    cluster = SimCluster(
+        SEED, broker_ids=(BROKER,), properties={**PROPERTIES, **(properties or {})}
+    )
+    cluster.start_all()
+    client = SimClient(cluster)
+    made = cluster.run_as(client.process, client.create_topic(TOPIC, 1, 1))
+    assert made is Errors.NONE
+    cluster.run_as(SimProcess("members"), body(cluster), LIMIT_MS)
+    cluster.close()
 
 
 class SteppedGroup:
@@ -138,14 +163,15 @@ class SteppedGroup:
             if one.task.done():
                 del self._open[name]
                 answers.append((name, one.words(one.task.result())))
-        self.moments.append(Moment(said, tuple(answers), tuple(sorted(self._open)), self.state))
+        self.moments.append(
+            Moment(said, tuple(answers), tuple(sorted(self._open)), self.states()[-1])
+        )
 
-    @property
-    def state(self) -> str:
-        """Return the group's state, as the last event says."""
+    def states(self) -> list[str]:
+        """Return the states of the group, from its beginning."""
         changes = [each.event for each in self._cluster.facts(GroupStateChanged)]
         own = [e for e in changes if isinstance(e, GroupStateChanged) and e.group == self._group]
-        return str(own[-1].after) if own else "Empty"
+        return [GroupState.EMPTY.value, *(str(each.after) for each in own)]
 
     def reasons(self) -> list[str]:
         """Return why each rebalance of the group began."""
@@ -248,6 +274,14 @@ class SteppedGroup:
             lambda answer: Errors.of(answer.topics[0].partitions[0].error_code).name,
         )
 
+    async def committed(self, name: str) -> int:
+        """Return the committed offset of partition 0, or -1 if there is none."""
+        topics = [OffsetFetchRequestTopic(name=TOPIC, partition_indexes=[0])]
+        request = OffsetFetchRequest(group_id=self._group, topics=topics)
+        client = await self._client(name)
+        answer = await client.ask(request, _VERSION, OffsetFetchResponse, _PATIENCE_MS)
+        return answer.topics[0].partitions[0].committed_offset
+
     async def pass_time(self, seconds: float, beating: Sequence[str] = ()) -> None:
         """Let time pass. The members `beating` send a heartbeat each second."""
         for _ in range(int(seconds)):
@@ -265,5 +299,5 @@ class SteppedGroup:
         await self.sync(names[0], names)
         for name in names[1:]:
             await self.sync(name)
-        assert self.state == "Stable"
+        assert self.states()[-1] == GroupState.STABLE
         self.moments.clear()
