@@ -8,7 +8,7 @@ import asyncio
 import contextlib
 import signal
 from asyncio.subprocess import DEVNULL, PIPE, Process
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from types import TracebackType
 from typing import Final, Self
 
@@ -28,7 +28,8 @@ SETTINGS: Final[Mapping[str, object]] = {"auto.offset.reset": "earliest"}
 class Member:
     """What the crew knows of a member, wherever it runs."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, changed: asyncio.Condition) -> None:
+        """Begin as no member yet. `changed` is notified of each change."""
         self.name = name
         self.generation = NO_GENERATION
         self.partitions: frozenset[int] = frozenset()
@@ -36,20 +37,28 @@ class Member:
         """How many partitions it has given up, each time counted."""
         self.read = 0
         """How many records it has got."""
+        self._changed = changed
+
+    async def note(self, generation: int, partitions: Iterable[int], records: int = 0) -> None:
+        """Take what the member has now, and how many records more it has got."""
+        async with self._changed:
+            self.generation = generation
+            self.partitions = frozenset(partitions)
+            self.read += records
+            self._changed.notify_all()
 
 
 class LocalMember(Member):
     """A consumer of this process, and the task that polls it."""
 
     def __init__(self, name: str, consumer: Consumer, changed: asyncio.Condition) -> None:
-        super().__init__(name)
+        super().__init__(name, changed)
         self.consumer = consumer
         self.polls = asyncio.Event()
         """Is set unless the member is slow."""
         self.polls.set()
         self.leaves = False
         self.task: asyncio.Task[None] | None = None
-        self._changed = changed
 
     async def run(self, topic: str) -> None:
         """Poll until the member leaves."""
@@ -61,11 +70,9 @@ class LocalMember(Member):
             consumer.subscribe([topic], on_revoked=revoked)
             while not self.leaves:
                 records = await consumer.poll(POLL_MS)
-                async with self._changed:
-                    self.read += len(records)
-                    self.generation = consumer.group_metadata().generation_id
-                    self.partitions = frozenset(tp.partition for tp in consumer.assignment())
-                    self._changed.notify_all()
+                generation = consumer.group_metadata().generation_id
+                partitions = [tp.partition for tp in consumer.assignment()]
+                await self.note(generation, partitions, len(records))
                 await self.polls.wait()
 
 
@@ -73,19 +80,15 @@ class ProcessMember(Member):
     """A consumer in a process of its own."""
 
     def __init__(self, name: str, process: Process, changed: asyncio.Condition) -> None:
-        super().__init__(name)
+        super().__init__(name, changed)
         self._process = process
-        self._changed = changed
 
     async def run(self) -> None:
         """Take what the process prints, until it ends."""
         assert self._process.stdout is not None
         async for line in self._process.stdout:
             generation, _, partitions = line.decode().strip().partition(" ")
-            async with self._changed:
-                self.generation = int(generation)
-                self.partitions = frozenset(map(int, filter(None, partitions.split(","))))
-                self._changed.notify_all()
+            await self.note(int(generation), map(int, filter(None, partitions.split(","))))
         await self._process.wait()
 
     def kill(self) -> None:
@@ -109,7 +112,8 @@ class Crew:
         self._group = group
         self._topic = topic
         self._trace = trace
-        self._changed = asyncio.Condition()
+        self.changed = asyncio.Condition()
+        """Is notified when a member has polled."""
         self._tasks = asyncio.TaskGroup()
         self._started: list[LocalMember | ProcessMember] = []
         self.partitions = partitions
@@ -141,7 +145,7 @@ class Crew:
     def join(self, name: str, settings: Mapping[str, object]) -> LocalMember:
         """Start a member in this process."""
         consumer = Consumer(self._settings(name, settings), trace=self._trace)
-        member = LocalMember(name, consumer, self._changed)
+        member = LocalMember(name, consumer, self.changed)
         member.task = self._tasks.create_task(member.run(self._topic))
         self._started.append(member)
         self.members.append(member)
@@ -157,7 +161,7 @@ class Crew:
             stdout=PIPE,
             stderr=DEVNULL,
         )
-        member = ProcessMember(name, process, self._changed)
+        member = ProcessMember(name, process, self.changed)
         self._tasks.create_task(member.run())
         self._started.append(member)
         self.members.append(member)
@@ -189,13 +193,13 @@ class Crew:
     async def read_to(self, member: LocalMember, tp: TopicPartition, offset: int) -> None:
         """Wait until a member's position in a partition is this offset, or behind it."""
         while await member.consumer.position(tp) < offset:
-            async with self._changed:
-                await self._changed.wait()
+            async with self.changed:
+                await self.changed.wait()
 
     async def until(self, condition: Callable[[], bool]) -> None:
         """Wait until a condition holds. It is looked at when a member has polled."""
-        async with self._changed:
-            await self._changed.wait_for(condition)
+        async with self.changed:
+            await self.changed.wait_for(condition)
 
     def _is_stable(self) -> bool:
         sizes = [len(member.partitions) for member in self.members]

@@ -134,12 +134,18 @@ def coordinator() -> Picture:
 
 def _group_table() -> dict[str, list[str]]:
     table = group_state.VALID_PREVIOUS_STATES
-    return {after.value: [before.value for before in befores] for after, befores in table.items()}
+    return {
+        after.value: [one.value for one in table if one in befores]
+        for after, befores in table.items()
+    }
 
 
 def _member_table() -> dict[str, list[str]]:
     table = membership.VALID_PREVIOUS_STATES
-    return {after.value: [before.value for before in befores] for after, befores in table.items()}
+    return {
+        after.value: [one.value for one in table if one in befores]
+        for after, befores in table.items()
+    }
 
 
 def group_way() -> list[str]:
@@ -180,7 +186,7 @@ def case(name: str, steps: int) -> Picture:
         f"{name}_generation": story.generation,
         f"{name}_reason": story.reasons[-1],
     }
-    return picture(names, moments(seen), Text(f"the rebalance began because {story.reasons[-1]}"))
+    return picture(names, moments(seen), Text(f"why it began: {story.reasons[-1]}"))
 
 
 def _at_once(moment: Moment) -> bool:

@@ -164,7 +164,7 @@ class SteppedGroup:
                 del self._open[name]
                 answers.append((name, one.words(one.task.result())))
         self.moments.append(
-            Moment(said, tuple(answers), tuple(sorted(self._open)), self.states()[-1])
+            Moment(said, tuple(sorted(answers)), tuple(sorted(self._open)), self.states()[-1])
         )
 
     def states(self) -> list[str]:

@@ -18,6 +18,7 @@ from chapters.figures import figures
 from chapters.page_values import page_values
 from exercises.runner.manifest import load_manifest
 from kafka_edu.cli.main import build
+from kafka_edu.clients.consumer.consumer_config import CONSUMER_CONFIG
 from kafka_edu.clients.producer.producer_config import PRODUCER_CONFIG
 from kafka_edu.instruments.drawings.figure import rendered
 from kafka_edu.instruments.presenter.break_tools import TAKE_CLUSTER
@@ -106,7 +107,8 @@ def test_the_settings_that_a_chapter_names_exist(one: Chapter) -> None:
         for word in re.findall(r"\b[a-z]+(?:\.[a-z]+){2,}\b", file.read_text(encoding="utf-8"))
     }
     known = OTHER_NAMES | CONFIG_DEF.keys.keys() | TOPIC_CONFIG.keys.keys()
-    assert named - known - PRODUCER_CONFIG.keys.keys() == set()
+    of_clients = PRODUCER_CONFIG.keys.keys() | CONSUMER_CONFIG.keys.keys()
+    assert named - known - of_clients == set()
 
 
 @each_chapter
@@ -226,7 +228,7 @@ def test_an_unknown_chapter_is_refused_with_those_there_are() -> None:
 
 
 def test_a_chapter_names_its_parts() -> None:
-    assert [part.id for part in PARTS_OF_CHAPTERS] == ["05-ensemble"]
+    assert [part.id for part in PARTS_OF_CHAPTERS] == ["05-ensemble", "13-joins"]
     result = CliRunner().invoke(chapter, ["05", "--part", "choir"])
     assert result.exit_code == 2
     assert "chapter 05 has no part 'choir'; there are: ensemble" in result.output
