@@ -22,7 +22,7 @@ from kafka_edu.instruments.drawings.machines import Machine, machine_figure
 from kafka_edu.instruments.presenter.script import Picture
 
 from ..drawing import GAP, grid, picture
-from .join_cases import CASES, EXPIRY_MIN, expiry, stories
+from .join_cases import CASES, EXPIRY_S, expiry, stories
 from .sharing import COOPERATIVE, GROWN, MEMBERS, SHRUNK, TOPICS, change, shares, short
 from .stepped_group import Moment
 
@@ -252,7 +252,7 @@ def expired() -> Picture:
     return picture(
         {"offset_with_members": seen[1].offset, "offset_expired": seen[-1].offset},
         shown,
-        Text(f"offsets.retention.minutes={EXPIRY_MIN}; the default is 10,080: seven days"),
+        Text(f"offsets.retention.minutes={EXPIRY_S // 60}; the default is 10,080: seven days"),
     )
 
 

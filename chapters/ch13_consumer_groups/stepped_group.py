@@ -58,8 +58,10 @@ SEED: Final = 13
 LIMIT_MS: Final = 3_600_000
 SESSION_MS: Final = 10_000
 REBALANCE_MS: Final = 60_000
-INITIAL_DELAY_S: Final = 3.0
+INITIAL_DELAY_S: Final = 3
 """The default of group.initial.rebalance.delay.ms. The wait begins again if a member came."""
+HEARTBEAT_S: Final = 3
+"""The default of heartbeat.interval.ms."""
 TOPIC: Final = "t"
 _SETTLE_S: Final = 0.1
 _PATIENCE_MS: Final = 600_000
@@ -282,14 +284,14 @@ class SteppedGroup:
         answer = await client.ask(request, _VERSION, OffsetFetchResponse, _PATIENCE_MS)
         return answer.topics[0].partitions[0].committed_offset
 
-    async def pass_time(self, seconds: float, beating: Sequence[str] = ()) -> None:
-        """Let time pass. The members `beating` send a heartbeat each second."""
-        for _ in range(int(seconds)):
-            await asyncio.sleep(1)
+    async def pass_time(self, seconds: int, beating: Sequence[str] = ()) -> None:
+        """Let time pass. The members `beating` send a heartbeat every HEARTBEAT_S."""
+        for gone in range(0, seconds, HEARTBEAT_S):
             for name in beating:
                 await self._beat(name)
+            await asyncio.sleep(min(HEARTBEAT_S, seconds - gone))
         beats = f", {' and '.join(beating)} with heartbeats" if beating else ""
-        await self._settle(f"{seconds:g} s pass{beats}")
+        await self._settle(f"{seconds} s pass{beats}")
 
     async def stable(self, *names: str) -> None:
         """Make a stable group of these members. The first one leads. No moment is kept."""
