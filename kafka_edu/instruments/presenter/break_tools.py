@@ -17,7 +17,7 @@ SERVERS: Final = "servers"
 """The word in braces that stands for the brokers' addresses, as Kafka's own tools take them."""
 ZOOKEEPER: Final = "zookeeper"
 """The word in braces that stands for ZooKeeper's address."""
-TAKE_CLUSTER: Final = frozenset({"cluster", "dashboard", "load", "trace", "why"})
+TAKE_CLUSTER: Final = frozenset({"cluster", "dashboard", "load", "trace", "why", "why-rebalance"})
 """The commands that need the option --cluster to know which cluster is meant."""
 UNKNOWN: Final = "ID"
 _IN_BRACES: Final = re.compile(r"\{([^{}]+)\}")

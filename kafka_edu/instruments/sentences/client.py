@@ -136,5 +136,25 @@ def producer_measured(e: client.ProducerMeasured) -> Sentence:
 
 
 @sentence.register
+def group_read(e: client.GroupRead) -> Sentence:
+    who = plural(e.members, "member") if e.group else f"{plural(e.members, 'consumer')}, no group"
+    idle = f", {e.idle:,} of them idle" if e.idle else ""
+    return Sentence(
+        e.client, after=f"{who}{idle}: read {e.read:,} of {plural(e.sent, 'record')}", loud=False
+    )
+
+
+@sentence.register
+def rebalance_measured(e: client.RebalanceMeasured) -> Sentence:
+    return Sentence(
+        e.client,
+        after=f"({e.assignor}): {plural(e.rebalances, 'rebalance')},"
+        f" {plural(e.given_up, 'partition')} given up, {e.moved:,} moved,"
+        f" {duration(e.took_ms)}",
+        loud=False,
+    )
+
+
+@sentence.register
 def bytes_counted(e: client.BytesCounted) -> Sentence:
     return Sentence(f"{e.bytes_in:,} bytes came into {e.what}", loud=False)

@@ -227,6 +227,44 @@ class ProducerMeasured(NamedTuple):
     """The median of the times from `send()` to the acknowledgement, in ms."""
 
 
+@event(joins=("group",))
+class GroupRead(NamedTuple):
+    """The members of a group have read all records that were sent for them. Without a group, each
+    consumer counts as a group of its own.
+    """
+
+    client: str
+    """The name of what was tried, as the members' client ids begin."""
+    group: str
+    """The group's id. Empty if the consumers had none."""
+    members: int
+    idle: int
+    """The number of members without a partition."""
+    sent: int
+    read: int
+    """The number of records that the members got, all together."""
+
+
+@event(joins=("group",))
+class RebalanceMeasured(NamedTuple):
+    """The members of a group have changed, and the group is stable again."""
+
+    client: str
+    """The name of what was tried, as the members' client ids begin."""
+    group: str
+    assignor: str
+    rebalances: int
+    """How many rebalances it took."""
+    given_up: int
+    """How many partitions the members that stayed gave up for it. They may have got some of them
+    again.
+    """
+    moved: int
+    """How many of these partitions belong to another member now."""
+    took_ms: int
+    """The time from the change to the last new assignment, in ms. 0 without a rebalance."""
+
+
 @event()
 class BytesCounted(NamedTuple):
     """How many bytes some sockets received while clients worked."""
