@@ -7,7 +7,7 @@ from contextlib import closing
 from functools import partial
 from typing import Final
 
-from kafka_edu.cli.demo_topic import admin_client, wait_until_in_sync
+from kafka_edu.cli.demo_topic import wait_until_in_sync
 from kafka_edu.clients.producer.producer import Producer
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.supervisor.cluster import attach
@@ -33,7 +33,7 @@ ROUND: Final = 200
 
 def leaders_of(servers: str) -> dict[int, int]:
     """Return partition of TOPIC → its leader. Waits until all replicas are in sync."""
-    return wait_until_in_sync(admin_client(servers), TOPIC, PARTITIONS)
+    return wait_until_in_sync(servers, TOPIC, PARTITIONS)
 
 
 class IdempotentJobs:

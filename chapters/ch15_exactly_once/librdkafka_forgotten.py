@@ -21,16 +21,15 @@ from contextlib import closing, contextmanager
 from typing import Final
 
 from confluent_kafka import KafkaError, KafkaException, Producer
-from confluent_kafka.admin import AdminClient
-from confluent_kafka.cimpl import NewTopic
 
-from kafka_edu.cli.demo_topic import admin_client, wait_until_in_sync
+from kafka_edu.cli.demo_topic import demo_admin, wait_until_in_sync
 from kafka_edu.cli.progress import Progress, wait_while_moving
+from kafka_edu.clients.admin.new_topic import make_assigned_topic
 from kafka_edu.record.record_batch import iter_headers
 from kafka_edu.supervisor.cluster import Cluster, attach
 from kafka_edu.trace.events.client import ClientProduced, RecordsCounted
 
-from ..ch10_replication.one_partition import PARTITION, PATIENCE_S, read_to_the_end
+from ..ch10_replication.one_partition import PARTITION, read_to_the_end
 from ..chapter import JobPlace
 
 IN_FLIGHT: Final = 5
@@ -102,10 +101,9 @@ def forget(place: JobPlace, name: str) -> None:
 
     Raises Standstill and ClusterError.
     """
-    admin = admin_client(place.bootstrap_servers)
     payments = Payments(place.bootstrap_servers, name)
     with closing(attach(place.cluster)) as cluster:
-        leader = _leader(cluster, admin, name)
+        leader = _leader(cluster, place.bootstrap_servers, name)
         before = _batches(cluster, leader, name)
         payments.send(1)
         payments.wait_for_answers(1)
@@ -123,7 +121,7 @@ def forget(place: JobPlace, name: str) -> None:
     payments.wait_for_answers(IN_FLIGHT + 1)
     sent, acked = len(payments.answers), sum(payments.answers)
     place.emit(ClientProduced(client=name, sent=sent, acked=acked, error=payments.fatal))
-    wait_until_in_sync(admin, name, 1, 1)
+    wait_until_in_sync(place.bootstrap_servers, name, 1, 1)
     found = len(read_to_the_end(place.bootstrap_servers, name)) - before
     place.emit(
         RecordsCounted(
@@ -150,14 +148,16 @@ def _slow(cluster: Cluster, leader: int) -> Iterator[None]:
         cluster.perform("heal-clients", {"broker": leader})
 
 
-def _leader(cluster: Cluster, admin: AdminClient, topic: str) -> int:
+def _leader(cluster: Cluster, servers: str, topic: str) -> int:
     """Return the broker of the topic. Create the topic if it is missing."""
-    found = admin.list_topics(timeout=PATIENCE_S)
-    if topic not in found.topics:
-        broker = next(each for each in cluster.broker_ids if each != found.controller_id)
-        made = admin.create_topics([NewTopic(topic, 1, replica_assignment=[[broker]])])
-        made[topic].result()
-    return wait_until_in_sync(admin, topic, 1, 1)[PARTITION]
+    with demo_admin(servers) as admin:
+        if topic not in admin.list_topics():
+            controller = admin.describe_cluster().controller
+            others = [
+                each for each in cluster.broker_ids if not controller or each != controller.id
+            ]
+            make_assigned_topic(servers, topic, {PARTITION: others[:1]})
+    return wait_until_in_sync(servers, topic, 1, 1)[PARTITION]
 
 
 def _batches(cluster: Cluster, broker: int, topic: str) -> int:

@@ -2,6 +2,7 @@
 another process, and the fixture `learner` sends each call to it.
 """
 
+from collections.abc import Callable
 from random import Random
 from typing import Final
 
@@ -46,7 +47,7 @@ class World:
 
     def do(self, act: str, *arguments: int) -> None:
         """Do one step, and check the partitions. Raises Mismatch."""
-        steps = {
+        steps: dict[str, Callable[..., object]] = {
             "start": self.world.start,
             "send": self.world.send,
             "arrive": self.world.arrive,
