@@ -337,11 +337,8 @@ class Consumer:
             now = self._now()
         while True:
             core.poll(now)
-            if (
-                not fetcher.buffered
-                or core.coordinator.callback is not None
-                or core.offsets.unsent  # poll() commits by itself
-            ):
+            # An automatic commit that is due goes now, and not with the next heartbeat.
+            if not fetcher.buffered or core.coordinator.callback is not None or core.offsets.unsent:
                 self._turn()
             if core.coordinator.callback is not None:
                 await self._call_listener(core.coordinator.callback)

@@ -152,7 +152,7 @@ class GroupOffsets:
 
     @property
     def unsent(self) -> bool:
-        """Return whether a commit waits to be sent."""
+        """Return whether a commit was not sent yet."""
         return any(not commit.in_flight for commit in self._commits)
 
     def run(self, now: float) -> None:
