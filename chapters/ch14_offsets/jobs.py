@@ -31,7 +31,7 @@ from kafka_edu.clients.consumer.consumer_record import ConsumerRecord
 from kafka_edu.clients.consumer.subscription_state import OffsetAndMetadata
 from kafka_edu.clients.producer.producer import Producer
 from kafka_edu.common.topic_partition import TopicPartition
-from kafka_edu.trace.events.client import ClientListed, DeliveryCounted, GroupOffsetSeen
+from kafka_edu.trace.events.client import ClientListed, GroupOffsetSeen, RecordsCounted
 from kafka_edu.trace.events.spark import JobStarted
 from kafka_edu.trace.tracer import Tracer
 
@@ -178,12 +178,12 @@ class OffsetJobs:
         """Emit how often the group worked on the records."""
         times = Counter(worked)
         self._place.emit(
-            DeliveryCounted(
+            RecordsCounted(
                 client=client,
-                group=group,
+                place=f"the work of group {group}",
                 records=len(sent),
-                twice=sum(count > 1 for count in times.values()),
-                never=sum(number not in times for number in sent),
+                missing=sum(number not in times for number in sent),
+                again=sum(count - 1 for count in times.values()),
             )
         )
 

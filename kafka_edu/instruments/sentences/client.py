@@ -98,21 +98,11 @@ def client_listed(e: client.ClientListed) -> Sentence:
 
 
 @sentence.register
-def group_offset_seen(e: client.GroupOffsetSeen) -> Sentence:
-    committed = f"has committed {e.committed:,}" if e.committed >= 0 else "has committed nothing"
-    position = f", its consumer is at {e.position:,}" if e.position >= 0 else ""
-    return Sentence(
-        f"group {e.group}",
-        after=f"{committed} in {e.topic}-{e.partition}{position}; the partition ends at {e.end:,}",
-    )
-
-
-@sentence.register
-def delivery_counted(e: client.DeliveryCounted) -> Sentence:
+def records_counted(e: client.RecordsCounted) -> Sentence:
     return Sentence(
         e.client,
-        after=f"counts: of {plural(e.records, 'record')}, group {e.group} worked on {e.twice:,}"
-        f" more than once, and on {e.never:,} never",
+        after=f"counts {plural(e.records, 'record')} in {e.place}: {e.missing:,} missing,"
+        f" {e.again:,} there again",
     )
 
 
@@ -123,6 +113,16 @@ def producer_measured(e: client.ProducerMeasured) -> Sentence:
         after=f"sent {plural(e.records, 'record')} with {e.linger_ms:,} ms of linger:"
         f" {plural(e.requests, 'request')}, {e.bytes:,} bytes, a median of {e.median_ms:,} ms",
         loud=False,
+    )
+
+
+@sentence.register
+def group_offset_seen(e: client.GroupOffsetSeen) -> Sentence:
+    committed = f"has committed {e.committed:,}" if e.committed >= 0 else "has committed nothing"
+    position = f", its consumer is at {e.position:,}" if e.position >= 0 else ""
+    return Sentence(
+        f"group {e.group}",
+        after=f"{committed} in {e.topic}-{e.partition}{position}; the partition ends at {e.end:,}",
     )
 
 

@@ -160,37 +160,21 @@ class ClientListed(NamedTuple):
     """The values of the records, joined by "-"."""
 
 
-@event(joins=("group", "topic", "partition"))
-class GroupOffsetSeen(NamedTuple):
-    """A client looked up how far a group is in a partition. The lag is `end - committed`."""
-
-    client: str
-    group: str
-    topic: str
-    partition: int
-    position: int
-    """The offset of the next record that the group's consumer gets; -1 if it has no consumer."""
-    committed: int
-    """The committed offset; -1 if there is none."""
-    end: int
-    """The offset after the partition's last record."""
-
-
-@event(joins=("group",))
-class DeliveryCounted(NamedTuple):
-    """The consumers of a group have worked on the records of a topic. It was counted how often
-    they worked on each record.
+@event()
+class RecordsCounted(NamedTuple):
+    """A client counted how often some records are at a place. With exactly once, none is missing
+    and none is there again.
     """
 
     client: str
-    """The name of the experiment."""
-    group: str
+    place: str
+    """Where the client looked, in words."""
     records: int
-    """The number of records that were sent."""
-    twice: int
-    """The number of records on which the consumers worked more than once."""
-    never: int
-    """The number of records on which they did not work."""
+    """The number of different records that should be there."""
+    missing: int
+    """How many of them are not there."""
+    again: int
+    """How many further copies of them are there."""
 
 
 @event()
@@ -208,6 +192,22 @@ class ProducerMeasured(NamedTuple):
     """The bytes of all Produce requests."""
     median_ms: int
     """The median of the times from `send()` to the acknowledgement, in ms."""
+
+
+@event(joins=("group", "topic", "partition"))
+class GroupOffsetSeen(NamedTuple):
+    """A client looked up how far a group is in a partition. The lag is `end - committed`."""
+
+    client: str
+    group: str
+    topic: str
+    partition: int
+    position: int
+    """The offset of the next record that the group's consumer gets; -1 if it has no consumer."""
+    committed: int
+    """The committed offset; -1 if there is none."""
+    end: int
+    """The offset after the partition's last record."""
 
 
 @event()
