@@ -93,6 +93,16 @@ def client_read(e: client.ClientRead) -> Sentence:
 
 
 @sentence.register
+def group_offset_seen(e: client.GroupOffsetSeen) -> Sentence:
+    committed = f"has committed {e.committed:,}" if e.committed >= 0 else "has committed nothing"
+    position = f", its consumer is at {e.position:,}" if e.position >= 0 else ""
+    return Sentence(
+        f"group {e.group}",
+        after=f"{committed} in {e.topic}-{e.partition}{position}; the partition ends at {e.end:,}",
+    )
+
+
+@sentence.register
 def client_listed(e: client.ClientListed) -> Sentence:
     return Sentence(e.client, after=f"reads {plural(e.records, 'record')}: {e.values or 'none'}")
 
@@ -113,16 +123,6 @@ def producer_measured(e: client.ProducerMeasured) -> Sentence:
         after=f"sent {plural(e.records, 'record')} with {e.linger_ms:,} ms of linger:"
         f" {plural(e.requests, 'request')}, {e.bytes:,} bytes, a median of {e.median_ms:,} ms",
         loud=False,
-    )
-
-
-@sentence.register
-def group_offset_seen(e: client.GroupOffsetSeen) -> Sentence:
-    committed = f"has committed {e.committed:,}" if e.committed >= 0 else "has committed nothing"
-    position = f", its consumer is at {e.position:,}" if e.position >= 0 else ""
-    return Sentence(
-        f"group {e.group}",
-        after=f"{committed} in {e.topic}-{e.partition}{position}; the partition ends at {e.end:,}",
     )
 
 

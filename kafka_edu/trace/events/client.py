@@ -148,6 +148,22 @@ class ClientRead(NamedTuple):
     found: int
 
 
+@event(joins=("group", "topic", "partition"))
+class GroupOffsetSeen(NamedTuple):
+    """A client looked up how far a group is in a partition. The lag is `end - committed`."""
+
+    client: str
+    group: str
+    topic: str
+    partition: int
+    position: int
+    """The offset of the next record that the group's consumer gets; -1 if it has no consumer."""
+    committed: int
+    """The committed offset; -1 if there is none."""
+    end: int
+    """The offset after the partition's last record."""
+
+
 @event()
 class ClientListed(NamedTuple):
     """A client read a topic or partition, and lists the records in the order in which it got
@@ -192,22 +208,6 @@ class ProducerMeasured(NamedTuple):
     """The bytes of all Produce requests."""
     median_ms: int
     """The median of the times from `send()` to the acknowledgement, in ms."""
-
-
-@event(joins=("group", "topic", "partition"))
-class GroupOffsetSeen(NamedTuple):
-    """A client looked up how far a group is in a partition. The lag is `end - committed`."""
-
-    client: str
-    group: str
-    topic: str
-    partition: int
-    position: int
-    """The offset of the next record that the group's consumer gets; -1 if it has no consumer."""
-    committed: int
-    """The committed offset; -1 if there is none."""
-    end: int
-    """The offset after the partition's last record."""
 
 
 @event()
