@@ -1,6 +1,7 @@
 """The jobs of chapter 14. Real consumers commit, and their records are counted.
 
     place          reads five of ten records, and commits
+    goes-on        reads on with the same group
     antique        commits as the consumers of the days of ZooKeeper did
     six-eight      commits 6 and 8 after ten records of each partition, and reads again
     wrong-commits  commits 20 and 5 after ten records, and reads on
@@ -30,7 +31,7 @@ from kafka_edu.clients.consumer.consumer_record import ConsumerRecord
 from kafka_edu.clients.consumer.subscription_state import OffsetAndMetadata
 from kafka_edu.clients.producer.producer import Producer
 from kafka_edu.common.topic_partition import TopicPartition
-from kafka_edu.trace.events.client import ClientListed, DeliveryCounted, GroupOffsetSeen
+from kafka_edu.trace.events.client import ClientListed, GroupOffsetSeen, RecordsCounted
 from kafka_edu.trace.events.spark import JobStarted
 from kafka_edu.trace.tracer import Tracer
 
@@ -41,6 +42,7 @@ from .worker import AFTER_COMMIT, BATCH, EVERY_S, POINTS, QUEUED, THOUSAND, Comm
 
 JOBS: Final[Mapping[str, str]] = {
     "place": "read five of ten records, and commit",
+    "goes-on": "read on with the same group",
     "antique": "commit to ZooKeeper, as old consumers did",
     "six-eight": "commit 6 and 8 of ten records, and read again",
     "wrong-commits": "commit 20 and 5 after ten records, and read on",
@@ -57,6 +59,7 @@ JOBS: Final[Mapping[str, str]] = {
 #: Extra packages that the jobs need: none.
 NEEDS: Final[tuple[str, ...]] = ()
 
+READERS: Final = "readers"
 TEN: Final = 10
 ROUNDS: Final = 3 * BATCH
 """How many records the loops get that are killed in their second round."""
@@ -95,6 +98,7 @@ class OffsetJobs:
         """Run the job with this name to its end."""
         jobs = {
             "place": self._read_five,
+            "goes-on": self._go_on,
             "antique": self._antique,
             "six-eight": self._six_eight,
             "wrong-commits": self._wrong_commits,
@@ -174,12 +178,12 @@ class OffsetJobs:
         """Emit how often the group worked on the records."""
         times = Counter(worked)
         self._place.emit(
-            DeliveryCounted(
+            RecordsCounted(
                 client=client,
-                group=group,
+                place=f"the work of group {group}",
                 records=len(sent),
-                twice=sum(count > 1 for count in times.values()),
-                never=sum(number not in times for number in sent),
+                missing=sum(number not in times for number in sent),
+                again=sum(count - 1 for count in times.values()),
             )
         )
 
@@ -223,13 +227,22 @@ class OffsetJobs:
 
     async def _read_five(self) -> None:
         """Read five of ten records, and commit. The commit is 5: the next to read."""
-        group = "readers"
+        group = READERS
         tp = await self._new_topic_with("place", TEN)
         async with self._consumer("reader", group) as consumer:
             consumer.subscribe([tp.topic])
             await _read(consumer, TEN // 2)
             await consumer.commit()
             await self._see_reader("place", group, tp, consumer)
+
+    async def _go_on(self) -> None:
+        """Read on in the topic of the last job `place`, as another consumer of its group."""
+        async with self._admin() as admin:
+            committed = await admin.list_consumer_group_offsets(READERS)
+        topic = max(tp.topic for tp in committed)
+        numbers = _numbers(await self._rest(READERS, topic))
+        values = "-".join(map(str, numbers))
+        self._place.emit(ClientListed(client="goes-on", records=len(numbers), values=values))
 
     async def _antique(self) -> None:
         """Commit by version 0 to one broker, and look into both places."""

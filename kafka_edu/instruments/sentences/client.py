@@ -93,11 +93,6 @@ def client_read(e: client.ClientRead) -> Sentence:
 
 
 @sentence.register
-def client_listed(e: client.ClientListed) -> Sentence:
-    return Sentence(e.client, after=f"reads {plural(e.records, 'record')}: {e.values or 'none'}")
-
-
-@sentence.register
 def group_offset_seen(e: client.GroupOffsetSeen) -> Sentence:
     committed = f"has committed {e.committed:,}" if e.committed >= 0 else "has committed nothing"
     position = f", its consumer is at {e.position:,}" if e.position >= 0 else ""
@@ -108,11 +103,16 @@ def group_offset_seen(e: client.GroupOffsetSeen) -> Sentence:
 
 
 @sentence.register
-def delivery_counted(e: client.DeliveryCounted) -> Sentence:
+def client_listed(e: client.ClientListed) -> Sentence:
+    return Sentence(e.client, after=f"reads {plural(e.records, 'record')}: {e.values or 'none'}")
+
+
+@sentence.register
+def records_counted(e: client.RecordsCounted) -> Sentence:
     return Sentence(
         e.client,
-        after=f"counts: of {plural(e.records, 'record')}, group {e.group} worked on {e.twice:,}"
-        f" more than once, and on {e.never:,} never",
+        after=f"counts {plural(e.records, 'record')} in {e.place}: {e.missing:,} missing,"
+        f" {e.again:,} there again",
     )
 
 

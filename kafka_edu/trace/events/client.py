@@ -148,18 +148,6 @@ class ClientRead(NamedTuple):
     found: int
 
 
-@event()
-class ClientListed(NamedTuple):
-    """A client read a topic or partition, and lists the records in the order in which it got
-    them.
-    """
-
-    client: str
-    records: int
-    values: str
-    """The values of the records, joined by "-"."""
-
-
 @event(joins=("group", "topic", "partition"))
 class GroupOffsetSeen(NamedTuple):
     """A client looked up how far a group is in a partition. The lag is `end - committed`."""
@@ -176,21 +164,33 @@ class GroupOffsetSeen(NamedTuple):
     """The offset after the partition's last record."""
 
 
-@event(joins=("group",))
-class DeliveryCounted(NamedTuple):
-    """The consumers of a group have worked on the records of a topic. It was counted how often
-    they worked on each record.
+@event()
+class ClientListed(NamedTuple):
+    """A client read a topic or partition, and lists the records in the order in which it got
+    them.
     """
 
     client: str
-    """The name of the experiment."""
-    group: str
     records: int
-    """The number of records that were sent."""
-    twice: int
-    """The number of records on which the consumers worked more than once."""
-    never: int
-    """The number of records on which they did not work."""
+    values: str
+    """The values of the records, joined by "-"."""
+
+
+@event()
+class RecordsCounted(NamedTuple):
+    """A client counted how often some records are at a place. With exactly once, none is missing
+    and none is there again.
+    """
+
+    client: str
+    place: str
+    """Where the client looked, in words."""
+    records: int
+    """The number of different records that should be there."""
+    missing: int
+    """How many of them are not there."""
+    again: int
+    """How many further copies of them are there."""
 
 
 @event()

@@ -96,7 +96,8 @@ def test_without_the_dashboard_a_step_tells_what_it_is_about(tmp_path: Path) -> 
 
 #: Settings of clients that the chapters name, and names of other kinds.
 OTHER_NAMES = {"fetch.max.wait.ms", "fetch.min.bytes", "java.util.concurrent", "request.timeout.ms"}
-OTHER_NAMES |= {"kafka.coordinator.group", "killed.jsonl.gz", "metadata.broker.list"}
+OTHER_NAMES |= {"killed.jsonl.gz", "metadata.broker.list", "metadata.max.age.ms"}
+OTHER_NAMES |= {"kafka.coordinator.group"}  # a package of Kafka
 OTHER_NAMES |= {"state.group.group", "state.group.partition"}  # fields of an event
 
 
