@@ -330,14 +330,16 @@ class Log:
         try:
             return manager.check(header, origin)
         except KafkaException as refused:
-            if refused.error is Errors.INVALID_PRODUCER_EPOCH and self._trace is not None:
+            known = manager.producers.get(header.producer_id)
+            is_fenced = refused.error is Errors.INVALID_PRODUCER_EPOCH
+            if is_fenced and known is not None and self._trace is not None:
                 self._trace(
                     BatchFenced(
                         topic=self.topic_partition.topic,
                         partition=self.topic_partition.partition,
                         producer_id=header.producer_id,
                         producer_epoch=header.producer_epoch,
-                        current_epoch=manager.producers[header.producer_id].producer_epoch,
+                        current_epoch=known.producer_epoch,
                         base_sequence=header.base_sequence,
                     )
                 )

@@ -38,6 +38,7 @@ MOMENTS: Final[dict[str, Moment]] = {
     "wire": Moment("wire-session.capture.gz"),
     "log": Moment("log-compacted.jsonl.gz", 30_520),
     "moves": Moment("replicas-move.jsonl.gz", 11_400),
+    "transactions": Moment("transactions-held.jsonl.gz", 16_800),
     "client": Moment("clients-hold.jsonl.gz", 13_000),
 }
 

@@ -54,6 +54,18 @@ async def until(pilot: Pilot[None], app: DashboardApp, moment: Callable[[str], b
     return text
 
 
+async def wind_through(pilot: Pilot[None], app: DashboardApp, parts: int) -> None:
+    """Go through the whole recording in so many parts, and look at each."""
+    replay = app.replay
+    assert replay is not None
+    for part in range(parts):
+        app.model.reset()
+        app.model.apply(replay.wind_to(replay.length_ms * part // parts))
+        app.model.advance(replay.clock_us)
+        app.look()
+        await pilot.pause()
+
+
 def look_at(
     events: Sequence[Envelope],
     at_ms: int | None,

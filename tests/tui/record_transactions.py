@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Final
 
 from kafka_edu.cli.client_trace import client_tracer
-from kafka_edu.clients.admin.new_topic import make_assigned_topic
 from kafka_edu.common.errors import KafkaException
 from kafka_edu.supervisor.cluster import Cluster, running_cluster
 from kafka_edu.trace.event import Envelope
@@ -25,12 +24,16 @@ from kafka_edu.trace.events.transaction import (
     TransactionStateChanged,
 )
 from tests.tui import record_groups
-from tests.tui.stories import controller_of
 from tests.tui.tape import Tape
-from tests.tui.transaction_stories import PROPERTIES, producer_of, write, write_too_late
+from tests.tui.transaction_stories import (
+    PROPERTIES,
+    make_topic,
+    producer_of,
+    write,
+    write_too_late,
+)
 
 TOPIC: Final = "orders"
-PARTITIONS: Final = 4
 LATE: Final = 3
 """The partition in which a transaction hangs."""
 #: Samples that the screen does not show. They would be most of the recording.
@@ -51,9 +54,6 @@ def in_state(name: str, *states: str) -> Callable[[Envelope], bool]:
 async def transactions(tape: Tape) -> None:
     cluster = tape.cluster
     bootstrap = cluster.bootstrap_servers
-    brokers = cluster.broker_ids
-    replicas = {n: [brokers[(n + i) % len(brokers)] for i in range(3)] for n in range(PARTITIONS)}
-    await asyncio.to_thread(make_assigned_topic, bootstrap, TOPIC, replicas, {})
     async with (
         client_tracer(cluster.folder) as trace,
         producer_of(bootstrap, "pay-a", "payments", trace) as old,
@@ -64,6 +64,12 @@ async def transactions(tape: Tape) -> None:
         for producer in (old, stock, report):
             await producer.init_transactions()
         await tape.watch(1)
+        by_id = {
+            e.event.transactional_id: (e.broker, e.event)
+            for e in tape.seen
+            if isinstance(e.event, TransactionalIdInitialised)
+        }
+        victim = await make_topic(bootstrap, TOPIC, cluster.broker_ids, by_id["payments"][0])
         for producer, partitions in ((old, (0, 1)), (report, (0, 1, 2))):
             producer.begin_transaction()
             await write(producer, TOPIC, partitions, 10)
@@ -76,11 +82,6 @@ async def transactions(tape: Tape) -> None:
         stock.begin_transaction()
         await write(stock, TOPIC, (1,), 5)
         await tape.watch(1)
-        by_id = {
-            e.event.transactional_id: (e.broker, e.event)
-            for e in tape.seen
-            if isinstance(e.event, TransactionalIdInitialised)
-        }
         _, late = by_id["report"]
         await write_too_late(
             bootstrap, "report", TOPIC, LATE, (late.producer_id, late.producer_epoch)
@@ -95,11 +96,7 @@ async def transactions(tape: Tape) -> None:
             print("the old producer:", refused)
         await tape.watch(2)
         new.begin_transaction()
-        coordinator, controller = by_id["payments"][0], controller_of(bootstrap)
-        victim = next(each for each in brokers if each not in (coordinator, controller))
-        led = {leaders[0]: n for n, leaders in replicas.items() if n != LATE}
-        both = (led[victim], led[coordinator])
-        await write(new, TOPIC, both, 6)
+        await write(new, TOPIC, (0, 2), 6)
         await tape.watch(1)
         cluster.pause(victim)
         committing = asyncio.create_task(new.commit_transaction())

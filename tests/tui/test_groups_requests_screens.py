@@ -11,7 +11,7 @@ import pytest
 from textual.pilot import Pilot
 
 from kafka_edu.trace.events.group import GroupAssigned, MemberJoined, RebalanceStarted
-from tests.tui.paused_app import Ask, after_last, look_at, recording, shown
+from tests.tui.paused_app import Ask, after_last, look_at, recording, shown, wind_through
 from tui.app import DashboardApp
 from tui.screens.chain_screen import ChainScreen
 from tui.screens.requests_screen import HopsScreen
@@ -21,6 +21,7 @@ pytestmark = pytest.mark.tui
 
 FOLDER = Path(__file__).parent / "recordings"
 GROUPS, REQUESTS = FOLDER / "third-consumer.jsonl.gz", FOLDER / "few-io-threads.jsonl.gz"
+CLIENTS = FOLDER / "clients-hold.jsonl.gz"
 SIZES = [(80, 24), (120, 40), (200, 60)]
 
 
@@ -88,6 +89,38 @@ def test_offsets_take_the_members_place_on_a_small_terminal() -> None:
     look("groups", None, ask, (80, 24))
 
 
+def test_on_a_wide_terminal_each_member_has_its_client_next_to_it() -> None:
+    async def ask(pilot: Pilot[None], app: DashboardApp) -> None:
+        text = shown(app)
+        assert re.search(r"partition +position +committed +lag +state", text)
+        clocks = r"load-consumer-1 poll\(\) ━+─* 5 min 00 s left · session ━+─* 9\.\d s"
+        assert re.search(clocks, text)
+        for partition in range(6):
+            assert re.search(rf"│   orders-{partition} +[\d,]+ +[\d,]+ +\d+  Fetching", text), text
+        assert re.search(r"orders-\d load-consumer-1 +\d+ of \d+ +lag \d+", text), "the offsets"
+        await pilot.press("down")
+        text = shown(app)
+        assert re.search(r"patient +fetches [\d.]+/s · reports nothing of its own", text)
+        assert re.search(r"orders-0 +\? +\d+ +\d+  lag of the committed offset", text), text
+
+    look_at(recording(CLIENTS), 9_000, ask, "groups", (160, 48))
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40), (160, 48)])
+def test_a_key_leads_from_a_member_to_its_client_and_back(size: tuple[int, int]) -> None:
+    async def ask(pilot: Pilot[None], app: DashboardApp) -> None:
+        assert ("position" in shown(app)) == (size[0] >= 160)
+        await pilot.press("down", "c")
+        await pilot.pause()
+        text = shown(app)
+        assert re.search(r"▶ patient +foreign", text), text
+        await pilot.press("up", "c")
+        await pilot.pause()
+        assert re.search(r"▶ load +Stable", shown(app))
+
+    look_at(recording(CLIENTS), 9_000, ask, "groups", size)
+
+
 def test_before_any_group_there_is_a_hint() -> None:
     async def ask(pilot: Pilot[None], app: DashboardApp) -> None:
         assert "no broker coordinates a group yet" in shown(app)
@@ -143,15 +176,8 @@ def test_small_and_light_terminals_and_going_through_a_whole_recording(
     screen: str, size: tuple[int, int]
 ) -> None:
     async def ask(pilot: Pilot[None], app: DashboardApp) -> None:
-        replay = app.replay
-        assert replay is not None
         await pilot.press("d")
-        for part in range(8):
-            app.model.reset()
-            app.model.apply(replay.wind_to(replay.length_ms * part // 8))
-            app.model.advance(replay.clock_us)
-            app.look()
-            await pilot.pause()
+        await wind_through(pilot, app, 8)
         assert shown(app)
 
     look(screen, None, ask, size)

@@ -1,10 +1,12 @@
 """Transactional producers of ours on a real cluster: for the recording and for the live test."""
 
+import asyncio
 from collections.abc import Sequence
 from typing import Final
 
 from confluent_kafka.admin import AdminClient
 
+from kafka_edu.clients.admin.new_topic import make_assigned_topic
 from kafka_edu.clients.producer.producer import Producer
 from kafka_edu.common.socket_transport import SocketTransport
 from kafka_edu.common.time import SystemTime
@@ -18,6 +20,7 @@ from kafka_edu.protocol.messages.produce import (
 from kafka_edu.record.record import Record
 from kafka_edu.record.record_batch import build_batch
 from kafka_edu.trace.tracer import Tracer
+from tests.tui.stories import controller_of
 from tests.waiting import PATIENCE_S
 
 #: One broker coordinates all transactional ids, and no other broker has a copy of their states. So
@@ -49,6 +52,23 @@ def producer_of(
         "linger.ms": 0,
     }
     return Producer(settings, trace=trace)
+
+
+async def make_topic(bootstrap: str, topic: str, brokers: Sequence[int], coordinator: int) -> int:
+    """Create the topic with four partitions, and return the broker that leads partition 2.
+
+    It is neither the coordinator nor the controller, and leads no other partition. So it can be
+    paused, and everything else goes on.
+    """
+    busy = (coordinator, await asyncio.to_thread(controller_of, bootstrap))
+    victim = next(each for each in brokers if each not in busy)
+    one, other = (each for each in brokers if each != victim)
+    replicas = {
+        partition: [leader, *({*brokers} - {leader})]
+        for partition, leader in enumerate((one, other, victim, other))
+    }
+    await asyncio.to_thread(make_assigned_topic, bootstrap, topic, replicas)
+    return victim
 
 
 async def write(producer: Producer, topic: str, partitions: Sequence[int], records: int) -> None:
@@ -93,14 +113,6 @@ async def write_too_late(
         assert response.error_code == 0, response
     finally:
         client.close()
-
-
-def leader_of(bootstrap: str, topic: str, partition: int) -> int:
-    """Return the id of a partition's leader, as a client sees it."""
-    metadata = AdminClient({"bootstrap.servers": bootstrap}).list_topics(topic, PATIENCE_S)
-    leader = metadata.topics[topic].partitions[partition].leader
-    assert isinstance(leader, int)
-    return leader
 
 
 def leader_address(bootstrap: str, topic: str, partition: int) -> tuple[str, int]:

@@ -1,13 +1,17 @@
 """The screen Client (C): a producer's unsent batches and their reasons, a consumer's positions."""
 
-from typing import ClassVar
+from typing import ClassVar, Protocol, runtime_checkable
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 
+from kafka_edu.instruments.replay import Replay
+from kafka_edu.supervisor.cluster_folder import ClusterFolder
+
+from ..model import Model
 from ..subjects import CLIENT_PARTITIONS, CLIENTS
-from ..view_model.client_view import ClientView
+from ..view_model.client_view import ClientKey, ClientView
 from ..widgets.broker_choice import BrokerOfActs
 from ..widgets.client_board import (
     ClientAnswer,
@@ -22,6 +26,13 @@ from .dashboard_screen import DashboardScreen
 from .declaration import ScreenDeclaration
 
 _LEAST_HEAD, _MOST_HEAD = 5, 9
+
+
+@runtime_checkable
+class ShowsGroup(Protocol):
+    """The Groups screen, which imports this module."""
+
+    def choose(self, group: str) -> None: ...
 
 
 class ClientScreen(DashboardScreen):
@@ -42,11 +53,19 @@ class ClientScreen(DashboardScreen):
         Binding("s", "act('start')", "start"),
         Binding("p", "act('pause')", "pause"),
         Binding("r", "act('resume')", "resume"),
+        Binding("c", "group", "its group"),
     ]
+
+    def __init__(self, model: Model, replay: Replay | None, folder: ClusterFolder | None) -> None:
+        super().__init__(model, replay, folder)
+        self._choice = ClientChoice()
+
+    def choose(self, key: ClientKey) -> None:
+        """Choose a client, before the screen is shown."""
+        self._choice.key = key
 
     def body(self) -> ComposeResult:
         """Yield the widgets, and keep references to them."""
-        self._choice = ClientChoice()
         self._broker = BrokerOfActs(self.model)
         self._answer = ClientAnswer(self.model, id="client-answer")
         self._lines = ClientLines(self.model, self._choice)
@@ -71,6 +90,19 @@ class ClientScreen(DashboardScreen):
         room = self.size.height // 5
         set_rows(self._head, max(_LEAST_HEAD, min(room, _MOST_HEAD)))
         super().tick()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Hide the key for the group if the chosen client is in no group."""
+        if action == "group":
+            return bool(self._choice.group())
+        return super().check_action(action, parameters)
+
+    def action_group(self) -> None:
+        """Show the group of the chosen client on the Groups screen."""
+        groups = self.app.get_screen("groups")
+        if (group := self._choice.group()) and isinstance(groups, ShowsGroup):
+            groups.choose(group)
+            self.app.switch_screen("groups")
 
     def act_values(self) -> dict[str, int | str]:
         """Return the broker that ← → has chosen."""

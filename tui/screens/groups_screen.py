@@ -12,7 +12,7 @@ from kafka_edu.supervisor.cluster_folder import ClusterFolder
 
 from ..guest_consumers import GuestConsumers
 from ..model import Model
-from ..subjects import GROUP_MEMBERS, GROUPS
+from ..subjects import CLIENT_PARTITIONS, GROUP_MEMBERS, GROUPS
 from ..widgets.drawn import Lines
 from ..widgets.group_board import (
     GroupAnswer,
@@ -23,7 +23,9 @@ from ..widgets.group_board import (
     OffsetLines,
     RebalanceLines,
 )
+from ..widgets.member_clients import MemberClients
 from .chain_screen import ChainScreen
+from .client_screen import ClientScreen
 from .dashboard_screen import DashboardScreen
 from .declaration import ScreenDeclaration
 
@@ -38,6 +40,11 @@ _SIDE_BY_SIDE: Final = 150
 
 On a narrower screen they are below them.
 """
+_WITH_CLIENTS: Final = 160
+"""From this width on, what the members' clients know is to the right of the members.
+
+The offsets are then below the members.
+"""
 _HIGH: Final = 32
 
 
@@ -49,13 +56,14 @@ class GroupsScreen(DashboardScreen):
         key="7",
         title="Groups",
         question="Why did this group rebalance, and who waits for whom?",
-        subjects=(GROUPS, GROUP_MEMBERS),
+        subjects=(GROUPS, GROUP_MEMBERS, CLIENT_PARTITIONS),
         acts=("kill", "pause", "resume", "start"),
         break_="a third consumer joins (j); it falls silent (p: SIGSTOP)",
     )
     default_subject = GROUPS
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("t", "offsets", "offsets"),
+        Binding("c", "client", "its client"),
         Binding("j", "guest('join')", "one more joins"),
         Binding("p", "guest('silence')", "SIGSTOP it"),
         Binding("r", "guest('wake')", "SIGCONT it"),
@@ -67,23 +75,30 @@ class GroupsScreen(DashboardScreen):
         self._guests = GuestConsumers()
         self._both = False
         """Whether there is room for both members and offsets."""
+        self._choice = GroupChoice()
+
+    def choose(self, group: str) -> None:
+        """Choose a group, before the screen is shown."""
+        self._choice.group, self._choice.rebalance_us = group, None
 
     def body(self) -> ComposeResult:
         """Yield the screen's widgets, and keep references to them for later updates."""
-        self._choice = GroupChoice()
         self._groups = GroupLines(self.model, self._choice)
         self._answer = GroupAnswer(self.model, self._choice)
         self._way = GroupWay(self.model, self._choice)
         self._rebalances = RebalanceLines(self.model, self._choice)
         self._members = MemberLines(self.model, self._choice)
         self._offsets = OffsetLines(self.model, self._choice)
+        self._clients = MemberClients(self.model, self._choice)
         yield self._answer
         yield self._way
         yield self._groups
         yield self._rebalances
         with Container(id="group-body"):
-            yield self._members
-            yield self._offsets
+            with Container(id="group-left"):
+                yield self._members
+                yield self._offsets
+            yield self._clients
 
     def on_mount(self) -> None:
         self._rebalances.border_title = "rebalances, the newest first: ⏎ its causes"
@@ -98,7 +113,10 @@ class GroupsScreen(DashboardScreen):
         shown.
         """
         wide, high = event.size.width >= _SIDE_BY_SIDE, event.size.height >= _HIGH
-        self.query_one("#group-body").set_class(wide, "wide")
+        clients = event.size.width >= _WITH_CLIENTS and high
+        self.query_one("#group-body").set_class(clients, "clients")
+        self.query_one("#group-left").set_class(wide and not clients, "wide")
+        self._clients.display = clients
         self._both = wide or high
         self._offsets.display = self._both
         self._members.display = True
@@ -113,15 +131,19 @@ class GroupsScreen(DashboardScreen):
         self._groups.border_title = f"groups{self._groups.order_words()}"
         order = self._offsets.order_words(", the largest lag first")
         self._offsets.border_title = f"offsets, committed of the high watermark{order}"
+        words = f"their clients: position, committed, lag{self._clients.out_of_view()}"
+        self._clients.border_title = words
         super().tick()
-        for widget in (self._members, self._offsets):
-            if widget.is_mounted:
+        for widget in (self._members, self._offsets, self._clients):
+            if widget.is_mounted and widget.display:
                 widget.tick()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Hide the key for the offsets if both lists have room, and acts without a use now."""
         if action == "offsets":
             return not self._both
+        if action == "client":
+            return self.is_mounted and self._members.member() is not None
         if action != "guest":
             return super().check_action(action, parameters)
         if self.folder is None:
@@ -173,6 +195,20 @@ class GroupsScreen(DashboardScreen):
         self._members.display = not shows_offsets
         self._offsets.display = shows_offsets
         self.tick()
+
+    def action_client(self) -> None:
+        """Show the client of the chosen member on the Client screen."""
+        story, row = self._choice.story(self.model.groups), self._members.member()
+        client = self.app.get_screen("client")
+        assert isinstance(client, ClientScreen)
+        if story is None or row is None:
+            return
+        known = self.model.clients.of_member(story.group, row.member)
+        if known is None:
+            self.notify(f"no client is known that is member {row.name}")
+            return
+        client.choose(known.key)
+        self.app.switch_screen(client)
 
     def act_values(self) -> dict[str, int | str]:
         """Return the chosen group's coordinator. Acts on brokers are for this broker."""

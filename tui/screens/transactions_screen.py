@@ -20,7 +20,7 @@ from .chain_screen import ChainScreen
 from .dashboard_screen import DashboardScreen
 from .declaration import ScreenDeclaration
 
-_LEAST_HEAD, _MOST_HEAD = 5, 9
+_LEAST_HEAD: Final = 5
 _HIGH: Final = 32
 """From this many rows on, the answer has three rows."""
 
@@ -35,7 +35,7 @@ class TransactionsScreen(DashboardScreen):
         question="Who holds the last stable offset back, since when, and what ends it?",
         subjects=(TRANSACTIONS, HELD_PARTITIONS),
         acts=("kill", "start", "pause", "resume"),
-        break_="pause the leader of a partition of the transaction (p), then commit",
+        break_="kill -9 a producer in the middle of a transaction, then start it again",
     )
     default_subject = TRANSACTIONS
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -71,7 +71,7 @@ class TransactionsScreen(DashboardScreen):
             self._lines.tick()
         most = max(height // 4, 4)
         set_rows(self._listed, min(max(self._lines.count() + 1, 3), most))
-        set_rows(self._head, max(_LEAST_HEAD, min(height // 5, _MOST_HEAD)))
+        set_rows(self._head, max(_LEAST_HEAD, min(self._head.needs() + 1, height // 5)))
         keys = self._broker.title()
         self._listed.border_title = f"transactional ids{self._lines.title_words()}{keys}"
         self._partitions.border_title = f"partitions{self._partitions.title_words()}"

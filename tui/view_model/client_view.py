@@ -443,6 +443,20 @@ class ClientsView:
                 found.append(Seen(key, self._origin(client), asked, None, None, None, ()))
         return sorted(found, key=lambda seen: seen.key)
 
+    def of_member(self, group: str, member: str) -> "ClientView | Seen | None":
+        """Return the client that is this member of a group; None if it is not known.
+
+        O(clients) for a client that reports itself, else O(members + clients).
+        """
+        for view in self.by_key.values():
+            state = view.consumer
+            if state is not None and (state.group, state.member_id) == (group, member):
+                return view
+        for seen in self.seen():
+            if (seen.key.group, seen.key.member) == (group, member):
+                return seen
+        return None
+
     def _origin(self, client: str) -> Origin:
         """Return whose software a client is. A broker's sample says so, however old it is."""
         by_broker = self._asked.get(client, {})

@@ -401,11 +401,11 @@ class TransactionsView:
     def hangs(self, held: HeldPartition, one: OpenInLog) -> bool:
         """Return whether a transaction is open in a log and its coordinator does not know it there.
 
-        The answer is False as long as one of the two has not reported for some time.
+        The answer is False as long as one of the two has not reported for some time, and in a past
+        of which there are facts only.
         """
         view = self.transaction_of(one.producer_id)
-        ids_are_missing = self.left_out or self._cluster.facts_only
-        if one.marker_offset >= 0 or (view is None and ids_are_missing):
+        if one.marker_offset >= 0 or self._cluster.facts_only or (view is None and self.left_out):
             return False
         known = self._cluster.partitions.get(held.key)
         leader = known.leader if known is not None else NO_BROKER
@@ -522,16 +522,17 @@ class TransactionsView:
                 )
 
     def _why_no_marker(self, view: TransactionView) -> str:
-        """Return why markers are missing, as far as this view knows."""
-        name = view.waits_for[0]
-        known = self._cluster.partitions.get(_key_of(name))
-        if known is not None and known.leader == NO_LEADER:
-            return f": {name} has no leader"
-        broker = self._cluster.brokers.by_id.get(known.leader) if known is not None else None
-        if broker is not None and broker.out_words:
-            return f": broker {broker.id} leads {name} and {broker.out_words}"
-        state = view.markers[name]
-        return "" if state in (WAITS, UNKNOWN) else f": the last answer was {state}"
+        """Return why a marker is missing, as far as this view knows."""
+        for name in view.waits_for:
+            known = self._cluster.partitions.get(_key_of(name))
+            if known is not None and known.leader == NO_LEADER:
+                return f": {name} has no leader"
+            broker = self._cluster.brokers.by_id.get(known.leader) if known is not None else None
+            if broker is not None and broker.out_words:
+                return f": broker {broker.id} leads {name} and {broker.out_words}"
+        said = (view.markers[name] for name in view.waits_for)
+        error = next((state for state in said if state not in (WAITS, UNKNOWN)), "")
+        return f": the last answer was {error}" if error else ""
 
     def _running_out(self, rows: Iterable[PartitionRow]) -> Iterable[Answer]:
         for view in self.by_id.values():

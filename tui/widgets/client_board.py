@@ -72,6 +72,13 @@ class ClientChoice:
         """The chosen client, or None if there is no client."""
         return next((row for row in self.rows if row.key == self.key), None)
 
+    def group(self) -> str:
+        """Return the group of the chosen client; empty if it is in none."""
+        row = self.row
+        if isinstance(row, Seen):
+            return row.story.group if row.story is not None else ""
+        return row.consumer.group if row is not None and row.consumer is not None else ""
+
 
 class ClientAnswer(Drawn):
     """One line: which client is in trouble, and why."""

@@ -290,6 +290,10 @@ class MemberLines(Lines):
     def count(self) -> int:
         return len(self._rows) + 1 if self._rows else 0
 
+    def member(self) -> MemberRow | None:
+        """Return the member under the cursor, or the first one; None without members."""
+        return self._rows[max(self.cursor - 1, 0)] if self._rows else None
+
     def empty(self) -> str:
         return "the group has no members"
 

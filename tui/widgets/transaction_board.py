@@ -145,8 +145,8 @@ class TransactionLines(Lines):
             f"{f'b{coordinator}' if coordinator >= 0 else 'b?':<3} ",
             style=f"bold {colours.broker(coordinator)}",
         )
-        producer = f"producer {view.producer_id} epoch {view.epoch}" if wide else f"e{view.epoch}"
-        rest.append(f"{producer:<{24 if wide else 3}} ", style=colours.dim)
+        producers = [_producer(row, wide) for row in self.choice.rows]
+        rest.append(f"{_producer(view, wide):<{max(map(len, producers))}}  ", style=colours.dim)
         age_us = self.model.old_us(coordinator) if coordinator >= 0 else 0
         return _with_age(line, rest, self._news(view, wide), age_us, colours)
 
@@ -189,6 +189,11 @@ class TransactionLines(Lines):
         return line
 
 
+def _producer(view: TransactionView, wide: bool) -> str:
+    """Return the producer id and the epoch, or only the epoch."""
+    return f"producer {view.producer_id} epoch {view.epoch}" if wide else f"e{view.epoch}"
+
+
 def _square(state: str) -> str:
     return {WRITTEN: "■", UNKNOWN: "?"}.get(state, "□")
 
@@ -214,6 +219,11 @@ class TransactionHead(Drawn):
     def __init__(self, model: Model, choice: TransactionChoice) -> None:
         super().__init__(model, id="transaction-head")
         self.choice = choice
+
+    def needs(self) -> int:
+        """Return how many rows show everything."""
+        view = self.choice.of(self.model.transactions)
+        return 3 + max(len(view.fences), 1) if view is not None else 1
 
     def draw(self) -> Text:
         view, height = self.choice.of(self.model.transactions), max(self.size.height, 1)

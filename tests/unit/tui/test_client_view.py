@@ -394,6 +394,17 @@ def test_a_member_of_ours_that_asks_nothing_for_long_stays_ours_and_chosen(look:
     assert chosen.asked == (), "the sample itself is too old"
 
 
+def test_the_client_of_a_member_is_the_one_that_reports_this_member_id(look: Look) -> None:
+    look.tell(ConsumerSampled(consumer=consumer()))
+    other = consumer(client="other", member_id="reader-2")
+    look.tell(ConsumerSampled(consumer=other))
+    found = look.view.of_member("readers", "reader-2")
+    assert isinstance(found, ClientView)
+    assert found.key.client == "other"
+    assert look.view.of_member("writers", "reader-2") is None
+    assert look.view.of_member("readers", "reader-3") is None
+
+
 def test_a_broker_that_is_gone_says_nothing_of_a_client(look: Look) -> None:
     for broker in (1, 2):
         asked = ClientRequests("kcat", 5, 500, 0, 5)
@@ -414,3 +425,4 @@ def test_a_foreign_member_is_seen_by_its_coordinator(look: Look) -> None:
     assert [tp for tp, _, _ in seen.offsets] == [("web", 0), ("web", 1)]
     assert seen.member is not None
     assert seen.member.heard_ms_ago == 1_000
+    assert look.view.of_member("readers", seen.member.member) == seen
