@@ -43,7 +43,12 @@ from kafka_edu.record.control_record import (
     build_end_transaction_marker,
 )
 from kafka_edu.record.record import Record
-from kafka_edu.record.record_batch import NO_PRODUCER_ID, build_batch
+from kafka_edu.record.record_batch import (
+    NO_PRODUCER_EPOCH,
+    NO_PRODUCER_ID,
+    NO_SEQUENCE,
+    build_batch,
+)
 from kafka_edu.sim.memory_file_system import MemoryFileSystem
 
 from ..drawing import GAP, grid, picture
@@ -92,12 +97,22 @@ def loaded(disk: MemoryFileSystem, *, clean: bool = False) -> Log:
     )[0]
 
 
-def batch(value: str, producer: int = NO_PRODUCER_ID, epoch: int = 0, sequence: int = 0) -> bytes:
-    """Return a batch with one record. Without a producer id it has no sequence number either."""
-    record = Record(0, START_MS, None, value.encode())
-    if producer == NO_PRODUCER_ID:
-        return build_batch([record])
-    return build_batch([record], producer_id=producer, producer_epoch=epoch, base_sequence=sequence)
+def batch(
+    value: str,
+    producer: int = NO_PRODUCER_ID,
+    epoch: int = NO_PRODUCER_EPOCH,
+    sequence: int = NO_SEQUENCE,
+    *,
+    transactional: bool = False,
+) -> bytes:
+    """Return a batch with one record. Without a producer id it is that of an ordinary producer."""
+    return build_batch(
+        [Record(0, START_MS, None, value.encode())],
+        producer_id=producer,
+        producer_epoch=epoch,
+        base_sequence=sequence,
+        is_transactional=transactional,
+    )
 
 
 # What the leader does with a sequence number.
@@ -243,15 +258,8 @@ def readings() -> list[Reading]:
     sequence = {A: 0, B: 0}
 
     def write(value: str, producer: int) -> bytes:
-        number = sequence[producer]
         sequence[producer] += 1
-        return build_batch(
-            [Record(0, START_MS, None, value.encode())],
-            producer_id=producer,
-            producer_epoch=0,
-            base_sequence=number,
-            is_transactional=True,
-        )
+        return batch(value, producer, 0, sequence[producer] - 1, transactional=True)
 
     def mark(producer: int, end: ControlRecordType) -> bytes:
         return build_end_transaction_marker(EndTransactionMarker(end, 0), producer, 0, START_MS)

@@ -39,7 +39,7 @@ LONGEST_MS: Final = 900_000
 """transaction.timeout.ms of the others, so that a class has time to read. It is the largest value
 that a broker accepts by default (transaction.max.timeout.ms).
 """
-TIMEOUT_MS: Final = 15_000
+TIMEOUT_MS: Final = 20_000
 """transaction.timeout.ms of the producer that dies."""
 BEHIND: Final = 5
 """How many records come behind the open transaction."""
