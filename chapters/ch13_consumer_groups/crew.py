@@ -7,7 +7,7 @@ its heartbeats go on. A member in a process of its own can be killed, or stopped
 import asyncio
 import contextlib
 import signal
-from asyncio.subprocess import DEVNULL, PIPE, Process
+from asyncio.subprocess import PIPE, Process
 from collections.abc import Callable, Iterable, Mapping
 from types import TracebackType
 from typing import Final, Self
@@ -21,8 +21,16 @@ from kafka_edu.trace.tracer import Tracer
 from .member_program import POLL_MS
 
 PROGRAM: Final = "chapters.ch13_consumer_groups.member_program"
-#: The settings of all members. Each job adds its own.
-SETTINGS: Final[Mapping[str, object]] = {"auto.offset.reset": "earliest"}
+#: The settings of all members. Each job adds its own. The session is longer than a busy machine may
+#: pause, so that no member is lost by chance.
+SETTINGS: Final[Mapping[str, object]] = {
+    "auto.offset.reset": "earliest",
+    "session.timeout.ms": 30_000,
+}
+
+
+class MemberEndedError(Exception):
+    """The process of a member has ended, although nobody killed it."""
 
 
 class Member:
@@ -82,17 +90,24 @@ class ProcessMember(Member):
     def __init__(self, name: str, process: Process, changed: asyncio.Condition) -> None:
         super().__init__(name, changed)
         self._process = process
+        self._killed = False
 
     async def run(self) -> None:
-        """Take what the process prints, until it ends."""
+        """Take what the process prints, until it ends.
+
+        Raises MemberEndedError if it ends without `kill`.
+        """
         assert self._process.stdout is not None
         async for line in self._process.stdout:
             generation, _, partitions = line.decode().strip().partition(" ")
             await self.note(int(generation), map(int, filter(None, partitions.split(","))))
-        await self._process.wait()
+        code = await self._process.wait()
+        if not self._killed:
+            raise MemberEndedError(f"the member {self.name} has ended, with exit code {code}")
 
     def kill(self) -> None:
         """End the process with SIGKILL, also if it stands still."""
+        self._killed = True
         with contextlib.suppress(ProcessLookupError):
             self._process.kill()
 
@@ -159,7 +174,6 @@ class Crew:
             env=python_environment(),
             stdin=PIPE,
             stdout=PIPE,
-            stderr=DEVNULL,
         )
         member = ProcessMember(name, process, self.changed)
         self._tasks.create_task(member.run())

@@ -32,7 +32,7 @@ from kafka_edu.trace.events.spark import JobStarted
 from kafka_edu.trace.tracer import Tracer
 
 from ..chapter import JobPlace
-from .crew import SETTINGS, Crew, LocalMember
+from .crew import Crew, LocalMember
 from .member_program import POLL_MS
 from .sharing import COOPERATIVE
 
@@ -121,8 +121,9 @@ class GroupJobs:
             return await consumer.end_offsets(await consumer.partitions_for(topic))
 
     def _reader(self, name: str) -> dict[str, object]:
+        """Return the settings of a consumer without a group."""
         own = {"bootstrap.servers": self._place.bootstrap_servers, "client.id": name}
-        return {**SETTINGS, **own}
+        return {"auto.offset.reset": "earliest", **own}
 
     async def _send(self, topic: str, records: int, partitions: int) -> None:
         """Send records to the partitions in turn, and wait for all acknowledgements."""

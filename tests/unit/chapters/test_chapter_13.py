@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from chapters.ch13_consumer_groups.crew import Crew, Member
+from chapters.ch13_consumer_groups.crew import Crew, Member, MemberEndedError
 from chapters.ch13_consumer_groups.jobs import JOBS
 from chapters.ch13_consumer_groups.join_cases import CASES, expiry, stories
 from chapters.ch13_consumer_groups.pictures import DRAWINGS, figures, group_way, sizes
@@ -208,3 +208,18 @@ def test_a_lost_member_does_not_count() -> None:
         return await crew.stable()
 
     assert asyncio.run(run()) == 3
+
+
+def test_a_process_that_ends_by_itself_ends_the_job() -> None:
+    """Without this the job would wait for ever for a stable group."""
+
+    async def run() -> None:
+        async with Crew("127.0.0.1:1", "g", "t", 2, Tracer(CLIENT, MockTime())) as crew:
+            await crew.join_as_process("x", {"no.such.setting": 1})
+            await crew.stable()
+
+    with pytest.raises(ExceptionGroup) as raised:
+        asyncio.run(run())
+    (error,) = raised.value.exceptions
+    assert isinstance(error, MemberEndedError)
+    assert str(error) == "the member x has ended, with exit code 1"
