@@ -745,7 +745,7 @@ def test_an_operator_empties_the_disk_of_09_8(tmp_path: Path) -> None:
     ("cause", "acts"),
     [
         (lag.POLL, [["set", "max.poll.records", 50]]),
-        (lag.PARTITIONS, [["partitions", 6]]),
+        (lag.PARTITIONS, [["partitions", lag.MOST_WORKERS]]),
     ],
 )
 def test_an_operator_ends_the_lag_of_13_8(

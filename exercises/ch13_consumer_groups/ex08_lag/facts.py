@@ -13,7 +13,7 @@ from .office import Seen
 
 SMALL: Final = 240
 """A lag of so many orders is well."""
-FALLEN: Final = 200
+FALLEN: Final = 100
 """So much a larger lag has to fall during the check."""
 
 
@@ -71,13 +71,22 @@ def _lag(now: Facts) -> Step:
     says = "the lag is small, or it falls"
     if now.office is None or now.watched is None or now.office.shift != now.watched.shift:
         return Step(says, False, "the office has changed its workers during the check")
-    if is_calm(now.lag_before, now.lag):
+    if is_calm(now.watched, now.office, now.lag_before, now.lag):
         return Step(says, True, f"it was {now.lag_before:,}, and is {now.lag:,}")
     refused = now.office.refused - now.watched.refused
-    seen = f"it was {now.lag_before:,}, and is {now.lag:,}; {refused} commits were refused"
+    seen = f"it was {now.lag_before:,}, and is {now.lag:,}; {refused} commits were refused, and"
+    seen += f" {now.office.waiting:,} orders wait for a worker"
     return Step(says, False, seen)
 
 
-def is_calm(before: int, now: int) -> bool:
-    """Return whether the lag is small, or has fallen during the check."""
+def is_calm(began: Seen, now: Seen, lag_before: int, lag: int) -> bool:
+    """Return whether the lag is small, or has fallen during the check.
+
+    So have the orders that nobody has handled yet. A large poll commits in jumps, and one jump must
+    not count as a lag that falls.
+    """
+    return _falls(lag_before, lag) and _falls(began.waiting, now.waiting)
+
+
+def _falls(before: int, now: int) -> bool:
     return now <= SMALL or before - now >= FALLEN

@@ -56,6 +56,8 @@ class Seen(NamedTuple):
     """The commits that were refused."""
     skipped: int
     """The orders that no worker has handled, although a later one of its partition was."""
+    waiting: int
+    """The orders that no worker has handled yet."""
 
 
 class Worker:
@@ -203,6 +205,7 @@ class Office:
             handled=self._handled,
             refused=self.refused,
             skipped=self.skipped,
+            waiting=self._written - sum(self._next.values()),
         )
         fresh = self._notes.with_suffix(".new")
         with suppress(FileNotFoundError):  # the cluster's folder has just gone

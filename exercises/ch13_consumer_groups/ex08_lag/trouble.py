@@ -139,7 +139,7 @@ def watch(cluster: Cluster) -> tuple[Seen | None, int]:
         if began is None or began.shift != now.shift:
             began, lag = now, lag_of(cluster)
         come = now.written - began.written
-        if come >= ORDERS or (come >= SOME_ORDERS and is_calm(lag, lag_of(cluster))):
+        if come >= ORDERS or (come >= SOME_ORDERS and is_calm(began, now, lag, lag_of(cluster))):
             break
         if now != last:
             last, changed_s = now, time.monotonic()

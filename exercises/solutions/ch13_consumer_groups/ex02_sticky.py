@@ -23,10 +23,11 @@ class StickyAssignor:
             more -= larger
             assignment[member] = had[: share + larger]
             left -= {*assignment[member]}
+        rest = sorted(left)
         for has in assignment.values():
             while len(has) < share:
-                has.append(left.pop())
+                has.append(rest.pop())
         for has in assignment.values():
-            if left and len(has) == share:
-                has.append(left.pop())
+            if rest and len(has) == share:
+                has.append(rest.pop())
         return assignment

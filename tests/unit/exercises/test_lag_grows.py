@@ -26,11 +26,12 @@ from exercises.ch13_consumer_groups.ex08_lag.trouble import ORDERS, SILENT_S, fa
 from exercises.lab_cluster import TopicFacts
 from kafka_edu.common.topic_partition import TopicPartition
 
-OFFICE = Seen(77, "workers.properties", 2, "", 1, 3_000, 1_200, 4, 0)
+OFFICE = Seen(77, "workers.properties", 2, "", 1, 3_000, 1_200, 4, 0, 1_700)
 TOPIC = TopicFacts(70, (0, 1, 2), (0, 1, 2))
 BEFORE = Facts(("running",) * 3, TOPIC, OFFICE, 1_800)
 LATER = OFFICE._replace(workers=5, shift=2, written=4_000)
-WELL = BEFORE._replace(office=LATER, lag=1_500, watched=LATER, lag_before=2_000)
+AT_FIRST = LATER._replace(waiting=1_900, written=3_700)
+WELL = BEFORE._replace(office=LATER, lag=1_500, watched=AT_FIRST, lag_before=2_000)
 
 
 def failed(now: Facts) -> dict[str, str]:
@@ -44,7 +45,8 @@ def office(**changes: Any) -> dict[str, object]:
 def test_a_group_that_is_well_passes() -> None:
     assert failed(WELL) == {}
     assert len(list(judge(BEFORE, WELL))) == 6
-    assert failed(WELL._replace(lag=SMALL, lag_before=0)) == {}
+    few = LATER._replace(waiting=SMALL)
+    assert failed(WELL._replace(lag=SMALL, lag_before=0, office=few, watched=few)) == {}
 
 
 @pytest.mark.parametrize(
@@ -59,7 +61,8 @@ def test_a_group_that_is_well_passes() -> None:
         (office(complaint="workers=9"), "the office is open", "workers=9"),
         (office(workers=0), "the office is open", "0 workers"),
         (office(skipped=1_500), "no order was skipped", "1,500 orders"),
-        ({"lag": 1_801}, "the lag is small", "it was 2,000, and is 1,801"),
+        ({"lag": 1_901}, "the lag is small", "it was 2,000, and is 1,901"),
+        (office(waiting=1_801), "the lag is small", "1,801 orders wait for a worker"),
         ({"lag": 9_000}, "the lag is small", "is 9,000"),
         ({"watched": None}, "the lag is small", "changed its workers"),
         ({"watched": OFFICE}, "the lag is small", "changed its workers"),
@@ -107,7 +110,7 @@ class Watched:
 
 
 def written(look: int) -> Seen:
-    return OFFICE._replace(written=60 * look)
+    return OFFICE._replace(written=60 * look, waiting=9_000 - 10 * look)
 
 
 def test_a_lag_that_falls_is_watched_until_it_has_fallen(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -116,9 +119,20 @@ def test_a_lag_that_falls_is_watched_until_it_has_fallen(monkeypatch: pytest.Mon
     assert watched.looks == 1 + FALLEN // 10
 
 
+def test_a_commit_in_a_jump_is_not_a_lag_that_falls(monkeypatch: pytest.MonkeyPatch) -> None:
+    watched = Watched(
+        monkeypatch,
+        lambda look: written(look)._replace(waiting=3_000 + look),
+        lambda look: 4_000 - 400 * (look > 7),
+    )
+    assert watched.watch()[1] == 4_000
+    assert watched.looks == 1 + ORDERS // 60
+
+
 def test_a_small_lag_is_watched_for_some_orders(monkeypatch: pytest.MonkeyPatch) -> None:
-    watched = Watched(monkeypatch, written, lambda _: 10)
-    assert watched.watch() == (written(1), 10)
+    few = written(1)._replace(waiting=5)
+    watched = Watched(monkeypatch, lambda look: few._replace(written=60 * look), lambda _: 10)
+    assert watched.watch() == (few, 10)
     assert watched.looks == 1 + trouble.SOME_ORDERS // 60
 
 
@@ -200,5 +214,7 @@ def test_a_gap_is_an_order_that_was_skipped(tmp_path: Path) -> None:
     desk.handle(other, 1)
     desk.handle(one, 3)
     assert desk.skipped == 3
-    assert is_calm(SMALL + FALLEN + 1, SMALL + 1)
-    assert not is_calm(SMALL + FALLEN, SMALL + 1)
+    more, less = OFFICE._replace(waiting=900), OFFICE._replace(waiting=800)
+    assert is_calm(more, less, SMALL + FALLEN + 1, SMALL + 1)
+    assert not is_calm(more, less, SMALL + FALLEN, SMALL + 1)
+    assert not is_calm(less, less, SMALL + FALLEN + 1, SMALL + 1)
