@@ -58,3 +58,33 @@ def first_fault(
             if topic in read and (topic, partition) not in owner:
                 return f"nobody has {topic}-{partition}"
     return ""
+
+
+class Owner(NamedTuple):
+    """A member of a group, as a learner's sticky assignor gets it."""
+
+    name: str
+    owned: tuple[tuple[str, int], ...] = ()
+    """The partitions that it had in `generation`."""
+    generation: int = -1
+    """The last generation in which it was; -1 for a new member."""
+
+
+def kept_claims(topics: Mapping[str, int], members: Sequence[Owner]) -> dict[str, set[object]]:
+    """Return what each member had in the newest generation, as far as it still exists."""
+    newest = max(one.generation for one in members)
+    return {
+        one.name: {
+            (topic, number)
+            for topic, number in one.owned
+            if one.generation == newest and number < topics.get(topic, 0)
+        }
+        for one in members
+    }
+
+
+def most_kept(topics: Mapping[str, int], members: Sequence[Owner]) -> int:
+    """Return how many partitions can stay at most, if no two members differ by more than one."""
+    share, more = divmod(sum(topics.values()), len(members))
+    had = [len(claims) for claims in kept_claims(topics, members).values()]
+    return sum(min(count, share) for count in had) + min(more, sum(n > share for n in had))

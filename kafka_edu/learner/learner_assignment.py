@@ -1,10 +1,53 @@
-"""Check an assignment that a learner's assignor has made: each partition has exactly one member."""
+"""A learner's assignor in a live consumer that leads a group.
+
+Each partition has to have exactly one member. If one has two members or none, that is an error of
+the learner, and the message names the partition. The shipped assignor then divides in its place. A
+division that is complete, but not the best one, is used.
+"""
 
 from collections.abc import Mapping
 
 from kafka_edu.clients.consumer.assignors import Assignment, MemberSubscription
+from kafka_edu.clients.consumer.consumer_coordinator import ASSIGNORS
 from kafka_edu.common.topic_partition import TopicPartition
-from kafka_edu.learner.seams import LearnerCode
+from kafka_edu.learner.seams import LearnerCode, LearnerError
+
+
+class LearnerAssignor:
+    """Asks the learner's code, and checks its answer. A subclass defines `ask`."""
+
+    name = ""
+    """The name of the assignor in `partition.assignment.strategy`."""
+
+    def __init__(self, code: LearnerCode) -> None:
+        self.code = code
+
+    def __call__(
+        self,
+        partitions_per_topic: Mapping[str, int],
+        subscriptions: Mapping[str, MemberSubscription],
+    ) -> Assignment:
+        """Return the learner's assignment, or the shipped one if that is not possible."""
+        if not self.code.retired and self.can_ask(subscriptions):
+            try:
+                assignment = self.ask(partitions_per_topic, subscriptions)
+                check_assignment(self.code, partitions_per_topic, subscriptions, assignment)
+                return {member: assignment.get(member, []) for member in subscriptions}
+            except LearnerError as error:
+                self.code.failed(error)
+        return ASSIGNORS[self.name](partitions_per_topic, subscriptions)
+
+    def can_ask(self, subscriptions: Mapping[str, MemberSubscription]) -> bool:
+        """Return whether the learner's task has such a group."""
+        return True
+
+    def ask(
+        self,
+        partitions_per_topic: Mapping[str, int],
+        subscriptions: Mapping[str, MemberSubscription],
+    ) -> Assignment:
+        """Return the learner's assignment. Raises LearnerError."""
+        raise NotImplementedError(f"{type(self).__name__} must define `ask`")
 
 
 def check_assignment(

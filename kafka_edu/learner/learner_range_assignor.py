@@ -1,41 +1,20 @@
-"""Exercise 13-1 in a live consumer: a learner's RangeAssignor divides the partitions of a group.
-
-The consumer that leads the group calls it. An unequal division is used. If a partition has two
-members or none, that is an error of the learner, and the message names the partition. The shipped
-assignor then divides in its place.
-"""
+"""Exercise 13-1 in a live consumer: a learner's RangeAssignor divides the partitions of a group."""
 
 from collections.abc import Iterable, Iterator, Mapping
 
 from kafka_edu.clients.consumer.assignors import Assignment, MemberSubscription
 from kafka_edu.clients.consumer.consumer_coordinator import ASSIGNORS, Assignor
 from kafka_edu.common.topic_partition import TopicPartition
-from kafka_edu.learner.learner_assignment import check_assignment
-from kafka_edu.learner.seams import LearnerCode, LearnerError
-
-RANGE = "range"
+from kafka_edu.learner.learner_assignment import LearnerAssignor
+from kafka_edu.learner.seams import LearnerCode
 
 
-class LearnerRangeAssignor:
-    """Calls the learner's object, and checks its answer. Each assignment has a new object."""
+class LearnerRangeAssignor(LearnerAssignor):
+    """Calls the learner's object, and reads its blocks. Each assignment has a new object."""
 
-    def __init__(self, code: LearnerCode) -> None:
-        self._code = code
+    name = "range"
 
-    def __call__(
-        self,
-        partitions_per_topic: Mapping[str, int],
-        subscriptions: Mapping[str, MemberSubscription],
-    ) -> Assignment:
-        """Return the learner's assignment, or the shipped one if that is not possible."""
-        if not self._code.retired:
-            try:
-                return self._ask(partitions_per_topic, subscriptions)
-            except LearnerError as error:
-                self._code.failed(error)
-        return ASSIGNORS[RANGE](partitions_per_topic, subscriptions)
-
-    def _ask(
+    def ask(
         self,
         partitions_per_topic: Mapping[str, int],
         subscriptions: Mapping[str, MemberSubscription],
@@ -45,13 +24,12 @@ class LearnerRangeAssignor:
             [member, one.group_instance_id, list(one.topics)]
             for member, one in subscriptions.items()
         ]
-        answer = self._code.ask(self._code.make(), "assign", dict(partitions_per_topic), rows)
+        answer = self.code.ask(self.code.make(), "assign", dict(partitions_per_topic), rows)
         if not isinstance(answer, tuple):
-            raise self._code.blame(f"assign answered {answer!r}; expected a list of blocks")
-        assignment: Assignment = {member: [] for member in subscriptions}
+            raise self.code.blame(f"assign answered {answer!r}; expected a list of blocks")
+        assignment: Assignment = {}
         for member, tp in self._partitions(answer, partitions_per_topic):
             assignment.setdefault(member, []).append(tp)
-        check_assignment(self._code, partitions_per_topic, subscriptions, assignment)
         return assignment
 
     def _partitions(
@@ -66,7 +44,7 @@ class LearnerRangeAssignor:
                     for number in range(first, first + count):
                         yield member, TopicPartition(topic, number)
                 case _:
-                    raise self._code.blame(
+                    raise self.code.blame(
                         f"assign answered the block {block!r}; expected (member, topic, first,"
                         " count) with partitions that exist"
                     )
@@ -74,4 +52,4 @@ class LearnerRangeAssignor:
 
 def adapt(code: LearnerCode) -> Mapping[str, Assignor]:
     """Return the table that replaces `ASSIGNORS` in a consumer."""
-    return {**ASSIGNORS, RANGE: LearnerRangeAssignor(code)}
+    return {**ASSIGNORS, LearnerRangeAssignor.name: LearnerRangeAssignor(code)}

@@ -384,16 +384,6 @@ SEAMS: Final[Mapping[str, Seam]] = {
             process=PRODUCER,
         ),
         Seam(
-            "13-3",
-            "kafka_edu.coordinator.group.group_rebalancer",
-            "join_barrier",
-            "kafka_edu.learner.learner_join_barrier:adapt",
-            "JoinBarrier",
-            "JoinBarrier(empty, initial_delay_ms, now_ms): look(now_ms, [(member, instance | None,"
-            " joined, rebalance_timeout_ms)], [promised]) -> ('wait', until_ms) | ('next',"
-            " [removed])",
-        ),
-        Seam(
             "13-1",
             "kafka_edu.clients.consumer.consumer_coordinator",
             "ASSIGNORS",
@@ -402,6 +392,26 @@ SEAMS: Final[Mapping[str, Seam]] = {
             "RangeAssignor(): assign({topic: partitions}, [(member, instance | None, [topic])]) ->"
             " [(member, topic, first, count)]",
             process=CONSUMER,
+        ),
+        Seam(
+            "13-2",
+            "kafka_edu.clients.consumer.consumer_coordinator",
+            "ASSIGNORS",
+            "kafka_edu.learner.learner_sticky_assignor:adapt",
+            "StickyAssignor",
+            "StickyAssignor(): assign({topic: partitions}, [(member, [(topic, partition)],"
+            " generation)]) -> {member: [(topic, partition)]}",
+            process=CONSUMER,
+        ),
+        Seam(
+            "13-3",
+            "kafka_edu.coordinator.group.group_rebalancer",
+            "join_barrier",
+            "kafka_edu.learner.learner_join_barrier:adapt",
+            "JoinBarrier",
+            "JoinBarrier(empty, initial_delay_ms, now_ms): look(now_ms, [(member, instance | None,"
+            " joined, rebalance_timeout_ms)], [promised]) -> ('wait', until_ms) | ('next',"
+            " [removed])",
         ),
         Seam(
             "14-1",

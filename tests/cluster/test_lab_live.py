@@ -35,6 +35,8 @@ from exercises.ch10_replication.ex05_three_causes import material as causes
 from exercises.ch10_replication.ex05_three_causes import trouble as three_causes
 from exercises.ch12_producer.ex07_full_buffer import material as buffer
 from exercises.ch12_producer.ex07_full_buffer import trouble as full_buffer
+from exercises.ch13_consumer_groups.ex08_lag import material as lag
+from exercises.ch13_consumer_groups.ex08_lag import trouble as lag_grows
 from exercises.lab_facts import listed
 from exercises.my_broker import reference_parts
 from exercises.runner.check import live_part
@@ -252,6 +254,12 @@ SERVING = [
         "share + (place < more)",
         "share + (place >= len(takers) - more)",
         "four members have the blocks of the rule",
+    ),
+    (
+        "13-2",
+        "if generation == newest]",
+        "if generation > newest]",
+        "only the share of the newcomer moves",
     ),
     (
         "13-3",
@@ -754,3 +762,29 @@ def test_an_operator_empties_the_disk_of_09_8(tmp_path: Path) -> None:
         assert faults() == []
     finally:
         assert full_disk.end(tmp_path)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("cause", "acts"),
+    [
+        (lag.POLL, [["set", "max.poll.records", 50]]),
+        (lag.PARTITIONS, [["partitions", lag.MOST_WORKERS]]),
+    ],
+)
+def test_an_operator_ends_the_lag_of_13_8(
+    cause: str, acts: list[list[object]], tmp_path: Path
+) -> None:
+    """`lab check 13-8 --solutions --live` proves the third cause. More workers do not help here."""
+    seed = next(seed for seed in range(20) if lag.plan(seed).cause == cause)
+    falls = "the lag is small, or it falls"
+    lag_grows.begin(seed, tmp_path, lambda _: None, tmp_path)
+    try:
+        lag_grows.perform([["set", "workers", lag.MOST_WORKERS]], tmp_path)
+        steps = lag_grows.check_state(tmp_path, lambda _: None, tmp_path)
+        assert [step.says for step in steps if not step.passed] == [falls]
+        lag_grows.perform(acts, tmp_path)
+        steps = lag_grows.check_state(tmp_path, lambda _: None, tmp_path)
+        assert [step for step in steps if not step.passed] == []
+    finally:
+        assert lag_grows.end(tmp_path)

@@ -6,7 +6,17 @@ from types import SimpleNamespace
 import pytest
 from kafka.coordinator.assignors.range import RangePartitionAssignor
 
-from exercises.ch13_consumer_groups.assignor_rules import Member, first_fault, right_blocks
+from exercises.ch13_consumer_groups.assignor_rules import (
+    Member,
+    Owner,
+    first_fault,
+    kept_claims,
+    most_kept,
+    right_blocks,
+)
+from kafka_edu.clients.consumer.assignors import MemberSubscription
+from kafka_edu.clients.consumer.sticky_assignor import sticky_assign
+from kafka_edu.common.topic_partition import TopicPartition
 
 TOPICS = {"web": 3, "orders": 1}
 READERS = {"a": ("web",), "b": ("web", "orders"), "c": ()}
@@ -81,3 +91,36 @@ def test_the_first_fault_is_said(rows: list[tuple[str, str, int]], fault: str) -
 
 def test_a_topic_that_nobody_reads_has_no_fault() -> None:
     assert first_fault(TOPICS, {"a": ("orders",)}, [("a", "orders", 0)]) == ""
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_ours_keeps_as_many_partitions_as_can_stay(seed: int) -> None:
+    random = Random(seed)
+    topics = {"web": random.randint(1, 20), "orders": random.randint(1, 5)}
+    everything = [(topic, n) for topic, count in topics.items() for n in range(count)]
+    random.shuffle(everything)
+    names = [f"m{n}" for n in range(random.randint(1, 6))]
+    owned: dict[str, list[tuple[str, int]]] = {name: [] for name in names}
+    for one in everything[: random.randint(0, len(everything))]:
+        owned[random.choice(names)].append(one)
+    members = [Owner(name, tuple(has), random.choice((4, 5))) for name, has in owned.items()]
+    given = sticky_assign(
+        topics,
+        {
+            one.name: MemberSubscription(
+                tuple(topics), None, tuple(TopicPartition(*tp) for tp in one.owned), one.generation
+            )
+            for one in members
+        },
+    )
+    claims = kept_claims(topics, members)
+    kept = sum(
+        (tp.topic, tp.partition) in claims[name] for name, has in given.items() for tp in has
+    )
+    assert kept == most_kept(topics, members)
+
+
+def test_an_older_claim_and_what_is_gone_do_not_count() -> None:
+    members = [Owner("a", (("web", 0), ("web", 5), ("gone", 0)), 3), Owner("b", (("web", 1),), 2)]
+    assert kept_claims({"web": 3}, members) == {"a": {("web", 0)}, "b": set()}
+    assert most_kept({"web": 3}, members) == 1

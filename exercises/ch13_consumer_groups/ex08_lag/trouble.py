@@ -1,0 +1,251 @@
+"""Start the cluster of exercise 13-8 and its office, check both, and end them."""
+
+import json
+import os
+import subprocess
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, suppress
+from pathlib import Path
+from signal import SIGTERM
+from typing import Any, Final
+
+from kafka import KafkaAdminClient, KafkaConsumer, TopicPartition
+from kafka.admin import NewPartitions
+from kafka.errors import KafkaError
+from kafka.structs import OffsetAndMetadata
+
+from kafka_edu.common.python_process import python_command, python_environment
+from kafka_edu.supervisor.cluster import Cluster
+from kafka_edu.supervisor.cluster_folder import ClusterFolder
+from kafka_edu.supervisor.cluster_spec import Wish
+
+from ...lab_cluster import (
+    LabCluster,
+    answering,
+    keep_before,
+    read_before,
+    topic_facts,
+    wait_until,
+)
+from ...runner.topics import make_topic
+from ...runner.verdict import Step
+from .facts import Facts, is_calm, judge
+from .material import BROKERS, GROUP, POLL, RATE, SETTINGS, TOPIC, plan, settings
+from .office import NOTES, Seen
+
+ORDERS: Final = 40 * RATE
+"""The check watches the lag for so many orders. A group that is well is calm after fewer."""
+SOME_ORDERS: Final = 5 * RATE
+"""For so many orders it watches in any case."""
+SILENT_S: Final = 120.0
+"""An office that hangs writes no notes for so long. One that works writes them all the time."""
+HANDLED: Final = 100
+REFUSED: Final = 2
+LOOK_EVERY_S: Final = 0.2
+OFFICE: Final = f"{__package__}.office"
+"""The module that the office's process runs."""
+LAB: Final = LabCluster("13-8", TOPIC)
+is_running = LAB.is_running
+
+
+def begin(seed: int, folder: Path, say: Callable[[str], None], home: Path | None = None) -> None:
+    """Start the cluster and its office, and let the lag grow. Raises ClusterError.
+
+    The state in the trouble is saved in `folder`. Both run on when this process ends.
+    """
+    made = plan(seed)
+    file = folder / SETTINGS
+    file.write_text(settings(seed), encoding="utf-8")
+    say("starting three brokers")
+    with LAB.begun(Wish(brokers=BROKERS), home) as cluster:
+        make_topic(cluster, TOPIC, [0, 1, 2], made.partitions)
+        say("the office opens, with the orders of the night")
+        open_office(cluster, file, home)
+
+        def has_begun() -> bool:
+            seen = office_of(cluster.folder)
+            if seen is None or seen.handled < HANDLED:
+                return False
+            return made.cause != POLL or seen.refused >= REFUSED
+
+        wait_until(has_begun, "the work of the office")
+        keep_before(folder, seed, look(cluster))
+
+
+def open_office(cluster: Cluster, file: Path, home: Path | None) -> None:
+    """Start the office as a process of its own. It ends when the cluster's supervisor ends."""
+    folder = ClusterFolder.of(LAB.name, home)
+    supervisor = json.loads(folder.action_address.read_text(encoding="utf-8"))["pid"]
+    words = (str(folder.path), str(supervisor), cluster.bootstrap_servers, str(file.absolute()))
+    subprocess.Popen(
+        python_command(OFFICE, *words),
+        env=python_environment(),
+        start_new_session=True,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+
+
+def office_of(folder: ClusterFolder) -> Seen | None:
+    """Return the office's notes. None: it has not written any yet."""
+    try:
+        return Seen(**json.loads((folder.path / NOTES).read_text(encoding="utf-8")))
+    except FileNotFoundError:
+        return None
+
+
+def is_office(pid: int) -> bool:
+    """Return whether the process with this id is an office of this exercise."""
+    command = ["ps", "-ww", "-o", "command=", "-p", str(pid)]
+    return OFFICE in subprocess.run(command, capture_output=True, text=True, check=False).stdout
+
+
+def end(home: Path | None = None) -> bool:
+    """End the cluster and its office. Return False if none was running. Raises ClusterError."""
+    seen = office_of(ClusterFolder.of(LAB.name, home))
+    if seen is not None and LAB.is_running(home) and is_office(seen.pid):
+        with suppress(ProcessLookupError, ChildProcessError):
+            os.kill(seen.pid, SIGTERM)
+            os.waitpid(seen.pid, 0)  # it may be a child of this process
+    return LAB.end(home)
+
+
+def check_state(
+    folder: Path, say: Callable[[str], None], home: Path | None = None
+) -> Iterator[Step]:
+    """Check the present state of cluster and office. Yield each result. Raises ClusterError."""
+    with closing(LAB.attach(home)) as cluster:
+        _, before = read_before(folder)
+        say(f"watching the lag, for {ORDERS:,} orders at most")
+        began, lag = watch(cluster)
+        say("looking at brokers, ZooKeeper, the office and its group")
+        now = look(cluster)._replace(watched=began, lag_before=lag)
+    yield from judge(facts_of(before), now)
+
+
+def watch(cluster: Cluster) -> tuple[Seen | None, int]:
+    """Watch the lag until it is calm, or ORDERS have come, or the office has ended or hangs.
+
+    Return the office's notes and the lag from when the check began, or from when the present
+    workers came.
+    """
+    began: Seen | None = None
+    last: Seen | None = None
+    lag = 0
+    changed_s = time.monotonic()
+    while (now := office_of(cluster.folder)) is not None:
+        if began is None or began.shift != now.shift:
+            began, lag = now, lag_of(cluster)
+        come = now.written - began.written
+        if come >= ORDERS or (come >= SOME_ORDERS and is_calm(began, now, lag, lag_of(cluster))):
+            break
+        if now != last:
+            last, changed_s = now, time.monotonic()
+        elif not is_office(now.pid) or time.monotonic() - changed_s > SILENT_S:
+            break
+        time.sleep(LOOK_EVERY_S)
+    return began, lag
+
+
+def lag_of(cluster: Cluster) -> int:
+    """Return how many records of the topic the group has not committed; 0 if no broker answers."""
+    servers = answering(cluster)
+    if not servers:
+        return 0
+    lag = 0
+    try:
+        with closing(_member(servers)) as consumer:
+            places = _places(consumer)
+            for place, end in consumer.end_offsets(places).items():
+                lag += end - (consumer.committed(place) or 0)
+    except KafkaError:
+        return 0
+    return lag
+
+
+def _member(servers: Sequence[str] | str) -> KafkaConsumer:
+    """Return a consumer that may ask for the group's offsets, and never joins it."""
+    return KafkaConsumer(bootstrap_servers=servers, group_id=GROUP, enable_auto_commit=False)
+
+
+def _places(consumer: KafkaConsumer) -> list[TopicPartition]:
+    numbers = consumer.partitions_for_topic(TOPIC) or set()
+    return [TopicPartition(TOPIC, number) for number in sorted(numbers)]
+
+
+def look(cluster: Cluster) -> Facts:
+    """Collect the facts about the present state."""
+    status = cluster.status(hidden=True)
+    return Facts(
+        tuple(status.broker(number).state for number in cluster.broker_ids),
+        LAB.in_zookeeper(cluster),
+        office_of(cluster.folder),
+        lag_of(cluster),
+    )
+
+
+def facts_of(fields: dict[str, Any]) -> Facts:
+    """Return the Facts that were stored as JSON. `fields` is the decoded JSON object."""
+    office = fields["office"]
+    return Facts(
+        tuple(fields["states"]),
+        topic_facts(fields["topic"]),
+        None if office is None else Seen(*office),
+        fields["lag"],
+    )
+
+
+def perform(acts: Sequence[Sequence[object]], home: Path | None = None) -> None:
+    """Perform the acts of a script on the cluster and the office. Raises ClusterError.
+
+    "set" changes a setting of the workers. "partitions" gives the topic this number of partitions.
+    "to-the-end" commits the end of each partition while no worker is there. "stop" stops a broker,
+    and "topic-config" changes a setting of the topic.
+    """
+    with closing(LAB.attach(home)) as cluster:
+        for name, *values in acts:
+            match name, values:
+                case "set", [str(key), value]:
+                    _set(cluster, key, str(value))
+                case "partitions", [int(count)]:
+                    with closing(
+                        KafkaAdminClient(bootstrap_servers=cluster.bootstrap_servers)
+                    ) as admin:
+                        admin.create_partitions({TOPIC: NewPartitions(count)})
+                case "to-the-end", []:
+                    _to_the_end(cluster)
+                case "stop", [int(broker)]:
+                    cluster.stop(broker)
+                case "topic-config", [str(setting)]:
+                    cluster.perform("topic-config", {"topic": TOPIC, "setting": setting})
+                case _:
+                    raise ValueError(f"there is no act {name!r} with {values}")
+
+
+def _to_the_end(cluster: Cluster) -> None:
+    """Commit the ends of all partitions, as a tool does with a group that has no members."""
+    with closing(_member(cluster.bootstrap_servers)) as consumer:
+        places = _places(consumer)
+        consumer.assign(places)
+        ends = consumer.end_offsets(places)
+        consumer.commit({one: OffsetAndMetadata(end, "", -1) for one, end in ends.items()})
+
+
+def _set(cluster: Cluster, key: str, value: str) -> None:
+    """Write a setting of the workers, as an operator does with an editor, and wait until it is used
+    or refused.
+    """
+    seen = office_of(cluster.folder)
+    assert seen is not None
+    file = Path(seen.file)
+    lines = file.read_text(encoding="utf-8").splitlines()
+    kept = [line for line in lines if line.partition("=")[0].strip() != key]
+    file.write_text("\n".join([*kept, f"{key}={value}"]) + "\n", encoding="utf-8")
+    wait_until(lambda: _has_read(cluster, seen.shift), "the office's new settings")
+
+
+def _has_read(cluster: Cluster, shift: int) -> bool:
+    seen = office_of(cluster.folder)
+    return seen is not None and (seen.shift > shift or bool(seen.complaint))
