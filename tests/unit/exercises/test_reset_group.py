@@ -119,4 +119,4 @@ def test_each_learner_has_one_closed_shop_and_late_phones(seed: int) -> None:
 def test_learners_have_different_tickets() -> None:
     assert len({make(seed)["ticket.md"] for seed in SEEDS}) == len(SEEDS)
     assert {plan(seed).closed for seed in SEEDS} == {0, 1, 2}
-    assert REFUNDS < READ["refunds-0"].behind
+    assert READ["refunds-0"].behind > REFUNDS
