@@ -37,6 +37,8 @@ from exercises.ch12_producer.ex07_full_buffer import material as buffer
 from exercises.ch12_producer.ex07_full_buffer import trouble as full_buffer
 from exercises.ch13_consumer_groups.ex08_lag import material as lag
 from exercises.ch13_consumer_groups.ex08_lag import trouble as lag_grows
+from exercises.ch14_offsets.ex06_reset_group import material as day
+from exercises.ch14_offsets.ex06_reset_group import trouble as reset_group
 from exercises.lab_facts import listed
 from exercises.my_broker import reference_parts
 from exercises.runner.check import live_part
@@ -688,6 +690,35 @@ def test_an_operator_empties_the_buffer_of_12_7(tmp_path: Path) -> None:
         assert failed() == [said]
     finally:
         assert full_buffer.end(tmp_path)
+    assert not_there_any_more(seen.pid)
+
+
+def test_an_operator_resets_the_group_of_14_6(tmp_path: Path) -> None:
+    """A reset by offsets is as good as one by time; that one is proved by `lab check 14-6
+    --solutions --live`.
+    """
+    seed = next(seed for seed in range(20) if day.plan(seed).closed == 2)
+    made = day.plan(seed)
+
+    def failed() -> list[str]:
+        steps = reset_group.check_state(tmp_path, lambda _: None, tmp_path)
+        return [step.says for step in steps if not step.passed]
+
+    reset_group.begin(seed, tmp_path, lambda _: None, tmp_path)
+    try:
+        assert failed() == [
+            "each order since the price list is billed again, and no order of before"
+        ]
+        acts: list[list[object]] = [["members", 0]]
+        for partition in made.open:
+            topic = f"{day.TOPIC}:{partition}"
+            acts.append(["reset", "--topic", topic, "--to-offset", made.begins[partition]])
+        reset_group.perform([*acts, ["members", day.MEMBERS]], tmp_path)
+        assert failed() == []
+        seen = reset_group.billing_of(ClusterFolder.of(day.CLUSTER, tmp_path))
+        assert seen is not None
+    finally:
+        assert reset_group.end(tmp_path)
     assert not_there_any_more(seen.pid)
 
 
