@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from ...lab_cluster import TopicFacts
-from ...lab_facts import all_run, isr_whole, none_lost, settings_kept
+from ...lab_facts import all_run, isr_whole, none_lost, same_topic, settings_kept
 from ...runner.verdict import Step
 from .material import LONG_JOB, TOPIC, Plan
 
@@ -32,12 +32,7 @@ def judge(plan: Plan, before: Facts, now: Facts) -> Iterator[Step]:
     yield _left_alone(plan, now)
     yield _read(plan, now.committed)
     yield none_lost(TOPIC, before.records, now.records)
-    same = (before.topic.created, before.topic.replicas) == (now.topic.created, now.topic.replicas)
-    yield Step(
-        f"the topic {TOPIC} is the one of before, with its replicas",
-        same,
-        "" if same else "it was made again, or its replicas have another order",
-    )
+    yield same_topic(TOPIC, before.topic, now.topic)
     yield settings_kept(before.topic.settings, now.topic.settings)
     yield isr_whole(before.topic.replicas, now.topic.isr)
 
