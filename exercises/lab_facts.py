@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Sequence
 
 from kafka_edu.learner.learner import Learner
 
+from .lab_cluster import TopicFacts
 from .runner.verdict import Step
 
 
@@ -39,6 +40,16 @@ def none_lost(topic: str, before: Sequence[str], now: Sequence[str]) -> Step:
         f"{missing} of {len(before)} orders are gone from {topic}"
         if missing
         else f"{len(before)} orders of before, in their order",
+    )
+
+
+def same_topic(topic: str, before: TopicFacts, now: TopicFacts) -> Step:
+    """Check that the topic was not created again, and that its replicas are in the same order."""
+    same = (before.created, before.replicas) == (now.created, now.replicas)
+    return Step(
+        f"the topic {topic} is the one of before, with its replicas",
+        same,
+        "" if same else "it was made again, or its replicas have another order",
     )
 
 

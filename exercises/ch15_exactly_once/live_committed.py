@@ -29,15 +29,21 @@ from ..runner.manifest import Exercise
 from ..runner.verdict import Step
 from .committed_world import ABORT, COMMIT, PLAIN, TRANSACTIONAL, Batch
 from .readers import COMMITTED, UNCOMMITTED, read_values
+from .transactional_job import begin_job, write_open
 
 TOPIC: Final = "lab-152"
 FETCH_VERSION: Final = 11
 MOST_BYTES: Final = 1 << 20
+TIMEOUT_MS: Final = 600_000
 
 
 def moment(broker: LearnerBroker, say: Callable[[str], None]) -> Iterator[Step]:
     """Run the scenario of this live part, and yield the result of each check."""
-    first, second = (_producer(broker, name) for name in ("first", "second"))
+    servers = broker.cluster.bootstrap_servers
+    first, second = (
+        begin_job(servers, f"{broker.topic}-{name}", TIMEOUT_MS, broker.patience_s)
+        for name in ("first", "second")
+    )
     say("two producers have a transaction open, and the second one commits")
     _write(broker, first, "a1")
     _write(broker, second, "b1", "b2")
@@ -56,36 +62,15 @@ def moment(broker: LearnerBroker, say: Callable[[str], None]) -> Iterator[Step]:
     _write(broker, second, "b4")
     second.commit_transaction(broker.patience_s)
     yield _reads(broker, "when nothing is open", [*committed, "b4"])
-    values = read_values(
-        broker.cluster.bootstrap_servers, broker.topic, UNCOMMITTED, broker.patience_s
-    )
+    values = read_values(servers, broker.topic, UNCOMMITTED, broker.patience_s)
     wanted = ["a1", "b1", "b2", "a2", "a3", "b3", "b4"]
     seen = f"it read {', '.join(values)}"
     yield Step("a reader of everything sees the others too", values == wanted, seen)
 
 
-def _producer(broker: LearnerBroker, name: str) -> Producer:
-    """Return a transactional producer that is ready."""
-    producer = Producer(
-        {
-            "bootstrap.servers": broker.cluster.bootstrap_servers,
-            "transactional.id": f"{broker.topic}-{name}",
-            "transaction.timeout.ms": 600_000,
-            "message.timeout.ms": round(broker.patience_s * 4_000),
-            "linger.ms": 0,
-            "log_level": 0,
-        }
-    )
-    producer.init_transactions(broker.patience_s)
-    return producer
-
-
 def _write(broker: LearnerBroker, producer: Producer, *values: str) -> None:
     """Write records in a new transaction, which stays open."""
-    producer.begin_transaction()
-    for value in values:
-        producer.produce(broker.topic, value.encode(), partition=0)
-    producer.flush(broker.patience_s)
+    write_open(producer, broker.topic, values, broker.patience_s)
 
 
 def _reads(broker: LearnerBroker, when: str, wanted: list[str]) -> Step:

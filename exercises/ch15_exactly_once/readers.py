@@ -5,7 +5,9 @@ from collections.abc import Sequence
 from contextlib import closing
 from typing import Final
 
-from confluent_kafka import Consumer, KafkaError, TopicPartition
+from confluent_kafka import Consumer, IsolationLevel, KafkaError, TopicPartition
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.admin._listoffsets import OffsetSpec  # not exported for type checkers
 
 UNCOMMITTED: Final = "read_uncommitted"
 COMMITTED: Final = "read_committed"
@@ -47,3 +49,15 @@ def read_values(
 def doubled(values: Sequence[str]) -> list[str]:
     """Return the values that are there more than once, sorted."""
     return sorted({one for one in values if values.count(one) > 1})
+
+
+def last_stable_offset(servers: str, topic: str, patience_s: float, partition: int = 0) -> int:
+    """Return the last stable offset of a partition, as its leader says."""
+    admin = AdminClient({"bootstrap.servers": servers, "log_level": 0})
+    place = TopicPartition(topic, partition)
+    asked = admin.list_offsets(
+        {place: OffsetSpec.latest()},  # type: ignore[no-untyped-call]  # it has no types
+        isolation_level=IsolationLevel.READ_COMMITTED,
+        request_timeout=patience_s,
+    )
+    return int(asked[place].result().offset)

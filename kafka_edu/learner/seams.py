@@ -341,6 +341,14 @@ SEAMS: Final[Mapping[str, Seam]] = {
             " end) -> [(producer, first)]",
         ),
         Seam(
+            "15-3",
+            "kafka_edu.coordinator.transaction.transaction_coordinator",
+            "decide",
+            "kafka_edu.learner.learner_transaction_table:adapt",
+            "TransactionTable",
+            "TransactionTable(): next(state, event) -> state | error | None",
+        ),
+        Seam(
             "12-1",
             "kafka_edu.clients.producer.producer_core",
             "RecordAccumulator",

@@ -39,6 +39,8 @@ from exercises.ch13_consumer_groups.ex08_lag import material as lag
 from exercises.ch13_consumer_groups.ex08_lag import trouble as lag_grows
 from exercises.ch14_offsets.ex06_reset_group import material as day
 from exercises.ch14_offsets.ex06_reset_group import trouble as reset_group
+from exercises.ch15_exactly_once.ex06_end_it import material as open_transaction
+from exercises.ch15_exactly_once.ex06_end_it import trouble as hanging
 from exercises.lab_facts import listed
 from exercises.my_broker import reference_parts
 from exercises.runner.check import live_part
@@ -292,6 +294,13 @@ SERVING = [
         "return min([*unstable, high_watermark])",
         "return high_watermark",
         "while the older transaction is open, a reader of committed records sees nothing",
+    ),
+    (
+        "15-3",
+        '    ("CompleteAbort", "abort"): "CompleteAbort",\n',
+        '    ("CompleteAbort", "abort"): "CompleteAbort",\n    ("CompleteCommit", "abort"): '
+        '"CompleteCommit",\n',
+        "requests that come again or too late get the right answers",
     ),
 ]
 SOME = drawn(SERVING, 5)
@@ -617,6 +626,28 @@ def test_an_operator_brings_the_partition_of_07_6_back(tmp_path: Path) -> None:
         assert failed() == []
     finally:
         assert three_dead.end(tmp_path)
+
+
+def test_an_operator_ends_the_transaction_of_15_6(tmp_path: Path) -> None:
+    """Another job of the same cluster is left alone; `lab check 15-6 --wrong --live` proves that it
+    is judged.
+    """
+    made = open_transaction.plan(3)
+
+    def failed() -> list[str]:
+        steps = hanging.check_state(tmp_path, lambda _: None, tmp_path)
+        return [step.says for step in steps if not step.passed]
+
+    hanging.begin(3, tmp_path, lambda _: None, tmp_path)
+    try:
+        assert failed() == [
+            "the last stable offset has moved on",
+            "readers get all committed payments that are older",
+        ]
+        hanging.perform([["fence", made.holder]], tmp_path)
+        assert failed() == []
+    finally:
+        assert hanging.end(tmp_path)
 
 
 def test_an_operator_opens_the_door_of_08_6(tmp_path: Path) -> None:

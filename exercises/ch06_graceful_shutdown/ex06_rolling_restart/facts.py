@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from ...lab_cluster import TopicFacts
-from ...lab_facts import all_run, isr_whole, settings_kept
+from ...lab_facts import all_run, isr_whole, same_topic, settings_kept
 from ...runner.verdict import Step
 from .material import GIVES_UP_MS, SETTING, TOPIC, Plan
 from .shop import Seen
@@ -39,7 +39,7 @@ def judge(plan: Plan, before: Facts, now: Facts) -> Iterator[Step]:
     yield _setting_read(plan, now.values)
     yield _nothing_else(before.properties, now.properties)
     yield settings_kept(before.topic.settings, now.topic.settings)
-    yield _same_topic(before.topic, now.topic)
+    yield same_topic(TOPIC, before.topic, now.topic)
     yield from _shop(now)
     yield _office(before.epoch, now.epoch)
     yield isr_whole(before.topic.replicas, now.topic.isr)
@@ -68,15 +68,6 @@ def _nothing_else(
         "no other setting was changed",
         not changed,
         f"{', '.join(changed)}: nobody asked for that" if changed else "",
-    )
-
-
-def _same_topic(before: TopicFacts, now: TopicFacts) -> Step:
-    same = (before.created, before.replicas) == (now.created, now.replicas)
-    return Step(
-        f"the topic {TOPIC} is the one of before, with its replicas",
-        same,
-        "" if same else "it was made again, or its replicas have another order",
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from ...lab_cluster import TopicFacts
-from ...lab_facts import all_run, isr_whole, settings_kept
+from ...lab_facts import all_run, isr_whole, same_topic, settings_kept
 from ...runner.verdict import Step
 from .material import TOPIC, Plan
 
@@ -25,12 +25,7 @@ def judge(plan: Plan, before: Facts, now: Facts) -> Iterator[Step]:
     """Check the state `now`, and yield each result. `before`: before the first broker died."""
     yield all_run("three", now.states)
     yield _saved(plan, now.records)
-    same = (before.topic.created, before.topic.replicas) == (now.topic.created, now.topic.replicas)
-    yield Step(
-        f"the topic {TOPIC} is the one of before, with its replicas",
-        same,
-        "" if same else "it was made again, or its replicas have another order",
-    )
+    yield same_topic(TOPIC, before.topic, now.topic)
     yield settings_kept(before.topic.settings, now.topic.settings)
     yield isr_whole(before.topic.replicas, now.topic.isr)
 

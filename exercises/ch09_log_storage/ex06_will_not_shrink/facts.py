@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
 from ...lab_cluster import TopicFacts
-from ...lab_facts import all_run, isr_whole, settings_kept
+from ...lab_facts import all_run, isr_whole, same_topic, settings_kept
 from ...runner.verdict import Step
 from .material import PRICE, TOPIC
 
@@ -33,12 +33,7 @@ def judge(before: Facts, now: Facts) -> Iterator[Step]:
     yield all_run("three", now.states)
     yield _small(before.sizes, now.sizes)
     yield _prices(before.records, now.records)
-    same = (before.topic.created, before.topic.replicas) == (now.topic.created, now.topic.replicas)
-    yield Step(
-        f"the topic {TOPIC} is the one of before, with its replicas",
-        same,
-        "" if same else "it was made again, or its replicas have another order",
-    )
+    yield same_topic(TOPIC, before.topic, now.topic)
     yield settings_kept(bound(before.topic.settings), bound(now.topic.settings))
     yield isr_whole(before.topic.replicas, now.topic.isr)
 

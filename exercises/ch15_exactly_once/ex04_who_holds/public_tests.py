@@ -2,7 +2,6 @@
 another process, and the fixture `learner` sends each call to it.
 """
 
-from collections.abc import Callable
 from random import Random
 from typing import Final
 
@@ -47,15 +46,20 @@ class World:
 
     def do(self, act: str, *arguments: int) -> None:
         """Do one step, and check the partitions. Raises Mismatch."""
-        steps: dict[str, Callable[..., object]] = {
-            "start": self.world.start,
-            "send": self.world.send,
-            "arrive": self.world.arrive,
-            "commit": self.world.commit,
-            "expire": self.world.expire,
-        }
         try:
-            steps[act](*arguments)
+            match act, arguments:
+                case "start", (int(producer),):
+                    self.world.start(producer)
+                case "send", (int(producer), int(partition)):
+                    self.world.send(producer, partition)
+                case "arrive", (int(producer),):
+                    self.world.arrive(producer)
+                case "commit", (int(producer),):
+                    self.world.commit(producer)
+                case "expire", (int(producer),):
+                    self.world.expire(producer)
+                case _:
+                    raise ValueError(f"there is no step {act!r} with {arguments}")
         except BadAnswerError as error:
             raise _kind(error) from None
         self.look()

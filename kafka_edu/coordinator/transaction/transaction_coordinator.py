@@ -20,7 +20,7 @@ the broker's event loop.
 """
 
 from collections.abc import Awaitable, Callable, Iterable
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from kafka_edu.common.errors import Errors, KafkaException
 from kafka_edu.common.time import Time
@@ -43,6 +43,7 @@ from kafka_edu.coordinator.transaction.transaction_state_manager import (
     TransactionConfig,
     TransactionStateManager,
 )
+from kafka_edu.coordinator.transaction.transaction_table import TransactionRequest, decide
 from kafka_edu.record.record_batch import NO_PRODUCER_EPOCH, NO_PRODUCER_ID
 from kafka_edu.trace.events.transaction import (
     BY_ANOTHER,
@@ -52,15 +53,6 @@ from kafka_edu.trace.events.transaction import (
     TransactionTimedOut,
 )
 from kafka_edu.trace.tracer import Tracer
-
-#: (state, whether a commit is requested) → the error in the response to an EndTxn that was sent
-#: again. Any other combination gets INVALID_TXN_STATE.
-ASKED_AGAIN: Final = {
-    (TransactionState.COMPLETE_COMMIT, True): Errors.NONE,
-    (TransactionState.COMPLETE_ABORT, False): Errors.NONE,
-    (TransactionState.PREPARE_COMMIT, True): Errors.CONCURRENT_TRANSACTIONS,
-    (TransactionState.PREPARE_ABORT, False): Errors.CONCURRENT_TRANSACTIONS,
-}
 
 
 class ProducerIdAndEpoch(NamedTuple):
@@ -235,9 +227,10 @@ class TransactionCoordinator:
                 metadata, expected.epoch, metadata.producer_epoch, "InitProducerId", requester
             )
             raise KafkaException(Errors.PRODUCER_FENCED)
-        if metadata.state in PREPARED:
-            raise KafkaException(Errors.CONCURRENT_TRANSACTIONS)
-        if metadata.state is TransactionState.ONGOING:
+        decision = decide(metadata.state, TransactionRequest.INIT)
+        if isinstance(decision, Errors):
+            raise KafkaException(decision)
+        if decision is TransactionState.PREPARE_EPOCH_FENCE:
             return metadata.prepare_fence_producer_epoch()
         if new_id is not None and _needs_rotation(metadata, expected):
             return metadata.prepare_producer_id_rotation(
@@ -275,8 +268,11 @@ class TransactionCoordinator:
                     requester,
                 )
                 raise KafkaException(Errors.PRODUCER_FENCED)
-            if metadata.pending_state is not None or metadata.state in PREPARED:
+            if metadata.pending_state is not None:
                 raise KafkaException(Errors.CONCURRENT_TRANSACTIONS)
+            decision = decide(metadata.state, TransactionRequest.ADD)
+            if isinstance(decision, Errors):
+                raise KafkaException(decision)
         except KafkaException as refused:
             respond(refused.error)
             return
@@ -377,17 +373,15 @@ class TransactionCoordinator:
         if metadata.pending_state is not None and not (fencing and not from_client):
             raise KafkaException(Errors.CONCURRENT_TRANSACTIONS)
         now_ms = self._time.milliseconds()
-        if metadata.state is TransactionState.ONGOING:
-            if fencing:
-                return metadata.begin_abort_of_fenced(producer.epoch, now_ms)
-            return metadata.prepare_abort_or_commit(
-                TransactionState.PREPARE_COMMIT if commit else TransactionState.PREPARE_ABORT,
-                now_ms,
-            )
-        error = ASKED_AGAIN.get((metadata.state, commit), Errors.INVALID_TXN_STATE)
-        if error is not Errors.NONE:
-            raise KafkaException(error)
-        return None
+        if fencing:
+            return metadata.begin_abort_of_fenced(producer.epoch, now_ms)
+        request = TransactionRequest.COMMIT if commit else TransactionRequest.ABORT
+        decision = decide(metadata.state, request)
+        if isinstance(decision, Errors):
+            raise KafkaException(decision)
+        if decision is metadata.state:
+            return None
+        return metadata.prepare_abort_or_commit(decision, now_ms)
 
     def abort_timed_out_transactions(self) -> None:
         """Abort the transactions that are open for too long, and fence their producers. O(ids).

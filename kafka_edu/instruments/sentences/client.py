@@ -117,15 +117,6 @@ def records_counted(e: client.RecordsCounted) -> Sentence:
 
 
 @sentence.register
-def records_counted(e: client.RecordsCounted) -> Sentence:
-    return Sentence(
-        e.client,
-        after=f"counts {plural(e.records, 'record')} in {e.place}: {e.missing:,} missing,"
-        f" {e.again:,} there again",
-    )
-
-
-@sentence.register
 def producer_measured(e: client.ProducerMeasured) -> Sentence:
     return Sentence(
         e.client,

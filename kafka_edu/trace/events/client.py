@@ -194,23 +194,6 @@ class RecordsCounted(NamedTuple):
 
 
 @event()
-class RecordsCounted(NamedTuple):
-    """A client counted how often some records are at a place. With exactly once, none is missing
-    and none is there again.
-    """
-
-    client: str
-    place: str
-    """Where the client looked, in words."""
-    records: int
-    """The number of different records that should be there."""
-    missing: int
-    """How many of them are not there."""
-    again: int
-    """How many further copies of them are there."""
-
-
-@event()
 class ProducerMeasured(NamedTuple):
     """A producer sent records with one setting, and has received all acknowledgements. So batching
     can be compared: fewer requests and bytes for more latency.

@@ -1,0 +1,1 @@
+"""Exercise 15-5: predict what each isolation level reads."""
