@@ -21,7 +21,7 @@ from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.supervisor.cluster_folder import ClusterFolder
 from kafka_edu.trace.tracer import Tracer
 
-from ...ch12_producer.ex07_full_buffer.shop import settings_of
+from ...lab_program import settings_of
 from .material import GROUP, MOST_WORKERS, RATE, TOPIC, WORK_MS
 
 NOTES: Final = "office.json"

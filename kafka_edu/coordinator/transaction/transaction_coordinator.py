@@ -20,7 +20,7 @@ the broker's event loop.
 """
 
 from collections.abc import Awaitable, Callable, Iterable
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from kafka_edu.common.errors import Errors, KafkaException
 from kafka_edu.common.time import Time
