@@ -12,6 +12,7 @@
     dynamic       a member restarts
     static        a static member restarts
     grows         the topic gets one more partition
+    outlives      two members go on, whatever happens to their coordinator
 
 A job measures what happens from a stable group to the next stable one. Then its members go on, so
 that the screens show them, until the next job begins.
@@ -49,6 +50,7 @@ JOBS: Final[Mapping[str, str]] = {
     "dynamic": "restart a member",
     "static": "restart a static member",
     "grows": "add a partition to the topic",
+    "outlives": "let two members go on",
 }
 #: Extra packages that the jobs need: none.
 NEEDS: Final[tuple[str, ...]] = ()
@@ -111,6 +113,7 @@ class GroupJobs:
                 "dynamic": lambda crew: self._restart(crew, static=False),
                 "static": lambda crew: self._restart(crew, static=True),
                 "grows": self._grow,
+                "outlives": self._go_on,
             }
             await jobs[name](crew)
             while not self._place.another_waits():
@@ -145,12 +148,12 @@ class GroupJobs:
             crew.join(f"consumer-{number}", {})
         await crew.stable()
 
-    def _emit_read(self, client: str, crew: Crew, sent: int) -> None:
+    def _emit_read(self, client: str, crew: Crew, sent: int, group: str = BOOK_GROUP) -> None:
         members = crew.members
         self._place.emit(
             GroupRead(
                 client=client,
-                group=BOOK_GROUP,
+                group=group,
                 members=len(members),
                 idle=sum(not member.partitions for member in members),
                 sent=sent,
@@ -302,3 +305,10 @@ class GroupJobs:
             assert not made.errors, made.errors
 
         await self._measure(crew, "grows", RANGE, change)
+
+    async def _go_on(self, crew: Crew) -> None:
+        """Say when the group is stable. The topic has no records."""
+        for name in "ab":
+            crew.join(f"outlives-{name}", {})
+        await crew.stable()
+        self._emit_read("outlives", crew, 0, "outlives")

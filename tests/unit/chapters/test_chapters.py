@@ -26,6 +26,7 @@ from kafka_edu.log.log_config import TOPIC_CONFIG
 from kafka_edu.server.config.kafka_config_keys import CONFIG_DEF
 from kafka_edu.supervisor.act_table import ACTS, parse_values
 from kafka_edu.trace.event import EVENT_TYPES, Kind, Level
+from kafka_edu.trace.events.group import GroupDescription
 from kafka_edu.zk.embedded.session_tracker import LONGEST_SESSION_MS
 from tui.presenter.run import screen_names
 
@@ -98,7 +99,7 @@ def test_without_the_dashboard_a_step_tells_what_it_is_about(tmp_path: Path) -> 
 OTHER_NAMES = {"fetch.max.wait.ms", "fetch.min.bytes", "java.util.concurrent", "request.timeout.ms"}
 OTHER_NAMES |= {"killed.jsonl.gz", "metadata.broker.list", "metadata.max.age.ms"}
 OTHER_NAMES |= {"kafka.coordinator.group"}  # a package of Kafka
-OTHER_NAMES |= {"state.group.group", "state.group.partition"}  # fields of an event
+OTHER_NAMES |= {f"state.group.{field}" for field in GroupDescription._fields}
 
 
 @each_chapter
