@@ -394,6 +394,16 @@ SEAMS: Final[Mapping[str, Seam]] = {
             " joined, rebalance_timeout_ms)], [promised]) -> ('wait', until_ms) | ('next',"
             " [removed])",
         ),
+        Seam(
+            "13-4",
+            "kafka_edu.clients.consumer.consumer_core",
+            "Membership",
+            "kafka_edu.learner.learner_member:adapt",
+            "Member",
+            "Member(): happens(event, member_id, generation) -> state; may('heartbeat' | 'commit')"
+            " -> bool; identity() -> (member_id, generation)",
+            process=CONSUMER,
+        ),
     )
 }
 

@@ -267,6 +267,12 @@ SERVING = [
         "if not complete:",
         "the first generation waits for the delay, and has both",
     ),
+    (
+        "13-4",
+        'return what == "heartbeat" or self.state',
+        "return self.state in ('Revoking', 'Assigning') and self.state",
+        "both stay members, and commit",
+    ),
 ]
 SOME = drawn(SERVING, 5)
 """Those that are tried: each takes a cluster twice."""

@@ -4,7 +4,8 @@ from random import Random
 
 from kafka_edu.learner.learner import Learner
 
-from .public_tests import Asked, Row, happen, play
+from ..handover_world import Row, happen
+from .public_tests import Asked, play
 
 
 def test_a_long_life(learner: Learner, seed: int) -> None:
