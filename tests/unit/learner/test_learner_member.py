@@ -1,4 +1,4 @@
-"""A learner's Member in a consumer: its answers are carried out, and ours goes on where it fails."""
+"""A learner's Member in a consumer: its answers are carried out. Where it fails, ours goes on."""
 
 from collections.abc import Iterable
 
