@@ -422,6 +422,16 @@ SEAMS: Final[Mapping[str, Seam]] = {
             " [removed])",
         ),
         Seam(
+            "13-4",
+            "kafka_edu.clients.consumer.consumer_core",
+            "Membership",
+            "kafka_edu.learner.learner_member:adapt",
+            "Member",
+            "Member(): happens(event, member_id, generation) -> state; may('heartbeat' | 'commit')"
+            " -> bool; identity() -> (member_id, generation)",
+            process=CONSUMER,
+        ),
+        Seam(
             "14-1",
             "kafka_edu.clients.consumer.record_progress",
             "RecordProgress",

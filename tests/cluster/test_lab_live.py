@@ -272,6 +272,12 @@ SERVING = [
         "the first generation waits for the delay, and has both",
     ),
     (
+        "13-4",
+        'return what == "heartbeat" or self.state',
+        "return self.state in ('Revoking', 'Assigning') and self.state",
+        "both stay members, and commit",
+    ),
+    (
         "14-1",
         "min(self.waiting[partition], default=self.behind[partition])",
         "self.behind[partition]",

@@ -11,7 +11,9 @@ class Handover:
     def __init__(self) -> None:
         self.owner: dict[int, str] = {}  # partition -> the member that has it
 
-    def assign(self, members: Sequence[tuple[str, list[int], list[int]]]) -> dict[str, list[int]]:
+    def assign(
+        self, members: Sequence[tuple[str, Sequence[int], Sequence[int]]]
+    ) -> dict[str, list[int]]:
         """Return what each member gets now, of what it shall have in the end."""
         given = {
             member: [one for one in wanted if self.owner.get(one, member) == member]

@@ -13,7 +13,7 @@ from .office import Seen
 
 SMALL: Final = 240
 """A lag of so many orders is well."""
-FALLEN: Final = 100
+FALLEN: Final = 50
 """So much a larger lag has to fall during the check."""
 
 

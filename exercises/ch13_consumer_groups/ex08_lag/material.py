@@ -9,10 +9,10 @@ CLUSTER: Final = "lab-13-8"
 BROKERS: Final = 3
 POLL, PARTITIONS, WORKERS = "poll", "partitions", "workers"
 CAUSES: Final = (POLL, PARTITIONS, WORKERS)
-RATE: Final = 60
+RATE: Final = 50
 """Orders a second."""
-WORK_MS: Final = 40
-"""The time that a worker needs for one order. So a worker handles at most 25 a second."""
+WORK_MS: Final = 42
+"""The time that a worker needs for one order. So a worker handles less than 24 a second."""
 MOST_WORKERS: Final = 6
 SETTINGS: Final = "workers.properties"
 

@@ -34,7 +34,7 @@ from .facts import Facts, is_calm, judge
 from .material import BROKERS, GROUP, POLL, RATE, SETTINGS, TOPIC, plan, settings
 from .office import NOTES, Seen
 
-ORDERS: Final = 40 * RATE
+ORDERS: Final = 50 * RATE
 """The check watches the lag for so many orders. A group that is well is calm after fewer."""
 SOME_ORDERS: Final = 5 * RATE
 """For so many orders it watches in any case."""

@@ -6,7 +6,9 @@ from collections.abc import Sequence
 class Handover:
     """Decides which partitions a member gets now, in a cooperative rebalance."""
 
-    def assign(self, members: Sequence[tuple[str, list[int], list[int]]]) -> dict[str, list[int]]:
+    def assign(
+        self, members: Sequence[tuple[str, Sequence[int], Sequence[int]]]
+    ) -> dict[str, list[int]]:
         """Return what each member gets now, of what it shall have in the end."""
         owner = {one: member for member, has, _ in members for one in has}
         return {

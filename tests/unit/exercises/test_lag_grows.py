@@ -61,8 +61,8 @@ def test_a_group_that_is_well_passes() -> None:
         (office(complaint="workers=9"), "the office is open", "workers=9"),
         (office(workers=0), "the office is open", "0 workers"),
         (office(skipped=1_500), "no order was skipped", "1,500 orders"),
-        ({"lag": 1_901}, "the lag is small", "it was 2,000, and is 1,901"),
-        (office(waiting=1_801), "the lag is small", "1,801 orders wait for a worker"),
+        ({"lag": 1_951}, "the lag is small", "it was 2,000, and is 1,951"),
+        (office(waiting=1_851), "the lag is small", "1,851 orders wait for a worker"),
         ({"lag": 9_000}, "the lag is small", "is 9,000"),
         ({"watched": None}, "the lag is small", "changed its workers"),
         ({"watched": OFFICE}, "the lag is small", "changed its workers"),
@@ -110,7 +110,7 @@ class Watched:
 
 
 def written(look: int) -> Seen:
-    return OFFICE._replace(written=60 * look, waiting=9_000 - 10 * look)
+    return OFFICE._replace(written=50 * look, waiting=9_000 - 10 * look)
 
 
 def test_a_lag_that_falls_is_watched_until_it_has_fallen(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -126,14 +126,14 @@ def test_a_commit_in_a_jump_is_not_a_lag_that_falls(monkeypatch: pytest.MonkeyPa
         lambda look: 4_000 - 400 * (look > 7),
     )
     assert watched.watch()[1] == 4_000
-    assert watched.looks == 1 + ORDERS // 60
+    assert watched.looks == 1 + ORDERS // 50
 
 
 def test_a_small_lag_is_watched_for_some_orders(monkeypatch: pytest.MonkeyPatch) -> None:
     few = written(1)._replace(waiting=5)
-    watched = Watched(monkeypatch, lambda look: few._replace(written=60 * look), lambda _: 10)
+    watched = Watched(monkeypatch, lambda look: few._replace(written=50 * look), lambda _: 10)
     assert watched.watch() == (few, 10)
-    assert watched.looks == 1 + trouble.SOME_ORDERS // 60
+    assert watched.looks == 1 + trouble.SOME_ORDERS // 50
 
 
 def test_a_lag_that_grows_is_watched_for_a_number_of_orders(
@@ -141,7 +141,7 @@ def test_a_lag_that_grows_is_watched_for_a_number_of_orders(
 ) -> None:
     watched = Watched(monkeypatch, written, lambda look: 1_000 + look)
     assert watched.watch() == (written(1), 1_001)
-    assert watched.looks == 1 + ORDERS // 60
+    assert watched.looks == 1 + ORDERS // 50
 
 
 def test_new_workers_are_watched_from_their_beginning(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -152,7 +152,7 @@ def test_new_workers_are_watched_from_their_beginning(monkeypatch: pytest.Monkey
     )
     began, lag = watched.watch()
     assert began is not None
-    assert (began.shift, lag, watched.looks) == (2, 5_000, 4 + ORDERS // 60)
+    assert (began.shift, lag, watched.looks) == (2, 5_000, 4 + ORDERS // 50)
 
 
 def test_an_office_that_hangs_or_has_ended_is_not_watched_for_ever(
@@ -214,7 +214,7 @@ def test_a_gap_is_an_order_that_was_skipped(tmp_path: Path) -> None:
     desk.handle(other, 1)
     desk.handle(one, 3)
     assert desk.skipped == 3
-    more, less = OFFICE._replace(waiting=900), OFFICE._replace(waiting=800)
+    more, less = OFFICE._replace(waiting=900), OFFICE._replace(waiting=850)
     assert is_calm(more, less, SMALL + FALLEN + 1, SMALL + 1)
     assert not is_calm(more, less, SMALL + FALLEN, SMALL + 1)
     assert not is_calm(less, less, SMALL + FALLEN + 1, SMALL + 1)

@@ -1,0 +1,86 @@
+"""Exercise 13-4 in a live consumer: a learner's Member says when to send heartbeats and commits.
+
+Each event has one right next state. Another one is an error of the learner, and the shipped
+membership goes on with this consumer. What the member may do is carried out: without heartbeats it
+loses its place in the group.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from kafka_edu.clients.consumer.membership import Membership, MembershipState
+from kafka_edu.learner.learner import LearnerObject
+from kafka_edu.learner.seams import LearnerCode, LearnerError
+from kafka_edu.trace.tracer import Tracer
+
+State = MembershipState
+#: state and event → the next state. Events are those of the exercise.
+EVENTS: Final[Mapping[tuple[State, str], State]] = {
+    (State.UNJOINED, "poll"): State.REVOKING,
+    (State.STABLE, "poll"): State.REVOKING,
+    (State.REVOKING, "given_up"): State.PREPARING_REBALANCE,
+    (State.PREPARING_REBALANCE, "joined"): State.COMPLETING_REBALANCE,
+    (State.COMPLETING_REBALANCE, "sync_failed"): State.PREPARING_REBALANCE,
+    (State.COMPLETING_REBALANCE, "synced"): State.ASSIGNING,
+    (State.ASSIGNING, "taken"): State.STABLE,
+    **{(state, "expelled"): State.UNJOINED for state in State if state is not State.UNJOINED},
+}
+_EVENT_OF: Final = {(before, after): event for (before, event), after in EVENTS.items()}
+
+
+class LearnerMembership(Membership):
+    """Asks the learner's object after each event, and remembers what the member may do then."""
+
+    def __init__(
+        self, code: LearnerCode, client_id: str, group_id: str, trace: Tracer | None = None
+    ) -> None:
+        super().__init__(client_id, group_id, trace)
+        self._code = code
+        self._learner: LearnerObject | None = None
+        self._may: dict[str, bool] = {"heartbeat": False, "commit": False}
+        self._failed = False
+
+    @property
+    def in_generation(self) -> bool:
+        """Return whether the learner's member may send heartbeats."""
+        ours = super().in_generation
+        return ours if self._failed or not ours else self._may["heartbeat"]
+
+    @property
+    def may_commit(self) -> bool:
+        """Return whether the learner's member may commit."""
+        ours = super().may_commit
+        return ours if self._failed or not ours else self._may["commit"]
+
+    def enter(self, state: MembershipState, reason: str) -> None:
+        """Change the state, and ask the learner's object about it."""
+        event = _EVENT_OF.get((self.state, state), "")
+        super().enter(state, reason)
+        if self._failed or self._code.retired:
+            self._failed = True
+            return
+        try:
+            self._ask(event)
+        except LearnerError as error:
+            self._failed = True
+            self._code.failed(error)
+
+    def _ask(self, event: str) -> None:
+        """Let the event happen in the learner's object. Raises LearnerError."""
+        if self._learner is None:
+            self._learner = self._code.make()
+        came = self._code.ask(self._learner, "happens", event, self.member_id, self.generation)
+        if came != self.state:
+            raise self._code.blame(
+                f"happens({event!r}, …) answered {came!r}; the member is {self.state} now"
+            )
+        for what in self._may:
+            may = self._code.ask(self._learner, "may", what)
+            if not isinstance(may, bool):
+                raise self._code.blame(f"may({what!r}) answered {may!r}; expected True or False")
+            self._may[what] = may
+
+
+def adapt(code: LearnerCode) -> Callable[..., Membership]:
+    """Return the function that replaces `Membership` in a consumer."""
+    return lambda *arguments: LearnerMembership(code, *arguments)
