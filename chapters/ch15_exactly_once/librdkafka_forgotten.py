@@ -153,6 +153,7 @@ def _restarted_without_answers(
             _LOOK_EVERY_S,
         )
         cluster.perform("cut-clients", {"broker": leader})
+        cluster.perform("reset-clients", {"broker": leader})  # the answers on their way are lost
         as_meant = time.monotonic() - began < 2 * slow_ms / 1_000
         if as_meant and name.endswith("killed"):
             cluster.kill(leader)
@@ -168,10 +169,7 @@ def _restarted_without_answers(
 
 @contextmanager
 def _slow(cluster: Cluster, leader: int, slow_ms: int) -> Iterator[None]:
-    """Slow the leader's clients down during the block.
-
-    What is still on its way at the end is lost, because all connections end.
-    """
+    """Slow the leader's clients down during the block. At the end they connect again."""
     cluster.perform("slow-clients", {"broker": leader, "delay_ms": slow_ms})
     try:
         yield
