@@ -16,6 +16,7 @@ way. When the log has all batches, the link to the clients is cut, and the answe
 """
 
 import logging
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from typing import Final
@@ -25,6 +26,7 @@ from confluent_kafka import KafkaError, KafkaException, Producer
 from kafka_edu.cli.demo_topic import demo_admin, wait_until_in_sync
 from kafka_edu.cli.progress import Progress, wait_while_moving
 from kafka_edu.clients.admin.new_topic import make_assigned_topic
+from kafka_edu.log.log_file_names import CLEAN_SHUTDOWN_FILE
 from kafka_edu.record.record_batch import iter_headers
 from kafka_edu.supervisor.cluster import Cluster, attach
 from kafka_edu.trace.events.client import ClientProduced, RecordsCounted
@@ -85,26 +87,15 @@ class Payments:
                 on_delivery=lambda error, _: self.answers.append(error is None),
             )
 
-    def count_answers(self) -> int:
-        """Return how many records have an answer by now."""
-        while self._poll(0):
-            pass
-        return len(self.answers)
-
     def wait_for_answers(self, records: int) -> None:
         """Return when so many records have an answer. Raises Standstill."""
         progress = Progress(f"the answers of {records} batches")
         while len(self.answers) < records:
             progress.note(len(self.answers))
-            self._poll(_LOOK_EVERY_S)
-
-    def _poll(self, timeout_s: float) -> bool:
-        """Call the callbacks that are due. Return whether there were any."""
-        try:
-            return self._producer.poll(timeout_s) > 0
-        except KafkaException as error:
-            self._note(error.args[0])
-            return True
+            try:
+                self._producer.poll(_LOOK_EVERY_S)
+            except KafkaException as error:
+                self._note(error.args[0])
 
 
 def forget(place: JobPlace, name: str) -> None:
@@ -142,13 +133,16 @@ def _restarted_without_answers(
 ) -> bool:
     """Restart the leader when it has written the batches and no answer has arrived.
 
-    Return False, and restart nothing, if an answer was faster. In both cases all records have an
-    answer in the end. `before` is the number of batches in the log.
+    Each request and each answer takes `slow_ms`. So no answer has arrived if the link is cut within
+    twice that time. Return False if the cut came later, or if the leader did not stop in good order
+    as it should. In both cases all records have an answer in the end. `before` is the number of
+    batches in the log.
     """
     name = payments.topic
     payments.send(1)
     payments.wait_for_answers(1)
     with _slow(cluster, leader, slow_ms):
+        began = time.monotonic()
         payments.send(IN_FLIGHT)
         wait_while_moving(
             lambda: _batches(cluster, leader, name) - before,
@@ -157,20 +151,23 @@ def _restarted_without_answers(
             _LOOK_EVERY_S,
         )
         cluster.perform("cut-clients", {"broker": leader})
-        none_came = payments.count_answers() == 1
-        if none_came:
-            (cluster.kill if name.endswith("killed") else cluster.stop)(leader)
+        cluster.perform("reset-clients", {"broker": leader})  # the answers on their way are lost
+        as_meant = time.monotonic() - began < 2 * slow_ms / 1_000
+        if as_meant and name.endswith("killed"):
+            cluster.kill(leader)
+            cluster.start(leader)
+        elif as_meant:
+            cluster.stop(leader)
+            folders = cluster.log_dirs(leader)
+            as_meant = all((folder / CLEAN_SHUTDOWN_FILE).exists() for folder in folders)
             cluster.start(leader)
     payments.wait_for_answers(IN_FLIGHT + 1)
-    return none_came
+    return as_meant
 
 
 @contextmanager
 def _slow(cluster: Cluster, leader: int, slow_ms: int) -> Iterator[None]:
-    """Slow the leader's clients down during the block.
-
-    What is still on its way at the end is lost, because all connections end.
-    """
+    """Slow the leader's clients down during the block. At the end they connect again."""
     cluster.perform("slow-clients", {"broker": leader, "delay_ms": slow_ms})
     try:
         yield
