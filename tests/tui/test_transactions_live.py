@@ -55,8 +55,8 @@ def held(text: str, partition: int) -> str:
 async def fenced(screen: LiveApp, old: Producer, new: Producer) -> None:
     old.begin_transaction()
     await write(old, TOPIC, (0,), 5)
-    text = await screen.see(lambda s: "payments, " in held(s, 0), "who holds orders-0")
-    assert re.search(r"b\d +\d+ +\d+ +5  payments, .*producer \d+ epoch 0", held(text, 0)), text
+    who = re.compile(r"b\d +\d+ +\d+ +5  payments, .*producer \d+ epoch 0")
+    await screen.see(lambda s: who.search(held(s, 0)) is not None, "who holds orders-0")
     await screen.see(lambda s: "1 partition" in row(s, "payments", "Ongoing"), "the transaction")
     await new.init_transactions()
     with pytest.raises(KafkaException):
@@ -102,8 +102,9 @@ async def hanging(screen: LiveApp, bootstrap: str, report: Producer) -> None:
     await screen.see(lambda s: bool(row(s, "report", "CompleteCommit")), "that report committed")
     known = screen.app.model.transactions.by_id["report"]
     await write_too_late(bootstrap, "report", TOPIC, 3, (known.producer_id, known.epoch))
-    text = await screen.shows("orders-3 hangs: producer", "No coordinator knows it")
-    assert re.search(r"3 +0 +3  ✕ hangs: report, [\d.]+ s", held(text, 3)), text
+    await screen.shows("orders-3 hangs: producer", "No coordinator knows it")
+    hangs = re.compile(r"3 +0 +3  ✕ hangs: report, [\d.]+ s")
+    await screen.see(lambda s: hangs.search(held(s, 3)) is not None, "that orders-3 hangs")
 
 
 def test_the_screen_shows_who_holds_readers_back_and_what_ends_it(cluster: Cluster) -> None:
