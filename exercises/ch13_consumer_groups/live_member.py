@@ -21,7 +21,7 @@ EACH: Final = 10
 SESSION_MS: Final = 6_000
 COMMIT_MS: Final = 500
 COMMITS: Final = 20
-"""So many commits of a member take longer than its session."""
+"""This number of commits of a member takes longer than its session."""
 
 
 def check_live(

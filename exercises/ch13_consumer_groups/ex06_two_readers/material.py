@@ -12,7 +12,7 @@ LEAST: Final = 5
 """The first generation with two readers is this one, or a later one."""
 MOST: Final = 14
 AFTERWARDS: Final = 2
-"""So many generations follow it."""
+"""The number of generations that follow it, at least."""
 
 
 class Run(NamedTuple):

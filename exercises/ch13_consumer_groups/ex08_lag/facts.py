@@ -12,9 +12,9 @@ from .material import TOPIC
 from .office import Seen
 
 SMALL: Final = 240
-"""A lag of so many orders is well."""
+"""A lag of this number of orders, or less, is small."""
 FALLEN: Final = 50
-"""So much a larger lag has to fall during the check."""
+"""The number of orders by which a larger lag has to fall during the check."""
 
 
 class Facts(NamedTuple):

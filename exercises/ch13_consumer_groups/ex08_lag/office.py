@@ -30,7 +30,7 @@ OPEN_S: Final = 6 * 3600.0
 LOOK_EVERY_S: Final = 0.25
 POLL_MS: Final = 500
 BACKLOG: Final = 1_200
-"""So many orders are there before the first worker comes."""
+"""The number of orders that are there before the first worker comes."""
 FRESH_MS: Final = 2_000
 """The age of metadata, in ms, so that new partitions are found soon."""
 WORKERS_KEY: Final = "workers"

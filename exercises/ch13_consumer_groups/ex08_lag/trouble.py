@@ -35,11 +35,11 @@ from .material import BROKERS, GROUP, POLL, RATE, SETTINGS, TOPIC, plan, setting
 from .office import NOTES, Seen
 
 ORDERS: Final = 50 * RATE
-"""The check watches the lag for so many orders. A group that is well is calm after fewer."""
+"""The check watches the lag for at most this number of orders. A good group is calm before."""
 SOME_ORDERS: Final = 5 * RATE
-"""For so many orders it watches in any case."""
+"""The smallest number of orders for which it watches the lag."""
 SILENT_S: Final = 120.0
-"""An office that hangs writes no notes for so long. One that works writes them all the time."""
+"""An office that has written no notes for this time (s) hangs."""
 HANDLED: Final = 100
 REFUSED: Final = 2
 LOOK_EVERY_S: Final = 0.2
