@@ -215,7 +215,8 @@ def test_the_clean_part(make: Make) -> None:
     assert made.keep(clean, 43) == [20]
     made = make()
     made.note([])
-    assert made.keep(clean, 43, False) == [10, 20]
+    first: Row = (0, (GROUP, "others"), True)
+    assert made.keep([first, *clean], 43, False) == [0, 10, 20]
 
 
 def test_in_parts(make: Make) -> None:
