@@ -186,18 +186,32 @@ class StreamJob:
                 process_group=0,
             )
 
-    def wait_until(self, is_so: Callable[[], bool], what: str) -> None:
+    def wait_until(self, is_so: Callable[[], bool], what: str, *, hold: bool = False) -> None:
         """Wait until `is_so()` is true.
 
-        Raises ClusterError if the job ends by itself, or if it makes no more progress.
+        With `hold` the job stands still while `is_so` looks, and also after the last look. Without
+        that, a batch on a busy machine may begin and end between two looks. Raises ClusterError if
+        the job ends by itself, or if it makes no more progress.
         """
         progress = self._progress(what)
-        while not is_so():
+        while not (self._holds_at(is_so) if hold else is_so()):
             assert self._process is not None
             if self._process.poll() is not None:
                 raise ClusterError(f"the job ended while the demo waited for {what}:{self._said()}")
             self._note(progress)
             time.sleep(_LOOK_EVERY_S)
+
+    def _holds_at(self, is_so: Callable[[], bool]) -> bool:
+        """Stop the job, call `is_so`, and let the job go on if the result is False."""
+        family = self.family()
+        _send(signal.SIGSTOP, family)
+        found = False
+        try:
+            found = is_so()
+        finally:
+            if not found:
+                _send(signal.SIGCONT, family)
+        return found
 
     def _progress(self, what: str) -> Progress:
         return Progress(what, STANDSTILL_S)
@@ -244,9 +258,7 @@ class StreamJob:
 
     def kill(self, family: list[int]) -> None:
         """Kill all processes in `family` with -9."""
-        for pid in family:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
+        _send(signal.SIGKILL, family)
         if self._process is not None:
             self._process.wait()
 
@@ -269,6 +281,13 @@ class StreamJob:
 
         lines = without_frames(self._log.read_text("utf-8", "replace"))
         return "".join(f"\n{line}" for line in lines[-15:])
+
+
+def _send(number: signal.Signals, family: list[int]) -> None:
+    """Send a signal to all processes in `family` that are alive."""
+    for pid in family:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, number)
 
 
 class Killed(NamedTuple):
@@ -379,7 +398,7 @@ def tell_the_story(
     console.print("[green]●[/] the job runs, and every query has finished a batch")
     family = job.family()
     rows = RowsAtLeastOnce(settings)
-    job.wait_until(in_mid_batch(settings, rows), "the middle of a batch")
+    job.wait_until(in_mid_batch(settings, rows), "the middle of a batch", hold=True)
     job.kill(family)
     rows.close()
     batches = unfinished_batches(settings.checkpoint)

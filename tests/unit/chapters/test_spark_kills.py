@@ -1,6 +1,16 @@
-"""The report of the demo spark-kills when something is missing."""
+"""The demo spark-kills: its report when something is missing, and how it catches a batch."""
 
-from chapters.ch16_spark.kills import Killed, Outcome, report_of
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from chapters.ch16_spark.kills import Killed, Outcome, StreamJob, report_of
+from kafka_edu.cli.progress import Progress
 from kafka_edu.spark.pipeline_answers import Comparison
 
 RIGHT = Comparison("lines", 9, 9, 0)
@@ -38,3 +48,47 @@ def test_without_a_full_java_the_executors_kill_is_said_to_be_missing() -> None:
     assert report.holds
     assert report.figures["executors killed"] == "not shown: there is no full Java"
     assert "executors killed" not in [target.name for target in report.targets]
+
+
+class HeldJob(StreamJob):
+    """A process in the place of the streaming job. No batch is noted."""
+
+    def __init__(self, process: subprocess.Popen[bytes]) -> None:
+        self._process = process
+
+    def family(self) -> list[int]:
+        assert self._process is not None
+        return [self._process.pid]
+
+    def _note(self, progress: Progress) -> None: ...
+
+
+@pytest.fixture
+def process() -> Iterator[subprocess.Popen[bytes]]:
+    started = subprocess.Popen([sys.executable, "-c", "while True: pass"])
+    yield started
+    started.kill()
+    started.wait()
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="a state is read from /proc")
+def test_the_job_stands_still_while_the_demo_looks_at_its_batches(
+    process: subprocess.Popen[bytes],
+) -> None:
+    def state() -> str:
+        text = Path(f"/proc/{process.pid}/stat").read_text(encoding="ascii")
+        return text.rpartition(")")[2].split()[0]
+
+    looks: list[str] = []
+
+    def is_so() -> bool:
+        os.waitid(os.P_PID, process.pid, os.WSTOPPED)  # returns when the stop has happened
+        looks.append(state())
+        return len(looks) == 3
+
+    job = HeldJob(process)
+    job.wait_until(is_so, "the third look", hold=True)
+    assert looks == ["T"] * 3, "it stood still in each look, and went on in between"
+    assert state() == "T", "it still stands when the demo kills it"
+    job.kill([process.pid])
+    assert process.returncode == -signal.SIGKILL
