@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Final, NamedTuple
 
+from kafka_edu.common.words import joined
 from kafka_edu.trace.event import Envelope
 
 from .view_model.client_view import ClientsView
@@ -103,7 +104,11 @@ class Model:
         """
         if self.reads_rings:
             return "warning", f"… {self.unknown()}"
-        return self.cluster.verdict(self.late_us)
+        kind, words = self.cluster.verdict(self.late_us)
+        if kind == "ok" and (held := self.transactions.hanging()):
+            words = f"! a hanging transaction holds back read_committed readers of {joined(held)}"
+            return "warning", words
+        return kind, words
 
     def controller_unknown(self) -> str:
         """Return why the controller's queue, decisions and counts are unknown; "" if they are

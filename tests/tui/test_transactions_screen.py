@@ -115,6 +115,15 @@ def test_after_its_time_out_the_coordinator_ends_it() -> None:
     look(moment(TransactionTimedOut) + 1_500, ask)
 
 
+def test_the_top_line_of_every_screen_names_a_partition_whose_transaction_hangs() -> None:
+    async def ask(pilot: Pilot[None], app: DashboardApp) -> None:
+        top = shown(app).splitlines()[0]
+        assert "! a hanging transaction holds back read_committed readers of orders-3" in top
+        assert "all is well" not in shown(app)
+
+    look_at(recording(RECORDING), moment(TransactionTimedOut) + 1_500, ask, "cluster", (120, 40))
+
+
 @pytest.mark.parametrize("size", [(20, 5), (40, 12), *SIZES])
 def test_small_and_light_terminals_and_going_through_the_whole_recording(
     size: tuple[int, int],

@@ -424,6 +424,18 @@ class TransactionsView:
             return False
         return self.now_us - last_us > _HANGS_US
 
+    def hanging(self) -> list[str]:
+        """Return the partitions in which a transaction hangs.
+
+        O(partitions that had transactions).
+        """
+        return sorted(
+            str(held.key)
+            for held in self.partitions.values()
+            if held.open and self._cluster.partitions.get(held.key) is not None
+            if any(self.hangs(held, one) for one in held.open)
+        )
+
     def transactions(self) -> list[TransactionView]:
         """Return the ids: those that are open for long first, the longest first; then by name."""
 
