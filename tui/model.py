@@ -238,7 +238,7 @@ class Model:
         O(partitions).
         """
         topics = {key.topic for key in self.cluster.partitions.by_key}
-        return {self.name, *topics, *self.groups.told.groups, *self.transactions.by_id}
+        return {self.name, *topics, *self.groups.rebalances.groups, *self.transactions.by_id}
 
     def advance(self, now_us: int) -> None:
         """Move the time of all reducers forward when no event has come."""

@@ -282,7 +282,7 @@ def test_the_selected_session_stays_when_others_come_and_go() -> None:
     look("zookeeper", at_ms - 500, ask)
 
 
-def test_without_zookeepers_events_the_screen_says_so_and_shows_what_brokers_told() -> None:
+def test_without_zookeepers_events_the_screen_says_so_and_shows_what_brokers_report() -> None:
     events = tuple(e for e in recording(RECORDING) if e.source.kind is not SourceKind.ZOOKEEPER)
     begin_us = events[0].mono_us
     at_ms = moments(ControllerElected)[0][0] - (begin_us - recording(RECORDING)[0].mono_us) // 1000
@@ -295,7 +295,7 @@ def test_without_zookeepers_events_the_screen_says_so_and_shows_what_brokers_tol
         text = shown(app)
         assert "server 1 follower · server 2 leader · server 3 serves nobody" in text
         assert "Apache ZooKeeper emits no events" in text
-        assert "below is what the brokers told" in text
+        assert "below is what the brokers report" in text
         assert "alive, brokers say" in text
         assert "controller_epoch" in text
         assert re.search(r"/controller deleted → b\d Reelect", text)

@@ -29,7 +29,7 @@ def cluster(past: Past, _: Sequence[str]) -> graphviz.Digraph:
         _cluster_at(past.model(moment), moment.words if several else "") for moment in past.moments
     ]
     if not any(at.brokers for at in moments):
-        raise NothingToDrawError("no broker has told anything up to that moment")
+        raise NothingToDrawError("no broker has sent anything up to that moment")
     title = f"Cluster {past.name}" if several else f"Cluster {past.name} at {past.at.words}"
     return clusters.cluster_figure(title, moments)
 

@@ -124,7 +124,7 @@ class GroupsScreen(DashboardScreen):
 
     def tick(self) -> None:
         self._choice.settle(self.model.groups)
-        rows = len(self.model.groups.told.groups)
+        rows = len(self.model.groups.rebalances.groups)
         height = self.size.height
         self._groups.styles.height = min(max(rows, 1), max(height // 10, 2)) + 1
         self._rebalances.styles.height = max(height // 8, 3) + 1
@@ -150,7 +150,7 @@ class GroupsScreen(DashboardScreen):
             return False
         match parameters:
             case ("join",):
-                return bool(self.model.groups.told.groups)
+                return bool(self.model.groups.rebalances.groups)
             case ("wake",):
                 return self._guests.is_stopped()
             case _:

@@ -105,7 +105,7 @@ class PurgatoryScreen(DashboardScreen):
         if self._choice.broker is not None:
             return {"broker": self._choice.broker}
         chosen = self._choice.operation_of(self.model.purgatory)
-        late = [one for need in chosen.told.why for one in missing(need)] if chosen else []
+        late = [one for need in chosen.facts.why for one in missing(need)] if chosen else []
         return {"broker": late[0].broker} if late else {}
 
     def action_broker(self, by: int) -> None:

@@ -472,15 +472,15 @@ class ClientsView:
         return tuple(each for _, each in by_broker if each.heard_us_ago(now_us) < limit_us)
 
     def _seen(self, story: GroupStory, member: MemberState) -> Seen:
-        told = self._groups.told
+        rebalances = self._groups.rebalances
         rows, lags = [], []
         for topic, numbers in member.partitions:
             for number in numbers:
                 tp = (topic, number)
-                end = told.ends.get(tp)
+                end = rebalances.ends.get(tp)
                 hw = end.hw if end is not None and end.hw >= 0 else None
                 rows.append((tp, story.offsets.get(tp), hw))
-                lag = told.lag(story, tp)
+                lag = rebalances.lag(story, tp)
                 if lag is not None:
                     lags.append(lag)
         key = ClientKey(Role.SILENT, member.client_id, None, story.group, member.member)

@@ -85,20 +85,20 @@ class GroupsView:
 
     def __init__(self) -> None:
         self.glow = Glow()
-        self.told = Rebalances()
+        self.rebalances = Rebalances()
 
     @property
     def now_us(self) -> int:
-        return self.told.now_us
+        return self.rebalances.now_us
 
     def advance(self, now_us: int) -> None:
         self.glow.advance(now_us)
-        self.told.advance(now_us)
+        self.rebalances.advance(now_us)
 
     def apply(self, envelope: Envelope) -> None:
         """Update the view with one event."""
         self.glow.advance(envelope.mono_us)
-        self.told.apply(envelope)
+        self.rebalances.apply(envelope)
         match envelope.event:
             case GroupStateChanged(group=group) | RebalanceStarted(group=group):
                 self.glow.touch("group", group)
@@ -122,7 +122,7 @@ class GroupsView:
     def groups(self, needle: str = "") -> list[GroupStory]:
         """Return the groups: rebalancing ones first, then those with members, each part by name."""
         return sorted(
-            (story for story in self.told.groups.values() if needle in story.group),
+            (story for story in self.rebalances.groups.values() if needle in story.group),
             key=lambda story: (_ORDER.get(story.state, 2), story.group),
         )
 
@@ -134,7 +134,7 @@ class GroupsView:
         return next((topic for topic, _ in story.offsets), "")
 
     def total_lag(self, story: GroupStory) -> int | None:
-        lags = [lag for tp in story.offsets if (lag := self.told.lag(story, tp)) is not None]
+        lags = [lag for tp in story.offsets if (lag := self.rebalances.lag(story, tp)) is not None]
         return sum(lags) if lags else None
 
     def answer(self, story: GroupStory) -> list[Answer]:
@@ -222,7 +222,7 @@ class GroupsView:
         return rows
 
     def _lag(self, story: GroupStory, partitions: Iterable[Partition]) -> int | None:
-        lags = [lag for tp in partitions if (lag := self.told.lag(story, tp)) is not None]
+        lags = [lag for tp in partitions if (lag := self.rebalances.lag(story, tp)) is not None]
         return sum(lags) if lags else None
 
     def offsets(self, story: GroupStory) -> list[OffsetRow]:
@@ -230,14 +230,14 @@ class GroupsView:
         owners = {tp: story.name(m) for m, tps in story.assignment.items() for tp in tps}
         rows = []
         for tp in {*owners, *story.offsets}:
-            end = self.told.ends.get(tp)
+            end = self.rebalances.ends.get(tp)
             rows.append(
                 OffsetRow(
                     tp,
                     owners.get(tp, ""),
                     story.offsets.get(tp),
                     end.hw if end is not None and end.hw >= 0 else None,
-                    self.told.lag(story, tp),
+                    self.rebalances.lag(story, tp),
                 )
             )
         return sorted(rows, key=lambda row: (-(row.lag or 0), row.partition))

@@ -59,16 +59,16 @@ class WaitingView(NamedTuple):
     """One waiting operation, as its broker last reported it."""
 
     broker: int
-    told: WaitingOperation
+    facts: WaitingOperation
     sampled_us: int
 
     @property
     def key(self) -> OperationKey:
-        return OperationKey(self.broker, self.told.purgatory, self.told.operation)
+        return OperationKey(self.broker, self.facts.purgatory, self.facts.operation)
 
     @property
     def patient(self) -> bool:
-        return self.told.purgatory in PATIENT
+        return self.facts.purgatory in PATIENT
 
     @property
     def sampled_ms(self) -> int:
@@ -78,18 +78,18 @@ class WaitingView(NamedTuple):
     @property
     def begun_ms(self) -> int:
         """The time when the operation began to wait, in ms of the timer's clock."""
-        return self.sampled_ms - self.told.age_ms
+        return self.sampled_ms - self.facts.age_ms
 
 
 class CompletionView(NamedTuple):
     """One ended operation, out of those that brokers report one by one."""
 
     envelope: Envelope
-    told: OperationCompleted
+    facts: OperationCompleted
 
     @property
     def cause(self) -> str:
-        return self.told.cause or self.told.by
+        return self.facts.cause or self.facts.by
 
 
 class OnePurgatory:
@@ -118,7 +118,7 @@ class PurgatoryView:
         self.purgatories: dict[tuple[int, str], OnePurgatory] = {}
         self.completions: deque[CompletionView] = deque(maxlen=KEPT_COMPLETIONS)
         """Operations that ended after a long wait, or whose end another fact caused."""
-        self.told = 0
+        self.completed = 0
         """The number of all completions so far."""
         self._sampled_us: dict[int, int] = {}
         """Broker → the time of its last sample of any kind, in µs."""
@@ -189,7 +189,7 @@ class PurgatoryView:
     def completion(self, key: OperationKey) -> CompletionView | None:
         """Return how an operation ended, or None if its broker has not reported it."""
         for one in reversed(self.completions):
-            if key == (one.envelope.broker, one.told.purgatory, one.told.operation):
+            if key == (one.envelope.broker, one.facts.purgatory, one.facts.operation):
                 return one
         return None
 
@@ -232,18 +232,18 @@ class PurgatoryView:
             case PurgatorySnapshot(state=state) | PurgatorySampled(state=state):
                 one = self._one(broker, state.purgatory)
                 one.state, one.sampled_us, one.waiting = state, envelope.mono_us, []
-            case WaitingOperationSnapshot(waiting=told) | WaitingOperationSampled(waiting=told):
-                one = self._one(broker, told.purgatory)
+            case WaitingOperationSnapshot(waiting=facts) | WaitingOperationSampled(waiting=facts):
+                one = self._one(broker, facts.purgatory)
                 if one.sampled_us != envelope.mono_us:
                     one.sampled_us, one.waiting = envelope.mono_us, []
-                one.waiting.append(WaitingView(broker, told, envelope.mono_us))
+                one.waiting.append(WaitingView(broker, facts, envelope.mono_us))
             case OperationsEndedSnapshot(state=ends):
                 self._one(broker, ends.purgatory).ended.begin(ends.ended, envelope.mono_us)
             case OperationsEndedSampled(state=ends):
                 self._one(broker, ends.purgatory).ended.sample(ends.ended, envelope.mono_us)
-            case OperationCompleted() as told if told.by != "at once":
-                self.completions.append(CompletionView(envelope, told))
-                self.told += 1
+            case OperationCompleted() as facts if facts.by != "at once":
+                self.completions.append(CompletionView(envelope, facts))
+                self.completed += 1
             case _:
                 pass
 
@@ -312,7 +312,7 @@ def _blame(waiting: Iterable[WaitingView]) -> list[tuple[int, Missing]]:
     found: dict[int, tuple[int, Missing]] = {}
     for one in waiting:
         here: dict[int, Missing] = {}
-        for m in (m for need in one.told.why for m in missing(need)):
+        for m in (m for need in one.facts.why for m in missing(need)):
             here[m.broker] = max(here.get(m.broker, m), m, key=lambda m: m.behind)
         for broker, behind in here.items():
             times, worst = found.get(broker, (0, behind))

@@ -69,38 +69,38 @@ class WheelView:
     tick.
     """
 
-    def __init__(self, told: WheelState) -> None:
-        self.told = told
+    def __init__(self, sample: WheelState) -> None:
+        self.sample = sample
 
     @property
     def level(self) -> int:
-        return self.told.level
+        return self.sample.level
 
     @property
     def size(self) -> int:
-        return self.told.wheel_size
+        return self.sample.wheel_size
 
     @property
     def tick_ms(self) -> int:
-        return self.told.tick_ms
+        return self.sample.tick_ms
 
     @property
     def counts(self) -> tuple[int, ...]:
         """Return the number of tasks in each slot."""
-        return self.told.tasks_by_slot
+        return self.sample.tasks_by_slot
 
     @property
     def tasks(self) -> int:
-        return sum(self.told.tasks_by_slot)
+        return sum(self.sample.tasks_by_slot)
 
     @property
     def hand(self) -> int:
         """Return the slot that the hand points to."""
-        return self.told.current_time_ms // self.tick_ms % self.size
+        return self.sample.current_time_ms // self.tick_ms % self.size
 
     def due_ms(self, slot: int) -> int:
         """Return when the bucket in this slot is due, in ms of the timer's clock."""
-        current = self.told.current_time_ms // self.tick_ms
+        current = self.sample.current_time_ms // self.tick_ms
         return (current + (slot - current) % self.size) * self.tick_ms
 
     @property
@@ -313,19 +313,21 @@ class WheelsView:
         if state.next_bucket_ms is None:
             timer.next_bucket = None
 
-    def _wheel(self, timer: TimerView, told: WheelState) -> None:
-        before = timer.wheels.get(told.level)
-        if before is not None and before.size == told.wheel_size:
-            for slot, (was, is_) in enumerate(zip(before.counts, told.tasks_by_slot, strict=True)):
+    def _wheel(self, timer: TimerView, sample: WheelState) -> None:
+        before = timer.wheels.get(sample.level)
+        if before is not None and before.size == sample.wheel_size:
+            for slot, (was, is_) in enumerate(
+                zip(before.counts, sample.tasks_by_slot, strict=True)
+            ):
                 if was != is_:
-                    self.glow.touch("slot", timer.key, told.level, slot)
-                    self._sampled_move(timer, before, told, slot, is_ - was)
-            if before.hand != told.current_time_ms // told.tick_ms % told.wheel_size:
-                self.glow.touch("hand", timer.key, told.level)
-        timer.wheels[told.level] = WheelView(told)
+                    self.glow.touch("slot", timer.key, sample.level, slot)
+                    self._sampled_move(timer, before, sample, slot, is_ - was)
+            if before.hand != sample.current_time_ms // sample.tick_ms % sample.wheel_size:
+                self.glow.touch("hand", timer.key, sample.level)
+        timer.wheels[sample.level] = WheelView(sample)
 
     def _sampled_move(
-        self, timer: TimerView, before: WheelView, told: WheelState, slot: int, by: int
+        self, timer: TimerView, before: WheelView, sample: WheelState, slot: int, by: int
     ) -> None:
         """Derive a move of tasks from two samples of a slot.
 
@@ -337,23 +339,27 @@ class WheelsView:
             return
         move: Move | None = None
         if by > 0:
-            move = Move(0, 0, told.level, slot, by, now_us)
-        elif told.level > 1 and timer.demoted.rose and before.due_ms(slot) <= told.current_time_ms:
-            move = Move(told.level, slot, 0, 0, min(-by, timer.demoted.rose), now_us)
+            move = Move(0, 0, sample.level, slot, by, now_us)
+        elif (
+            sample.level > 1
+            and timer.demoted.rose
+            and before.due_ms(slot) <= sample.current_time_ms
+        ):
+            move = Move(sample.level, slot, 0, 0, min(-by, timer.demoted.rose), now_us)
         if move is not None:
             timer.move(move)
             self._glow_of(timer, move)
 
-    def _purgatory(self, timer: TimerView, told: PurgatoryState, now_us: int) -> None:
-        timer.purgatory = told
-        timer.by_event.sample(told.completed_by_event + told.completed_at_once, now_us)
-        timer.by_timeout.sample(told.completed_by_timeout, now_us)
+    def _purgatory(self, timer: TimerView, sample: PurgatoryState, now_us: int) -> None:
+        timer.purgatory = sample
+        timer.by_event.sample(sample.completed_by_event + sample.completed_at_once, now_us)
+        timer.by_timeout.sample(sample.completed_by_timeout, now_us)
         timer.waiting, timer._waiting_us = [], now_us
 
-    def _waits(self, timer: TimerView, told: WaitingOperation, now_us: int) -> None:
+    def _waits(self, timer: TimerView, sample: WaitingOperation, now_us: int) -> None:
         if timer._waiting_us != now_us:
             timer.waiting, timer._waiting_us = [], now_us
-        timer.waiting.append(told)
+        timer.waiting.append(sample)
 
 
 def why(operation: WaitingOperation) -> list[str]:

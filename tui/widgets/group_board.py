@@ -50,13 +50,13 @@ class GroupChoice:
 
     def settle(self, view: GroupsView) -> None:
         """Choose the first group if the chosen group does not exist any more."""
-        if self.group not in view.told.groups:
+        if self.group not in view.rebalances.groups:
             groups = view.groups()
             self.group = groups[0].group if groups else ""
             self.rebalance_us = None
 
     def story(self, view: GroupsView) -> GroupStory | None:
-        return view.told.groups.get(self.group)
+        return view.rebalances.groups.get(self.group)
 
     def rebalance(self, view: GroupsView) -> Rebalance | None:
         """Return the chosen rebalance, or else the last one."""
@@ -150,11 +150,11 @@ class GroupAnswer(Drawn):
         story = self.choice.story(view)
         if story is None:
             return ink("", colours.dim)
-        told = [(text, a.kind) for a in view.answer(story) for text in folded(a.words, width, 0)]
-        shown = cut([text for text, _ in told], max(self.size.height - 1, 1))
+        answer = [(text, a.kind) for a in view.answer(story) for text in folded(a.words, width, 0)]
+        shown = cut([text for text, _ in answer], max(self.size.height - 1, 1))
         lines = [
             coloured(ink(text, f"bold {colours.verdict(kind)}"), colours)
-            for text, (_, kind) in zip(shown, told, strict=False)
+            for text, (_, kind) in zip(shown, answer, strict=False)
         ]
         facts = ink(f"group {story.group}", "bold")
         facts.append(f" · generation {story.generation} · coordinator ", style=colours.dim)

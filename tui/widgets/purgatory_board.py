@@ -190,10 +190,10 @@ class OperationLines(Lines):
     def values(self, index: int) -> Mapping[str, Value | None]:
         row = self._rows[index]
         return {
-            "deadline": left_ms(row.told, self.model.purgatory.as_of_ms(row)),
-            "client": row.told.client or None,
+            "deadline": left_ms(row.facts, self.model.purgatory.as_of_ms(row)),
+            "client": row.facts.client or None,
             "broker": row.broker,
-            "operation": row.told.label,
+            "operation": row.facts.label,
             "age": -row.begun_ms,
         }
 
@@ -220,19 +220,19 @@ class OperationLines(Lines):
     def line(self, index: int) -> Text:
         view, colours = self.model.purgatory, self.palette
         row = self._rows[index]
-        width, told = self.scrollable_content_region.width, row.told
+        width, facts = self.scrollable_content_region.width, row.facts
         mark = "▶ " if row.key == self.choice.operation else "  "
         age_ms, old_us = view.age_ms(row), view.silent_us(row.broker)
         right = ink(f"{duration(age_ms):>8} ", "" if row.patient else f"bold {colours.warning}")
-        part = patience(told._replace(age_ms=age_ms), view.as_of_ms(row))
+        part = patience(facts._replace(age_ms=age_ms), view.as_of_ms(row))
         if width >= 50:
             full, rest = gauge(part, _BAR)
             right.append(full, style="" if row.patient else colours.warning)
             right.append(f"{rest} ", style=colours.dim)
         line = ink(mark, "bold")
         line.append(f"b{row.broker} ", style=f"bold {colours.broker(row.broker)}")
-        line.append(title(told), style=colours.dim if row.patient else "bold")
-        behind = sorted({m.broker for need in told.why for m in missing(need)})
+        line.append(title(facts), style=colours.dim if row.patient else "bold")
+        behind = sorted({m.broker for need in facts.why for m in missing(need)})
         if behind and width >= 60:
             line.append("  ✗ ", style=colours.error)
             for broker in behind:
@@ -261,23 +261,23 @@ class OperationDetail(Drawn):
 
     def _waits(self, row: WaitingView) -> list[Text]:
         view, colours, width = self.model.purgatory, self.palette, self.size.width
-        told, now_ms, old_us = row.told, view.as_of_ms(row), view.silent_us(row.broker)
-        head = ink(title(told), "bold")
+        facts, now_ms, old_us = row.facts, view.as_of_ms(row), view.silent_us(row.broker)
+        head = ink(title(facts), "bold")
         head.append(" · ", style=colours.dim)
         head.append(f"broker {row.broker}", style=f"bold {colours.broker(row.broker)}")
-        if told.keys:
-            noun = "key" if len(told.keys) == 1 else "keys"
-            head.append(f" · {told.purgatory}, {noun} {', '.join(told.keys)}", style=colours.dim)
+        if facts.keys:
+            noun = "key" if len(facts.keys) == 1 else "keys"
+            head.append(f" · {facts.purgatory}, {noun} {', '.join(facts.keys)}", style=colours.dim)
         age_ms = view.age_ms(row)
-        left = left_ms(told, now_ms)
+        left = left_ms(facts, now_ms)
         bar = ink("waited " if old_us else "waits ", colours.dim)
         bar.append(f"{duration(age_ms)} ", style=f"bold {colours.warning}")
         room = max(min(width - bar.cell_len - 20, 60), 8)
-        full, rest = gauge(patience(told._replace(age_ms=age_ms), now_ms), room)
+        full, rest = gauge(patience(facts._replace(age_ms=age_ms), now_ms), room)
         bar.append(full, style=colours.warning).append(rest, style=colours.dim)
         bar.append(f" deadline in {duration(left)}" if not old_us else f" {old(old_us)}")
         lines = [head, bar]
-        *finishes, deadline = what_would_finish(told, now_ms)
+        *finishes, deadline = what_would_finish(facts, now_ms)
         sentences = [*finishes[:_NEEDS_SHOWN], f"or {deadline}" if finishes else deadline]
         label = "would finish it: "
         indent = len(label) if width >= _ROOMY else 2
@@ -289,10 +289,10 @@ class OperationDetail(Drawn):
                 line.stylize(f"bold {colours.ok}", 0, len(label) - 1)
             lines.append(coloured(line, colours))
             lines += [coloured(Text(text), colours) for text in words[1:]]
-        for need in told.why[:_NEEDS_SHOWN]:
+        for need in facts.why[:_NEEDS_SHOWN]:
             lines += self._need(need, now_ms)
-        if len(told.why) > _NEEDS_SHOWN:
-            lines.append(ink(f"  … and {len(told.why) - _NEEDS_SHOWN} more", colours.dim))
+        if len(facts.why) > _NEEDS_SHOWN:
+            lines.append(ink(f"  … and {len(facts.why) - _NEEDS_SHOWN} more", colours.dim))
         return [ink(line.plain, colours.dim) for line in lines] if old_us else lines
 
     def _need(self, need: Requirement, now_ms: int) -> list[Text]:
@@ -338,8 +338,8 @@ class OperationDetail(Drawn):
                 )
             ]
         head = ink("✓ ended ", f"bold {colours.ok}")
-        head.append(_name(done.told.label, done.told.client, done.told.correlation_id), "bold")
-        cause = ink(f"  after {duration(done.told.waited_ms)}: ").append(done.cause, style="bold")
+        head.append(_name(done.facts.label, done.facts.client, done.facts.correlation_id), "bold")
+        cause = ink(f"  after {duration(done.facts.waited_ms)}: ").append(done.cause, style="bold")
         return [head, coloured(cause, colours), ink("  ⏎ there: its causes", colours.dim)]
 
 
@@ -411,12 +411,14 @@ class EndedLines(Lines):
 
     def line(self, index: int) -> Text:
         colours, done = self.palette, self.model.purgatory.completions[index]
-        told = done.told
+        facts = done.facts
         line = ink(wall_clock(done.envelope.wall_ms)[:8], colours.dim)
         broker = done.envelope.broker
         line.append(f" b{broker} ", style=f"bold {colours.broker(broker)}")
         line.append(*_cause_sign(done.cause, colours))
-        line.append(f"{duration(told.waited_ms)} ", style="bold")
+        line.append(f"{duration(facts.waited_ms)} ", style="bold")
         line.append_text(coloured(Text(done.cause), colours))
-        line.append(f"  {_name(told.label, told.client, told.correlation_id)}", style=colours.dim)
+        line.append(
+            f"  {_name(facts.label, facts.client, facts.correlation_id)}", style=colours.dim
+        )
         return line

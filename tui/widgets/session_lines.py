@@ -71,15 +71,15 @@ class ZookeeperHead(Drawn, can_focus=True):
     def _without_events(self) -> Text:
         view, colours = self.model.zookeeper, self.palette
         if not view.foreign and len(view.tree) < 2:
-            return ink("… no ZooKeeper has told anything yet", colours.dim)
+            return ink("… no ZooKeeper has sent anything yet", colours.dim)
         if view.kind == "apache":
             line = ink("Apache ZooKeeper emits no events", f"bold {colours.warning}")
         elif view.foreign:
             line = ink(f"the ZooKeeper at {view.kind} emits no events", f"bold {colours.warning}")
         else:
-            line = ink("ZooKeeper has told nothing here", f"bold {colours.warning}")
+            line = ink("ZooKeeper has sent nothing here", f"bold {colours.warning}")
         return line.append(
-            ": below is what the brokers told; no countdown, and only znodes that they spoke of"
+            ": below is what the brokers report; no countdown, and only znodes that they name"
         )
 
 

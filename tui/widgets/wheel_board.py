@@ -188,11 +188,11 @@ class WheelBoard(Drawn, can_focus=True):
         )
 
     def _made(self, timer: TimerView, wheel: WheelView) -> str:
-        if wheel.level == 1 or not wheel.told.made_for_delay_ms:
+        if wheel.level == 1 or not wheel.sample.made_for_delay_ms:
             return ""
         return (
-            f"made {duration(max(timer.now_ms - wheel.told.made_ms, 0))} ago for a task of"
-            f" {wheel.told.made_for_delay_ms:,} ms"
+            f"made {duration(max(timer.now_ms - wheel.sample.made_ms, 0))} ago for a task of"
+            f" {wheel.sample.made_for_delay_ms:,} ms"
         )
 
     def _strips(

@@ -28,7 +28,7 @@ class Watched:
     def rows(self) -> dict[str, MemberRow]:
         """Return the members' rows, by the test's names."""
         view = self.look()
-        story = view.told.groups[GROUP]
+        story = view.rebalances.groups[GROUP]
         last = story.rebalances[-1] if story.rebalances else None
         ids = {member: name for name, member in self.world.members.items()}
         return {ids.get(row.member, "?"): row for row in view.members(story, last)}
@@ -76,7 +76,7 @@ def test_the_answer_names_the_cause_and_for_whom_the_group_waits() -> None:
     watched.world.join("c")
     watched.world.join("a")
     view = watched.look()
-    story = view.told.groups[GROUP]
+    story = view.rebalances.groups[GROUP]
     first, second = view.answer(story)
     assert (first.kind, second.kind) == ("warning", "warning")
     assert first.words.startswith("rebalances: client-")
@@ -98,7 +98,7 @@ def test_a_lost_coordinator_is_said_first() -> None:
     view = watched.look()
     ended = killed(1)
     view.apply(Envelope(Source.of_broker(1), 0, 0, 0, view.now_us, ended))
-    story = view.told.groups[GROUP]
+    story = view.rebalances.groups[GROUP]
     assert view.answer(story)[0].words == (
         "its coordinator broker 1 is gone; another broker takes over when it leads"
         " __consumer_offsets-0"
@@ -121,7 +121,7 @@ def test_offsets_come_with_their_owner_the_largest_lag_first() -> None:
     watched = Watched()
     watched.two()
     view = watched.look()
-    story = view.told.groups[GROUP]
+    story = view.rebalances.groups[GROUP]
     for partition, hw in ((0, 10), (2, 400)):
         story.offsets["web", partition] = 5
         progress = PartitionProgress(0, hw, hw, (), 1)
@@ -150,6 +150,6 @@ def test_a_copy_for_going_back_in_time_stands_alone() -> None:
     before = copied(watched.look())
     watched.world.leave("b")
     after = watched.look()
-    assert len(after.told.groups[GROUP].rebalances) == 3
-    assert len(before.told.groups[GROUP].rebalances) == 2
-    assert before.told.groups[GROUP].state == "Stable"
+    assert len(after.rebalances.groups[GROUP].rebalances) == 3
+    assert len(before.rebalances.groups[GROUP].rebalances) == 2
+    assert before.rebalances.groups[GROUP].state == "Stable"

@@ -135,7 +135,7 @@ def test_how_far_a_group_is_behind_is_not_known_before_a_sample() -> None:
             zk_version=0,
         ),
     )
-    told = followed(model, story).groups.told
+    told = followed(model, story).groups.rebalances
     group = GroupStory("shop")
     group.offsets[WEB] = 3
     assert told.lag(group, WEB) is None
@@ -143,4 +143,4 @@ def test_how_far_a_group_is_behind_is_not_known_before_a_sample() -> None:
     assert (row.committed, row.hw, row.lag) == (3, None, None)
     progress = PartitionProgress(log_start=0, hw=5, leo=5, remote_leos=(), min_isr=1)
     story.tell(1, PartitionOffsets(topic="web", partition=0, progress=progress))
-    assert followed(model, story).groups.told.lag(group, WEB) == 2
+    assert followed(model, story).groups.rebalances.lag(group, WEB) == 2

@@ -184,7 +184,7 @@ def test_the_end_of_an_operation_is_found_again() -> None:
     view = reduced(story)
     found = view.completion(OperationKey(1, "Produce", 8))
     assert found is not None
-    assert (found.told.waited_ms, found.cause) == (6_020, "HW moved: the ISR changed")
+    assert (found.facts.waited_ms, found.cause) == (6_020, "HW moved: the ISR changed")
     older = view.completion(OperationKey(1, "Produce", 9))
     assert older is not None
     assert older.cause == "event", "as brokers of older recordings say it"
@@ -209,7 +209,7 @@ def test_a_silent_broker_is_said_to_be_silent() -> None:
     view.advance(view.glow.now_us + 5_100_000)
     assert view.silent_us(0) == 5_100_000
     row = view.waiting()[0]
-    assert row.told.operation == 1, "what it last said stays"
+    assert row.facts.operation == 1, "what it last said stays"
     assert view.answer() == (
         "warning",
         "? broker 0 has sent nothing for 5.1 s: its waits are as of then",
@@ -258,7 +258,7 @@ def test_its_memory_is_bounded() -> None:
         view.apply(story.tell(0, done._replace(operation=n)))
         story.envelopes.clear()
     assert len(view.completions) == KEPT_COMPLETIONS
-    assert view.told == 3 * KEPT_COMPLETIONS
+    assert view.completed == 3 * KEPT_COMPLETIONS
 
 
 def test_another_place_lets_go_of_an_operation_that_does_not_wait_there() -> None:
