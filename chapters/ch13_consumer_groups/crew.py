@@ -34,10 +34,10 @@ class MemberEndedError(Exception):
 
 
 class Member:
-    """What the crew knows of a member, wherever it runs."""
+    """One member, in this process or in another one, as the crew knows it."""
 
     def __init__(self, name: str, changed: asyncio.Condition) -> None:
-        """Begin as no member yet. `changed` is notified of each change."""
+        """Begin outside the group. `changed` is notified of each change."""
         self.name = name
         self.generation = NO_GENERATION
         self.partitions: frozenset[int] = frozenset()
@@ -48,7 +48,7 @@ class Member:
         self._changed = changed
 
     async def note(self, generation: int, partitions: Iterable[int], records: int = 0) -> None:
-        """Take what the member has now, and how many records more it has got."""
+        """Store the member's partitions, and add the number of records that it has got since."""
         async with self._changed:
             self.generation = generation
             self.partitions = frozenset(partitions)
@@ -93,7 +93,7 @@ class ProcessMember(Member):
         self._killed = False
 
     async def run(self) -> None:
-        """Take what the process prints, until it ends.
+        """Read the lines of the process until it ends.
 
         Raises MemberEndedError if it ends without `kill`.
         """
@@ -106,13 +106,13 @@ class ProcessMember(Member):
             raise MemberEndedError(f"the member {self.name} has ended, with exit code {code}")
 
     def kill(self) -> None:
-        """End the process with SIGKILL, also if it stands still."""
+        """End the process with SIGKILL, even if it is paused."""
         self._killed = True
         with contextlib.suppress(ProcessLookupError):
             self._process.kill()
 
     def stop(self) -> None:
-        """Let the process stand still, with SIGSTOP."""
+        """Pause the process with SIGSTOP."""
         self._process.send_signal(signal.SIGSTOP)
 
 
@@ -133,7 +133,7 @@ class Crew:
         self._started: list[LocalMember | ProcessMember] = []
         self.partitions = partitions
         self.members: list[Member] = []
-        """The members that count. One that was lost, or has left, does not."""
+        """The members that count. A member that was lost, or has left, does not."""
 
     async def __aenter__(self) -> Self:
         await self._tasks.__aenter__()
@@ -211,7 +211,7 @@ class Crew:
                 await self.changed.wait()
 
     async def until(self, condition: Callable[[], bool]) -> None:
-        """Wait until a condition holds. It is looked at when a member has polled."""
+        """Wait until a condition holds. The crew checks it each time a member has polled."""
         async with self.changed:
             await self.changed.wait_for(condition)
 

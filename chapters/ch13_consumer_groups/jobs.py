@@ -7,12 +7,12 @@
     cooperative   the same with cooperative-sticky
     leaves        a member closes its consumer
     crashes       a member is killed
-    slow          a member does not poll any more
+    slow          a member stops polling
     stopped       a member stands still, and a new one joins
     dynamic       a member restarts
     static        a static member restarts
     grows         the topic gets one more partition
-    outlives      two members go on, whatever happens to their coordinator
+    outlives      two members go on, while their coordinator is killed
 
 A job measures what happens from a stable group to the next stable one. Then its members go on, so
 that the screens show them, until the next job begins.

@@ -16,7 +16,7 @@ SHRUNK: Final = MEMBERS[:-1]
 
 
 class Change(NamedTuple):
-    """What one change of the members costs with one assignor."""
+    """The cost of one change of the members with one assignor."""
 
     before: Assignment
     after: tuple[Assignment, ...]
@@ -47,7 +47,7 @@ def shares(
 
 
 def change(assignor: str, before: Sequence[str], after: Sequence[str]) -> Change:
-    """Let a group get from members to other ones, with all the rebalances that this takes."""
+    """Change the members of a group, and return the cost of all the rebalances that this takes."""
     old = shares(assignor, before)
     steps: list[Assignment] = []
     had = old

@@ -2,7 +2,7 @@
 
 The coordinator is that of a whole simulated broker. The members send the requests of Kafka 2.0
 (JoinGroup version 3, in which a new member needs no second request to get its id). After each
-request a little time passes. What has no answer by then waits at the coordinator.
+request a little time passes. A request without an answer by then waits at the coordinator.
 """
 
 import asyncio

@@ -114,7 +114,7 @@ class OffsetJobs:
         }
         await jobs[name]()
 
-    # What all jobs use.
+    # Shared by all jobs.
 
     def _admin(self) -> Admin:
         return Admin({"bootstrap.servers": self._servers, "client.id": "ch14-admin"})
@@ -266,7 +266,7 @@ class OffsetJobs:
             await _read(consumer, 2)
             await self._see_reader("lag", group, tp, consumer)
 
-    # Commits that are not the truth.
+    # Commits that do not say how far the group is.
 
     async def _six_eight(self) -> None:
         """Commit 6 and 8 after ten records of each partition, and let two groups read."""
@@ -336,7 +336,7 @@ class OffsetJobs:
                     worked += _numbers(await second.poll(POLL_MS, max_records=TEN))
         await self._count(group, group, range(AUTO_RECORDS), worked)
 
-    # Where a group begins that has no place.
+    # Where a group without a commit begins.
 
     async def _new_partition(self) -> None:
         """Add a partition under a running consumer, with each of two policies."""

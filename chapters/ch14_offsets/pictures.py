@@ -134,7 +134,7 @@ class Kill(NamedTuple):
 
 
 def killed_at(loop: Loop, point: Point) -> Kill:
-    """Return what a kill at this point does: the group's next member begins at the commit."""
+    """Return the result of a kill at this point: the group's next member begins at the commit."""
     worked = committed = 0
     for step in POINTS[loop]:
         if step is Point.COMMITTED:
@@ -452,7 +452,7 @@ def _table_figure() -> graphviz.Digraph:
 
 
 def _points_figure() -> graphviz.Digraph:
-    """Draw what a kill at each point of two loops does."""
+    """Draw the result of a kill at each point of two loops."""
     rows: Rows = []
     for loop, words in ((Loop.COMMIT_FIRST, "at most once"), (Loop.WORK_FIRST, "at least once")):
         rows.append((words, [("killed when", GREY), ("twice", GREY), ("never", GREY)]))

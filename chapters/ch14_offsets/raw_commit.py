@@ -1,7 +1,7 @@
 """Commits and lookups of offsets by old versions of the protocol, which our clients do not speak.
 
 Version 0 is the one of the days of ZooKeeper: any broker takes it, and keeps the offset in a znode.
-Versions 2 to 4 may say how long the offset shall be kept.
+Versions 2 to 4 can name a time after which the broker removes the offset.
 """
 
 from typing import Final
@@ -40,7 +40,7 @@ async def commit(
 ) -> None:
     """Commit one offset at a broker (host:port). Raises KafkaException if the broker refuses it.
 
-    `retention_ms` is how long the offset shall be kept. Version 0 has no such field.
+    `retention_ms` is the time for which the broker keeps the offset. Version 0 has no such field.
     """
     request = OffsetCommitRequest(
         group_id=group,

@@ -78,7 +78,7 @@ POINTS: Final[Mapping[Loop, Sequence[Point]]] = {
 
 
 class Plan(NamedTuple):
-    """What the program shall do."""
+    """The task of the program, and the point at which it stops."""
 
     servers: str
     topic: str

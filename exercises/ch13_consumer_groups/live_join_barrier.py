@@ -46,7 +46,7 @@ def check_live(
         yield group.grows()
         say("one leaves")
         yield group.shrinks()
-        say("one does not poll any more, and another one comes")
+        say("one stops polling, and another one comes")
         yield group.loses_one()
         if file is not None:
             yield broker.judge_calls("each rebalance came to its end")
@@ -73,8 +73,8 @@ class Group:
         }
         self._members.append(self._stack.enter_context(unmodified_consumer(config, [TOPIC])))
 
-    def _told(self, kind: type[E]) -> list[tuple[Envelope, E]]:
-        """Return the events of this kind about the group, in the order of their time."""
+    def _events(self, kind: type[E]) -> list[tuple[Envelope, E]]:
+        """Return the group's events of this kind, in the order of their time."""
         found = [
             (one, one.event)
             for listener in self._broker.listeners.values()
@@ -85,7 +85,7 @@ class Group:
 
     def _names(self) -> tuple[str, ...]:
         """Return the members of the last generation, by the beginnings of their ids."""
-        done = self._told(RebalanceCompleted)
+        done = self._events(RebalanceCompleted)
         return tuple(sorted(one[:8] for one in done[-1][1].members)) if done else ()
 
     def _comes(self, says: str, *names: str) -> Step:
@@ -93,14 +93,14 @@ class Group:
         came = self._broker.listener.wait_for(
             lambda: self._names() == names, self._broker.patience_s
         )
-        failed = self._told(MemberFailed)
+        failed = self._events(MemberFailed)
         if failed:
             member, reason = failed[0][1].member[:8], failed[0][1].reason
             return Step(says, False, f"{member} was removed: {reason}")
         if not came:
             seen = ", ".join(self._names()) or "nobody"
             return Step(says, False, f"the last generation has {seen}", late=True)
-        generation = self._told(RebalanceCompleted)[-1][1].generation
+        generation = self._events(RebalanceCompleted)[-1][1].generation
         return Step(says, True, f"generation {generation} has {', '.join(names)}")
 
     def begins(self) -> Step:
@@ -111,7 +111,7 @@ class Group:
         step = self._comes(says, "member-1", "member-2")
         if not step.passed:
             return step
-        began, ended = self._told(RebalanceStarted)[0][0], self._told(RebalanceCompleted)[0]
+        began, ended = self._events(RebalanceStarted)[0][0], self._events(RebalanceCompleted)[0]
         waited_ms = (ended[0].mono_us - began.mono_us) // US_IN_MS
         first = len(ended[1].members)
         seen = f"it came after {waited_ms:,} ms, and has {first} members"
@@ -129,9 +129,9 @@ class Group:
         return self._comes("the next one has the other two", "member-2", "member-3")
 
     def loses_one(self) -> Step:
-        """Let a member stop to poll. It has to be gone, and the others have to go on."""
+        """Let a member stop polling. It has to be removed, and the others have to go on."""
         says = "the group waits for it as long as it may, and then goes on"
-        before = len(self._told(RebalanceStarted))
+        before = len(self._events(RebalanceStarted))
         self._members[1].rest()
         self._join()
         names = ("member-3", "member-4")
@@ -141,6 +141,6 @@ class Group:
         if not came:
             seen = ", ".join(self._names()) or "nobody"
             return Step(says, False, f"the last generation has {seen}", late=True)
-        began = self._told(RebalanceStarted)[before][0]
-        waited_ms = (self._told(RebalanceCompleted)[-1][0].mono_us - began.mono_us) // US_IN_MS
+        began = self._events(RebalanceStarted)[before][0]
+        waited_ms = (self._events(RebalanceCompleted)[-1][0].mono_us - began.mono_us) // US_IN_MS
         return Step(says, True, f"after {waited_ms:,} ms it has {' and '.join(names)}")

@@ -54,7 +54,7 @@ def _same_topic(before: TopicFacts, now: TopicFacts) -> Step:
 def _same_office(before: Seen | None, now: Seen | None) -> Step:
     says = "the office is open, and its workers work"
     if before is None or now is None or now.pid != before.pid:
-        return Step(says, False, "the office of before has ended: lab reset, and begin again")
+        return Step(says, False, "the office of before has ended: run lab reset, then lab start")
     if now.complaint:
         return Step(says, False, f"it cannot use its new settings: {now.complaint}")
     return Step(says, now.workers > 0, f"it has {now.workers} workers")
