@@ -322,33 +322,6 @@ SEAMS: Final[Mapping[str, Seam]] = {
             includes=("07-3",),
         ),
         Seam(
-            "15-1",
-            "kafka_edu.log.producer_state_manager",
-            "SequenceCheck",
-            "kafka_edu.learner.learner_sequence_check:adapt",
-            "SequenceCheck",
-            "SequenceCheck(): check(epoch, first, count) -> 'write' | ('duplicate', offset) |"
-            " error; written(epoch, first, count, offset); fence(epoch)",
-        ),
-        Seam(
-            "15-2",
-            "kafka_edu.log.producer_state_manager",
-            "StableRule",
-            "kafka_edu.learner.learner_stable_rule:adapt",
-            "ReadCommitted",
-            "ReadCommitted(): opened(producer, offset), ended(producer, offset);"
-            " last_stable(high_watermark) -> offset; aborted([(producer, first, marker)], start,"
-            " end) -> [(producer, first)]",
-        ),
-        Seam(
-            "15-3",
-            "kafka_edu.coordinator.transaction.transaction_coordinator",
-            "decide",
-            "kafka_edu.learner.learner_transaction_table:adapt",
-            "TransactionTable",
-            "TransactionTable(): next(state, event) -> state | error | None",
-        ),
-        Seam(
             "12-1",
             "kafka_edu.clients.producer.producer_core",
             "RecordAccumulator",
@@ -453,6 +426,33 @@ SEAMS: Final[Mapping[str, Seam]] = {
             " found(partition, place, offset | None) -> ('go', offset) | ('look', place) |"
             " ('fail',) | None; sought(partition, offset), gone(partition)",
             process=CONSUMER,
+        ),
+        Seam(
+            "15-1",
+            "kafka_edu.log.producer_state_manager",
+            "SequenceCheck",
+            "kafka_edu.learner.learner_sequence_check:adapt",
+            "SequenceCheck",
+            "SequenceCheck(): check(epoch, first, count) -> 'write' | ('duplicate', offset) |"
+            " error; written(epoch, first, count, offset); fence(epoch)",
+        ),
+        Seam(
+            "15-2",
+            "kafka_edu.log.producer_state_manager",
+            "StableRule",
+            "kafka_edu.learner.learner_stable_rule:adapt",
+            "ReadCommitted",
+            "ReadCommitted(): opened(producer, offset), ended(producer, offset);"
+            " last_stable(high_watermark) -> offset; aborted([(producer, first, marker)], start,"
+            " end) -> [(producer, first)]",
+        ),
+        Seam(
+            "15-3",
+            "kafka_edu.coordinator.transaction.transaction_coordinator",
+            "decide",
+            "kafka_edu.learner.learner_transaction_table:adapt",
+            "TransactionTable",
+            "TransactionTable(): next(state, event) -> state | error | None",
         ),
     )
 }

@@ -76,6 +76,9 @@ def test_an_open_a_waiting_and_a_hanging_transaction(size: tuple[int, int]) -> N
 def test_the_chosen_id_with_its_markers_and_its_fences() -> None:
     async def ask(pilot: Pilot[None], app: DashboardApp) -> None:
         await pilot.press("down")
+        for _ in range(3):  # the chosen id has more lines than the one before, and gets their room
+            app.look()
+            await pilot.pause()
         text = shown(app)
         assert re.search(
             r"payments · producer \d+, epoch 2 · client pay-b · coordinator broker", text

@@ -138,7 +138,7 @@ def test_every_end_frees_the_callbacks(sending: Make) -> None:
     records = made.core.accumulator
     assert isinstance(records, learner_callbacks.CallbackAccumulator)
     assert not records._thunks
-    assert not records._told
+    assert not records._known_records
 
 
 @pytest.mark.parametrize(
