@@ -64,7 +64,7 @@ class IdempotentJobs:
         )
 
     async def _resets(self, name: str, idempotent: bool, trace: Tracer) -> None:
-        """Send records, and reset the connections of the leader's clients in the midst of it.
+        """Send records, and reset the connections of the leader's clients meanwhile.
 
         A retried record was written twice if the leader had appended it before the reset. Without
         idempotence the rounds end when the log has more records than were sent. With it this never

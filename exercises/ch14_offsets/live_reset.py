@@ -134,7 +134,7 @@ def _read(
     if found == expected:
         return None
     begins = f"{found[0][0]} to {found[-1][0]}"
-    return Step(says, False, f"{name} has read {begins}; right is {expected[0][0]} on")
+    return Step(says, False, f"{name} has read {begins}; it should begin at {expected[0][0]}")
 
 
 def _numbers(numbers: Sequence[int]) -> list[Found]:

@@ -556,7 +556,7 @@ class TransactionsView:
             yield Answer(
                 "error" if left_us * 4 < view.timeout_ms * 1000 else "warning",
                 f"{view.transactional_id} is open for {self.open_words(view)}:"
-                f" {'it is aborted now' if not left_us else _aborts_in(left_us)}"
+                f" {_aborts_in(left_us)}"
                 f" (transaction.timeout.ms){readers}",
             )
 
@@ -576,6 +576,9 @@ class TransactionsView:
 
 
 def _aborts_in(left_us: int) -> str:
+    """Return when a transaction is aborted. The coordinator checks the times by an interval."""
+    if not left_us:
+        return "its time is over, and the coordinator aborts it at its next check"
     return f"the coordinator aborts it in {duration(left_us / 1000)}"
 
 

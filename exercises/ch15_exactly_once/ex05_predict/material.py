@@ -15,10 +15,10 @@ STEPS: Final = 14
 QUESTIONS: Final = """\
 # 15-5: your logs
 
-Each line is a batch or a marker. A batch of producer - belongs to no transaction. All
-transactions begin with the producer's first batch that is shown, or with its first one
-behind its last marker. The log begins at offset 0, and a reader reads all that it may
-see, from the beginning.
+Each line is a batch or a marker. A batch of producer - belongs to no transaction. Each
+transaction begins with the producer's first batch, or with its first one after its last
+marker. The log begins at offset 0, and a reader reads all that it may see, from the
+beginning.
 
 ## Log A
 

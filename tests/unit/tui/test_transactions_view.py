@@ -193,6 +193,16 @@ def test_the_clock_of_a_transaction_comes_from_the_snapshot_or_is_counted_since_
     assert older.pay.left_us(older.view.now_us) is None
 
 
+def test_a_transaction_whose_time_is_over_waits_for_the_coordinators_next_check() -> None:
+    """By default the coordinator checks only every 60 s."""
+    look = Look()
+    look.tell(COORDINATOR, SNAPSHOT._replace(started_ms=look.wall() - 61_000))
+    look.wait(2_000)
+    [error] = look.answers()
+    assert error.startswith("pay is open for 63 s: its time is over, and the coordinator aborts it")
+    assert "at its next check" in error
+
+
 def test_markers_that_are_missing_come_with_the_snapshot() -> None:
     look = Look()
     look.tell(COORDINATOR, SNAPSHOT._replace(state="PrepareAbort", partitions=("web-0", "web-1")))
