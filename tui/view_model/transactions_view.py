@@ -242,11 +242,11 @@ class TransactionsView:
         """Return the view of an id, which this event is about."""
         view = self.by_id.get(name)
         if view is None:
-            view = self.by_id[name] = TransactionView(name, envelope.mono_us)
-            if len(self.by_id) > KEPT_IDS:
+            if len(self.by_id) >= KEPT_IDS:  # before the new id, which has no state yet
                 quiet = (known for known, each in self.by_id.items() if not each.open)
                 self._drop(next(quiet, next(iter(self.by_id))))
                 self.left_out += 1
+            view = self.by_id[name] = TransactionView(name, envelope.mono_us)
         self.by_id.move_to_end(name)
         view.confirmed = True
         if not isinstance(envelope.event, TransactionSnapshot | TransactionMarkersSnapshot):
@@ -323,10 +323,10 @@ class TransactionsView:
     def _held(self, key: PartitionKey) -> HeldPartition:
         held = self.partitions.get(key)
         if held is None:
-            held = self.partitions[key] = HeldPartition(key)
-            if len(self.partitions) > KEPT_PARTITIONS:
+            if len(self.partitions) >= KEPT_PARTITIONS:
                 quiet = (known for known, each in self.partitions.items() if not each.open)
                 self.partitions.pop(next(quiet, next(iter(self.partitions))))
+            held = self.partitions[key] = HeldPartition(key)
         return held
 
     def _leads(self, broker: int, key: PartitionKey) -> bool:

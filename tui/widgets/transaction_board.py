@@ -99,10 +99,17 @@ class TransactionLines(Lines):
         super().__init__(id="transactions")
         self.model = model
         self.choice = choice
+        self._wide = False
+        self._names = self._producers = 0
+        """The widths of two columns. A tick measures them once, for all lines."""
 
     def tick(self) -> None:
         """Update the ids. The cursor stays on its id while the id exists."""
         self.cursor = self.choice.settle(self.model.transactions.transactions())
+        rows = self.choice.rows
+        self._wide = self.scrollable_content_region.width >= _WIDE
+        self._names = column_width([row.transactional_id for row in rows], _NAMES)
+        self._producers = max((len(_producer(row, self._wide)) for row in rows), default=0)
         super().tick()
 
     def cursor_moved(self) -> None:
@@ -132,10 +139,9 @@ class TransactionLines(Lines):
 
     def line(self, index: int) -> Text:
         colours, view = self.palette, self.choice.rows[index]
-        txns, wide = self.model.transactions, self.scrollable_content_region.width >= _WIDE
+        txns, wide, width = self.model.transactions, self._wide, self._names
         chosen = view.transactional_id == self.choice.name
         line = ink("▶ " if chosen else "  ", "bold")
-        width = column_width([row.transactional_id for row in self.choice.rows], _NAMES)
         line.append(f"{fitted_name(view.transactional_id, width):<{width}} ", style="bold")
         rest = ink(f"{view.state or UNKNOWN:<14} ", self._state_style(view))
         if txns.glow.glows("state", view.transactional_id):
@@ -145,8 +151,7 @@ class TransactionLines(Lines):
             f"{f'b{coordinator}' if coordinator >= 0 else 'b?':<3} ",
             style=f"bold {colours.broker(coordinator)}",
         )
-        producers = [_producer(row, wide) for row in self.choice.rows]
-        rest.append(f"{_producer(view, wide):<{max(map(len, producers))}}  ", style=colours.dim)
+        rest.append(f"{_producer(view, wide):<{self._producers}}  ", style=colours.dim)
         age_us = self.model.old_us(coordinator) if coordinator >= 0 else 0
         return _with_age(line, rest, self._news(view, wide), age_us, colours)
 
@@ -332,10 +337,13 @@ class HeldLines(Lines):
         self.model = model
         self.choice = choice
         self._rows: list[PartitionRow] = []
+        self._names = 0
+        """The width of the partitions' column. A tick measures it once, for all lines."""
 
     def tick(self) -> None:
         transactions = self.model.transactions
         self._rows = transactions.rows(self.choice.of(transactions))
+        self._names = column_width([str(row.held.key) for row in self._rows], _PARTITIONS)
         super().tick()
 
     def count(self) -> int:
@@ -360,8 +368,7 @@ class HeldLines(Lines):
 
     def line(self, index: int) -> Text:
         colours, wide = self.palette, self.scrollable_content_region.width >= _WIDE
-        width = column_width([str(row.held.key) for row in self._rows], _PARTITIONS)
-        number = 12 if wide else 9
+        width, number = self._names, 12 if wide else 9
         if index == 0:
             named = self.column
             head = f"  {named('partition'):<{width}} lead {'HW':>{number}} {'LSO':>{number}}"

@@ -445,6 +445,16 @@ def test_the_number_of_ids_is_bounded_and_open_ones_stay() -> None:
     assert look.view.left_out == 6
 
 
+def test_if_all_ids_are_open_the_one_that_changed_first_makes_room() -> None:
+    look = Look()
+    for number in range(KEPT_IDS + 1):
+        look.begin(transactional_id=f"id-{number}", producer_id=100 + number)
+    assert len(look.view.by_id) == KEPT_IDS
+    assert "id-0" not in look.view.by_id
+    assert look.view.by_id[f"id-{KEPT_IDS}"].open
+    assert look.view.left_out == 1
+
+
 def test_without_transactions_the_answer_is_that_nobody_is_held_back() -> None:
     look = Look()
     assert look.answers() == [
