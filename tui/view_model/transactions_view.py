@@ -491,6 +491,13 @@ class TransactionsView:
             f" ({oldest.transactional_id}) for {self.open_words(oldest)}",
         )
 
+    def ago_us(self, view: TransactionView, at_us: int) -> int:
+        """Return how long ago a fact of a transaction's coordinator was.
+
+        The fact may be newer than the last sample of a coordinator that has died since.
+        """
+        return max(self.now_of(view.coordinator) - at_us, 0)
+
     def open_words(self, view: TransactionView) -> str:
         """Return for how long a transaction is open, in words."""
         return age_words(view.open_us(self.now_of(view.coordinator)))

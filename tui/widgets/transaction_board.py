@@ -183,7 +183,7 @@ class TransactionLines(Lines):
                 more = len(view.waits_for) - 1
                 line.append(f" and {more} more" if more else "", style=colours.warning)
         elif view.ended is not None:
-            ago = duration((txns.now_of(view.coordinator) - view.ended.at_us) / 1000)
+            ago = duration(txns.ago_us(view, view.ended.at_us) / 1000)
             line.append(f"{view.ended.how} {ago} ago", style="bold")
             line.append(f" · {_ended_words(view, wide)}", style=colours.dim)
         else:
@@ -255,18 +255,17 @@ class TransactionHead(Drawn):
 
     def _clock(self, view: TransactionView) -> Text:
         colours, txns = self.palette, self.model.transactions
-        now_us = txns.now_of(view.coordinator)
         line = ink(view.state or UNKNOWN, "bold")
         if view.state == ONGOING:
             line.append(f" for {txns.open_words(view)} · transaction.timeout.ms ")
-            left_us = view.left_us(now_us)
+            left_us = view.left_us(txns.now_of(view.coordinator))
             if left_us is None:
                 return line.append(UNKNOWN, style=colours.dim)
             line.append_text(time_left(left_us // 1000, view.timeout_ms, colours))
             then = ", then it aborts and fences the producer" if self.size.width >= _WIDE else ""
             return line.append(then, style=colours.dim)
         if view.changed_us is not None:
-            line.append(f" for {duration((now_us - view.changed_us) / 1000)}")
+            line.append(f" for {duration(txns.ago_us(view, view.changed_us) / 1000)}")
         if view.state in PREPARED:
             words = f": it will {PREPARED[view.state]} when all its markers are written"
             line.append(words, style=colours.dim)

@@ -290,6 +290,17 @@ def test_nothing_hangs_while_the_coordinator_or_the_leader_is_silent() -> None:
     assert look.view.now_of(LEADER) == 1_000_000
 
 
+def test_a_fact_after_the_last_sample_of_a_dead_coordinator_is_not_in_the_future() -> None:
+    look = Look()
+    look.begin()
+    assert look.pay.changed_us is not None
+    look.wait(60_000)
+    look.cluster.brokers.by_id[COORDINATOR].sampled_us = look.pay.changed_us - 50_000
+    assert look.view.now_of(COORDINATOR) < look.pay.changed_us
+    assert look.view.ago_us(look.pay, look.pay.changed_us) == 0
+    assert look.view.ago_us(look.pay, look.pay.changed_us - 80_000) == 30_000
+
+
 def test_a_transaction_whose_marker_is_written_does_not_hang() -> None:
     look = Look()
     look.sample(60, 40, open_since(look)._replace(marker_offset=59))
