@@ -16,6 +16,7 @@ from kafka import KafkaConsumer, KafkaProducer, TopicPartition
 from kafka.errors import KafkaError
 
 from kafka_edu.clients.blocking import Admin
+from kafka_edu.common.errors import KafkaException
 from kafka_edu.common.python_process import command_line
 from kafka_edu.supervisor.cluster import (
     Cluster,
@@ -137,10 +138,13 @@ class LabCluster:
     def create_again(
         self, cluster: Cluster, replicas: Sequence[int], settings: Mapping[str, str]
     ) -> None:
-        """Delete the topic, wait until it is gone, and create it again."""
+        """Delete the topic, wait until it is gone, and create it again. Raises ClusterError."""
         before = self.in_zookeeper(cluster).created
-        with Admin({"bootstrap.servers": cluster.bootstrap_servers}) as admin:
-            admin.delete_topics([self.topic]).all()
+        try:
+            with Admin({"bootstrap.servers": cluster.bootstrap_servers}) as admin:
+                admin.delete_topics([self.topic]).all()
+        except KafkaException as error:
+            raise ClusterError(f"topic '{self.topic}' cannot be deleted: {error}") from error
         end_s = time.monotonic() + READ_LIMIT_S
         while self.in_zookeeper(cluster).created == before and time.monotonic() < end_s:
             time.sleep(0.1)

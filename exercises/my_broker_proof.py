@@ -277,9 +277,11 @@ def _transact(cluster: Cluster) -> None:
     with closing(consumer):
         consumer.assign([TopicPartition(PARTED, 0, 0)])
         end = time.monotonic() + FLUSH_S
-        while b"committed" not in (read := [one.value() for one in consumer.consume(9, 1.0)]):
-            if b"aborted" in read or time.monotonic() > end:
-                raise ClusterError(f"{PARTED}-0 is not read as it was committed")
+        read: list[bytes | None] = []
+        while b"committed" not in read and time.monotonic() < end:
+            read += [one.value() for one in consumer.consume(9, 1.0)]
+        if b"committed" not in read or b"aborted" in read:
+            raise ClusterError(f"{PARTED}-0 is not read as it was committed")
 
 
 def _kill_and_count(cluster: Cluster, report: Report) -> None:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from kafka_edu.common.busy_machine import NotJudgedError
+from kafka_edu.common.errors import KafkaException
 
 from .check import live_part
 from .manifest import Exercise
@@ -46,7 +47,7 @@ def check_live(
             else:
                 shown += 1
                 yield step
-    except (ClusterError, TimeoutError) as error:  # whatever it is, it is not the learner's fault
+    except (ClusterError, KafkaException, TimeoutError) as error:  # not the learner's fault
         failed = str(error)
     if not rest and not failed:
         return
@@ -60,7 +61,7 @@ def check_live(
         for step in part.check_live(exercise, reference, say, REFERENCES_PATIENCE_S):
             if not step.passed:
                 raise NotJudgedError(f"{step.says}: {step.seen}")
-    except (ClusterError, TimeoutError) as error:
+    except (ClusterError, KafkaException, TimeoutError) as error:
         raise NotJudgedError(str(error)) from error
     patience_s = TIMES_THE_REFERENCE * (clock() - began)
     if failed or patience_s > PATIENCE_S:

@@ -18,6 +18,7 @@ import click
 
 from kafka_edu.cli.progress import Standstill
 from kafka_edu.clients.admin import AdminTimeoutError
+from kafka_edu.clients.client_errors import TimeoutException
 from kafka_edu.common.errors import KafkaException
 from kafka_edu.common.java import NoJavaError
 from kafka_edu.common.maven_jars import PeerMissing
@@ -98,7 +99,7 @@ def failure_of(error: BaseException, name: str) -> Failure:
                 "The demo needs a program that is not installed here.",
                 f"{command_line('doctor')} shows what is missing. Then run {again}.",
             )
-        case TimeoutError() | AdminTimeoutError():
+        case TimeoutError() | AdminTimeoutError() | TimeoutException():
             return Failure(
                 "A process did not answer in time. It hangs, or the machine is very busy.",
                 f"End what else runs on this machine, and run {again}.",

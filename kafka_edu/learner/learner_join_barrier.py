@@ -84,7 +84,7 @@ class _Rebalance:
                     )
                 return until_ms - now_ms
             case ("next", tuple(removed)):
-                if {*removed} != missing:
+                if not all(isinstance(one, str) for one in removed) or {*removed} != missing:
                     raise self._code.blame(
                         f"look at {now_ms} removes {_listed(removed)}; the dynamic members that"
                         f" have not joined are {_listed(missing)}"

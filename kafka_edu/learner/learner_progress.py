@@ -8,6 +8,7 @@ learner. The shipped class then goes on: it got the same calls, and knows what w
 from collections.abc import Callable, Iterable, Sequence
 
 from kafka_edu.clients.consumer.record_progress import RecordProgress
+from kafka_edu.common.config_def import MAX_LONG
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.learner.learner import LearnerObject
 from kafka_edu.learner.seams import LearnerCode, LearnerError
@@ -87,7 +88,7 @@ class LearnerProgress(RecordProgress):
         try:
             answer = self._ask(method, argument)
             if isinstance(answer, dict) and all(
-                name in allowed and type(offset) is int and offset >= 0
+                name in allowed and type(offset) is int and 0 <= offset <= MAX_LONG
                 for name, offset in answer.items()
             ):
                 return {allowed[name]: offset for name, offset in answer.items()}

@@ -20,6 +20,7 @@ from kafka_edu.clients.consumer.subscription_state import (
     OffsetResetStrategy,
     SubscriptionState,
 )
+from kafka_edu.common.config_def import MAX_LONG
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.learner.learner import LearnerObject
 from kafka_edu.learner.seams import LearnerCode, LearnerError
@@ -142,11 +143,11 @@ class LearnerSubscriptions(SubscriptionState):
         try:
             answer = self._ask(method, *arguments)
             match answer:
-                case ("go", int(offset)) if offset >= 0 and not isinstance(offset, bool):
+                case ("go", int(offset)) if _is_long(offset):
                     return answer
                 case ("look", "earliest" | "latest") | ("fail",):
                     return answer
-                case ("look", int(ms)) if ms >= 0 and not isinstance(ms, bool):
+                case ("look", int(ms)) if _is_long(ms):
                     return answer
             asked = ", ".join(map(repr, arguments))
             raise self._code.blame(
@@ -178,6 +179,11 @@ class LearnerSubscriptions(SubscriptionState):
     def _fail(self, error: LearnerError) -> None:
         self._given_up = True
         self._code.failed(error)
+
+
+def _is_long(number: int) -> bool:
+    """Return whether a request can carry the number as an offset or a time."""
+    return not isinstance(number, bool) and 0 <= number <= MAX_LONG
 
 
 def _place(timestamp: int) -> Place:

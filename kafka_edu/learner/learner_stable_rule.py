@@ -67,8 +67,9 @@ class LearnerStableRule(StableRule):
         rows = [list(one[:3]) for one in entries.values()]
         try:
             answer = self._code.ask(self._code.make(), "aborted", rows, start, end)
-            if isinstance(answer, tuple) and all(one in entries for one in answer):
-                return [entries[one] for one in answer], complete
+            found = _entries(answer, entries)
+            if found is not None:
+                return found, complete
             raise self._code.blame(
                 f"aborted({rows}, {start}, {end}) answered {answer!r}; expected a list of"
                 " (producer, first offset) of these transactions"
@@ -76,6 +77,20 @@ class LearnerStableRule(StableRule):
         except LearnerError as error:
             self._code.failed(error)
             return ours, complete
+
+
+def _entries(
+    answer: object, entries: Mapping[tuple[int, int], AbortedTxn]
+) -> list[AbortedTxn] | None:
+    """Return the entries that an answer names; None if it is no list of such names."""
+    found = []
+    for one in answer if isinstance(answer, tuple) else (None,):
+        match one:
+            case (int(producer), int(first)) if (producer, first) in entries:
+                found.append(entries[producer, first])
+            case _:
+                return None
+    return found
 
 
 def _story(

@@ -16,6 +16,7 @@ from tui.app import DashboardApp
 from tui.screens.chain_screen import ChainScreen
 from tui.screens.requests_screen import HopsScreen
 from tui.widgets.group_board import RebalanceLines
+from tui.widgets.member_clients import MemberClients
 
 pytestmark = pytest.mark.tui
 
@@ -102,6 +103,20 @@ def test_on_a_wide_terminal_each_member_has_its_client_next_to_it() -> None:
         text = shown(app)
         assert re.search(r"patient +fetches [\d.]+/s · reports nothing of its own", text)
         assert re.search(r"orders-0 +\? +\d+ +\d+  lag of the committed offset", text), text
+
+    look_at(recording(CLIENTS), 9_000, ask, "groups", (160, 48))
+
+
+def test_a_member_that_gives_partitions_up_between_two_frames_breaks_no_line() -> None:
+    async def ask(pilot: Pilot[None], app: DashboardApp) -> None:
+        clients = app.screen.query_one(MemberClients)
+        for view in app.model.clients.by_key.values():
+            if view.consumer is not None:
+                view.consumer = view.consumer._replace(partitions=())
+        lines = [clients.line(index).plain for index in range(clients.count())]
+        assert sum("Fetching" in line for line in lines) == 6, "those of the last frame"
+        clients.tick()
+        assert "Fetching" not in shown(app)
 
     look_at(recording(CLIENTS), 9_000, ask, "groups", (160, 48))
 

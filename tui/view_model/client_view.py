@@ -443,19 +443,28 @@ class ClientsView:
                 found.append(Seen(key, self._origin(client), asked, None, None, None, ()))
         return sorted(found, key=lambda seen: seen.key)
 
+    def by_member(self, group: str) -> "dict[str, ClientView | Seen]":
+        """Return member → its client, for the members of a group whose client is known.
+
+        O(members + clients).
+        """
+        found: dict[str, ClientView | Seen] = {}
+        for seen in self.seen():
+            if seen.member is not None and seen.key.group == group:
+                found.setdefault(seen.member.member, seen)
+        own = [view for view in self.by_key.values() if view.consumer is not None]
+        for view in reversed(own):  # a client that reports itself, and the first one of these
+            state = view.consumer
+            if state is not None and state.group == group:
+                found[state.member_id] = view
+        return found
+
     def of_member(self, group: str, member: str) -> "ClientView | Seen | None":
         """Return the client that is this member of a group; None if it is not known.
 
-        O(clients) for a client that reports itself, else O(members + clients).
+        O(members + clients).
         """
-        for view in self.by_key.values():
-            state = view.consumer
-            if state is not None and (state.group, state.member_id) == (group, member):
-                return view
-        for seen in self.seen():
-            if (seen.key.group, seen.key.member) == (group, member):
-                return seen
-        return None
+        return self.by_member(group).get(member)
 
     def _origin(self, client: str) -> Origin:
         """Return whose software a client is. A broker's sample says so, however old it is."""

@@ -242,11 +242,11 @@ class TransactionsView:
         """Return the view of an id, which this event is about."""
         view = self.by_id.get(name)
         if view is None:
-            view = self.by_id[name] = TransactionView(name, envelope.mono_us)
-            if len(self.by_id) > KEPT_IDS:
+            if len(self.by_id) >= KEPT_IDS:  # before the new id, which has no state yet
                 quiet = (known for known, each in self.by_id.items() if not each.open)
                 self._drop(next(quiet, next(iter(self.by_id))))
                 self.left_out += 1
+            view = self.by_id[name] = TransactionView(name, envelope.mono_us)
         self.by_id.move_to_end(name)
         view.confirmed = True
         if not isinstance(envelope.event, TransactionSnapshot | TransactionMarkersSnapshot):
@@ -323,10 +323,10 @@ class TransactionsView:
     def _held(self, key: PartitionKey) -> HeldPartition:
         held = self.partitions.get(key)
         if held is None:
-            held = self.partitions[key] = HeldPartition(key)
-            if len(self.partitions) > KEPT_PARTITIONS:
+            if len(self.partitions) >= KEPT_PARTITIONS:
                 quiet = (known for known, each in self.partitions.items() if not each.open)
                 self.partitions.pop(next(quiet, next(iter(self.partitions))))
+            held = self.partitions[key] = HeldPartition(key)
         return held
 
     def _leads(self, broker: int, key: PartitionKey) -> bool:
@@ -502,6 +502,13 @@ class TransactionsView:
             f"{len(opened)} of {ids} with an open transaction, the oldest"
             f" ({oldest.transactional_id}) for {self.open_words(oldest)}",
         )
+
+    def ago_us(self, view: TransactionView, at_us: int) -> int:
+        """Return how long ago a fact of a transaction's coordinator was.
+
+        The fact may be newer than the last sample of a coordinator that has died since.
+        """
+        return max(self.now_of(view.coordinator) - at_us, 0)
 
     def open_words(self, view: TransactionView) -> str:
         """Return for how long a transaction is open, in words."""

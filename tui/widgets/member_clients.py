@@ -36,8 +36,20 @@ class _Row(NamedTuple):
 
     member: MemberRow
     client: ClientView | Seen | None
+    consumer: ConsumerDescription | None
+    """The client's sample at the last tick. A newer one may have fewer partitions."""
     partition: int = -1
     """The index of the partition among the client's partitions; -1 for the member's own line."""
+
+    @property
+    def name(self) -> str:
+        """The name of the line's partition."""
+        if isinstance(self.client, Seen):
+            (topic, partition), _, _ = self.client.offsets[self.partition]
+            return f"{topic}-{partition}"
+        assert self.consumer is not None
+        each = self.consumer.partitions[self.partition]
+        return f"{each.topic}-{each.partition}"
 
 
 class MemberClients(Lines):
@@ -51,9 +63,14 @@ class MemberClients(Lines):
         self.model = model
         self.choice = choice
         self._rows: list[_Row] = []
+        self._names = self._partitions = 0
+        """The widths of two columns. A tick measures them once, for all lines."""
 
     def tick(self) -> None:
-        self._rows = self._members()
+        rows = self._rows = self._members()
+        self._names = column_width([each.member.name for each in rows], _NAMES)
+        names = [each.name for each in rows if each.partition >= 0]
+        self._partitions = column_width(names, _PARTITIONS)
         super().tick()
 
     def _members(self) -> list[_Row]:
@@ -62,12 +79,15 @@ class MemberClients(Lines):
         story = self.choice.story(groups)
         if story is None:
             return rows
+        clients = self.model.clients.by_member(story.group)
         for member in groups.members(story, self.choice.rebalance(groups)):
             if member.sign == GONE:
                 continue
-            client = self.model.clients.of_member(story.group, member.member)
-            rows.append(_Row(member, client))
-            rows += [_Row(member, client, i) for i in range(len(_partitions(client)))]
+            client = clients.get(member.member)
+            consumer = client.consumer if isinstance(client, ClientView) else None
+            rows.append(_Row(member, client, consumer))
+            numbers = range(len(_partitions(client, consumer)))
+            rows += [_Row(member, client, consumer, number) for number in numbers]
         return rows
 
     def count(self) -> int:
@@ -78,32 +98,26 @@ class MemberClients(Lines):
 
     def line(self, index: int) -> Text:
         if index == 0:
-            width = self._width()
+            width = self._partitions
             head = f"  {'partition':<{width}} {'position':>10} {'committed':>10} {'lag':>7}  state"
             return ink(head, self.palette.dim)
         row = self._rows[index - 1]
         if row.partition < 0:
             return self._clocks(row)
         if isinstance(row.client, Seen):
-            return self._of_seen(row.client, row.partition)
-        consumer = row.client.consumer if row.client is not None else None
-        return Text("") if consumer is None else self._position(row.client, consumer, row.partition)
-
-    def _width(self) -> int:
-        names = [_name(row.client, row.partition) for row in self._rows if row.partition >= 0]
-        return column_width(names, _PARTITIONS)
+            return self._of_seen(row, row.client)
+        return Text("") if row.consumer is None else self._position(row, row.consumer)
 
     def _clocks(self, row: _Row) -> Text:
         """Draw how much time a member has left until its next heartbeat's answer and poll()."""
-        colours = self.palette
-        width = column_width([each.member.name for each in self._rows], _NAMES)
+        colours, width = self.palette, self._names
         line = ink(f"{fitted_name(row.member.name, width):<{width}} ", "bold")
         if isinstance(row.client, Seen):
             asked, now_us = row.client.asked, self.model.clients.now_us
             fetches = per_second(sum(each.rates(now_us)[2] for each in asked))
             line.append(f"fetches {fetches if asked else _UNKNOWN} · ")
             return line.append("reports nothing of its own", style=colours.dim)
-        consumer = row.client.consumer if row.client is not None else None
+        consumer = row.consumer
         if row.client is None or consumer is None:
             return line.append("? not known", style=colours.dim)
         if age_us := self.model.clients.old_us(row.client):
@@ -120,14 +134,10 @@ class MemberClients(Lines):
             line.append_text(time_left(left, whole, colours, short=True))
         return line
 
-    def _position(
-        self, client: ClientView | None, consumer: ConsumerDescription, index: int
-    ) -> Text:
-        colours, each = self.palette, consumer.partitions[index]
-        is_old = client is not None and self.model.clients.old_us(client) > 0
-        line = self._offsets(
-            f"{each.topic}-{each.partition}", each.position, each.committed, lag_of_partition(each)
-        )
+    def _position(self, row: _Row, consumer: ConsumerDescription) -> Text:
+        colours, each = self.palette, consumer.partitions[row.partition]
+        is_old = isinstance(row.client, ClientView) and self.model.clients.old_us(row.client) > 0
+        line = self._offsets(row.name, each.position, each.committed, lag_of_partition(each))
         line.append_text(self._state(each))
         return ink(line.plain, colours.dim) if is_old else line
 
@@ -137,35 +147,25 @@ class MemberClients(Lines):
             return ink("  paused", f"bold {colours.warning}")
         return ink(f"  {each.state}", colours.dim if each.state == FETCHING else colours.warning)
 
-    def _of_seen(self, seen: Seen, index: int) -> Text:
-        (topic, partition), committed, hw = seen.offsets[index]
+    def _of_seen(self, row: _Row, seen: Seen) -> Text:
+        _, committed, hw = seen.offsets[row.partition]
         lag = max(hw - committed, 0) if committed is not None and hw is not None else -1
-        line = self._offsets(f"{topic}-{partition}", -1, committed, lag)
+        line = self._offsets(row.name, -1, committed, lag)
         return line.append("  lag of the committed offset", style=self.palette.dim)
 
     def _offsets(self, name: str, position: int, committed: int | None, lag: int) -> Text:
-        width = self._width()
+        width = self._partitions
         line = ink(f"  {fitted_name(name, width):<{width}} ")
         line.append(f"{_offset(position):>10} {_offset(committed):>10} ")
         return line.append(f"{_offset(lag):>7}", style="bold" if lag > 0 else "")
 
 
-def _partitions(client: ClientView | Seen | None) -> Sequence[object]:
+def _partitions(
+    client: ClientView | Seen | None, consumer: ConsumerDescription | None
+) -> Sequence[object]:
     if isinstance(client, Seen):
         return client.offsets
-    if client is None or client.consumer is None:
-        return ()
-    return client.consumer.partitions
-
-
-def _name(client: ClientView | Seen | None, index: int) -> str:
-    if isinstance(client, Seen):
-        (topic, partition), _, _ = client.offsets[index]
-        return f"{topic}-{partition}"
-    assert client is not None
-    assert client.consumer is not None
-    each = client.consumer.partitions[index]
-    return f"{each.topic}-{each.partition}"
+    return consumer.partitions if consumer is not None else ()
 
 
 def _offset(offset: int | None) -> str:

@@ -99,10 +99,17 @@ class TransactionLines(Lines):
         super().__init__(id="transactions")
         self.model = model
         self.choice = choice
+        self._wide = False
+        self._names = self._producers = 0
+        """The widths of two columns. A tick measures them once, for all lines."""
 
     def tick(self) -> None:
         """Update the ids. The cursor stays on its id while the id exists."""
         self.cursor = self.choice.settle(self.model.transactions.transactions())
+        rows = self.choice.rows
+        self._wide = self.scrollable_content_region.width >= _WIDE
+        self._names = column_width([row.transactional_id for row in rows], _NAMES)
+        self._producers = max((len(_producer(row, self._wide)) for row in rows), default=0)
         super().tick()
 
     def cursor_moved(self) -> None:
@@ -132,10 +139,9 @@ class TransactionLines(Lines):
 
     def line(self, index: int) -> Text:
         colours, view = self.palette, self.choice.rows[index]
-        txns, wide = self.model.transactions, self.scrollable_content_region.width >= _WIDE
+        txns, wide, width = self.model.transactions, self._wide, self._names
         chosen = view.transactional_id == self.choice.name
         line = ink("▶ " if chosen else "  ", "bold")
-        width = column_width([row.transactional_id for row in self.choice.rows], _NAMES)
         line.append(f"{fitted_name(view.transactional_id, width):<{width}} ", style="bold")
         rest = ink(f"{view.state or UNKNOWN:<14} ", self._state_style(view))
         if txns.glow.glows("state", view.transactional_id):
@@ -145,8 +151,7 @@ class TransactionLines(Lines):
             f"{f'b{coordinator}' if coordinator >= 0 else 'b?':<3} ",
             style=f"bold {colours.broker(coordinator)}",
         )
-        producers = [_producer(row, wide) for row in self.choice.rows]
-        rest.append(f"{_producer(view, wide):<{max(map(len, producers))}}  ", style=colours.dim)
+        rest.append(f"{_producer(view, wide):<{self._producers}}  ", style=colours.dim)
         age_us = self.model.old_us(coordinator) if coordinator >= 0 else 0
         return _with_age(line, rest, self._news(view, wide), age_us, colours)
 
@@ -178,7 +183,7 @@ class TransactionLines(Lines):
                 more = len(view.waits_for) - 1
                 line.append(f" and {more} more" if more else "", style=colours.warning)
         elif view.ended is not None:
-            ago = duration((txns.now_of(view.coordinator) - view.ended.at_us) / 1000)
+            ago = duration(txns.ago_us(view, view.ended.at_us) / 1000)
             line.append(f"{view.ended.how} {ago} ago", style="bold")
             line.append(f" · {_ended_words(view, wide)}", style=colours.dim)
         else:
@@ -250,18 +255,17 @@ class TransactionHead(Drawn):
 
     def _clock(self, view: TransactionView) -> Text:
         colours, txns = self.palette, self.model.transactions
-        now_us = txns.now_of(view.coordinator)
         line = ink(view.state or UNKNOWN, "bold")
         if view.state == ONGOING:
             line.append(f" for {txns.open_words(view)} · transaction.timeout.ms ")
-            left_us = view.left_us(now_us)
+            left_us = view.left_us(txns.now_of(view.coordinator))
             if left_us is None:
                 return line.append(UNKNOWN, style=colours.dim)
             line.append_text(time_left(left_us // 1000, view.timeout_ms, colours))
             then = ", then it aborts and fences the producer" if self.size.width >= _WIDE else ""
             return line.append(then, style=colours.dim)
         if view.changed_us is not None:
-            line.append(f" for {duration((now_us - view.changed_us) / 1000)}")
+            line.append(f" for {duration(txns.ago_us(view, view.changed_us) / 1000)}")
         if view.state in PREPARED:
             words = f": it will {PREPARED[view.state]} when all its markers are written"
             line.append(words, style=colours.dim)
@@ -332,10 +336,13 @@ class HeldLines(Lines):
         self.model = model
         self.choice = choice
         self._rows: list[PartitionRow] = []
+        self._names = 0
+        """The width of the partitions' column. A tick measures it once, for all lines."""
 
     def tick(self) -> None:
         transactions = self.model.transactions
         self._rows = transactions.rows(self.choice.of(transactions))
+        self._names = column_width([str(row.held.key) for row in self._rows], _PARTITIONS)
         super().tick()
 
     def count(self) -> int:
@@ -360,8 +367,7 @@ class HeldLines(Lines):
 
     def line(self, index: int) -> Text:
         colours, wide = self.palette, self.scrollable_content_region.width >= _WIDE
-        width = column_width([str(row.held.key) for row in self._rows], _PARTITIONS)
-        number = 12 if wide else 9
+        width, number = self._names, 12 if wide else 9
         if index == 0:
             named = self.column
             head = f"  {named('partition'):<{width}} lead {'HW':>{number}} {'LSO':>{number}}"

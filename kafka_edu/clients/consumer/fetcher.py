@@ -146,10 +146,15 @@ class Fetcher:
             if result is None:
                 if error is not None:
                     self.fail(error)
-            elif result.offset == NO_OFFSET:
-                self._subscriptions.reset_found_nothing(tp, timestamp)
-            else:
-                self._subscriptions.reset_done(tp, timestamp, result.offset, result.leader_epoch)
+                return
+            try:
+                if result.offset == NO_OFFSET:
+                    self._subscriptions.reset_found_nothing(tp, timestamp)
+                else:
+                    offset, epoch = result.offset, result.leader_epoch
+                    self._subscriptions.reset_done(tp, timestamp, offset, epoch)
+            except ClientException as no_reset:
+                self.fail(no_reset)
 
         self._resets[tp, timestamp] = self._lookups.find(tp, timestamp, found)
 

@@ -13,6 +13,7 @@ from click.testing import CliRunner
 from kafka_edu.cli.demo_ending import HEADINGS, ends_in_sentences
 from kafka_edu.cli.progress import Standstill
 from kafka_edu.clients.admin import AdminTimeoutError
+from kafka_edu.clients.client_errors import TimeoutException
 from kafka_edu.common.errors import Errors, KafkaException
 from kafka_edu.common.maven_jars import PeerMissing
 from kafka_edu.common.package_group import PackageGroupError
@@ -78,6 +79,14 @@ def test_a_full_disk_is_named_with_a_way_out(error: Exception, place: str) -> No
     _, (_, why, what_to_do), _ = run(error)
     assert why == f"Why: There is no space left on the disk of {place}."
     assert "TMPDIR" in what_to_do
+
+
+@pytest.mark.parametrize(
+    "error", [TimeoutError(), AdminTimeoutError("no node"), TimeoutException("elect_leaders")]
+)
+def test_a_client_that_got_no_answer_in_time_is_named_so(error: Exception) -> None:
+    _, (_, why, _), _ = run(error)
+    assert "did not answer in time" in why
 
 
 def test_ctrl_c_says_so_and_goes_on_as_ctrl_c() -> None:

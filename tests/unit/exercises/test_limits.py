@@ -27,6 +27,7 @@ from exercises.runner.public_tests import (
 )
 from exercises.runner.verdict import Step
 from exercises.wrong_answers import wrong_answer
+from kafka_edu.clients.client_errors import TimeoutException
 from kafka_edu.common.busy_machine import (
     Allowance,
     Hogs,
@@ -192,16 +193,18 @@ def test_a_late_step_gets_twice_the_time_of_a_slow_reference(
 
 
 def test_no_live_part_counts_while_the_reference_fails(monkeypatch: pytest.MonkeyPatch) -> None:
-    for fails in ([FIRST, SLOW], ClusterError("no controller"), TimeoutError("timed out")):
+    refused = TimeoutException("delete_records took too long")
+    for fails in ([FIRST, SLOW], ClusterError("no controller"), refused, TimeoutError("timed out")):
         part = Part((50.0, [FIRST, SLOW]), (300.0, fails))
         with pytest.raises(NotJudgedError, match="try later"):
             lived(monkeypatch, part)
 
 
 def test_a_cluster_that_fails_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    part = Part((50.0, TimeoutError("timed out")), (14.0, [GOOD]), (20.0, [GOOD]))
-    assert lived(monkeypatch, part) == [GOOD]
-    assert part.asked[-1] == (MINE, PATIENCE_S)
+    for fails in (TimeoutError("timed out"), TimeoutException("delete_records took too long")):
+        part = Part((50.0, fails), (14.0, [GOOD]), (20.0, [GOOD]))
+        assert lived(monkeypatch, part) == [GOOD]
+        assert part.asked[-1] == (MINE, PATIENCE_S)
 
 
 def test_a_copy_without_solutions_asks_the_shipped_code(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,19 +1,23 @@
 """The kind *operate*: a cluster's state is judged, whatever was typed."""
 
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
 
-from exercises import command
+from exercises import command, lab_cluster
 from exercises.ch03_delayed_operations.ex05_operate.facts import Facts, far_link, judge
 from exercises.ch03_delayed_operations.ex05_operate.material import make, plan
 from exercises.command import lab
+from exercises.lab_cluster import LabCluster
 from exercises.runner.check import check_public
 from exercises.runner.manifest import Exercise, find_exercise, load_manifest
 from exercises.runner.trouble import trouble_of
 from exercises.runner.verdict import Step
 from exercises.runner.workplace import Workplace
+from kafka_edu.clients.client_errors import TimeoutException
 from kafka_edu.supervisor.cluster import ClusterError
 
 EXERCISE = find_exercise("03-5")
@@ -168,3 +172,16 @@ def test_start_check_and_reset(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert not played.up
     result = run.invoke(lab, check)
     assert result.exit_code == 1, "the starter again"
+
+
+def test_a_topic_that_nobody_deletes_is_a_fault_of_the_cluster(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def refuse(_: object) -> None:
+        raise TimeoutException("delete_topics took too long")
+
+    cluster: Any = SimpleNamespace(bootstrap_servers="b:9092")
+    monkeypatch.setattr(LabCluster, "in_zookeeper", lambda *_: SimpleNamespace(created=7))
+    monkeypatch.setattr(lab_cluster, "Admin", refuse)
+    with pytest.raises(ClusterError, match="topic 'orders' cannot be deleted"):
+        LabCluster("03-5", "orders").create_again(cluster, (0, 1, 2), {})

@@ -98,6 +98,7 @@ def test_a_barrier_may_wait_until_the_longest_time_out(serve: Serve) -> None:
         ("'wait', None", "expected ('wait', until_ms) or ('next', [member])"),
         ("'next', []", "the dynamic members that have not joined are"),
         ("'next', [row[0] for row in members]", "removes "),
+        ("'next', [{}]", "removes "),
         ("None", "expected ('wait', until_ms) or ('next', [member])"),
         ("1 / 0", "ZeroDivisionError"),
     ],

@@ -130,7 +130,8 @@ def test_a_commit_that_ours_would_not_send_has_its_answer_too(progress: Make) ->
 
 
 @pytest.mark.parametrize(
-    "answer", ["None", "{'web-9': 1}", "{'web-0': -1}", "{'web-0': 'x'}", "[1]", "1 / 0"]
+    "answer",
+    ["None", "{'web-9': 1}", "{'web-0': -1}", "{'web-0': 2**63}", "{'web-0': 'x'}", "[1]", "1 / 0"],
 )
 def test_an_impossible_answer_is_an_error_and_ours_goes_on(progress: Make, answer: str) -> None:
     made, errors = progress(FURTHER, f"        return {answer}\n\n    def due")

@@ -118,7 +118,9 @@ def test_an_offset_behind_the_high_watermark_is_an_error(make: Make, answer: str
     assert "expected an offset from 0 to 2" in errors[0].message
 
 
-@pytest.mark.parametrize("answer", ["None", "7", "[(1, 1)]", "[(9, 0)]", "[1]", "[[[]]]"])
+@pytest.mark.parametrize(
+    "answer", ["None", "7", "[(1, 1)]", "[(9, 0)]", "[1]", "[[[]]]", "[{}]", "[(1, {})]"]
+)
 def test_a_transaction_that_is_not_in_the_index_is_an_error(make: Make, answer: str) -> None:
     world, errors, _ = make(rules(aborted=answer))
     two_open(world)

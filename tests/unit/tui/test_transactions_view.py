@@ -300,6 +300,17 @@ def test_nothing_hangs_while_the_coordinator_or_the_leader_is_silent() -> None:
     assert look.view.now_of(LEADER) == 1_000_000
 
 
+def test_a_fact_after_the_last_sample_of_a_dead_coordinator_is_not_in_the_future() -> None:
+    look = Look()
+    look.begin()
+    assert look.pay.changed_us is not None
+    look.wait(60_000)
+    look.cluster.brokers.by_id[COORDINATOR].sampled_us = look.pay.changed_us - 50_000
+    assert look.view.now_of(COORDINATOR) < look.pay.changed_us
+    assert look.view.ago_us(look.pay, look.pay.changed_us) == 0
+    assert look.view.ago_us(look.pay, look.pay.changed_us - 80_000) == 30_000
+
+
 def test_a_transaction_whose_marker_is_written_does_not_hang() -> None:
     look = Look()
     look.sample(60, 40, open_since(look)._replace(marker_offset=59))
@@ -453,6 +464,16 @@ def test_the_number_of_ids_is_bounded_and_open_ones_stay() -> None:
     assert len(look.view.by_id) == KEPT_IDS
     assert "pay" in look.view.by_id
     assert look.view.left_out == 6
+
+
+def test_if_all_ids_are_open_the_one_that_changed_first_makes_room() -> None:
+    look = Look()
+    for number in range(KEPT_IDS + 1):
+        look.begin(transactional_id=f"id-{number}", producer_id=100 + number)
+    assert len(look.view.by_id) == KEPT_IDS
+    assert "id-0" not in look.view.by_id
+    assert look.view.by_id[f"id-{KEPT_IDS}"].open
+    assert look.view.left_out == 1
 
 
 def test_without_transactions_the_answer_is_that_nobody_is_held_back() -> None:

@@ -218,6 +218,22 @@ def test_a_time_after_the_last_record_leads_to_the_end() -> None:
     assert core.core.subscriptions.position(T0) == 44
 
 
+@pytest.mark.parametrize(("method", "found"), [("reset_done", 30), ("reset_found_nothing", -1)])
+def test_an_error_at_the_end_of_a_reset_is_raised_by_the_next_poll(
+    monkeypatch: pytest.MonkeyPatch, method: str, found: int
+) -> None:
+    def refuse(*_: object) -> None:
+        raise NoOffsetForPartitionException(T0, "A learner's class refuses")
+
+    core = fetching(partitions=1, auto_offset_reset="earliest")
+    core.answer(asked(core)[0], fetch_answer({}, {T0: Errors.OFFSET_OUT_OF_RANGE}))
+    core.run()
+    monkeypatch.setattr(core.core.subscriptions, method, refuse)
+    core.answer(looked_up(core)[0], listed(found))
+    with pytest.raises(NoOffsetForPartitionException, match="refuses"):
+        collected(core)
+
+
 def test_a_reset_is_given_up_when_the_partition_is_gone() -> None:
     core = fetching(partitions=1)
     core.core.subscriptions.request_reset(T0, 777, "seek_to_time")
