@@ -58,7 +58,7 @@ from kafka_edu.trace.state_machine_table import state_machine_table
 from kafka_edu.trace.tracer import Tracer
 
 #: Error of an append → error in the response to the client. All other errors stay the same.
-TOLD_FOR: Final = {
+ERROR_FOR_CLIENTS: Final = {
     Errors.UNKNOWN_TOPIC_OR_PARTITION: Errors.COORDINATOR_NOT_AVAILABLE,
     Errors.NOT_ENOUGH_REPLICAS: Errors.COORDINATOR_NOT_AVAILABLE,
     Errors.NOT_ENOUGH_REPLICAS_AFTER_APPEND: Errors.COORDINATOR_NOT_AVAILABLE,
@@ -230,7 +230,7 @@ class TransactionStateManager:
         tp = TopicPartition(TRANSACTION_STATE_TOPIC_NAME, self.partition_for(transactional_id))
 
         def appended(results: ProduceResults) -> None:
-            error = TOLD_FOR.get(results[tp].error, results[tp].error)
+            error = ERROR_FOR_CLIENTS.get(results[tp].error, results[tp].error)
             if not self._still_coordinates(metadata, coordinator_epoch):
                 respond(Errors.NOT_COORDINATOR if error is Errors.NONE else error)
                 return
