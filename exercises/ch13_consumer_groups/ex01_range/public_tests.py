@@ -86,10 +86,14 @@ def _why(
     share, more = divmod(topics[topic], len(takers))
     if count not in (share, share + 1):
         return f"{topic} alone is divided: {topics[topic]} partitions, {len(takers)} members"
-    sizes = [one[3] for one in sorted(blocks, key=lambda one: one[2]) if one[1] == topic]
+    parts = [one for one in sorted(blocks, key=lambda one: one[2]) if one[1] == topic]
+    sizes = [one[3] for one in parts]
+    static = any(one.instance for one in takers)
+    if share == 0 and not static and parts[-1][0] == max(one.name for one in takers):
+        sizes.insert(0, 0)  # the last member has something, so one before it has nothing
     if sizes != sorted(sizes, reverse=True):
         return f"the first {more} of {len(takers)} members get {share + 1}, the others {share}"
-    if any(one.instance for one in takers):
+    if static:
         return "members with an instance come first, in its order; the others by their ids"
     return "the members are in the order of their ids, in whatever order they came"
 

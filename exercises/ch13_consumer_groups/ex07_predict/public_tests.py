@@ -11,7 +11,11 @@ from .material import NAMES, Situation, situations
 def check(learner: Learner, one: Situation) -> None:
     """Compare the learner's answer to one question. Raises AssertionError."""
     came = learner.make().call("get", one.name)
-    assert came is not None, f'there is no answer "{one.name}" yet; its question: {one.words}'
+    if came is None:
+        raise AssertionError(
+            f'the answer "{one.name}" is not written yet: it returns None; its question:'
+            f" {one.words}"
+        )
     if isinstance(came, bool) or came != one.answer:
         raise Mismatch(one.name, one.answer, came, one.why, drawing=(one.words,))
 

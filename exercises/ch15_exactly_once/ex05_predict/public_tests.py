@@ -18,7 +18,10 @@ def test_answer(learner: Learner, material: int, name: str) -> None:
     right, table = made.answers[name], made.tables[name in OF_LOG_B]
     match learner.make().call("get", name):
         case None:
-            raise AssertionError(f'"{name}" has no answer yet; its question is in questions.md')
+            raise AssertionError(
+                f'the answer "{name}" is not written yet: it returns None; questions.md has the'
+                " question"
+            )
         case int(number) if number == right.answer and not isinstance(number, bool):
             return
         case came:
