@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, suppress
 from pathlib import Path
 from signal import SIGTERM
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from kafka import KafkaAdminClient, KafkaConsumer, TopicPartition
 from kafka.admin import NewPartitions
@@ -119,34 +119,45 @@ def check_state(
     with closing(LAB.attach(home)) as cluster:
         _, before = read_before(folder)
         say(f"watching the lag, for {ORDERS:,} orders at most")
-        began, lag = watch(cluster)
+        watched = watch(cluster)
         say("looking at brokers, ZooKeeper, the office and its group")
-        now = look(cluster)._replace(watched=began, lag_before=lag)
+        now = look(cluster)._replace(watched=watched.began, lag_before=watched.lag_before)
+        if watched.ended is not None:  # what was seen is judged: a moment later the lag has grown
+            now = now._replace(office=watched.ended, lag=watched.lag)
     yield from judge(facts_of(before), now)
 
 
-def watch(cluster: Cluster) -> tuple[Seen | None, int]:
-    """Watch the lag until it is calm, or ORDERS have come, or the office has ended or hangs.
+class Watched(NamedTuple):
+    """The office's notes and the group's lag at the beginning and at the end of a check."""
 
-    Return the office's notes and the lag from when the check began, or from when the present
-    workers came.
-    """
+    began: Seen | None
+    """The notes from when the check began, or from when the present workers came."""
+    lag_before: int
+    ended: Seen | None
+    lag: int
+
+
+def watch(cluster: Cluster) -> Watched:
+    """Watch the lag until it is calm, or ORDERS have come, or the office has ended or hangs."""
     began: Seen | None = None
     last: Seen | None = None
-    lag = 0
+    lag_before = lag = 0
     changed_s = time.monotonic()
     while (now := office_of(cluster.folder)) is not None:
         if began is None or began.shift != now.shift:
-            began, lag = now, lag_of(cluster)
+            began, lag_before = now, lag_of(cluster)
+            lag = lag_before
         come = now.written - began.written
-        if come >= ORDERS or (come >= SOME_ORDERS and is_calm(began, now, lag, lag_of(cluster))):
-            break
+        if come >= SOME_ORDERS:
+            lag = lag_of(cluster)
+            if come >= ORDERS or is_calm(began, now, lag_before, lag):
+                break
         if now != last:
             last, changed_s = now, time.monotonic()
         elif not is_office(now.pid) or time.monotonic() - changed_s > SILENT_S:
             break
         time.sleep(LOOK_EVERY_S)
-    return began, lag
+    return Watched(began, lag_before, now, lag)
 
 
 def lag_of(cluster: Cluster) -> int:

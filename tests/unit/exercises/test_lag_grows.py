@@ -22,7 +22,13 @@ from exercises.ch13_consumer_groups.ex08_lag.material import (
     plan,
 )
 from exercises.ch13_consumer_groups.ex08_lag.office import Office, Seen
-from exercises.ch13_consumer_groups.ex08_lag.trouble import ORDERS, SILENT_S, facts_of, watch
+from exercises.ch13_consumer_groups.ex08_lag.trouble import (
+    ORDERS,
+    SILENT_S,
+    Watched,
+    facts_of,
+    watch,
+)
 from exercises.lab_cluster import TopicFacts
 from kafka_edu.common.topic_partition import TopicPartition
 
@@ -78,7 +84,7 @@ def test_commits_that_were_refused_are_counted() -> None:
     assert "5 commits were refused" in failed(now)["the lag is small, or it falls"]
 
 
-class Watched:
+class WatchedOffice:
     """A cluster with an office, and a clock. Each look at the notes takes some time."""
 
     def __init__(
@@ -105,7 +111,7 @@ class Watched:
         self.now_s += self._look_s
         return self._notes(self.looks)
 
-    def watch(self) -> tuple[Seen | None, int]:
+    def watch(self) -> Watched:
         return watch(self)  # type: ignore[arg-type]  # it is the part of a cluster that is used
 
 
@@ -114,43 +120,43 @@ def written(look: int) -> Seen:
 
 
 def test_a_lag_that_falls_is_watched_until_it_has_fallen(monkeypatch: pytest.MonkeyPatch) -> None:
-    watched = Watched(monkeypatch, written, lambda look: 5_000 - 10 * look, look_s=100.0)
-    assert watched.watch() == (written(1), 4_990)
+    watched = WatchedOffice(monkeypatch, written, lambda look: 5_000 - 10 * look, look_s=100.0)
+    assert watched.watch() == (written(1), 4_990, written(6), 4_940), "what ended it is judged"
     assert watched.looks == 1 + FALLEN // 10
 
 
 def test_a_commit_in_a_jump_is_not_a_lag_that_falls(monkeypatch: pytest.MonkeyPatch) -> None:
-    watched = Watched(
+    watched = WatchedOffice(
         monkeypatch,
         lambda look: written(look)._replace(waiting=3_000 + look),
         lambda look: 4_000 - 400 * (look > 7),
     )
-    assert watched.watch()[1] == 4_000
+    assert watched.watch().lag_before == 4_000
     assert watched.looks == 1 + ORDERS // 50
 
 
 def test_a_small_lag_is_watched_for_some_orders(monkeypatch: pytest.MonkeyPatch) -> None:
     few = written(1)._replace(waiting=5)
-    watched = Watched(monkeypatch, lambda look: few._replace(written=50 * look), lambda _: 10)
-    assert watched.watch() == (few, 10)
+    watched = WatchedOffice(monkeypatch, lambda look: few._replace(written=50 * look), lambda _: 10)
+    assert watched.watch()[:2] == (few, 10)
     assert watched.looks == 1 + trouble.SOME_ORDERS // 50
 
 
 def test_a_lag_that_grows_is_watched_for_a_number_of_orders(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    watched = Watched(monkeypatch, written, lambda look: 1_000 + look)
-    assert watched.watch() == (written(1), 1_001)
+    watched = WatchedOffice(monkeypatch, written, lambda look: 1_000 + look)
+    assert watched.watch()[:2] == (written(1), 1_001)
     assert watched.looks == 1 + ORDERS // 50
 
 
 def test_new_workers_are_watched_from_their_beginning(monkeypatch: pytest.MonkeyPatch) -> None:
-    watched = Watched(
+    watched = WatchedOffice(
         monkeypatch,
         lambda look: written(look)._replace(shift=1 + (look > 3)),
         lambda look: 9_000 if look < 4 else 5_000,
     )
-    began, lag = watched.watch()
+    began, lag, _, _ = watched.watch()
     assert began is not None
     assert (began.shift, lag, watched.looks) == (2, 5_000, 4 + ORDERS // 50)
 
@@ -158,13 +164,13 @@ def test_new_workers_are_watched_from_their_beginning(monkeypatch: pytest.Monkey
 def test_an_office_that_hangs_or_has_ended_is_not_watched_for_ever(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    silent = Watched(monkeypatch, lambda _: OFFICE, lambda _: 900, look_s=10.0)
-    assert silent.watch() == (OFFICE, 900)
+    silent = WatchedOffice(monkeypatch, lambda _: OFFICE, lambda _: 900, look_s=10.0)
+    assert silent.watch() == (OFFICE, 900, OFFICE, 900)
     assert silent.now_s == pytest.approx(SILENT_S, abs=30.0)
-    gone = Watched(monkeypatch, lambda _: OFFICE, lambda _: 900)
+    gone = WatchedOffice(monkeypatch, lambda _: OFFICE, lambda _: 900)
     gone.there = False
-    assert gone.watch() == (OFFICE, 900)
-    assert Watched(monkeypatch, lambda _: None, lambda _: 900).watch() == (None, 0)
+    assert gone.watch() == (OFFICE, 900, OFFICE, 900)
+    assert WatchedOffice(monkeypatch, lambda _: None, lambda _: 900).watch() == (None, 0, None, 0)
 
 
 def test_facts_that_were_kept_are_the_same() -> None:
