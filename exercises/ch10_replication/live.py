@@ -40,9 +40,14 @@ def moment(broker: LearnerBroker, say: Callable[[str], None]) -> Iterator[Step]:
     cluster = broker.cluster
     yield send_to_all(broker, "records are acked by all three", RECORDS)
     sleeper = _follower(broker)
-    say(f"broker {sleeper} stands still, and is in the ISR for some seconds")
-    cluster.pause(sleeper)
-    yield _waits(broker, sleeper)
+    # Both clients know the leader before the pause: else they may ask the paused broker for it.
+    producer, consumer = broker.producer(SHORT_TIMEOUT_MS), _consumer(broker)
+    with closing(consumer):
+        producer.partitions_for(broker.topic)
+        _end(broker, consumer)
+        say(f"broker {sleeper} stands still, and is in the ISR for some seconds")
+        cluster.pause(sleeper)
+        yield _waits(broker, sleeper, producer, consumer)
     yield _leaves(broker, sleeper)
     cluster.resume(sleeper)
     say(f"broker {sleeper} goes on, and catches up")
@@ -60,20 +65,23 @@ def _follower(broker: LearnerBroker) -> int:
     return next(one for one in broker.cluster.broker_ids if one not in (BROKER, chief))
 
 
-def _end(broker: LearnerBroker) -> int:
+def _consumer(broker: LearnerBroker) -> KafkaConsumer:
+    return KafkaConsumer(bootstrap_servers=f"127.0.0.1:{broker.cluster.port(BROKER)}")
+
+
+def _end(broker: LearnerBroker, consumer: KafkaConsumer) -> int:
     """Return the offset up to which a consumer may read, as broker 2 says."""
     partition = TopicPartition(broker.topic, 0)
-    consumer = KafkaConsumer(bootstrap_servers=f"127.0.0.1:{broker.cluster.port(BROKER)}")
-    with closing(consumer):
-        return int(consumer.end_offsets([partition])[partition])
+    return int(consumer.end_offsets([partition])[partition])
 
 
-def _waits(broker: LearnerBroker, sleeper: int) -> Step:
+def _waits(
+    broker: LearnerBroker, sleeper: int, producer: KafkaProducer, consumer: KafkaConsumer
+) -> Step:
     """Send records that the paused follower lacks. None may be acknowledged, or shown."""
     says = "what the paused follower lacks is neither acked nor shown"
-    producer = broker.producer(SHORT_TIMEOUT_MS)
     sent = [producer.send(broker.topic, b"it waits", partition=0) for _ in range(WAITING)]
-    end = _end(broker)
+    end = _end(broker, consumer)
     acked = 0
     for one in sent:
         try:
@@ -97,8 +105,10 @@ def _leaves(broker: LearnerBroker, sleeper: int) -> Step:
     if not gone:
         return Step(says, False, "it is still a member", late=True)
     wanted = RECORDS + WAITING
-    came = broker.listener.wait_for(lambda: _end(broker) >= wanted, broker.patience_s)
-    return Step(says, came, f"a consumer may read up to {_end(broker)} of {wanted}", late=not came)
+    with closing(_consumer(broker)) as consumer:
+        came = broker.listener.wait_for(lambda: _end(broker, consumer) >= wanted, broker.patience_s)
+        end = _end(broker, consumer)
+    return Step(says, came, f"a consumer may read up to {end} of {wanted}", late=not came)
 
 
 def _joins(broker: LearnerBroker) -> Step:
