@@ -209,7 +209,7 @@ class Outcome(NamedTuple):
     after: Disk
     acked: int
     groups: list[SegmentsCleaned]
-    """What the leader's cleaner removed from each group of segments, oldest first."""
+    """The records that the leader's cleaner removed from each group of segments, oldest first."""
     passes: list[LogCleaned]
     """The passes of the leader's cleaner, oldest first."""
     cleaned_brokers: int

@@ -108,7 +108,7 @@ CASES: Final[Mapping[str, Case]] = {
 
 
 class Story(NamedTuple):
-    """What happened in one case. States and reasons also have what came before the first moment."""
+    """The events of one case. States and reasons include those before the first moment."""
 
     moments: tuple[Moment, ...]
     states: tuple[str, ...]

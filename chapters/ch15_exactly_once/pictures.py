@@ -331,7 +331,7 @@ def states() -> Picture:
 
 
 class Fate(NamedTuple):
-    """What becomes of ten orders whose program dies after a step of its loop."""
+    """The fate of ten orders if their program dies after one step of its loop."""
 
     missing: int
     again: int

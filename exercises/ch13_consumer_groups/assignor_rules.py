@@ -1,4 +1,4 @@
-"""What is right for an assignor of chapter 13: each partition that somebody reads has one member.
+"""The rules of chapter 13's assignors: each partition that somebody reads has one member.
 
 The right blocks of 13-1 are those of the course's own range assignor.
 """

@@ -47,7 +47,7 @@ BATCHES: Final[Sequence[tuple[str, Sequence[tuple[int, int, int]]]]] = (
         ((0, LAST - 1, 1), (0, LAST, 3), (0, 0, 1), (0, LAST, 3), (0, 2, 1)),
     ),
 )
-"""What each producer made by hand sends: (epoch, first sequence number, records)."""
+"""The batches of each hand-made producer: (epoch, first sequence number, records)."""
 
 
 def moment(broker: LearnerBroker, say: Callable[[str], None]) -> Iterator[Step]:

@@ -14,7 +14,7 @@ MOST_LOST: Final = 4
 MOST: Final = 4
 """max.poll.records of both members."""
 LATER_STEPS: Final = 14
-"""How much is shown of the second member."""
+"""The number of steps of the second member that are shown."""
 
 
 class Run(NamedTuple):

@@ -12,7 +12,7 @@ from .billing import Read, Seen
 from .material import MEMBERS, OTHER, PARTITIONS, REFUNDS, TOPIC, Plan
 
 LEAST_SENT: Final = 20
-"""So many records have to come since the trouble began."""
+"""This number of records has to arrive after the trouble begins."""
 AGAIN: Final = "each order since the price list is billed again, and no order of before"
 
 
