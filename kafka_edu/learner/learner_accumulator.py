@@ -21,7 +21,7 @@ from kafka_edu.clients.producer.record_accumulator import (
     RecordAccumulator,
 )
 from kafka_edu.common.topic_partition import TopicPartition
-from kafka_edu.learner.learner import LearnerObject
+from kafka_edu.learner.learner_part import LearnerPart
 from kafka_edu.learner.seams import LearnerCode, LearnerError
 from kafka_edu.record.compression import CompressionType
 from kafka_edu.trace.tracer import Tracer
@@ -44,15 +44,12 @@ class LearnerAccumulator(RecordAccumulator):
         super().__init__(
             client_id, batch_size, linger_ms, retry_backoff_ms, compression, pool, trace
         )
-        self._code = code
-        self._settings = (batch_size, int(linger_ms), int(retry_backoff_ms))
-        self._learner: LearnerObject | None = None
-        self._given_up = False
+        self._part = LearnerPart(code, batch_size, int(linger_ms), int(retry_backoff_ms))
         self._places: dict[TopicPartition, int] = {}
         """The number of each partition that has had a batch."""
 
     def ready(self, metadata: Metadata, now: float) -> Ready:
-        if self._off():
+        if self._part.is_out:
             return super().ready(metadata, now)
         at_once = self.at_once
         queues = {
@@ -61,7 +58,7 @@ class LearnerAccumulator(RecordAccumulator):
         }
         rows = [self._row(place, queues[place]) for place in sorted(queues)]
         try:
-            match self._ask("ready", rows, int(now), at_once):
+            match self._part.ask("ready", rows, int(now), at_once):
                 case (list(places) | tuple(places), None | int() as next_ms) if _are(
                     places, queues
                 ) and (next_ms is None or (next_ms is not True and next_ms >= 0)):
@@ -69,17 +66,15 @@ class LearnerAccumulator(RecordAccumulator):
                     wait_ms = NEVER if next_ms is None else next_ms
                     return self._by_leader(sendable, metadata, wait_ms)
                 case answer:
-                    raise self._code.blame(
-                        f"ready({rows}, {int(now)}, {at_once}) answered {answer!r}; expected"
-                        " ([partition of a row], ms from 0 on, or None)"
-                    )
+                    expected = "([partition of a row], ms from 0 on, or None)"
+                    raise self._part.blame("ready", (rows, int(now), at_once), answer, expected)
         except LearnerError as error:
-            self._fail(error)
+            self._part.fail(error)
             return super().ready(metadata, now)
 
     def _row(self, place: int, queue: PartitionQueue) -> dict[str, object]:
         first = queue.batches[0]
-        least = self._settings[0] if first.is_full else 0
+        least = self._batch_size if first.is_full else 0
         return {
             "partition": place,
             "batches": [max(first.size, least), *(one.size for one in list(queue.batches)[1:])],
@@ -98,37 +93,22 @@ class LearnerAccumulator(RecordAccumulator):
         now: float,
     ) -> list[ProducerBatch]:
         waiting = list(queues)
-        if self._off():
+        if self._part.is_out:
             return super().drain(node, waiting, max_bytes, may_drain, assign, now)
         able = {self._places[q.tp]: q for q in waiting if may_drain(q.batches[0])}
         if not able:
             return []
         rows = [[place, able[place].batches[0].size] for place in sorted(able)]
         try:
-            match self._ask("drain", node, rows, max_bytes):
+            match self._part.ask("drain", node, rows, max_bytes):
                 case list(places) | tuple(places) if places and _are(places, able):
                     return [self._take(able[place], assign, now) for place in places]
                 case answer:
-                    raise self._code.blame(
-                        f"drain({node}, {rows}, {max_bytes}) answered {answer!r}; expected at least"
-                        " one partition of the rows, each once"
-                    )
+                    expected = "at least one partition of the rows, each once"
+                    raise self._part.blame("drain", (node, rows, max_bytes), answer, expected)
         except LearnerError as error:
-            self._fail(error)
+            self._part.fail(error)
             return super().drain(node, waiting, max_bytes, may_drain, assign, now)
-
-    def _off(self) -> bool:
-        return self._given_up or self._code.retired
-
-    def _ask(self, method: str, *arguments: object) -> object:
-        """Return the learner's answer. Raises LearnerError."""
-        if self._learner is None:
-            self._learner = self._code.make(*self._settings)
-        return self._code.ask(self._learner, method, *arguments)
-
-    def _fail(self, error: LearnerError) -> None:
-        self._given_up = True
-        self._code.failed(error)
 
 
 def _are(places: Iterable[object], queues: dict[int, PartitionQueue]) -> bool:

@@ -14,7 +14,7 @@ from functools import partial
 
 from kafka_edu.clients.producer.producer_batch import ProducerBatch, Thunk
 from kafka_edu.clients.producer.record_accumulator import BufferPool, RecordAccumulator
-from kafka_edu.learner.learner import LearnerObject
+from kafka_edu.learner.learner_part import LearnerPart
 from kafka_edu.learner.seams import LearnerCode, LearnerError
 from kafka_edu.record.compression import CompressionType
 from kafka_edu.trace.tracer import Tracer
@@ -37,9 +37,7 @@ class CallbackAccumulator(RecordAccumulator):
         super().__init__(
             client_id, batch_size, linger_ms, retry_backoff_ms, compression, pool, trace
         )
-        self._code = code
-        self._learner: LearnerObject | None = None
-        self._given_up = False
+        self._part = LearnerPart(code)
         self._records = 0
         self._thunks: dict[int, Thunk] = {}
         """Record → its callback, for the unfinished records that the learner knows."""
@@ -54,7 +52,7 @@ class CallbackAccumulator(RecordAccumulator):
         for part in parts:
             count = len(part.thunks)
             self._known_records[part.number], left = left[:count], left[count:]
-        self._tell("divided", batch.number, [[part.number, part.count] for part in parts])
+        self._part.tell("divided", batch.number, [[part.number, part.count] for part in parts])
         return parts
 
     def release(self, batch: ProducerBatch) -> None:
@@ -62,27 +60,27 @@ class CallbackAccumulator(RecordAccumulator):
         super().release(batch)
         self._tell_records(batch)
         mine = self._known_records.pop(batch.number)
-        if not self._off():
+        if not self._part.is_out:
             try:
                 batch.thunks = self._chosen(batch)
             except LearnerError as error:
-                self._fail(error)
+                self._part.fail(error)
         for record in mine:
             self._thunks.pop(record, None)
 
     def _chosen(self, batch: ProducerBatch) -> list[Thunk]:
         """Return the callbacks that the learner's answer names. Raises LearnerError."""
-        answer = self._ask("ended", batch.number)
+        answer = self._part.ask("ended", batch.number)
         expected = "a list of (place in the batch, record that was added)"
         if not isinstance(answer, list | tuple):
-            raise self._blame(batch, answer, expected)
+            raise self._part.blame("ended", (batch.number,), answer, expected)
         found: list[Thunk] = []
         for one in answer:
             match one:
                 case (int(place), int(record)) if place >= 0 and record in self._thunks:
                     found.append(self._thunks[record]._replace(at=place))
                 case _:
-                    raise self._blame(batch, answer, expected)
+                    raise self._part.blame("ended", (batch.number,), answer, expected)
         return found
 
     def _tell_records(self, batch: ProducerBatch) -> None:
@@ -97,32 +95,7 @@ class CallbackAccumulator(RecordAccumulator):
             self._records += 1
             self._thunks[self._records] = thunk
             records.append(self._records)
-            self._tell("added", batch.number, thunk.at, self._records)
-
-    def _blame(self, batch: ProducerBatch, answer: object, expected: str) -> LearnerError:
-        return self._code.blame(f"ended({batch.number}) answered {answer!r}; expected {expected}")
-
-    def _off(self) -> bool:
-        return self._given_up or self._code.retired
-
-    def _tell(self, method: str, *arguments: object) -> None:
-        """Call a method that answers nothing."""
-        if self._off():
-            return
-        try:
-            self._ask(method, *arguments)
-        except LearnerError as error:
-            self._fail(error)
-
-    def _ask(self, method: str, *arguments: object) -> object:
-        """Return the learner's answer. Raises LearnerError."""
-        if self._learner is None:
-            self._learner = self._code.make()
-        return self._code.ask(self._learner, method, *arguments)
-
-    def _fail(self, error: LearnerError) -> None:
-        self._given_up = True
-        self._code.failed(error)
+            self._part.tell("added", batch.number, thunk.at, self._records)
 
 
 def adapt(code: LearnerCode) -> Callable[..., RecordAccumulator]:

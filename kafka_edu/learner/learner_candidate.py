@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Final
 
 from kafka_edu.controller.candidate import MOST_STEPS, Came, Candidate, Operation
-from kafka_edu.learner.learner import LearnerObject
+from kafka_edu.learner.learner_part import LearnerPart
 from kafka_edu.learner.seams import LearnerCode, LearnerError
 
 #: Each operation, and the types of its arguments.
@@ -32,30 +32,21 @@ class LearnerCandidate:
 
     def __init__(self, code: LearnerCode, broker_id: int) -> None:
         self._code = code
-        self._broker_id = broker_id
-        self._learner: LearnerObject | None = None
-        self._given_up = False
+        self._part = LearnerPart(code, broker_id)
 
     def next(self, came: Came) -> Operation | None:
         """Return the learner's next operation. Return None after the first error of the learner."""
-        if self._given_up or self._code.retired:
+        if self._part.is_out:
             return None
         try:
-            if self._learner is None:
-                self._learner = self._code.make(self._broker_id)
-            operation = self._code.ask(self._learner, "next", came)
-            return self._checked(came, operation)
+            return self._checked(came, self._part.ask("next", came))
         except LearnerError as error:
-            self._give_up(error)
+            self._part.fail(error)
             return None
 
     def endless(self) -> None:
         """Report an error of the learner: its steps never end."""
-        self._give_up(self._code.blame(f"after {MOST_STEPS} operations it still does not wait"))
-
-    def _give_up(self, error: LearnerError) -> None:
-        self._given_up = True
-        self._code.failed(error)
+        self._part.fail(self._code.blame(f"after {MOST_STEPS} operations it still does not wait"))
 
     def _checked(self, came: Came, operation: object) -> Operation:
         match operation:

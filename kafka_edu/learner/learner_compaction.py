@@ -18,7 +18,7 @@ import numpy as np
 from kafka_edu.common.arrays import Bools
 from kafka_edu.common.files import FileSystem, OsFileSystem
 from kafka_edu.learner.lab_partitions import LAB_TOPICS
-from kafka_edu.learner.learner import LearnerObject
+from kafka_edu.learner.learner_part import LearnerPart
 from kafka_edu.learner.seams import LearnerCode, LearnerError
 from kafka_edu.log.cleaner.batch_filter import Fate
 from kafka_edu.log.cleaner.clean_job import CleanJob, CleanResult
@@ -62,30 +62,28 @@ class LearnerCleaner(Cleaner):
     def __init__(self, code: LearnerCode, job: CleanJob, file_system: FileSystem) -> None:
         super().__init__(job, file_system, no_throttle)
         self._code = code
-        self._learner: LearnerObject | None = None
-        self._failed = False
+        self._part: LearnerPart | None = None
 
     def _put(self, rows: RecordRows, offsets: OffsetMap, most: int) -> int | None:
         ours = super()._put(rows, offsets, most)
-        if self._is_out():
+        part = self._part = self._part or LearnerPart(self._code, self._job.first_dirty, most)
+        if part.is_out:
             return ours
         records = plain_rows(rows)
         try:
-            if self._learner is None:
-                self._learner = self._code.make(self._job.first_dirty, most)
             for begin in range(0, len(records), AT_ONCE):
                 some = records[begin : begin + AT_ONCE]
-                taken = self._note(self._learner, some)
+                taken = self._note(part, some)
                 if taken < len(some):
                     cut = begin + taken
                     return next(n for n, one in enumerate(rows.batches) if cut < one.stop)
         except LearnerError as error:
-            self._fail(error)
+            part.fail(error)
             return ours
         return None
 
-    def _note(self, learner: LearnerObject, records: list[Row]) -> int:
-        match self._code.ask(learner, "note", records):
+    def _note(self, part: LearnerPart, records: list[Row]) -> int:
+        match part.ask("note", records):
             case bool() as answer:
                 pass
             case int(taken) if 0 <= taken <= len(records):
@@ -98,24 +96,25 @@ class LearnerCleaner(Cleaner):
 
     def _fate(self, rows: RecordRows, offsets: OffsetMap, keeps: bool) -> Fate:
         ours = super()._fate(rows, offsets, keeps)
-        if not self._is_out() and self._learner is not None:
+        part = self._part
+        if part is not None and not part.is_out:
             records = plain_rows(rows)
             try:
                 kept: list[int] = []
                 for begin in range(0, len(records), AT_ONCE):
                     some = records[begin : begin + AT_ONCE]
-                    kept += self._keep(self._learner, some, offsets.latest_offset + 1, keeps)
+                    kept += self._keep(part, some, offsets.latest_offset + 1, keeps)
             except LearnerError as error:
-                self._fail(error)
+                part.fail(error)
             else:
                 return _fate_of(rows, ours, np.isin(rows.offset, np.array(kept, np.int64)))
         return ours
 
     def _keep(
-        self, learner: LearnerObject, records: list[Row], end: int, young: bool
+        self, part: LearnerPart, records: list[Row], end: int, young: bool
     ) -> tuple[int, ...]:
         known = {offset for offset, _, _ in records}
-        match self._code.ask(learner, "keep", records, end, young):
+        match part.ask("keep", records, end, young):
             case tuple(kept) if all(type(one) is int and one in known for one in kept):
                 return kept
             case answer:
@@ -123,13 +122,6 @@ class LearnerCleaner(Cleaner):
                     f"keep of {len(records)} records, end {end}, answered {str(answer)[:80]};"
                     " expected offsets of theirs"
                 )
-
-    def _is_out(self) -> bool:
-        return self._failed or self._code.retired
-
-    def _fail(self, error: LearnerError) -> None:
-        self._failed = True
-        self._code.failed(error)
 
 
 def _fate_of(rows: RecordRows, ours: Fate, stays: Bools) -> Fate:

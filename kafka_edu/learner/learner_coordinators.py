@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Sequence
 
 from kafka_edu.clients.proxy.coordinators import Coordinators
 from kafka_edu.cluster.leader_and_isr import NO_LEADER
-from kafka_edu.learner.learner import LearnerObject
+from kafka_edu.learner.learner_part import LearnerPart
 from kafka_edu.learner.seams import LearnerCode, LearnerError
 
 
@@ -18,15 +18,13 @@ class LearnerCoordinators(Coordinators):
 
     def __init__(self, code: LearnerCode) -> None:
         self._code = code
-        self._learner: LearnerObject | None = None
+        self._part = LearnerPart(code)
 
     def find(self, key: str, leaders: Sequence[int], brokers: Collection[int]) -> int:
         if not self._code.retired:
             try:
-                if self._learner is None:
-                    self._learner = self._code.make()
                 able = sorted(brokers)
-                answer = self._code.ask(self._learner, "find", key, list(leaders), able)
+                answer = self._part.ask("find", key, list(leaders), able)
                 if type(answer) is int and answer in (NO_LEADER, *able):
                     return answer
                 raise self._code.blame(

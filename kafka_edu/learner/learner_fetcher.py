@@ -17,7 +17,7 @@ from typing import Any
 from kafka_edu.common.errors import Errors
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.learner.lab_partitions import all_of_labs
-from kafka_edu.learner.learner import LearnerObject
+from kafka_edu.learner.learner_part import LearnerPart
 from kafka_edu.learner.seams import LearnerCode, LearnerError
 from kafka_edu.log.leader_epoch_file_cache import UNDEFINED_EPOCH
 from kafka_edu.protocol.messages.fetch import FetchRequest
@@ -36,9 +36,7 @@ class LearnerReplicaFetcher(ReplicaFetcher):
 
     def __init__(self, code: LearnerCode, *parts: Any) -> None:
         super().__init__(*parts)
-        self._code = code
-        self._learner: LearnerObject | None = None
-        self._given_up = False
+        self._part = LearnerPart(code, self._config.replica_fetch_backoff_ms)
         self._theirs: dict[str, TopicPartition] = {}
         """Name of a partition in calls of the learner's object → the partition."""
         self._plan: dict[TopicPartition, Operation] = {}
@@ -52,12 +50,12 @@ class LearnerReplicaFetcher(ReplicaFetcher):
         """The last error of each partition."""
 
     def _is_theirs(self, tp: TopicPartition) -> bool:
-        return not self._given_up and str(tp) in self._theirs
+        return not self._part.is_out and str(tp) in self._theirs
 
     def add(self, partition: Partition) -> None:
         tp = partition.topic_partition
         self.remove([tp])
-        if not self._given_up and not self._code.retired and all_of_labs([tp]):
+        if not self._part.is_out and all_of_labs([tp]):
             self._theirs[str(tp)] = tp
             self._tell("follow", str(tp), _epochs_of(partition))
         super().add(partition)
@@ -68,7 +66,7 @@ class LearnerReplicaFetcher(ReplicaFetcher):
         removed = [tp for tp in topic_partitions if tp in self._states]
         super().remove(removed)
         for tp in removed:
-            if self._theirs.pop(str(tp), None) is not None and not self._given_up:
+            if self._theirs.pop(str(tp), None) is not None and not self._part.is_out:
                 self._plan.pop(tp, None)
                 self._errors.pop(tp, None)
                 self._tell("leave", str(tp))
@@ -78,7 +76,7 @@ class LearnerReplicaFetcher(ReplicaFetcher):
 
     def resume_delayed(self, now_ms: int) -> None:
         self._now_ms = now_ms
-        if self._given_up and self._theirs:
+        if self._part.is_out and self._theirs:
             self._take_over()
         elif self._stale or any(
             self._delayed[tp].delayed_until_ms <= now_ms
@@ -90,7 +88,7 @@ class LearnerReplicaFetcher(ReplicaFetcher):
 
     def fetch_request(self, now_ms: int) -> FetchRequest | None:
         self._now_ms = now_ms
-        if self._stale and not self._given_up:
+        if self._stale and not self._part.is_out:
             self._carry_out()
         return super().fetch_request(now_ms)
 
@@ -112,9 +110,10 @@ class LearnerReplicaFetcher(ReplicaFetcher):
         """Return the plan of the learner's code; None after an error of the learner."""
         now_ms = self._now_ms
         try:
-            answer = self._ask("plan", now_ms)
+            answer = self._part.ask("plan", now_ms)
             if not isinstance(answer, dict) or answer.keys() != self._theirs.keys():
-                raise self._blame("plan", [now_ms], answer, f"a row for each of {[*self._theirs]}")
+                expected = f"a row for each of {[*self._theirs]}"
+                raise self._part.blame("plan", (now_ms,), answer, expected)
             plan: dict[TopicPartition, Operation] = {}
             for name, row in answer.items():
                 operation = tuple(row) if isinstance(row, list) else row
@@ -126,16 +125,16 @@ class LearnerReplicaFetcher(ReplicaFetcher):
                     case ("wait", int(until_ms)) if type(until_ms) is int and until_ms > now_ms:
                         pass
                     case _:
-                        raise self._blame(
+                        raise self._part.blame(
                             "plan",
-                            [now_ms],
+                            (now_ms,),
                             answer,
                             f"('ask', epoch), ('fetch',), ('wait', until later than {now_ms}) or"
                             f" ('failed',) for {name}",
                         )
                 plan[self._theirs[name]] = operation
         except LearnerError as error:
-            self._give_up(error)
+            self._part.fail(error)
             return None
         self._stale = False
         return plan
@@ -182,13 +181,13 @@ class LearnerReplicaFetcher(ReplicaFetcher):
             return ours
         leo = partition.local_log().log_end_offset
         hw = partition.high_watermark.offset
-        arguments = [str(tp), _epochs_of(partition), leo, hw, leader_epoch, leader_end_offset]
+        arguments = (str(tp), _epochs_of(partition), leo, hw, leader_epoch, leader_end_offset)
         try:
-            offset = self._ask("answer", *arguments)
+            offset = self._part.ask("answer", *arguments)
             if not isinstance(offset, int) or isinstance(offset, bool) or not 0 <= offset <= leo:
-                raise self._blame("answer", arguments, offset, f"an offset from 0 to {leo}")
+                raise self._part.blame("answer", arguments, offset, f"an offset from 0 to {leo}")
         except LearnerError as error:
-            self._give_up(error)
+            self._part.fail(error)
             return ours
         self._stale = True
         plan = self._learners_plan()
@@ -225,9 +224,9 @@ class LearnerReplicaFetcher(ReplicaFetcher):
 
     def _error(self, tp: TopicPartition, error: Errors) -> Operation | None:
         """Return the learner's operation after an error; None after an error of the learner."""
-        arguments = [str(tp), error.name, self._now_ms]
+        arguments = (str(tp), error.name, self._now_ms)
         try:
-            match self._ask("error", *arguments):
+            match self._part.ask("error", *arguments):
                 case ("look",):
                     return LOOK
                 case ("failed",):
@@ -236,9 +235,9 @@ class LearnerReplicaFetcher(ReplicaFetcher):
                     operation = ("wait", until_ms)
                 case answer:
                     expected = "('wait', until_ms), ('look',) or ('failed',)"
-                    raise self._blame("error", arguments, answer, expected)
+                    raise self._part.blame("error", arguments, answer, expected)
         except LearnerError as failure:
-            self._give_up(failure)
+            self._part.fail(failure)
             return None
         self._stale = True
         self._errors[tp] = error.name
@@ -279,9 +278,9 @@ class LearnerReplicaFetcher(ReplicaFetcher):
         error of the learner.
         """
         leo = state.partition.local_log().log_end_offset
-        arguments = [str(tp), leo, leader_start_offset, self._leader_end_offset]
+        arguments = (str(tp), leo, leader_start_offset, self._leader_end_offset)
         try:
-            match self._ask("offsets", *arguments):
+            match self._part.ask("offsets", *arguments):
                 case ("cut", int(offset)) if type(offset) is int and 0 <= offset <= leo:
                     return "cut", offset
                 case ("restart", int(offset)) if type(offset) is int and offset >= 0:
@@ -290,34 +289,15 @@ class LearnerReplicaFetcher(ReplicaFetcher):
                     return KEEP
                 case answer:
                     expected = f"('cut', 0 to {leo}), ('restart', offset) or ('keep',)"
-                    raise self._blame("offsets", arguments, answer, expected)
+                    raise self._part.blame("offsets", arguments, answer, expected)
         except LearnerError as error:
-            self._give_up(error)
+            self._part.fail(error)
             return None
 
     def _tell(self, method: str, *arguments: object) -> None:
-        """Call a method of the learner's object that returns no answer."""
+        """Call a method of the learner's object that returns no answer. It may change the plan."""
         self._stale = True
-        try:
-            self._ask(method, *arguments)
-        except LearnerError as error:
-            self._give_up(error)
-
-    def _ask(self, method: str, *arguments: object) -> object:
-        """Return the learner's answer. Raises LearnerError."""
-        if self._learner is None:
-            self._learner = self._code.make(self._config.replica_fetch_backoff_ms)
-        return self._code.ask(self._learner, method, *arguments)
-
-    def _blame(
-        self, method: str, arguments: list[object], answer: object, expected: str
-    ) -> LearnerError:
-        words = ", ".join(map(repr, arguments))
-        return self._code.blame(f"{method}({words}) answered {answer!r}; expected {expected}")
-
-    def _give_up(self, error: LearnerError) -> None:
-        self._given_up = True
-        self._code.failed(error)
+        self._part.tell(method, *arguments)
 
 
 def _epochs_of(partition: Partition) -> list[list[int]]:

@@ -9,7 +9,7 @@ on, with all results seen so far.
 from collections.abc import Callable
 
 from kafka_edu.clients.proxy.health import DOWN_AFTER, UP_AFTER, Health, TargetState
-from kafka_edu.learner.learner import LearnerObject
+from kafka_edu.learner.learner_part import LearnerPart
 from kafka_edu.learner.seams import LearnerCode, LearnerError
 
 
@@ -20,30 +20,22 @@ class LearnerHealth(Health):
         self, code: LearnerCode, down_after: int = DOWN_AFTER, up_after: int = UP_AFTER
     ) -> None:
         super().__init__(down_after, up_after)
-        self._code = code
-        self._limits = (down_after, up_after)
-        self._learner: LearnerObject | None = None
-        self._failed = False
+        self._part = LearnerPart(code, down_after, up_after)
 
     def saw(self, answered: bool) -> TargetState:
         right = super().saw(answered)
-        if self._failed or self._code.retired:
+        if self._part.is_out:
             return right
         try:
-            if self._learner is None:
-                self._learner = self._code.make(*self._limits)
-            match self._code.ask(self._learner, "saw", answered):
+            match self._part.ask("saw", answered):
                 case "Up":
                     return TargetState.UP
                 case "Down":
                     return TargetState.DOWN
                 case answer:
-                    raise self._code.blame(
-                        f"saw({answered}) answered {answer!r}; expected 'Up' or 'Down'"
-                    )
+                    raise self._part.blame("saw", (answered,), answer, "'Up' or 'Down'")
         except LearnerError as error:
-            self._failed = True
-            self._code.failed(error)
+            self._part.fail(error)
             return right
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterable
 
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.learner.lab_partitions import all_of_labs
-from kafka_edu.learner.learner import LearnerObject
+from kafka_edu.learner.learner_part import LearnerPart
 from kafka_edu.learner.seams import LearnerCode, LearnerError
 from kafka_edu.log.log_offset_metadata import LogOffsetMetadata
 from kafka_edu.replication.high_watermark import HighWatermarkRule
@@ -62,7 +62,7 @@ class AskedRule:
 
     def __init__(self, code: LearnerCode) -> None:
         self._code = code
-        self._learner: LearnerObject | None = None
+        self._part = LearnerPart(code)
 
     def ask(self, method: str, bounds: tuple[int, int], *arguments: object) -> int | None:
         """Return the learner's answer if it lies within `bounds`.
@@ -73,9 +73,7 @@ class AskedRule:
             return None
         least, most = bounds
         try:
-            if self._learner is None:
-                self._learner = self._code.make()
-            answer = self._code.ask(self._learner, method, *arguments)
+            answer = self._part.ask(method, *arguments)
             if isinstance(answer, int) and not isinstance(answer, bool) and least <= answer <= most:
                 return answer
             raise self._code.blame(

@@ -8,7 +8,7 @@ then answers.
 
 from collections.abc import Callable, Iterable
 
-from kafka_edu.learner.learner import LearnerObject
+from kafka_edu.learner.learner_part import LearnerPart
 from kafka_edu.learner.seams import LearnerCode, LearnerError
 from kafka_edu.replication.isr import IsrRule
 from kafka_edu.replication.replica import Replica
@@ -19,7 +19,7 @@ class LearnerIsr(IsrRule):
 
     def __init__(self, code: LearnerCode) -> None:
         self._code = code
-        self._learner: LearnerObject | None = None
+        self._part = LearnerPart(code)
 
     def leaving(
         self, isr: Iterable[int], followers: Iterable[Replica], now_ms: int, max_lag_ms: int
@@ -30,7 +30,7 @@ class LearnerIsr(IsrRule):
             arguments = [members, rows, now_ms, max_lag_ms]
             able = {one.broker_id for one in remotes} & {*members}
             try:
-                match self._ask("leaving", *arguments):
+                match self._part.ask("leaving", *arguments):
                     case tuple(gone) if {*gone} <= able:
                         return tuple(one for one in members if one in gone)
                     case answer:
@@ -48,7 +48,7 @@ class LearnerIsr(IsrRule):
         arguments = [log_end_offset, high_watermark, leader_epoch_start_offset]
         if not self._code.retired:
             try:
-                answer = self._ask("may_join", *arguments)
+                answer = self._part.ask("may_join", *arguments)
                 if isinstance(answer, bool):
                     return answer
                 raise self._code.blame(
@@ -57,12 +57,6 @@ class LearnerIsr(IsrRule):
             except LearnerError as error:
                 self._code.failed(error)
         return super().may_join(log_end_offset, high_watermark, leader_epoch_start_offset)
-
-    def _ask(self, method: str, *arguments: object) -> object:
-        """Return the learner's answer. Raises LearnerError."""
-        if self._learner is None:
-            self._learner = self._code.make()
-        return self._code.ask(self._learner, method, *arguments)
 
 
 def adapt(code: LearnerCode) -> Callable[[], IsrRule]:

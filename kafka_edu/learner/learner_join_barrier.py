@@ -17,7 +17,7 @@ from kafka_edu.coordinator.group.delayed_join import (
     join_barrier,
 )
 from kafka_edu.coordinator.group.group_metadata import GroupMetadata
-from kafka_edu.learner.learner import LearnerObject
+from kafka_edu.learner.learner_part import LearnerPart
 from kafka_edu.learner.seams import LearnerCode, LearnerError
 from kafka_edu.purgatory.delayed_operation import DelayedOperation
 from kafka_edu.purgatory.delayed_operation_purgatory import DelayedOperationPurgatory
@@ -42,14 +42,12 @@ class _Rebalance:
         self.purgatory = purgatory
         self._group = group
         self._time = time
-        self._learner: LearnerObject | None = None
         self._now_ms = time.hi_res_clock_ms()
         empty = isinstance(shipped, InitialDelayedJoin)
         self._limit_ms = self._now_ms + max(
             group.rebalance_timeout_ms, initial_delay_ms if empty else 0
         )
-        self._arguments = (empty, initial_delay_ms, self._now_ms)
-        self.failed = False
+        self._part = LearnerPart(code, empty, initial_delay_ms, self._now_ms)
 
     def look(self) -> int | None:
         """Return how many ms the learner's barrier still waits; None if it opens now.
@@ -58,8 +56,6 @@ class _Rebalance:
         """
         group = self._group
         now_ms = self._now_ms = max(self._time.hi_res_clock_ms(), self._now_ms)
-        if self._learner is None:
-            self._learner = self._code.make(*self._arguments)
         rows = [
             [
                 one.member_id,
@@ -70,7 +66,7 @@ class _Rebalance:
             for one in group.members.values()
         ]
         missing = {row[0] for row in rows if row[1] is None and not row[2]}
-        match self._code.ask(self._learner, "look", now_ms, rows, [*group.pending_members]):
+        match self._part.ask("look", now_ms, rows, [*group.pending_members]):
             case ("wait", int(until_ms)):
                 limit_ms = self._limit_ms
                 if rows and not any(row[2] for row in rows):
@@ -97,13 +93,17 @@ class _Rebalance:
 
     def ask(self) -> int | None:
         """Return what `look` returns. After an error of the learner, `failed` is True."""
-        if not self._code.retired and not self.failed:
+        if not self.failed:
             try:
                 return self.look()
             except LearnerError as error:
-                self._code.failed(error)
-        self.failed = True
+                self._part.fail(error)
         return None
+
+    @property
+    def failed(self) -> bool:
+        """Return whether the shipped rules decide now."""
+        return self._part.is_out
 
 
 class LearnerJoin(DelayedJoin):

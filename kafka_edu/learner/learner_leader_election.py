@@ -11,7 +11,7 @@ from typing import Protocol
 from kafka_edu.cluster.leader_and_isr import LeaderAndIsr
 from kafka_edu.controller import leader_election
 from kafka_edu.controller.leader_election import ElectionStrategy
-from kafka_edu.learner.learner import LearnerObject
+from kafka_edu.learner.learner_part import LearnerPart
 from kafka_edu.learner.seams import LearnerCode, LearnerError
 
 
@@ -35,7 +35,7 @@ class LearnerElections:
     def __init__(self, code: LearnerCode) -> None:
         self._code = code
         self._ours: Elect = leader_election.elect
-        self._learner: LearnerObject | None = None
+        self._part = LearnerPart(code)
 
     def elect(
         self,
@@ -50,12 +50,10 @@ class LearnerElections:
         going, unclean = shutting_down_brokers, unclean_leader_election_enabled
         if not self._code.retired:
             try:
-                if self._learner is None:
-                    self._learner = self._code.make()
                 isr, live = list(current.isr), sorted(live_replicas)
                 arguments = [strategy.value, list(assignment), isr, live, sorted(going), unclean]
                 answer = self._checked(
-                    self._code.ask(self._learner, "elect", *arguments),
+                    self._part.ask("elect", *arguments),
                     assignment,
                     f"elect{arguments}",
                 )

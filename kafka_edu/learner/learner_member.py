@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from kafka_edu.clients.consumer.membership import Membership, MembershipState
-from kafka_edu.learner.learner import LearnerObject
+from kafka_edu.learner.learner_part import LearnerPart
 from kafka_edu.learner.seams import LearnerCode, LearnerError
 from kafka_edu.trace.tracer import Tracer
 
@@ -36,46 +36,41 @@ class LearnerMembership(Membership):
     ) -> None:
         super().__init__(client_id, group_id, trace)
         self._code = code
-        self._learner: LearnerObject | None = None
+        self._part = LearnerPart(code)
         self._may: dict[str, bool] = {"heartbeat": False, "commit": False}
-        self._failed = False
 
     @property
     def in_generation(self) -> bool:
         """Return whether the learner's member may send heartbeats."""
         ours = super().in_generation
-        return ours if self._failed or not ours else self._may["heartbeat"]
+        return ours if self._part.is_out or not ours else self._may["heartbeat"]
 
     @property
     def may_commit(self) -> bool:
         """Return whether the learner's member may commit."""
         ours = super().may_commit
-        return ours if self._failed or not ours else self._may["commit"]
+        return ours if self._part.is_out or not ours else self._may["commit"]
 
     def enter(self, state: MembershipState, reason: str) -> None:
         """Change the state, and ask the learner's object about it."""
         event = _EVENT_OF.get((self.state, state), "")
         super().enter(state, reason)
-        if self._failed or self._code.retired:
-            self._failed = True
+        if self._part.is_out:
             return
         try:
             self._ask(event)
         except LearnerError as error:
-            self._failed = True
-            self._code.failed(error)
+            self._part.fail(error)
 
     def _ask(self, event: str) -> None:
         """Let the event happen in the learner's object. Raises LearnerError."""
-        if self._learner is None:
-            self._learner = self._code.make()
-        came = self._code.ask(self._learner, "happens", event, self.member_id, self.generation)
+        came = self._part.ask("happens", event, self.member_id, self.generation)
         if came != self.state:
             raise self._code.blame(
                 f"happens({event!r}, …) answered {came!r}; the member is {self.state} now"
             )
         for what in self._may:
-            may = self._code.ask(self._learner, "may", what)
+            may = self._part.ask("may", what)
             if not isinstance(may, bool):
                 raise self._code.blame(f"may({what!r}) answered {may!r}; expected True or False")
             self._may[what] = may

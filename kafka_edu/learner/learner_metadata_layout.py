@@ -11,7 +11,7 @@ from struct import pack
 from typing import Final
 
 from kafka_edu.common.transport import Part
-from kafka_edu.learner.learner import LearnerObject
+from kafka_edu.learner.learner_part import LearnerPart
 from kafka_edu.learner.seams import LearnerCode, LearnerError
 from kafka_edu.protocol.api_keys import ApiKey
 from kafka_edu.protocol.headers import encode_response
@@ -69,7 +69,7 @@ class LearnerMetadataLayout:
 
     def __init__(self, code: LearnerCode) -> None:
         self._code = code
-        self._learner: LearnerObject | None = None
+        self._part = LearnerPart(code)
 
     def encode(
         self, api_key: int, version: int, correlation_id: int, response: Message
@@ -78,8 +78,6 @@ class LearnerMetadataLayout:
         mine = api_key == ApiKey.METADATA and version <= HIGHEST and not self._code.retired
         if mine and isinstance(response, MetadataResponse):
             try:
-                if self._learner is None:
-                    self._learner = self._code.make()
                 body = encode_fields(response, lambda part: self._fields(part, version))
                 return [pack(">ii", 4 + len(body), correlation_id) + body]
             except LearnerError as error:
@@ -88,8 +86,7 @@ class LearnerMetadataLayout:
 
     def _fields(self, part: str, version: int) -> tuple[str, ...]:
         """Return the names of the fields from the learner's code. Raises LearnerError."""
-        assert self._learner is not None
-        answer = self._code.ask(self._learner, "fields", part, version)
+        answer = self._part.ask("fields", part, version)
         names = names_of(part)
         if isinstance(answer, tuple) and all(one in names for one in answer):
             return answer

@@ -9,7 +9,7 @@ from typing import Final
 
 from kafka_edu.clients.proxy.metadata_rewrite import MetadataRewrite
 from kafka_edu.common.errors import Errors
-from kafka_edu.learner.learner import LearnerObject
+from kafka_edu.learner.learner_part import LearnerPart
 from kafka_edu.learner.seams import LearnerCode, LearnerError
 from kafka_edu.protocol.messages.metadata import MetadataResponsePartition, MetadataResponseTopic
 
@@ -21,7 +21,7 @@ class LearnerMetadataRewrite(MetadataRewrite):
 
     def __init__(self, code: LearnerCode) -> None:
         self._code = code
-        self._learner: LearnerObject | None = None
+        self._part = LearnerPart(code)
 
     def topics(
         self,
@@ -34,9 +34,7 @@ class LearnerMetadataRewrite(MetadataRewrite):
             rows = {name: _row(topic) for name, topic in topics.items()}
             arguments = [None if names is None else list(names), version, rows, sorted(alive)]
             try:
-                if self._learner is None:
-                    self._learner = self._code.make()
-                return self._checked(self._code.ask(self._learner, "topics", *arguments), topics)
+                return self._checked(self._part.ask("topics", *arguments), topics)
             except LearnerError as error:
                 self._code.failed(error)
         return super().topics(names, version, topics, alive)

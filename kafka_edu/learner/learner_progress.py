@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from kafka_edu.clients.consumer.record_progress import RecordProgress
 from kafka_edu.common.config_def import MAX_LONG
 from kafka_edu.common.topic_partition import TopicPartition
-from kafka_edu.learner.learner import LearnerObject
+from kafka_edu.learner.learner_part import LearnerPart
 from kafka_edu.learner.seams import LearnerCode, LearnerError
 
 
@@ -19,10 +19,7 @@ class LearnerProgress(RecordProgress):
 
     def __init__(self, code: LearnerCode, commit_interval_ms: float) -> None:
         super().__init__(commit_interval_ms)
-        self._code = code
-        self._interval = int(commit_interval_ms)
-        self._learner: LearnerObject | None = None
-        self._given_up = False
+        self._part = LearnerPart(code, int(commit_interval_ms))
         self._mine: dict[str, TopicPartition] = {}
         """The partitions that the consumer has, by the text that the learner knows."""
         self._asked_for_answer = False
@@ -32,22 +29,22 @@ class LearnerProgress(RecordProgress):
         taken = list(partitions)
         super().assigned(taken)
         self._mine.update((str(tp), tp) for tp in taken)
-        self._tell("assigned", _texts(taken))
+        self._part.tell("assigned", _texts(taken))
 
     def polled(self, tp: TopicPartition, offsets: Sequence[int]) -> None:
         super().polled(tp, offsets)
-        self._tell("polled", str(tp), list(offsets))
+        self._part.tell("polled", str(tp), list(offsets))
 
     def done(self, tp: TopicPartition, offset: int) -> None:
         super().done(tp, offset)
-        self._tell("done", str(tp), offset)
+        self._part.tell("done", str(tp), offset)
 
     def due(self, now_ms: float) -> dict[TopicPartition, int]:
         busy = self._in_flight is not None
         ours = super().due(now_ms)
         chosen = self._choose(ours, self._mine, "due", int(now_ms))
         if chosen or not busy:
-            self._asked_for_answer = bool(chosen) and not self._is_out()
+            self._asked_for_answer = bool(chosen) and not self._part.is_out
             self._in_flight = dict(chosen) if chosen else None
         return chosen
 
@@ -55,7 +52,7 @@ class LearnerProgress(RecordProgress):
         super().answered(stored)
         if self._asked_for_answer:
             self._asked_for_answer = False
-            self._tell("answered", stored)
+            self._part.tell("answered", stored)
 
     def revoked(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
         going = list(partitions)
@@ -68,7 +65,7 @@ class LearnerProgress(RecordProgress):
     def lost(self, partitions: Iterable[TopicPartition]) -> None:
         going = list(partitions)
         super().lost(going)
-        self._tell("lost", _texts(going))
+        self._part.tell("lost", _texts(going))
         self._not_mine(going)
 
     def _not_mine(self, partitions: Sequence[TopicPartition]) -> None:
@@ -83,44 +80,21 @@ class LearnerProgress(RecordProgress):
         argument: object,
     ) -> dict[TopicPartition, int]:
         """Return the learner's offsets, or ours after an error of the learner."""
-        if self._is_out():
+        if self._part.is_out:
             return ours
         try:
-            answer = self._ask(method, argument)
+            answer = self._part.ask(method, argument)
             if isinstance(answer, dict) and all(
                 name in allowed and type(offset) is int and 0 <= offset <= MAX_LONG
                 for name, offset in answer.items()
             ):
                 return {allowed[name]: offset for name, offset in answer.items()}
-            raise self._code.blame(
-                f"{method}({argument!r}) answered {str(answer)[:80]}; expected a dict from one of"
-                f" {', '.join(sorted(allowed)) or 'no partitions'} to an offset"
-            )
+            known = ", ".join(sorted(allowed)) or "no partitions"
+            expected = f"a dict from one of {known} to an offset"
+            raise self._part.blame(method, (argument,), answer, expected)
         except LearnerError as error:
-            self._fail(error)
+            self._part.fail(error)
             return ours
-
-    def _is_out(self) -> bool:
-        return self._given_up or self._code.retired
-
-    def _tell(self, method: str, *arguments: object) -> None:
-        """Call a method that answers nothing."""
-        if self._is_out():
-            return
-        try:
-            self._ask(method, *arguments)
-        except LearnerError as error:
-            self._fail(error)
-
-    def _ask(self, method: str, *arguments: object) -> object:
-        """Return the learner's answer. Raises LearnerError."""
-        if self._learner is None:
-            self._learner = self._code.make(self._interval)
-        return self._code.ask(self._learner, method, *arguments)
-
-    def _fail(self, error: LearnerError) -> None:
-        self._given_up = True
-        self._code.failed(error)
 
 
 def _texts(partitions: Iterable[TopicPartition]) -> list[str]:

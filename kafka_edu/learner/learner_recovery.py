@@ -8,7 +8,7 @@ log. A point outside the log, and a segment that does not exist, are errors of t
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from kafka_edu.learner.learner import LearnerObject
+from kafka_edu.learner.learner_part import LearnerPart
 from kafka_edu.learner.seams import LearnerCode, LearnerError
 from kafka_edu.log.recovery_rule import RecoveryRule
 
@@ -24,7 +24,7 @@ class LearnerRecovery(RecoveryRule):
 
     def __init__(self, code: LearnerCode) -> None:
         self._code = code
-        self._learner: LearnerObject | None = None
+        self._part = LearnerPart(code)
 
     def after_flush(self, point: int, up_to: int, end: int) -> int:
         came = self._point("after_flush", 0, end, point, up_to, end)
@@ -46,7 +46,7 @@ class LearnerRecovery(RecoveryRule):
         if not self._code.retired and len(bases) <= MOST_SEGMENTS:
             arguments = [list(bases), point, clean]
             try:
-                match self._ask("to_read", *arguments):
+                match self._part.ask("to_read", *arguments):
                     case tuple(found) if {*found} <= {*bases}:
                         return [base for base in bases if base in found]
                     case answer:
@@ -63,7 +63,7 @@ class LearnerRecovery(RecoveryRule):
         if self._code.retired:
             return None
         try:
-            answer = self._ask(method, *arguments)
+            answer = self._part.ask(method, *arguments)
             if type(answer) is int and least <= answer <= most:
                 return answer
             raise self._code.blame(
@@ -73,12 +73,6 @@ class LearnerRecovery(RecoveryRule):
         except LearnerError as error:
             self._code.failed(error)
         return None
-
-    def _ask(self, method: str, *arguments: object) -> object:
-        """Return the learner's answer. Raises LearnerError."""
-        if self._learner is None:
-            self._learner = self._code.make()
-        return self._code.ask(self._learner, method, *arguments)
 
 
 def adapt(code: LearnerCode) -> Callable[[], RecoveryRule]:

@@ -7,7 +7,7 @@ other answer is an error of the learner, and the shipped rule answers.
 
 from collections.abc import Callable, Sequence
 
-from kafka_edu.learner.learner import LearnerObject
+from kafka_edu.learner.learner_part import LearnerPart
 from kafka_edu.learner.seams import LearnerCode, LearnerError
 from kafka_edu.replication.replica_selector import (
     ClientMetadata,
@@ -22,7 +22,7 @@ class LearnerReplicaSelector(RackAwareReplicaSelector):
 
     def __init__(self, code: LearnerCode) -> None:
         self._code = code
-        self._learner: LearnerObject | None = None
+        self._part = LearnerPart(code)
 
     def select(
         self, client: ClientMetadata, followers: Sequence[ReplicaView], leader: ReplicaView
@@ -35,9 +35,7 @@ class LearnerReplicaSelector(RackAwareReplicaSelector):
             ]
             arguments = [client.rack_id, leader.broker_id, leader.rack, rows]
             try:
-                if self._learner is None:
-                    self._learner = self._code.make()
-                answer = self._code.ask(self._learner, "select", *arguments)
+                answer = self._part.ask("select", *arguments)
                 if isinstance(answer, int) and not isinstance(answer, bool) and answer in by_id:
                     return by_id[answer]
                 raise self._code.blame(

@@ -22,7 +22,7 @@ from kafka_edu.clients.consumer.subscription_state import (
 )
 from kafka_edu.common.config_def import MAX_LONG
 from kafka_edu.common.topic_partition import TopicPartition
-from kafka_edu.learner.learner import LearnerObject
+from kafka_edu.learner.learner_part import LearnerPart
 from kafka_edu.learner.seams import LearnerCode, LearnerError
 from kafka_edu.protocol.messages.list_offsets import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP
 from kafka_edu.trace.tracer import Tracer
@@ -44,16 +44,14 @@ class LearnerSubscriptions(SubscriptionState):
         trace: Tracer | None = None,
     ) -> None:
         super().__init__(client_id, reset, trace)
-        self._code = code
-        self._learner: LearnerObject | None = None
-        self._given_up = False
+        self._part = LearnerPart(code, self._reset.value)
 
     def _replace(self, partitions: Iterable[TopicPartition]) -> None:
         before = self.assigned()
         super()._replace(partitions)
         for tp in before:
             if not self.has(tp):
-                self._tell("gone", str(tp))
+                self._part.tell("gone", str(tp))
 
     def begin(self, tp: TopicPartition, committed: OffsetAndMetadata | None, why: str) -> None:
         offset = None if committed is None else committed.offset
@@ -70,7 +68,7 @@ class LearnerSubscriptions(SubscriptionState):
 
     def seek(self, tp: TopicPartition, offset: int, reason: str, epoch: int = -1) -> None:
         super().seek(tp, offset, reason, epoch)
-        self._tell("sought", str(tp), offset)
+        self._part.tell("sought", str(tp), offset)
 
     def request_reset(self, tp: TopicPartition, timestamp: int, reason: str) -> None:
         if not self._carry_out(tp, self._decide("asked", str(tp), _place(timestamp)), reason):
@@ -138,10 +136,10 @@ class LearnerSubscriptions(SubscriptionState):
 
     def _decide(self, method: str, *arguments: object) -> object:
         """Return the learner's decision; None after an error of the learner."""
-        if self._is_out():
+        if self._part.is_out:
             return None
         try:
-            answer = self._ask(method, *arguments)
+            answer = self._part.ask(method, *arguments)
             match answer:
                 case ("go", int(offset)) if _is_long(offset):
                     return answer
@@ -149,36 +147,11 @@ class LearnerSubscriptions(SubscriptionState):
                     return answer
                 case ("look", int(ms)) if _is_long(ms):
                     return answer
-            asked = ", ".join(map(repr, arguments))
-            raise self._code.blame(
-                f"{method}({asked}) answered {str(answer)[:80]}; expected ('go', offset),"
-                " ('look', place) or ('fail',)"
-            )
+            expected = "('go', offset), ('look', place) or ('fail',)"
+            raise self._part.blame(method, arguments, answer, expected)
         except LearnerError as error:
-            self._fail(error)
+            self._part.fail(error)
             return None
-
-    def _is_out(self) -> bool:
-        return self._given_up or self._code.retired
-
-    def _tell(self, method: str, *arguments: object) -> None:
-        """Call a method that answers nothing."""
-        if self._is_out():
-            return
-        try:
-            self._ask(method, *arguments)
-        except LearnerError as error:
-            self._fail(error)
-
-    def _ask(self, method: str, *arguments: object) -> object:
-        """Return the learner's answer. Raises LearnerError."""
-        if self._learner is None:
-            self._learner = self._code.make(self._reset.value)
-        return self._code.ask(self._learner, method, *arguments)
-
-    def _fail(self, error: LearnerError) -> None:
-        self._given_up = True
-        self._code.failed(error)
 
 
 def _is_long(number: int) -> bool:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from kafka_edu.clients.proxy import routes as ours
 from kafka_edu.clients.proxy.routes import Choice, Route, Routes
-from kafka_edu.learner.learner import LearnerObject
+from kafka_edu.learner.learner_part import LearnerPart
 from kafka_edu.learner.seams import LearnerCode, LearnerError
 
 _OURS = ours.Routes
@@ -23,12 +23,13 @@ class LearnerRoutes(_OURS):
         self._ours = _OURS(routes)
         self._code = code
         self._names = {cluster for route in routes for cluster in route.clusters}
-        self._learner: LearnerObject | None = None
+        rows = [[one.client, one.topic, list(one.clusters)] for one in routes]
+        self._part = LearnerPart(code, rows)
 
     def clusters_for(self, client_id: str, topic: str | None) -> tuple[str, ...]:
         if not self._code.retired:
             try:
-                match self._ask("clusters_for", client_id, topic):
+                match self._part.ask("clusters_for", client_id, topic):
                     case tuple(found) if all(one in self._names for one in found):
                         return found
                     case answer:
@@ -48,7 +49,7 @@ class LearnerRoutes(_OURS):
             return right
         serving = sorted(filter(serves, self._names))
         try:
-            answer = self._ask("choose", client_id, address, topic, serving)
+            answer = self._part.ask("choose", client_id, address, topic, serving)
             if answer is None:
                 return Choice(None, right.reason or "no route")
             if answer in serving:
@@ -60,13 +61,6 @@ class LearnerRoutes(_OURS):
         except LearnerError as error:
             self._code.failed(error)
             return right
-
-    def _ask(self, method: str, *arguments: object) -> object:
-        """Return the learner's answer. Raises LearnerError."""
-        if self._learner is None:
-            rows = [[one.client, one.topic, list(one.clusters)] for one in self.routes]
-            self._learner = self._code.make(rows)
-        return self._code.ask(self._learner, method, *arguments)
 
 
 def adapt(code: LearnerCode) -> Callable[[tuple[Route, ...]], Routes]:

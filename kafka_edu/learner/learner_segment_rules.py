@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.learner.lab_partitions import LAB_TOPICS
-from kafka_edu.learner.learner import LearnerObject
+from kafka_edu.learner.learner_part import LearnerPart
 from kafka_edu.learner.seams import LearnerCode, LearnerError
 from kafka_edu.log.log import Log
 from kafka_edu.log.log_retention import BY_SIZE, BY_START, BY_TIME
@@ -32,7 +32,7 @@ class LearnerLog(Log):
     def __init__(self, code: LearnerCode, *parts: Any) -> None:
         super().__init__(*parts)
         self._code = code
-        self._learner: LearnerObject | None = None
+        self._part = LearnerPart(code)
 
     def roll_reason(
         self, size: int, max_timestamp: int, last_offset: int, now_ms: int
@@ -44,13 +44,13 @@ class LearnerLog(Log):
         limits = {"segment_bytes": self.config.segment_bytes, "segment_ms": self.roll_ms}
         arguments: tuple[object, ...] = (limits, self._active(), batch, now_ms)
         try:
-            match self._ask("roll", *arguments):
+            match self._part.ask("roll", *arguments):
                 case None if ours not in MUST_ROLL:
                     return None
                 case str(reason) if reason in ROLLS:
                     return reason
                 case answer:
-                    raise self._blame(
+                    raise self._part.blame(
                         "roll", arguments, answer, f"one of {ROLLS}, or None if it fits"
                     )
         except LearnerError as error:
@@ -87,11 +87,11 @@ class LearnerLog(Log):
         }
         arguments: tuple[object, ...] = (limits, log, now_ms)
         try:
-            match self._ask("take", *arguments):
+            match self._part.ask("take", *arguments):
                 case tuple(reasons) if self._may_go(len(reasons)) and all(map(_is_reason, reasons)):
                     return [TAKES[one] for one in reasons]
                 case answer:
-                    raise self._blame(
+                    raise self._part.blame(
                         "take", arguments, answer, "'time', 'size' or 'start' for each that goes"
                     )
         except LearnerError as error:
@@ -107,18 +107,6 @@ class LearnerLog(Log):
             return count == 0 or segments[count].base_offset <= self.high_watermark
         committed = self.high_watermark == self.log_end_offset
         return count == len(segments) and committed and segments.active.size > 0
-
-    def _ask(self, method: str, *arguments: object) -> object:
-        """Return the learner's answer. Raises LearnerError."""
-        if self._learner is None:
-            self._learner = self._code.make()
-        return self._code.ask(self._learner, method, *arguments)
-
-    def _blame(
-        self, method: str, arguments: tuple[object, ...], answer: object, expected: str
-    ) -> LearnerError:
-        words = ", ".join(map(repr, arguments))
-        return self._code.blame(f"{method}({words}) answered {answer!r}; expected {expected}")
 
 
 def _is_reason(answer: object) -> bool:

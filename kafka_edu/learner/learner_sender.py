@@ -24,7 +24,7 @@ from kafka_edu.clients.producer.transaction_manager import TransactionManager
 from kafka_edu.clients.producer.transactions import Transactions
 from kafka_edu.common.errors import Errors, KafkaException
 from kafka_edu.common.topic_partition import TopicPartition
-from kafka_edu.learner.learner import LearnerObject
+from kafka_edu.learner.learner_part import LearnerPart
 from kafka_edu.learner.seams import LearnerCode, LearnerError
 from kafka_edu.protocol.messages.produce import ProduceResponse
 from kafka_edu.protocol.schema import Message
@@ -51,7 +51,7 @@ class LearnerSender(Sender):
             config, metadata, accumulator, connections, transaction_manager, transactions, trace
         )
         self._code = code
-        self._learner: LearnerObject | None = None
+        self._part = LearnerPart(code, config.max_in_flight, config.idempotent, config.retries)
         self._mutes = self._guarantee_order
         """Whether the shipped rules mute partitions."""
         self._given_up = config.acks == 0
@@ -78,9 +78,9 @@ class LearnerSender(Sender):
             return ours
         arguments = (self._leader(batch)[0], str(batch.tp), batch.number)
         try:
-            answer = self._ask("may_send", *arguments)
+            answer = self._part.ask("may_send", *arguments)
             if not isinstance(answer, bool):
-                raise self._blame("may_send", arguments, answer, "True or False")
+                raise self._part.blame("may_send", arguments, answer, "True or False")
         except LearnerError as error:
             self._fail_learner(error)
             return super()._in_order(batch)
@@ -127,13 +127,15 @@ class LearnerSender(Sender):
             for batch, error in errors.items()
         ]
         try:
-            answer = self._ask("answered", broker, rows)
+            answer = self._part.ask("answered", broker, rows)
             if not isinstance(answer, list | tuple) or len(answer) != len(rows):
-                raise self._blame("answered", (broker, rows), answer, "one word for each batch")
+                raise self._part.blame(
+                    "answered", (broker, rows), answer, "one word for each batch"
+                )
             for (batch, error), word in zip(errors.items(), answer, strict=True):
                 fits = ("done",) if error in _STORED else ("again", "failed")
                 if not batch.done and word not in fits:
-                    raise self._blame("answered", (broker, rows), answer, " or ".join(fits))
+                    raise self._part.blame("answered", (broker, rows), answer, " or ".join(fits))
                 self._verdicts[batch] = word
         except LearnerError as failure:
             self._verdicts.clear()
@@ -156,22 +158,9 @@ class LearnerSender(Sender):
         if self._given_up:
             return
         try:
-            self._ask(method, *arguments)
+            self._part.ask(method, *arguments)
         except LearnerError as error:
             self._fail_learner(error)
-
-    def _ask(self, method: str, *arguments: object) -> object:
-        """Return the learner's answer. Raises LearnerError."""
-        if self._learner is None:
-            config = self._config
-            self._learner = self._code.make(config.max_in_flight, config.idempotent, config.retries)
-        return self._code.ask(self._learner, method, *arguments)
-
-    def _blame(
-        self, method: str, arguments: tuple[object, ...], answer: object, expected: str
-    ) -> LearnerError:
-        words = ", ".join(map(repr, arguments))
-        return self._code.blame(f"{method}({words}) answered {answer!r}; expected {expected}")
 
     def _fail_learner(self, error: LearnerError) -> None:
         self._use_ours()

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from kafka_edu.learner.learner import LearnerObject
+from kafka_edu.learner.learner_part import LearnerPart
 from kafka_edu.learner.seams import LearnerCode, LearnerError
 from kafka_edu.zk.embedded.session_tracker import Session, SessionTracker
 
@@ -24,17 +24,13 @@ class LearnerSessionTracker(SessionTracker):
     ) -> None:
         super().__init__(tick_time_ms, now_ms, max_timeout_ms)
         self._code = code
-        self._learner: LearnerObject | None = None
-        try:
-            self._learner = code.make(tick_time_ms, now_ms)
-        except LearnerError as error:
-            code.failed(error)
+        self._part = LearnerPart(code, tick_time_ms, now_ms)
 
     def add(self, session_id: int, timeout_ms: int, now_ms: int) -> Session:
         session = super().add(session_id, timeout_ms, now_ms)
         bucket = self._ask("add", session_id, timeout_ms, now_ms)
         if bucket is not None and type(bucket) is not int:
-            self._give_up(self._code.blame(f"add() answered {bucket!r}; expected a bucket"))
+            self._part.fail(self._code.blame(f"add() answered {bucket!r}; expected a bucket"))
         return session
 
     def touch(self, session_id: int, now_ms: int) -> bool:
@@ -42,7 +38,7 @@ class LearnerSessionTracker(SessionTracker):
         came = self._ask("touch", session_id, now_ms)
         if came is not None and came is not alive:
             words = "there is such a session" if alive else "there is none"
-            self._give_up(self._code.blame(f"touch({session_id}) answered {came!r}: {words}"))
+            self._part.fail(self._code.blame(f"touch({session_id}) answered {came!r}: {words}"))
         return alive
 
     def set_timeout(self, session_id: int, timeout_ms: int, now_ms: int) -> None:
@@ -59,8 +55,6 @@ class LearnerSessionTracker(SessionTracker):
     def poll(self, now_ms: int) -> list[int]:
         """Return the ids of the sessions that the learner's code lets expire now."""
         ours = super().poll(now_ms)
-        if self._learner is None:
-            return ours
         theirs = self._ask("poll", now_ms)
         match theirs:
             case tuple(expired) if all(one in self.sessions for one in expired):
@@ -68,24 +62,20 @@ class LearnerSessionTracker(SessionTracker):
             case None:
                 return ours
             case _:
-                self._give_up(
+                self._part.fail(
                     self._code.blame(f"poll({now_ms}) answered {theirs!r}, not only live sessions")
                 )
                 return ours
 
     def _ask(self, method: str, *arguments: object) -> object:
         """Return the learner's answer, or None if the learner's code is not called any more."""
-        if self._learner is None or self._code.retired:
+        if self._part.is_out:
             return None
         try:
-            return self._code.ask(self._learner, method, *arguments)
+            return self._part.ask(method, *arguments)
         except LearnerError as error:
-            self._give_up(error)
+            self._part.fail(error)
             return None
-
-    def _give_up(self, error: LearnerError) -> None:
-        self._learner = None
-        self._code.failed(error)
 
 
 def adapt(code: LearnerCode) -> Callable[..., SessionTracker]:

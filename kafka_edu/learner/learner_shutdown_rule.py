@@ -12,7 +12,7 @@ from typing import Final
 from kafka_edu.common.errors import Errors
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.controller.shutdown_rule import Concerned, ShutdownRule
-from kafka_edu.learner.learner import LearnerObject
+from kafka_edu.learner.learner_part import LearnerPart
 from kafka_edu.learner.seams import LearnerCode, LearnerError
 
 PARTITIONS_A_CALL: Final = 200
@@ -25,12 +25,12 @@ class LearnerShutdownRule(ShutdownRule):
 
     def __init__(self, code: LearnerCode) -> None:
         self._code = code
-        self._learner: LearnerObject | None = None
+        self._part = LearnerPart(code)
 
     def refusal(self, asked_epoch: int, live_epoch: int | None) -> Errors:
         if not self._code.retired:
             try:
-                name = self._ask("refusal", asked_epoch, live_epoch)
+                name = self._part.ask("refusal", asked_epoch, live_epoch)
                 if name not in REFUSALS:
                     raise self._code.blame(
                         f"refusal({asked_epoch}, {live_epoch}) answered {name!r}; it is one of"
@@ -50,7 +50,7 @@ class LearnerShutdownRule(ShutdownRule):
             followed: list[TopicPartition] = []
             try:
                 for some in _parts(concerned):
-                    match self._ask("sort", broker_id, _rows(some)):
+                    match self._part.ask("sort", broker_id, _rows(some)):
                         case (tuple(move), tuple(stop)):
                             led += self._named(some, move, "sort")
                             followed += self._named(some, stop, "sort")
@@ -70,7 +70,7 @@ class LearnerShutdownRule(ShutdownRule):
             found: list[TopicPartition] = []
             try:
                 for some in _parts(concerned):
-                    answer = self._ask("remaining", broker_id, _rows(some))
+                    answer = self._part.ask("remaining", broker_id, _rows(some))
                     if not isinstance(answer, tuple):
                         raise self._code.blame(
                             f"remaining({broker_id}, …) answered {answer!r}; expected names"
@@ -80,12 +80,6 @@ class LearnerShutdownRule(ShutdownRule):
             except LearnerError as error:
                 self._code.failed(error)
         return super().remaining(broker_id, concerned)
-
-    def _ask(self, method: str, *arguments: object) -> object:
-        """Return the learner's answer. Raises LearnerError."""
-        if self._learner is None:
-            self._learner = self._code.make()
-        return self._code.ask(self._learner, method, *arguments)
 
     def _named(
         self, concerned: Sequence[Concerned], names: Sequence[object], method: str

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Final, Protocol
 
 from kafka_edu.controller.shutdown_steps import BEGIN, Came, Operation, ShutdownSteps
-from kafka_edu.learner.learner import LearnerObject
+from kafka_edu.learner.learner_part import LearnerPart
 from kafka_edu.learner.seams import LearnerCode, LearnerError
 
 #: Each operation, and the types of its arguments.
@@ -37,7 +37,7 @@ class LearnerShutdownSteps:
     def __init__(self, code: LearnerCode, max_retries: int, retry_backoff_ms: int) -> None:
         self._code = code
         self._settings = (max_retries, retry_backoff_ms)
-        self._learner: LearnerObject | None = None
+        self._part = LearnerPart(code, max_retries, retry_backoff_ms)
         self._most = STEPS_AN_ATTEMPT * (max_retries + 2)
         self._steps = 0
         self._ours: ShutdownSteps | None = None
@@ -59,12 +59,10 @@ class LearnerShutdownSteps:
 
     def _next_operation(self, came: Came) -> Operation:
         """Return the learner's answer. Raises LearnerError."""
-        if self._learner is None:
-            self._learner = self._code.make(*self._settings)
         self._steps += 1
         if self._steps > self._most:
             raise self._code.blame(f"after {self._most} operations it still does not stop")
-        match self._code.ask(self._learner, "next", came):
+        match self._part.ask("next", came):
             case ("wait", int(ms)) if not 0 <= ms <= LONGEST_WAIT_MS:
                 why = f"it waits 0 to {LONGEST_WAIT_MS:,} ms"
                 raise self._code.blame(f"next({came!r}) answered ('wait', {ms}): {why}")

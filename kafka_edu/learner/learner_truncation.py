@@ -7,7 +7,7 @@ learner, and the shipped code decides.
 
 from collections.abc import Callable, Sequence
 
-from kafka_edu.learner.learner import LearnerObject
+from kafka_edu.learner.learner_part import LearnerPart
 from kafka_edu.learner.seams import LearnerCode, LearnerError
 from kafka_edu.log.leader_epoch_file_cache import EpochEntry
 from kafka_edu.replication import truncation
@@ -22,7 +22,7 @@ class LearnerTruncation:
     def __init__(self, code: LearnerCode) -> None:
         self._code = code
         self._ours: Cut = truncation.offset_truncation_state
-        self._learner: LearnerObject | None = None
+        self._part = LearnerPart(code)
 
     def cut(
         self,
@@ -37,9 +37,7 @@ class LearnerTruncation:
             known = [list(entry) for entry in epochs]
             arguments = [known, log_end_offset, high_watermark, leader_epoch, leader_end_offset]
             try:
-                if self._learner is None:
-                    self._learner = self._code.make()
-                match self._code.ask(self._learner, "cut", *arguments):
+                match self._part.ask("cut", *arguments):
                     case (int(offset), bool(complete)) if 0 <= offset <= log_end_offset:
                         return OffsetTruncationState(offset, complete)
                     case answer:

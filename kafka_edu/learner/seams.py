@@ -507,7 +507,12 @@ class LearnerCode:
         return self.failures >= FAILURES_ALLOWED
 
     def make(self, *arguments: object) -> LearnerObject:
-        """Make an object of the learner's class. Raises LearnerError if that fails."""
+        """Make an object of the learner's class. Raises LearnerError if that fails.
+
+        After the last failure that is allowed it always fails, and starts no new process.
+        """
+        if self.retired:
+            raise self.blame("is not called any more, because it failed too often")
         try:
             with self._one_at_a_time:
                 self.calls += 1
