@@ -8,17 +8,34 @@ import json
 import os
 import subprocess
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from signal import SIGTERM
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, Protocol, TypeVar
 
 from kafka_edu.common.python_process import python_command, python_environment
 from kafka_edu.supervisor.cluster_folder import ClusterFolder
 
 OPEN_S: Final = 6 * 3600.0
 """After this time in s a program ends, so that a forgotten cluster does not fill the disk."""
+LOOK_EVERY_S: Final = 0.2
+SILENT_S: Final = 120.0
+"""A program that has written no new notes for this time (s) hangs. One that works writes them
+several times a second.
+"""
+
+
+class Notes(Protocol):
+    """The notes of a program."""
+
+    @property
+    def pid(self) -> int:
+        """The id of the program's process."""
+        ...
+
+
+N = TypeVar("N", bound=Notes)
 
 
 class LabProgram(NamedTuple):
@@ -65,9 +82,26 @@ class LabProgram(NamedTuple):
         ).stdout
         return self.module in shown
 
-    def end(self, pid: int) -> None:
-        """End the program, and wait for it if it is a child of this process."""
-        if self.is_it(pid):
+    def watched(self, look: Callable[[], N | None]) -> Iterator[N]:
+        """Yield the notes that `look` reads, again and again. End when there are none, or when the
+        program has ended or hangs.
+        """
+        last: N | None = None
+        changed_s = time.monotonic()
+        while (now := look()) is not None:
+            yield now
+            if now != last:
+                last, changed_s = now, time.monotonic()
+            elif not self.is_it(now.pid) or time.monotonic() - changed_s > SILENT_S:
+                return
+            time.sleep(LOOK_EVERY_S)
+
+    def end(self, folder: ClusterFolder) -> None:
+        """End the program that has written notes into the cluster's folder. Wait for it if it is a
+        child of this process.
+        """
+        notes = self.read(folder)
+        if notes is not None and self.is_it(pid := notes["pid"]):
             with suppress(ProcessLookupError, ChildProcessError):
                 os.kill(pid, SIGTERM)
                 os.waitpid(pid, 0)
@@ -102,3 +136,40 @@ def settings_of(text: str) -> dict[str, str]:
     lines = (line.strip() for line in text.splitlines())
     pairs = [line.partition("=") for line in lines if line and not line.startswith("#")]
     return {key.strip(): value.strip() for key, _, value in pairs}
+
+
+def set_setting(file: Path, key: str, value: str) -> None:
+    """Write a setting to a properties file, as an operator does with an editor."""
+    lines = file.read_text(encoding="utf-8").splitlines()
+    kept = [line for line in lines if line.partition("=")[0].strip() != key]
+    file.write_text("\n".join([*kept, f"{key}={value}"]) + "\n", encoding="utf-8")
+
+
+class SettingsFile:
+    """The settings of a program, in a file that the learner edits."""
+
+    def __init__(self, file: Path) -> None:
+        self.file = file
+        self.refused = ""
+        """Why the program cannot use the newest settings. Empty if it uses them."""
+        self._unreadable = ""
+        self._text: str | None = None
+
+    @property
+    def complaint(self) -> str:
+        """Why the newest settings are not in use. Empty if they are."""
+        return self._unreadable or self.refused
+
+    def changed(self) -> dict[str, str] | None:
+        """Return the settings if the file has changed since the last call, else None."""
+        try:
+            text = self.file.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            self._unreadable = f"{self.file.name} cannot be read: {error}"
+            return None
+        self._unreadable = ""
+        if text == self._text:
+            return None
+        self._text = text
+        self.refused = ""
+        return settings_of(text)

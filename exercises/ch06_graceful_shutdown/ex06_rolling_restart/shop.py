@@ -17,13 +17,13 @@ from typing import Final, NamedTuple
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer
 
+from ...lab_program import while_cluster_is_up, write_notes
+
 NOTES: Final = "shop.json"
 GROUP: Final = "shop"
 EVERY_S: Final = 0.1
 """The time in s between two orders, and also between two checks of the ISR."""
 WRITES_EVERY_S: Final = 0.3
-OPEN_S: Final = 6 * 3600.0
-"""After this time in s the shop ends, so that a forgotten cluster does not fill the disk."""
 
 
 class Seen(NamedTuple):
@@ -60,7 +60,7 @@ class Shop:
         gives_up_ms: int,
     ) -> None:
         self._notes = folder / NOTES
-        self._supervisor = supervisor
+        self._is_up = while_cluster_is_up(folder, supervisor)
         self._servers = servers
         self._zookeeper = zookeeper
         self._topic = topic
@@ -78,20 +78,12 @@ class Shop:
         self._tried_again = 0
 
     def run(self) -> None:
-        """Work until the cluster's supervisor ends, or until OPEN_S has passed."""
+        """Work as long as the cluster is up."""
         for work in (self._send_orders, self._read_orders, self._look_at_isr):
             threading.Thread(target=work, name=work.__name__, daemon=True).start()
-        closes = time.monotonic() + OPEN_S
-        while self._cluster_is_up() and time.monotonic() < closes:
-            self._write_notes()
+        while self._is_up():
+            write_notes(self._notes, self._seen()._asdict())
             time.sleep(WRITES_EVERY_S)
-
-    def _cluster_is_up(self) -> bool:
-        try:
-            os.kill(self._supervisor, 0)
-        except ProcessLookupError:
-            return False
-        return self._notes.parent.is_dir()
 
     def _send_orders(self) -> None:
         producer = Producer(
@@ -182,15 +174,6 @@ class Shop:
                 settled,
                 self._refused[:1_000],
             )
-
-    def _write_notes(self) -> None:
-        """Replace the notes' file as a whole, so that no reader sees half of it."""
-        new = self._notes.with_suffix(".new")
-        try:
-            new.write_text(json.dumps(self._seen()._asdict(), indent=1) + "\n", encoding="utf-8")
-            new.replace(self._notes)
-        except FileNotFoundError:
-            return  # the cluster's folder has just gone
 
 
 def main() -> None:

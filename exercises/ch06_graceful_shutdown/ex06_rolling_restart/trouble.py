@@ -1,18 +1,14 @@
 """Start the cluster of exercise 06-6 and its shop, check their state, and end them."""
 
 import json
-import os
-import signal
-import subprocess
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, suppress
+from contextlib import closing
 from pathlib import Path
 from typing import Any, Final
 
 from kafka_edu.clients.admin.config_calls import ConfigResource
 from kafka_edu.clients.blocking import Admin
 from kafka_edu.clients.client_errors import ClientException
-from kafka_edu.common.python_process import python_command, python_environment
 from kafka_edu.protocol.messages.describe_configs import ResourceType
 from kafka_edu.supervisor.cluster import Cluster
 from kafka_edu.supervisor.cluster_folder import ClusterFolder
@@ -30,6 +26,7 @@ from ...lab_cluster import (
     wait_until,
     zookeeper_of,
 )
+from ...lab_program import LabProgram
 from ...runner.verdict import Step
 from .facts import NOBODY, Facts, judge
 from .material import GIVES_UP_MS, SESSION_MS, SETTING, TOPIC, plan
@@ -43,6 +40,7 @@ PROPS: Final = {
     "offsets.topic.num.partitions": "3",
 }
 FIRST_ORDERS: Final = 20
+SHOP: Final = LabProgram(f"{__package__}.shop", NOTES)
 LAB: Final = LabCluster("06-6", TOPIC)
 is_running = LAB.is_running
 
@@ -68,20 +66,8 @@ def begin(seed: int, folder: Path, say: Callable[[str], None], home: Path | None
 
 def open_shop(cluster: Cluster, home: Path | None) -> None:
     """Start the shop as a process of its own. It ends when the cluster's supervisor ends."""
-    folder = ClusterFolder.of(LAB.name, home)
-    supervisor = json.loads(folder.action_address.read_text(encoding="utf-8"))["pid"]
-    subprocess.Popen(
-        python_command(
-            f"{__package__}.shop",
-            *(str(folder.path), str(supervisor), cluster.bootstrap_servers),
-            *(cluster.zookeeper_connect, TOPIC, str(GIVES_UP_MS)),
-        ),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        env=python_environment(),
-        start_new_session=True,
-    )
+    words = (cluster.bootstrap_servers, cluster.zookeeper_connect, TOPIC, str(GIVES_UP_MS))
+    SHOP.start(ClusterFolder.of(LAB.name, home), *words)
 
 
 def _shop_works(cluster: Cluster) -> bool:
@@ -91,19 +77,14 @@ def _shop_works(cluster: Cluster) -> bool:
 
 def shop_of(folder: ClusterFolder) -> Seen | None:
     """Return the shop's notes, or None if it has not written any yet."""
-    try:
-        return Seen(**json.loads((folder.path / NOTES).read_text(encoding="utf-8")))
-    except FileNotFoundError:
-        return None
+    notes = SHOP.read(folder)
+    return None if notes is None else Seen(**notes)
 
 
 def end(home: Path | None = None) -> bool:
     """End the cluster and its shop. Return False if none was running. Raises ClusterError."""
-    seen = shop_of(ClusterFolder.of(LAB.name, home))
-    if seen is not None and LAB.is_running(home):
-        with suppress(ProcessLookupError, ChildProcessError):
-            os.kill(seen.pid, signal.SIGTERM)
-            os.waitpid(seen.pid, 0)  # it may be a child of this process
+    if LAB.is_running(home):
+        SHOP.end(ClusterFolder.of(LAB.name, home))
     return LAB.end(home)
 
 

@@ -18,7 +18,7 @@ from kafka_edu.common.errors import KafkaException
 from kafka_edu.supervisor.cluster_folder import ClusterFolder
 from kafka_edu.trace.tracer import Tracer
 
-from ...lab_program import settings_of, while_cluster_is_up, write_notes
+from ...lab_program import SettingsFile, while_cluster_is_up, write_notes
 from .material import RATE
 
 NOTES: Final = "shop.json"
@@ -91,9 +91,7 @@ class Shop:
         self._is_up = while_cluster_is_up(folder, supervisor)
         self._servers = servers
         self._topic = topic
-        self._file = file
-        self._text: str | None = None
-        self._complaint = ""
+        self._settings = SettingsFile(file)
         self.acked = 0
         self._closing: set[asyncio.Task[None]] = set()
 
@@ -113,24 +111,17 @@ class Shop:
 
     async def _with_new_settings(self, till: Till | None, trace: Tracer) -> Till | None:
         """Return a new till if the settings have changed, else the old one."""
-        try:
-            text = self._file.read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            self._complaint = f"{self._file.name} cannot be read: {error}"
+        settings = self._settings.changed()
+        if settings is None:
             return till
-        if text == self._text:
-            return till
-        self._text = text
-        settings = settings_of(text)
         number = till.number + 1 if till is not None else 1
         fixed = {"bootstrap.servers": self._servers, "client.id": f"shop-{number}"}
         try:
             producer = Producer(settings | fixed, trace=trace)
             await producer.start()
         except (KafkaException, ConfigException) as error:
-            self._complaint = str(error)
+            self._settings.refused = str(error)
             return till
-        self._complaint = ""
         if till is not None:
             closing = asyncio.create_task(till.producer.close())
             self._closing.add(closing)
@@ -140,9 +131,9 @@ class Shop:
     def _write_notes(self, till: Till) -> None:
         seen = Seen(
             os.getpid(),
-            str(self._file),
+            str(self._settings.file),
             till.settings,
-            self._complaint,
+            self._settings.complaint,
             till.number,
             till.taken,
             till.turned_away,

@@ -3,7 +3,6 @@
 The shop has our producer. kafka-python reads its records, because another client judges it.
 """
 
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from functools import partial
@@ -29,7 +28,7 @@ from ...lab_cluster import (
     topic_facts,
     wait_until,
 )
-from ...lab_program import LabProgram
+from ...lab_program import LabProgram, set_setting
 from ...runner.verdict import Step
 from .facts import Facts, is_calm, judge
 from .material import BROKERS, FAR_MS, LINK, RATE, SETTINGS, TOPIC, plan, settings
@@ -47,9 +46,6 @@ ORDERS: Final = 40 * RATE
 """The check watches so many orders of the shop. One that works is calm after much fewer. The clock
 does not count, because on a busy machine the shop itself is slow.
 """
-SILENT_S: Final = 120.0
-"""A shop that hangs writes no notes for so long. One that works writes them four times a second."""
-LOOK_EVERY_S: Final = 0.2
 SHOP: Final = LabProgram(f"{__package__}.shop", NOTES)
 LAB: Final = LabCluster("12-7", TOPIC)
 is_running = LAB.is_running
@@ -106,9 +102,8 @@ def _is_full(cluster: Cluster) -> bool:
 
 def end(home: Path | None = None) -> bool:
     """End the cluster and its shop. Return False if none was running. Raises ClusterError."""
-    seen = shop_of(ClusterFolder.of(LAB.name, home))
-    if seen is not None and LAB.is_running(home):
-        SHOP.end(seen.pid)
+    if LAB.is_running(home):
+        SHOP.end(ClusterFolder.of(LAB.name, home))
     return LAB.end(home)
 
 
@@ -130,25 +125,13 @@ def watch(cluster: Cluster) -> Seen | None:
     Return its notes from when the check began, or from when the shop got its present producer.
     """
     began: Seen | None = None
-    last: Seen | None = None
-    changed_s = time.monotonic()
-    while (now := shop_of(cluster.folder)) is not None:
+    for now in SHOP.watched(lambda: shop_of(cluster.folder)):
         if began is None or began.producer != now.producer:
             began = now
         come = now.taken - began.taken + now.turned_away - began.turned_away
         if is_calm(began, now) or come >= ORDERS:
             break
-        if now != last:
-            last, changed_s = now, time.monotonic()
-        elif not is_shop(now.pid) or time.monotonic() - changed_s > SILENT_S:
-            break
-        time.sleep(LOOK_EVERY_S)
     return began
-
-
-def is_shop(pid: int) -> bool:
-    """Return whether the process with this id is a shop of this exercise."""
-    return SHOP.is_it(pid)
 
 
 def facts_of(fields: dict[str, Any]) -> Facts:
@@ -239,10 +222,7 @@ def _set(cluster: Cluster, key: str, value: str) -> None:
     """
     seen = shop_of(cluster.folder)
     assert seen is not None
-    file = Path(seen.file)
-    lines = file.read_text(encoding="utf-8").splitlines()
-    kept = [line for line in lines if line.partition("=")[0].strip() != key]
-    file.write_text("\n".join([*kept, f"{key}={value}"]) + "\n", encoding="utf-8")
+    set_setting(Path(seen.file), key, value)
     wait_until(lambda: _has_read(cluster, seen.producer), "the shop's new settings")
 
 

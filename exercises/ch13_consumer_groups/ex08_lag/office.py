@@ -3,12 +3,10 @@ them. `python -m … FOLDER SUPERVISOR-PID SERVERS SETTINGS` runs it until the c
 """
 
 import asyncio
-import json
 import os
 import sys
 import time
 from collections.abc import Mapping
-from contextlib import suppress
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -21,12 +19,10 @@ from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.supervisor.cluster_folder import ClusterFolder
 from kafka_edu.trace.tracer import Tracer
 
-from ...lab_program import settings_of
+from ...lab_program import SettingsFile, while_cluster_is_up, write_notes
 from .material import GROUP, MOST_WORKERS, RATE, TOPIC, WORK_MS
 
 NOTES: Final = "office.json"
-OPEN_S: Final = 6 * 3600.0
-"""After this time in s the office ends, so that a forgotten cluster does not fill the disk."""
 LOOK_EVERY_S: Final = 0.25
 POLL_MS: Final = 500
 BACKLOG: Final = 1_200
@@ -92,11 +88,9 @@ class Office:
 
     def __init__(self, folder: Path, supervisor: int, servers: str, file: Path) -> None:
         self._notes = folder / NOTES
-        self._supervisor = supervisor
+        self._is_up = while_cluster_is_up(folder, supervisor)
         self._servers = servers
-        self._file = file
-        self._text: str | None = None
-        self._complaint = ""
+        self._settings = SettingsFile(file)
         self._workers: list[Worker] = []
         self._shift = 0
         self._next: dict[TopicPartition, int] = {}
@@ -112,7 +106,7 @@ class Office:
         self._next[partition] = max(offset + 1, expected)
 
     async def run(self, trace: Tracer) -> None:
-        """Work until the cluster's supervisor ends, or until OPEN_S has passed."""
+        """Work as long as the cluster is up."""
         config = {
             "bootstrap.servers": self._servers,
             "client.id": "orders",
@@ -124,7 +118,7 @@ class Office:
             await self._write(producer, BACKLOG)
             await producer.flush()
             began = time.monotonic()
-            while self._cluster_is_up() and time.monotonic() - began < OPEN_S:
+            while self._is_up():
                 await self._with_new_settings(trace)
                 due = BACKLOG + round((time.monotonic() - began) * RATE)
                 await self._write(producer, due - self._sent)
@@ -140,30 +134,16 @@ class Office:
     def _ended(self, metadata: object, _: object) -> None:
         self._written += metadata is not None
 
-    def _cluster_is_up(self) -> bool:
-        try:
-            os.kill(self._supervisor, 0)
-        except ProcessLookupError:
-            return False
-        return self._notes.parent.is_dir()
-
     async def _with_new_settings(self, trace: Tracer) -> None:
         """Begin a new shift if the settings have changed."""
-        try:
-            text = self._file.read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            self._complaint = f"{self._file.name} cannot be read: {error}"
+        settings = self._settings.changed()
+        if settings is None:
             return
-        if text == self._text:
-            return
-        self._text = text
-        settings = settings_of(text)
         try:
             consumers = self._consumers(settings, trace)
         except (ConfigException, ValueError) as error:
-            self._complaint = str(error)
+            self._settings.refused = str(error)
             return
-        self._complaint = ""
         self._shift += 1
         await asyncio.gather(*(worker.close() for worker in self._workers))
         self._workers = []
@@ -191,15 +171,13 @@ class Office:
         ]
 
     def _write_notes(self) -> None:
-        """Replace the notes' file as a whole, so that no reader sees half of it."""
         ended = [one for one in self._workers if one.task.done()]
-        if ended:
-            self._complaint = f"a worker has ended: {ended[0].task.exception()}"
+        why = f"a worker has ended: {ended[0].task.exception()}" if ended else ""
         seen = Seen(
             pid=os.getpid(),
-            file=str(self._file),
+            file=str(self._settings.file),
             workers=len(self._workers),
-            complaint=self._complaint,
+            complaint=self._settings.complaint or why,
             shift=self._shift,
             written=self._written,
             handled=self._handled,
@@ -207,10 +185,7 @@ class Office:
             skipped=self.skipped,
             waiting=self._written - sum(self._next.values()),
         )
-        fresh = self._notes.with_suffix(".new")
-        with suppress(FileNotFoundError):  # the cluster's folder has just gone
-            fresh.write_text(json.dumps(seen._asdict()) + "\n", encoding="utf-8")
-            fresh.replace(self._notes)
+        write_notes(self._notes, seen._asdict())
 
 
 async def _main() -> None:

@@ -1,13 +1,8 @@
 """Start the cluster of exercise 13-8 and its office, check both, and end them."""
 
-import json
-import os
-import subprocess
-import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, suppress
+from contextlib import closing
 from pathlib import Path
-from signal import SIGTERM
 from typing import Any, Final, NamedTuple
 
 from kafka import KafkaAdminClient, KafkaConsumer, TopicPartition
@@ -15,7 +10,6 @@ from kafka.admin import NewPartitions
 from kafka.errors import KafkaError
 from kafka.structs import OffsetAndMetadata
 
-from kafka_edu.common.python_process import python_command, python_environment
 from kafka_edu.supervisor.cluster import Cluster
 from kafka_edu.supervisor.cluster_folder import ClusterFolder
 from kafka_edu.supervisor.cluster_spec import Wish
@@ -28,6 +22,7 @@ from ...lab_cluster import (
     topic_facts,
     wait_until,
 )
+from ...lab_program import LabProgram, set_setting
 from ...runner.topics import make_topic
 from ...runner.verdict import Step
 from .facts import Facts, is_calm, judge
@@ -38,13 +33,9 @@ ORDERS: Final = 50 * RATE
 """The check watches the lag for at most this number of orders. A good group is calm before."""
 SOME_ORDERS: Final = 5 * RATE
 """The smallest number of orders for which it watches the lag."""
-SILENT_S: Final = 120.0
-"""An office that has written no notes for this time (s) hangs."""
 HANDLED: Final = 100
 REFUSED: Final = 2
-LOOK_EVERY_S: Final = 0.2
-OFFICE: Final = f"{__package__}.office"
-"""The module that the office's process runs."""
+OFFICE: Final = LabProgram(f"{__package__}.office", NOTES)
 LAB: Final = LabCluster("13-8", TOPIC)
 is_running = LAB.is_running
 
@@ -75,40 +66,20 @@ def begin(seed: int, folder: Path, say: Callable[[str], None], home: Path | None
 
 def open_office(cluster: Cluster, file: Path, home: Path | None) -> None:
     """Start the office as a process of its own. It ends when the cluster's supervisor ends."""
-    folder = ClusterFolder.of(LAB.name, home)
-    supervisor = json.loads(folder.action_address.read_text(encoding="utf-8"))["pid"]
-    words = (str(folder.path), str(supervisor), cluster.bootstrap_servers, str(file.absolute()))
-    subprocess.Popen(
-        python_command(OFFICE, *words),
-        env=python_environment(),
-        start_new_session=True,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
+    words = (cluster.bootstrap_servers, str(file.absolute()))
+    OFFICE.start(ClusterFolder.of(LAB.name, home), *words)
 
 
 def office_of(folder: ClusterFolder) -> Seen | None:
     """Return the office's notes. None: it has not written any yet."""
-    try:
-        return Seen(**json.loads((folder.path / NOTES).read_text(encoding="utf-8")))
-    except FileNotFoundError:
-        return None
-
-
-def is_office(pid: int) -> bool:
-    """Return whether the process with this id is an office of this exercise."""
-    command = ["ps", "-ww", "-o", "command=", "-p", str(pid)]
-    return OFFICE in subprocess.run(command, capture_output=True, text=True, check=False).stdout
+    notes = OFFICE.read(folder)
+    return None if notes is None else Seen(**notes)
 
 
 def end(home: Path | None = None) -> bool:
     """End the cluster and its office. Return False if none was running. Raises ClusterError."""
-    seen = office_of(ClusterFolder.of(LAB.name, home))
-    if seen is not None and LAB.is_running(home) and is_office(seen.pid):
-        with suppress(ProcessLookupError, ChildProcessError):
-            os.kill(seen.pid, SIGTERM)
-            os.waitpid(seen.pid, 0)  # it may be a child of this process
+    if LAB.is_running(home):
+        OFFICE.end(ClusterFolder.of(LAB.name, home))
     return LAB.end(home)
 
 
@@ -140,10 +111,9 @@ class Watched(NamedTuple):
 def watch(cluster: Cluster) -> Watched:
     """Watch the lag until it is calm, or ORDERS have come, or the office has ended or hangs."""
     began: Seen | None = None
-    last: Seen | None = None
+    now: Seen | None = None
     lag_before = lag = 0
-    changed_s = time.monotonic()
-    while (now := office_of(cluster.folder)) is not None:
+    for now in OFFICE.watched(lambda: office_of(cluster.folder)):
         if began is None or began.shift != now.shift:
             began, lag_before = now, lag_of(cluster)
             lag = lag_before
@@ -152,11 +122,6 @@ def watch(cluster: Cluster) -> Watched:
             lag = lag_of(cluster)
             if come >= ORDERS or is_calm(began, now, lag_before, lag):
                 break
-        if now != last:
-            last, changed_s = now, time.monotonic()
-        elif not is_office(now.pid) or time.monotonic() - changed_s > SILENT_S:
-            break
-        time.sleep(LOOK_EVERY_S)
     return Watched(began, lag_before, now, lag)
 
 
@@ -250,10 +215,7 @@ def _set(cluster: Cluster, key: str, value: str) -> None:
     """
     seen = office_of(cluster.folder)
     assert seen is not None
-    file = Path(seen.file)
-    lines = file.read_text(encoding="utf-8").splitlines()
-    kept = [line for line in lines if line.partition("=")[0].strip() != key]
-    file.write_text("\n".join([*kept, f"{key}={value}"]) + "\n", encoding="utf-8")
+    set_setting(Path(seen.file), key, value)
     wait_until(lambda: _has_read(cluster, seen.shift), "the office's new settings")
 
 

@@ -19,7 +19,7 @@ from kafka_edu.common.errors import KafkaException
 from kafka_edu.supervisor.cluster_folder import ClusterFolder
 from kafka_edu.trace.tracer import Tracer
 
-from ...lab_program import settings_of, while_cluster_is_up, write_notes
+from ...lab_program import SettingsFile, while_cluster_is_up, write_notes
 from .material import GROUP, OTHER, RATE, TOPIC
 
 NOTES: Final = "billing.json"
@@ -63,10 +63,10 @@ class Billing:
         self._notes = folder / NOTES
         self._is_up = while_cluster_is_up(folder, supervisor)
         self._servers = servers
-        self._file = file
+        self._settings = SettingsFile(file)
         self._open = partitions
-        self._text: str | None = None
-        self._complaint = ""
+        self._error = ""
+        """The error that keeps the members from their work. Empty if they work."""
         self._sent = 0
         self._read: dict[str, set[int]] = {}
         self._members: dict[asyncio.Task[None], asyncio.Event] = {}
@@ -96,19 +96,15 @@ class Billing:
 
     def _look_at_settings(self, trace: Tracer) -> None:
         """Let members join or leave, if the settings have changed."""
-        try:
-            text = self._file.read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            self._complaint = f"{self._file.name} cannot be read: {error}"
+        settings = self._settings.changed()
+        if settings is None:
             return
-        if text == self._text:
-            return
-        self._text = text
-        wanted = settings_of(text).get("members", "")
+        wanted = settings.get("members", "")
         if not wanted.isdecimal() or int(wanted) > MOST_MEMBERS:
-            self._complaint = f"members={wanted}: a number from 0 to {MOST_MEMBERS} is wanted"
+            why = f"members={wanted}: a number from 0 to {MOST_MEMBERS} is wanted"
+            self._settings.refused = why
             return
-        self._complaint = ""
+        self._error = ""
         staying = [leave for leave in self._members.values() if not leave.is_set()]
         for leave in staying[int(wanted) :]:
             leave.set()
@@ -138,7 +134,7 @@ class Billing:
                     if records:
                         await consumer.commit()
                 except ClientException as error:  # a rebalance, or an offset that is not there
-                    self._complaint = str(error) if not error.error.retriable else ""
+                    self._error = str(error) if not error.error.retriable else ""
                     await asyncio.sleep(0.1)
 
     def _write_notes(self) -> None:
@@ -147,7 +143,12 @@ class Billing:
             for name, offsets in sorted(self._read.items())
         }
         seen = Seen(
-            os.getpid(), str(self._file), len(self._members), self._complaint, self._sent, read
+            os.getpid(),
+            str(self._settings.file),
+            len(self._members),
+            self._settings.complaint or self._error,
+            self._sent,
+            read,
         )
         write_notes(self._notes, seen._asdict())
 

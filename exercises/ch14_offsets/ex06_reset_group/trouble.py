@@ -1,7 +1,6 @@
 """Start the cluster of exercise 14-6 and its billing, cause the trouble, check both, end both."""
 
 import subprocess
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
@@ -55,10 +54,6 @@ FIRST_RECORDS: Final = 10
 SENT: Final = 60 * RATE
 """The check watches for so many new records. A billing that reads has caught up much earlier. The
 clock does not count, because on a busy machine the billing itself is slow.
-"""
-LOOK_EVERY_S: Final = 0.2
-SILENT_S: Final = 120.0
-"""A billing that hangs writes no notes for so long. One that works writes them four times a second.
 """
 BILLING: Final = LabProgram(f"{__package__}.billing", NOTES)
 LAB: Final = LabCluster("14-6", TOPIC)
@@ -134,9 +129,8 @@ def _seen(values: Any) -> Seen:
 
 def end(home: Path | None = None) -> bool:
     """End the cluster and the billing. Return False if none was running. Raises ClusterError."""
-    seen = billing_of(ClusterFolder.of(LAB.name, home))
-    if seen is not None and LAB.is_running(home):
-        BILLING.end(seen.pid)
+    if LAB.is_running(home):
+        BILLING.end(ClusterFolder.of(LAB.name, home))
     return LAB.end(home)
 
 
@@ -156,18 +150,12 @@ def watch(cluster: Cluster) -> Facts:
     come, or its process has ended or hangs. Return the facts.
     """
     began = now = look(cluster)
-    changed_s = time.monotonic()
-    last = began.billing
-    while not is_caught_up(now._replace(ends=began.ends)):
-        seen = now.billing
-        if seen is None or began.billing is None or seen.sent - began.billing.sent >= SENT:
-            break
-        if seen != last:
-            last, changed_s = seen, time.monotonic()
-        elif not BILLING.is_it(seen.pid) or time.monotonic() - changed_s > SILENT_S:
-            break
-        time.sleep(LOOK_EVERY_S)
+    for seen in BILLING.watched(lambda: billing_of(cluster.folder)):
         now = look(cluster)
+        if is_caught_up(now._replace(ends=began.ends)):
+            break
+        if began.billing is None or seen.sent - began.billing.sent >= SENT:
+            break
     return now._replace(ends=began.ends)
 
 

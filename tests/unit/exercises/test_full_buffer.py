@@ -1,8 +1,6 @@
 """Exercise 12-7: the cluster and the shop are judged, whatever was typed."""
 
 import json
-import subprocess
-import sys
 import types
 from collections.abc import Callable
 from pathlib import Path
@@ -10,18 +8,18 @@ from typing import Any
 
 import pytest
 
+from exercises import lab_program
 from exercises.ch12_producer.ex07_full_buffer import trouble
 from exercises.ch12_producer.ex07_full_buffer.facts import BEHIND, ENOUGH, Facts, is_calm, judge
 from exercises.ch12_producer.ex07_full_buffer.material import CAUSES, RATE, SETTINGS, make, plan
-from exercises.ch12_producer.ex07_full_buffer.shop import Seen, settings_of
+from exercises.ch12_producer.ex07_full_buffer.shop import Seen
 from exercises.ch12_producer.ex07_full_buffer.trouble import (
     ORDERS,
-    SILENT_S,
     facts_of,
-    is_shop,
     watch,
 )
 from exercises.lab_cluster import TopicFacts
+from exercises.lab_program import SILENT_S, settings_of
 
 PLAN = plan(0)  # broker 1 leads, 0 is near and cut off, 2 is far
 SHOP = Seen(77, "shop.properties", {"acks": "all"}, "", 1, 700, 90, 0, 80, 0, 80)
@@ -100,9 +98,9 @@ class Watched:
         self._notes = notes
         self._look_s = look_s
         clock = types.SimpleNamespace(monotonic=lambda: self.now_s, sleep=lambda _: None)
-        patch.setattr(trouble, "time", clock)
+        patch.setattr(lab_program, "time", clock)
         patch.setattr(trouble, "shop_of", lambda _: self._look())
-        patch.setattr(trouble, "is_shop", lambda _: self.there)
+        patch.setattr(lab_program.LabProgram, "is_it", lambda *_: self.there)
 
     def _look(self) -> Seen | None:
         self.looks += 1
@@ -156,16 +154,6 @@ def test_a_shop_that_hangs_or_has_ended_is_not_watched_for_ever(
     assert gone.watch() == SHOP
     assert gone.looks == 2
     assert Watched(monkeypatch, lambda _: None, look_s=0.001).watch() is None
-
-
-def test_only_a_shop_is_ended_by_its_process_id() -> None:
-    for more, right in (([trouble.SHOP.module], True), ([], False)):
-        with subprocess.Popen(
-            [sys.executable, "-c", "input()", *more], stdin=subprocess.PIPE
-        ) as process:
-            assert is_shop(process.pid) is right
-            process.communicate(b"\n")
-    assert not is_shop(process.pid)
 
 
 def test_facts_that_were_kept_are_the_same() -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from exercises import lab_program
 from exercises.ch13_consumer_groups.ex08_lag import trouble
 from exercises.ch13_consumer_groups.ex08_lag.facts import FALLEN, SMALL, Facts, is_calm, judge
 from exercises.ch13_consumer_groups.ex08_lag.material import (
@@ -24,12 +25,12 @@ from exercises.ch13_consumer_groups.ex08_lag.material import (
 from exercises.ch13_consumer_groups.ex08_lag.office import Office, Seen
 from exercises.ch13_consumer_groups.ex08_lag.trouble import (
     ORDERS,
-    SILENT_S,
     Watched,
     facts_of,
     watch,
 )
 from exercises.lab_cluster import TopicFacts
+from exercises.lab_program import SILENT_S
 from kafka_edu.common.topic_partition import TopicPartition
 
 OFFICE = Seen(77, "workers.properties", 2, "", 1, 3_000, 1_200, 4, 0, 1_700)
@@ -101,10 +102,10 @@ class WatchedOffice:
         self._notes = notes
         self._look_s = look_s
         clock = types.SimpleNamespace(monotonic=lambda: self.now_s, sleep=lambda _: None)
-        patch.setattr(trouble, "time", clock)
+        patch.setattr(lab_program, "time", clock)
         patch.setattr(trouble, "office_of", lambda _: self._look())
         patch.setattr(trouble, "lag_of", lambda _: lag(self.looks))
-        patch.setattr(trouble, "is_office", lambda _: self.there)
+        patch.setattr(lab_program.LabProgram, "is_it", lambda *_: self.there)
 
     def _look(self) -> Seen | None:
         self.looks += 1
