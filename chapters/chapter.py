@@ -19,6 +19,7 @@ import graphviz
 from kafka_edu.instruments.presenter.script import Jobs, Picture, Script
 from kafka_edu.instruments.presenter.script_reader import read_script
 from kafka_edu.trace.event import Event
+from kafka_edu.trace.events.spark import JobStarted
 from kafka_edu.trace.tracer import Tracer
 
 #: A program of a job. It may build clients of ours with the tracer that it gets.
@@ -49,6 +50,15 @@ class JobPlace(NamedTuple):
     """The cluster's name."""
     run: Callable[[Program], None]
     """Run a program to its end. The clients of ours in it emit their events on the cluster."""
+
+    def runner(self, program: Callable[[str], Program]) -> Callable[[str], None]:
+        """Return the function that runs a job by its name, if each job is a program."""
+
+        def run(name: str) -> None:
+            self.emit(JobStarted(job=name))
+            self.run(program(name))
+
+        return run
 
 
 RunsJobs = Callable[[JobPlace], AbstractContextManager[Callable[[str], None]]]

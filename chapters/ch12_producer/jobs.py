@@ -16,18 +16,18 @@ be repeated.
 
 import asyncio
 import statistics
-import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from typing import Final, NamedTuple
 
 from kafka_edu.clients.producer.producer import Producer
 from kafka_edu.clients.producer.producer_batch import RecordMetadata
 from kafka_edu.common.errors import KafkaException
+from kafka_edu.common.python_process import python_command, python_environment
 from kafka_edu.common.socket_transport import SocketTransport
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.trace.events.client import ClientListed, ClientProduced, ProducerMeasured
-from kafka_edu.trace.events.spark import JobStarted
 from kafka_edu.trace.tracer import Tracer
 
 from ..chapter import JobPlace
@@ -110,12 +110,7 @@ LOST_ANSWERS: Final = {
 def open_jobs(place: JobPlace) -> Iterator[Callable[[str], None]]:
     """Yield the function that runs a job by its name."""
     jobs = ProducerJobs(place)
-
-    def run(name: str) -> None:
-        place.emit(JobStarted(job=name))
-        place.run(lambda trace: jobs.program(name, trace))
-
-    yield run
+    yield place.runner(lambda name: partial(jobs.run, name))
 
 
 class ProducerJobs:
@@ -124,7 +119,7 @@ class ProducerJobs:
     def __init__(self, place: JobPlace) -> None:
         self._place = place
 
-    async def program(self, name: str, trace: Tracer) -> None:
+    async def run(self, name: str, trace: Tracer) -> None:
         """Run the job with this name to its end."""
         if name in REORDERINGS:
             await self._reorder(name, REORDERINGS[name], trace)
@@ -233,11 +228,8 @@ class ProducerJobs:
         async with Producer(self._settings("before"), trace=trace) as producer:
             start = await _first(producer)
         program = await asyncio.create_subprocess_exec(
-            sys.executable,
-            "-m",
-            hasty_program.__name__,
-            self._place.bootstrap_servers,
-            TOPIC,
+            *python_command(hasty_program.__name__, self._place.bootstrap_servers, TOPIC),
+            env=python_environment(),
             stdout=asyncio.subprocess.PIPE,
         )
         printed, _ = await program.communicate()

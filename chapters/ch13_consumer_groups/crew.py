@@ -18,9 +18,9 @@ from kafka_edu.common.python_process import python_command, python_environment
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.trace.tracer import Tracer
 
+from . import member_program
 from .member_program import POLL_MS
 
-PROGRAM: Final = "chapters.ch13_consumer_groups.member_program"
 #: The settings of all members. Each job adds its own. The session is longer than a busy machine may
 #: pause, so that no member is lost by chance.
 SETTINGS: Final[Mapping[str, object]] = {
@@ -170,7 +170,7 @@ class Crew:
         """Start a member in a process of its own."""
         words = [f"{key}={value}" for key, value in self._settings(name, settings).items()]
         process = await asyncio.create_subprocess_exec(
-            *python_command(PROGRAM, self._topic, *words),
+            *python_command(member_program.__name__, self._topic, *words),
             env=python_environment(),
             stdin=PIPE,
             stdout=PIPE,

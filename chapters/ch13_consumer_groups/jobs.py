@@ -21,20 +21,19 @@ that the screens show them, until the next job begins.
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from typing import Final
 
 from kafka_edu.clients.admin.admin import Admin
 from kafka_edu.clients.admin.topic_calls import NewPartitions
-from kafka_edu.clients.consumer.consumer import Consumer
 from kafka_edu.clients.producer.producer import Producer
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.trace.events.client import GroupRead, RebalanceMeasured
-from kafka_edu.trace.events.spark import JobStarted
 from kafka_edu.trace.tracer import Tracer
 
 from ..chapter import JobPlace
+from ..demo_parts.own_reader import read_from, reader
 from .crew import Crew, LocalMember
-from .member_program import POLL_MS
 from .sharing import COOPERATIVE
 
 JOBS: Final[Mapping[str, str]] = {
@@ -76,12 +75,7 @@ HOLD_S: Final = 0.1
 def open_jobs(place: JobPlace) -> Iterator[Callable[[str], None]]:
     """Yield the function that runs a job by its name."""
     jobs = GroupJobs(place)
-
-    def run(name: str) -> None:
-        place.emit(JobStarted(job=name))
-        place.run(lambda trace: jobs.program(name, trace))
-
-    yield run
+    yield place.runner(lambda name: partial(jobs.run, name))
 
 
 class GroupJobs:
@@ -90,7 +84,7 @@ class GroupJobs:
     def __init__(self, place: JobPlace) -> None:
         self._place = place
 
-    async def program(self, name: str, trace: Tracer) -> None:
+    async def run(self, name: str, trace: Tracer) -> None:
         """Run the job with this name, and let its members go on until the next job begins."""
         if name == "no-group":
             await self._read_without_group()
@@ -120,13 +114,8 @@ class GroupJobs:
                 await asyncio.sleep(HOLD_S)
 
     async def _end_offsets(self, topic: str) -> dict[TopicPartition, int]:
-        async with Consumer(self._reader("reader")) as consumer:
+        async with reader(self._place.bootstrap_servers) as consumer:
             return await consumer.end_offsets(await consumer.partitions_for(topic))
-
-    def _reader(self, name: str) -> dict[str, object]:
-        """Return the settings of a consumer without a group."""
-        own = {"bootstrap.servers": self._place.bootstrap_servers, "client.id": name}
-        return {"auto.offset.reset": "earliest", **own}
 
     async def _send(self, topic: str, records: int, partitions: int) -> None:
         """Send records to the partitions in turn, and wait for all acknowledgements."""
@@ -182,12 +171,10 @@ class GroupJobs:
     async def _read_without_group(self) -> None:
         """Let each consumer take all partitions itself, and read them to their ends."""
         ends = await self._end_offsets(BOOK_TOPIC)
+        start = dict.fromkeys(ends, 0)
         read = 0
-        for number in range(1, BOOK_MEMBERS + 1):
-            async with Consumer(self._reader(f"alone-{number}")) as consumer:
-                consumer.assign(ends)
-                while any([await consumer.position(tp) < end for tp, end in ends.items()]):
-                    read += len(await consumer.poll(POLL_MS))
+        for _ in range(BOOK_MEMBERS):
+            read += len(await read_from(self._place.bootstrap_servers, start))
         self._place.emit(
             GroupRead(
                 client="no-group",

@@ -3,20 +3,21 @@
 All time is virtual, so each picture is the same each time.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from enum import StrEnum
 from functools import partial
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeVar
 
 import graphviz
 from rich.table import Table
 from rich.text import Text
 
-from kafka_edu.clients.consumer import membership
 from kafka_edu.clients.consumer.assignors import Assignment
 from kafka_edu.clients.consumer.consumer_coordinator import ASSIGNORS
+from kafka_edu.clients.consumer.membership import VALID_PREVIOUS_STATES as MEMBER_STATES
 from kafka_edu.common.errors import Errors
 from kafka_edu.coordinator.coordinator_type import java_hash, partition_for
-from kafka_edu.coordinator.group import group_state
+from kafka_edu.coordinator.group.group_state import VALID_PREVIOUS_STATES as GROUP_STATES
 from kafka_edu.instruments.drawings.figure import BLUE, GREEN, GREY, RED, WHITE, YELLOW
 from kafka_edu.instruments.drawings.machines import Machine, machine_figure
 from kafka_edu.instruments.presenter.script import Picture
@@ -26,6 +27,7 @@ from .join_cases import CASES, EXPIRY_S, expiry, stories
 from .sharing import COOPERATIVE, GROWN, MEMBERS, SHRUNK, TOPICS, change, shares, short
 from .stepped_group import Moment
 
+S = TypeVar("S", bound=StrEnum)
 PARTITIONS: Final = 4
 RECORDS: Final = 20
 OFFSETS_PARTITIONS: Final = 50
@@ -54,10 +56,10 @@ def figures() -> Mapping[str, graphviz.Digraph]:
         "new-member": _new_member_figure(),
         "coordinator": _coordinator_figure(),
         "group-states": machine_figure(
-            Machine("The states of a group", _group_table(), group_way(), "a group")
+            Machine("The states of a group", _names(GROUP_STATES), group_way(), "a group")
         ),
         "member-states": machine_figure(
-            Machine("The states of a member", _member_table(), (), "a member")
+            Machine("The states of a member", _names(MEMBER_STATES), (), "a member")
         ),
         "join": _join_figure(),
         "sync": _sync_figure(),
@@ -99,7 +101,7 @@ def sizes(members: int, partitions: int = PARTITIONS) -> list[int]:
 
 def models() -> Picture:
     """Show how often twenty records are delivered to three sets of groups."""
-    shown = Table("", "partitions of each member", "deliveries of 20 records", box=None)
+    shown = Table("", "partitions of each member", f"deliveries of {RECORDS} records", box=None)
     for one in MODELS:
         parts = " | ".join(" ".join(map(str, sizes(group))) for group in one.groups)
         shown.add_row(one.words, parts, str(one.deliveries))
@@ -132,16 +134,8 @@ def coordinator() -> Picture:
 # The states.
 
 
-def _group_table() -> dict[str, list[str]]:
-    table = group_state.VALID_PREVIOUS_STATES
-    return {
-        after.value: [one.value for one in table if one in befores]
-        for after, befores in table.items()
-    }
-
-
-def _member_table() -> dict[str, list[str]]:
-    table = membership.VALID_PREVIOUS_STATES
+def _names(table: Mapping[S, Collection[S]]) -> dict[str, list[str]]:
+    """Return a table of states by their names, in its order."""
     return {
         after.value: [one.value for one in table if one in befores]
         for after, befores in table.items()
@@ -155,7 +149,7 @@ def group_way() -> list[str]:
 
 def states() -> Picture:
     """Show from which states a group may enter each state."""
-    table = _group_table()
+    table = _names(GROUP_STATES)
     shown = Table("a group may become", "from", box=None)
     for after, befores in table.items():
         shown.add_row(after, "any state" if len(befores) == len(table) else ", ".join(befores))
@@ -304,7 +298,13 @@ def _new_member_figure() -> graphviz.Digraph:
 def _coordinator_figure() -> graphviz.Digraph:
     """Draw how a group finds its coordinator."""
     rows: Rows = [
-        (group, [(f"{java_hash(group):,}", GREY), (f"{partition_for(group, 50)}", BLUE)])
+        (
+            group,
+            [
+                (f"{java_hash(group):,}", GREY),
+                (f"{partition_for(group, OFFSETS_PARTITIONS)}", BLUE),
+            ],
+        )
         for group in GROUPS
     ]
     head: Rows = [("group.id", [("hashCode", WHITE), ("partition", WHITE)])]

@@ -19,7 +19,6 @@ Each job creates a topic of its own, `ch14-NAME`. So it may be repeated.
 """
 
 import asyncio
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Final
@@ -31,11 +30,12 @@ from kafka_edu.clients.consumer.consumer_record import ConsumerRecord
 from kafka_edu.clients.consumer.subscription_state import OffsetAndMetadata
 from kafka_edu.clients.producer.producer import Producer
 from kafka_edu.common.topic_partition import TopicPartition
-from kafka_edu.trace.events.client import ClientListed, GroupOffsetSeen, RecordsCounted
-from kafka_edu.trace.events.spark import JobStarted
+from kafka_edu.trace.events.client import ClientListed, GroupOffsetSeen
 from kafka_edu.trace.tracer import Tracer
 
 from ..chapter import JobPlace
+from ..demo_parts.counted import counted
+from ..demo_parts.own_reader import ends_of
 from . import raw_commit
 from .killed_worker import work_and_be_killed
 from .worker import AFTER_COMMIT, BATCH, EVERY_S, POINTS, QUEUED, THOUSAND, Committed, Loop, Plan
@@ -78,12 +78,7 @@ LOOK_S: Final = 0.2
 @contextmanager
 def open_jobs(place: JobPlace) -> Iterator[Callable[[str], None]]:
     """Yield the function that runs a job by its name."""
-
-    def run(name: str) -> None:
-        place.emit(JobStarted(job=name))
-        place.run(lambda trace: OffsetJobs(place, trace).run(name))
-
-    yield run
+    yield place.runner(lambda name: lambda trace: OffsetJobs(place, trace).run(name))
 
 
 class OffsetJobs:
@@ -162,30 +157,15 @@ class OffsetJobs:
         await self._send(tp, range(records))
         return tp
 
-    async def _end(self, tp: TopicPartition) -> int:
-        async with self._consumer("ch14-end", "") as consumer:
-            return (await consumer.end_offsets([tp]))[tp]
-
     async def _committed(self, group: str, tp: TopicPartition) -> int:
         """Return the group's committed offset in `__consumer_offsets`, or -1."""
         async with self._admin() as admin:
             found = (await admin.list_consumer_group_offsets(group, [tp]))[tp]
         return -1 if found is None else found.offset
 
-    async def _count(
-        self, client: str, group: str, sent: Sequence[int], worked: Iterable[int]
-    ) -> None:
+    def _count(self, client: str, group: str, sent: Sequence[int], worked: Iterable[int]) -> None:
         """Emit how often the group worked on the records."""
-        times = Counter(worked)
-        self._place.emit(
-            RecordsCounted(
-                client=client,
-                place=f"the work of group {group}",
-                records=len(sent),
-                missing=sum(number not in times for number in sent),
-                again=sum(count - 1 for count in times.values()),
-            )
-        )
+        self._place.emit(counted(client, f"the work of group {group}", sent, worked))
 
     async def _see(
         self, client: str, group: str, tp: TopicPartition, *, position: int, committed: int
@@ -198,7 +178,7 @@ class OffsetJobs:
                 partition=tp.partition,
                 position=position,
                 committed=committed,
-                end=await self._end(tp),
+                end=(await ends_of(self._servers, [tp]))[tp],
             )
         )
 
@@ -294,7 +274,7 @@ class OffsetJobs:
                 await consumer.commit({tp: OffsetAndMetadata(offset)})
             await self._send(tp, range(TEN, 25))
             worked += _numbers(await self._rest(name, tp.topic))
-            await self._count(name, name, range(25), worked)
+            self._count(name, name, range(25), worked)
 
     # Consumers that are killed.
 
@@ -304,7 +284,7 @@ class OffsetJobs:
         tp = await self._new_topic_with(group, records)
         worked = await work_and_be_killed(Plan(self._servers, tp.topic, group, loop, stop))
         worked += _numbers(await self._rest(group, tp.topic))
-        await self._count(group, group, range(records), worked)
+        self._count(group, group, range(records), worked)
 
     async def _killed_at_each_point(self, loop: Loop) -> None:
         """Kill four programs, each at another point of its second round."""
@@ -334,7 +314,7 @@ class OffsetJobs:
                 while len(set(worked)) < AUTO_RECORDS:
                     worked += _numbers(await first.poll(0, max_records=1))
                     worked += _numbers(await second.poll(POLL_MS, max_records=TEN))
-        await self._count(group, group, range(AUTO_RECORDS), worked)
+        self._count(group, group, range(AUTO_RECORDS), worked)
 
     # Where a group without a commit begins.
 
@@ -372,7 +352,7 @@ class OffsetJobs:
             await self._send(new, late)
             while not set(late) <= set(found):
                 found += _numbers(await consumer.poll(POLL_MS))
-        await self._count(policy, f"new-{policy}", early, found)
+        self._count(policy, f"new-{policy}", early, found)
 
     async def _expire(self) -> None:
         """Commit 10 for a second only, wait until the broker has removed it, and read again."""
@@ -395,7 +375,7 @@ class OffsetJobs:
         while await self._committed(group, tp) >= 0:
             await asyncio.sleep(LOOK_S)
         again = _numbers(await self._rest(group, tp.topic))
-        await self._count("holiday", group, range(TEN), [*range(TEN), *again])
+        self._count("holiday", group, range(TEN), [*range(TEN), *again])
 
 
 def _numbers(records: Iterable[ConsumerRecord]) -> list[int]:

@@ -1,7 +1,8 @@
 """Run the program of this chapter as a process of its own, and kill it where it stands still."""
 
 import asyncio
-import sys
+
+from kafka_edu.common.python_process import python_command, python_environment
 
 from . import worker
 from .worker import HERE, WORKED, Plan
@@ -17,7 +18,7 @@ async def work_and_be_killed(plan: Plan) -> list[int]:
 
     Raises WorkerFailed.
     """
-    return await run_until_here(sys.executable, "-m", worker.__name__, plan.to_json())
+    return await run_until_here(*python_command(worker.__name__, plan.to_json()))
 
 
 async def run_until_here(*command: str) -> list[int]:
@@ -26,7 +27,10 @@ async def run_until_here(*command: str) -> list[int]:
     Raises WorkerFailed.
     """
     process = await asyncio.create_subprocess_exec(
-        *command, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE
+        *command,
+        env=python_environment(),
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
     )
     assert process.stdout is not None
     numbers: list[int] = []

@@ -118,10 +118,10 @@ def commit_records() -> Picture:
 # A loop, and the point at which its process is killed.
 
 WORDS: Final[Mapping[Point, str]] = {
-    Point.POLLED: "poll() has returned 10 records",
+    Point.POLLED: f"poll() has returned {BATCH} records",
     Point.COMMITTED: "the commit is stored",
-    Point.HALF: "5 records are worked on",
-    Point.WORKED: "10 records are worked on",
+    Point.HALF: f"{BATCH // 2} records are worked on",
+    Point.WORKED: f"{BATCH} records are worked on",
 }
 
 
@@ -467,7 +467,7 @@ def _points_figure() -> graphviz.Digraph:
                     ],
                 )
             )
-    return grid("points", "A batch of 10 records, and kill -9 at each point", [], rows)
+    return grid("points", f"A batch of {BATCH} records, and kill -9 at each point", [], rows)
 
 
 def _resets_figure() -> graphviz.Digraph:

@@ -1,7 +1,6 @@
 """The jobs of chapter 15 about idempotence: broken connections, and payments sent again."""
 
 import asyncio
-from collections import Counter
 from collections.abc import Mapping
 from contextlib import closing
 from functools import partial
@@ -11,10 +10,11 @@ from kafka_edu.cli.demo_topic import wait_until_in_sync
 from kafka_edu.clients.producer.producer import Producer
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.supervisor.cluster import attach
-from kafka_edu.trace.events.client import ClientListed, ClientProduced, RecordsCounted
+from kafka_edu.trace.events.client import ClientListed, ClientProduced
 from kafka_edu.trace.tracer import Tracer
 
 from ..chapter import JobPlace, Program
+from ..demo_parts.counted import counted
 from ..demo_parts.own_reader import ends_of, read_from
 
 RESETS: Final[Mapping[str, str]] = {
@@ -99,16 +99,8 @@ class IdempotentJobs:
     async def _count(
         self, client: str, start: Mapping[TopicPartition, int], sent: list[bytes]
     ) -> None:
-        found = Counter(record.value for record in await read_from(self._servers, start))
-        self._place.emit(
-            RecordsCounted(
-                client=client,
-                place=f"{TOPIC}-{PAYMENTS.partition}",
-                records=len(sent),
-                missing=sum(not found[value] for value in sent),
-                again=sum(max(found[value] - 1, 0) for value in sent),
-            )
-        )
+        found = [record.value for record in await read_from(self._servers, start)]
+        self._place.emit(counted(client, str(PAYMENTS), sent, found))
 
     async def _limits(self, trace: Tracer) -> None:
         """Send one payment again in three ways that no sequence number can recognise."""

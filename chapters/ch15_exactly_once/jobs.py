@@ -59,11 +59,13 @@ def open_jobs(place: JobPlace) -> Iterator[Callable[[str], None]]:
                 return transactions.program(name)
             return idempotent.program(name)
 
+        run_program = place.runner(program)
+
         def run(name: str) -> None:
-            place.emit(JobStarted(job=name))
             if name in FORGOTTEN:
+                place.emit(JobStarted(job=name))
                 forget(place, name)
             else:
-                place.run(program(name))
+                run_program(name)
 
         yield run

@@ -227,6 +227,8 @@ class Reading(NamedTuple):
     """The log after one step."""
 
     words: str
+    stored: str
+    """The name of what this step has added to the log."""
     leo: int
     lso: int
     uncommitted: tuple[str, ...]
@@ -266,20 +268,21 @@ def readings() -> list[Reading]:
 
     client, coordinator = AppendOrigin.CLIENT, AppendOrigin.COORDINATOR
     found = []
-    for words, data, origin in (
-        ("somebody writes x", batch("x"), client),
-        ("A writes a1", write("a1", A), client),
-        ("B writes b1", write("b1", B), client),
-        ("A writes a2", write("a2", A), client),
-        ("A: commit marker", mark(A, ControlRecordType.COMMIT), coordinator),
-        ("somebody writes y", batch("y"), client),
-        ("B: abort marker", mark(B, ControlRecordType.ABORT), coordinator),
+    for words, stored, data, origin in (
+        ("somebody writes x", "x", batch("x"), client),
+        ("A writes a1", "a1", write("a1", A), client),
+        ("B writes b1", "b1", write("b1", B), client),
+        ("A writes a2", "a2", write("a2", A), client),
+        ("A: commit marker", "A commit", mark(A, ControlRecordType.COMMIT), coordinator),
+        ("somebody writes y", "y", batch("y"), client),
+        ("B: abort marker", "B abort", mark(B, ControlRecordType.ABORT), coordinator),
     ):
         log.append_as_leader(data, 0, START_MS, origin=origin)
         log.update_high_watermark(log.log_end_offset)
         found.append(
             Reading(
                 words,
+                stored,
                 log.log_end_offset,
                 log.last_stable_offset,
                 read(log, committed=False),
@@ -373,7 +376,7 @@ def _sequences_figure() -> graphviz.Digraph:
         answer = one.answer.replace("OUT_OF_ORDER_SEQUENCE_NUMBER", "OUT_OF_ORDER")
         cells = [(str(one.epoch), WHITE), (str(one.sequence), WHITE), (answer, colour)]
         rows.append((one.words, cells))
-    return grid("sequences", "After the sequence numbers 0 to 6", [], rows, 18)
+    return grid("sequences", f"After the sequence numbers 0 to {SENT - 1}", [], rows, 18)
 
 
 def _requests_figure() -> graphviz.Digraph:
@@ -414,7 +417,7 @@ def _states_figure() -> graphviz.Digraph:
 
 def _isolation_figure() -> graphviz.Digraph:
     """Draw the log after each step, up to the LSO and behind it."""
-    log = ("x", "a1", "b1", "a2", "A commit", "y", "B abort")
+    log = [one.stored for one in readings()]
     rows: Rows = []
     for one in readings():
         cells = [(log[offset], GREEN if offset < one.lso else YELLOW) for offset in range(one.leo)]

@@ -7,8 +7,6 @@ read_committed reader counts the bills of each kill, and the job counts the line
 
 import asyncio
 import signal
-from collections import Counter
-from collections.abc import Sequence
 from functools import partial
 from typing import Final
 
@@ -17,22 +15,16 @@ from kafka_edu.clients.consumer.subscription_state import OffsetAndMetadata
 from kafka_edu.clients.producer.producer import Producer
 from kafka_edu.common.python_process import python_command, python_environment
 from kafka_edu.supervisor.cluster import ClusterError
-from kafka_edu.trace.events.client import RecordsCounted
 from kafka_edu.trace.tracer import Tracer
 
 from ..chapter import JobPlace, Program
+from ..demo_parts.counted import counted
 from ..demo_parts.own_reader import COMMITTED, ends_of, read_from
 from . import killed_transform
 from .killed_transform import AT_ONCE, BILLS_TOPIC, ORDERS, ORDERS_TOPIC, number_of
 
 ORDERS_SENT: Final = 120
 """More than twenty for each kill: each start works on ten orders, and has ten more in hand."""
-
-
-def missing_and_again(wanted: Sequence[int], found: Counter[int]) -> tuple[int, int]:
-    """Return how many of these numbers were not found, and how many further copies were."""
-    missing = sum(not found[number] for number in wanted)
-    return missing, sum(max(found[number] - 1, 0) for number in wanted)
 
 
 class TransformJobs:
@@ -58,12 +50,14 @@ class TransformJobs:
         steps = ORDERS[name].steps
         firsts = [await self._start(name, group, str(mail), step) for step in steps]
         await self._start(name, group, str(mail), "")
-        billed = Counter(map(number_of, await read_from(self._servers, bills, COMMITTED)))
+        billed = [number_of(bill) for bill in await read_from(self._servers, bills, COMMITTED)]
+        emit = self._place.emit
         for step, first in zip(steps, firsts, strict=True):
-            self._count(f"{name}, killed after {step}", "bills", first, billed)
-        self._count(name, "bills", 0, billed, ORDERS_SENT)
-        mailed = Counter(map(int, mail.read_text("ascii").split()))
-        self._count(name, "the mail", 0, mailed, ORDERS_SENT)
+            in_hand = range(first, first + AT_ONCE)
+            emit(counted(f"{name}, killed after {step}", "bills", in_hand, billed))
+        emit(counted(name, "bills", range(ORDERS_SENT), billed))
+        mailed = [int(number) for number in mail.read_text("ascii").split()]
+        emit(counted(name, "the mail", range(ORDERS_SENT), mailed))
 
     async def _send_orders(self, trace: Tracer) -> None:
         """Send the orders in one batch, so that each fetch has as many as a program wants."""
@@ -96,13 +90,3 @@ class TransformJobs:
         if program.returncode != wanted:
             raise ClusterError(f"{name} ended with {program.returncode}, not with {wanted}")
         return int(printed) if die_after else 0
-
-    def _count(
-        self, client: str, place: str, first: int, found: Counter[int], records: int = AT_ONCE
-    ) -> None:
-        missing, again = missing_and_again(range(first, first + records), found)
-        self._place.emit(
-            RecordsCounted(
-                client=client, place=place, records=records, missing=missing, again=again
-            )
-        )

@@ -173,7 +173,10 @@ class ClientListed(NamedTuple):
     client: str
     records: int
     values: str
-    """The values of the records, joined by "-"."""
+    """The value of each record, or its place (topic/partition).
+
+    Joined by "-", or by spaces if a value may contain that.
+    """
 
 
 @event()

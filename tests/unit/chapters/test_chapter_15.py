@@ -3,7 +3,6 @@ itself loses and doubles what the page tells of, on a simulated cluster.
 """
 
 import os
-from collections import Counter
 from collections.abc import Coroutine
 from pathlib import Path
 
@@ -27,8 +26,9 @@ from chapters.ch15_exactly_once.pictures import (
     remembered,
     sequence_answers,
 )
-from chapters.ch15_exactly_once.transform_jobs import ORDERS_SENT, missing_and_again
+from chapters.ch15_exactly_once.transform_jobs import ORDERS_SENT
 from chapters.chapter import find_chapters
+from chapters.demo_parts.counted import counted
 from kafka_edu.clients.consumer.consumer import Consumer
 from kafka_edu.clients.producer.producer import Producer
 from kafka_edu.common.errors import Errors
@@ -36,6 +36,7 @@ from kafka_edu.log.producer_state_entry import BATCHES_TO_RETAIN
 from kafka_edu.sim.sim_client import SimClient
 from kafka_edu.sim.sim_cluster import FIRST_PORT, SimCluster
 from kafka_edu.sim.sim_loop import SimProcess
+from kafka_edu.trace.events.client import RecordsCounted
 from tui.presenter.run import screen_names
 
 SAID = {
@@ -178,9 +179,9 @@ class Killing:
         self._run(self._start(die_after, hit))
         return hit[0] if hit else -1
 
-    def bills(self) -> Counter[int]:
-        """Return how often read_committed reads the bill of each order."""
-        found: Counter[int] = Counter()
+    def bills(self) -> list[int]:
+        """Return the orders of the bills that read_committed reads."""
+        found: list[int] = []
 
         async def read() -> None:
             async with self._consumer("read_committed") as consumer:
@@ -188,7 +189,7 @@ class Killing:
                 consumer.seek(BILLS_TOPIC, 0)
                 end = (await consumer.end_offsets([BILLS_TOPIC]))[BILLS_TOPIC]
                 while await consumer.position(BILLS_TOPIC) < end:
-                    found.update(map(number_of, await consumer.poll(1_000)))
+                    found.extend(map(number_of, await consumer.poll(1_000)))
 
         self._run(read())
         return found
@@ -209,17 +210,25 @@ def test_each_kill_has_the_fate_that_the_page_tells_of(
     assert killing.start("") == -1
     bills = killing.bills()
     killing.close()
+
+    def missing_and_again(first: int, count: int, found: list[int]) -> tuple[int, int]:
+        seen = counted("", "", range(first, first + count), found)
+        return seen.missing, seen.again
+
     for step, first in firsts.items():
         missing, again, _ = fate(order, step)
-        assert missing_and_again(range(first, first + AT_ONCE), bills) == (missing, again), step
+        assert missing_and_again(first, AT_ONCE, bills) == (missing, again), step
     fates = [fate(order, step) for step in order.steps]
     missing = sum(one.missing for one in fates)
     again = sum(one.again for one in fates)
-    assert missing_and_again(range(ORDERS_SENT), bills) == (missing, again)
-    mailed = Counter(map(int, mail.read_text("ascii").split()))
+    assert missing_and_again(0, ORDERS_SENT, bills) == (missing, again)
+    mailed = [int(number) for number in mail.read_text("ascii").split()]
     mailed_again = sum(one.mailed_again for one in fates)
-    assert missing_and_again(range(ORDERS_SENT), mailed) == (missing, mailed_again)
+    assert missing_and_again(0, ORDERS_SENT, mailed) == (missing, mailed_again)
 
 
 def test_what_is_missing_and_what_is_there_again_are_counted_apart() -> None:
-    assert missing_and_again(range(4), Counter({0: 1, 1: 3, 2: 1, 9: 5})) == (1, 2)
+    found = [0, 1, 1, 1, 2, 9, 9]
+    assert counted("c", "p", range(4), found) == RecordsCounted(
+        client="c", place="p", records=4, missing=1, again=2
+    )
