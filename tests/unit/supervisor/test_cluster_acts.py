@@ -451,7 +451,7 @@ def test_a_topic_is_created_also_if_the_answer_of_the_controller_was_lost(
     monkeypatch.setattr(ClusterActs, "_admin", opened)
     monkeypatch.setattr(new_topic, "Admin", Controller)
     monkeypatch.setattr(new_topic, "RETRY_PAUSE_S", 0)
-    wish = ("t", {0: (1, 0)})
+    wish = ("t", {0: [1, 0]})
     if is_known:
         assert "TOPIC_ALREADY_EXISTS" in asyncio.run(
             brokers.refused("create-topic", partitions="1:0")
