@@ -202,7 +202,8 @@ def _reset(
     wrong = _read(says, latest, partition, _numbers([END]), LATEST)
     if wrong is not None:
         return wrong
-    _fails(readers[NONE], partition, "NoOffsetForPartitionException")
+    error = "OffsetOutOfRangeException" if partition in COMMITS else "NoOffsetForPartitionException"
+    _fails(readers[NONE], partition, error)
     return Step(says, True, f"{START} on, {END} on, and an error")
 
 

@@ -14,9 +14,11 @@ from kafka_edu.clients.consumer.subscription_state import (
     NO_OFFSET,
     FetchPosition,
     FetchState,
+    InvalidOffsetException,
     LogTruncationException,
     NoOffsetForPartitionException,
     OffsetAndMetadata,
+    OffsetOutOfRangeException,
     OffsetResetStrategy,
     SubscriptionState,
 )
@@ -71,12 +73,13 @@ class LearnerSubscriptions(SubscriptionState):
         self._part.tell("sought", str(tp), offset)
 
     def request_reset(self, tp: TopicPartition, timestamp: int, reason: str) -> None:
-        if not self._carry_out(tp, self._decide("asked", str(tp), _place(timestamp)), reason):
+        decision = self._decide("asked", str(tp), _place(timestamp))
+        if not self._carry_out(tp, decision, NoOffsetForPartitionException(tp, reason)):
             super().request_reset(tp, timestamp, reason)
 
     def out_of_range(self, tp: TopicPartition, offset: int) -> None:
-        why = f"Offset {offset} is out of range"
-        if not self._carry_out(tp, self._decide("out_of_range", str(tp), offset), why):
+        decision = self._decide("out_of_range", str(tp), offset)
+        if not self._carry_out(tp, decision, OffsetOutOfRangeException(tp, offset)):
             super().out_of_range(tp, offset)
 
     def epoch_ended(
@@ -102,7 +105,8 @@ class LearnerSubscriptions(SubscriptionState):
         if self._resetting(tp, timestamp) is None:
             return
         decision = self._decide("found", str(tp), _place(timestamp), None)
-        if not self._carry_out(tp, decision, "No record is as new as the time"):
+        why = NoOffsetForPartitionException(tp, "No record is as new as the time")
+        if not self._carry_out(tp, decision, why):
             super().reset_found_nothing(tp, timestamp)
 
     def reset_done(self, tp: TopicPartition, timestamp: int, offset: int, epoch: int) -> None:
@@ -112,18 +116,25 @@ class LearnerSubscriptions(SubscriptionState):
         match self._decide("found", str(tp), _place(timestamp), offset):
             case ("go", int(chosen)):
                 self._seek(tp, found, chosen, epoch, _BECAUSE, from_leader=chosen == offset)
-            case decision if not self._carry_out(tp, decision, f"Offset {offset} was found"):
-                super().reset_done(tp, timestamp, offset, epoch)
+            case decision:
+                why = NoOffsetForPartitionException(tp, f"Offset {offset} was found")
+                if not self._carry_out(tp, decision, why):
+                    super().reset_done(tp, timestamp, offset, epoch)
 
-    def _carry_out(self, tp: TopicPartition, decision: object, why: str) -> bool:
-        """Do what the learner has decided. Return False if the shipped rules have to decide."""
+    def _carry_out(
+        self, tp: TopicPartition, decision: object, failure: InvalidOffsetException
+    ) -> bool:
+        """Do what the learner has decided. Return False if the shipped rules have to decide.
+
+        `failure` is the error for `poll()` if the learner lets it fail.
+        """
         match decision:
             case ("go", int(offset)):
                 self._seek(tp, self._of(tp), offset, -1, _BECAUSE)
             case ("look", int() | str() as place):
                 self._look(tp, place)
             case ("fail",):
-                raise NoOffsetForPartitionException(tp, why)
+                raise failure
             case _:
                 return False
         return True

@@ -19,6 +19,7 @@ from kafka_edu.learner.lab_partitions import all_of_labs
 from kafka_edu.learner.seams import LearnerCode, LearnerError
 from kafka_edu.log.stable_rule import StableRule
 from kafka_edu.log.transaction_index import AbortedTxn, TransactionIndex
+from kafka_edu.trace.events.transaction import UnstableTransaction
 
 MOST_TRANSACTIONS: Final = 50
 """With more transactions at once the shipped code answers: each costs two calls."""
@@ -36,7 +37,10 @@ class LearnerStableRule(StableRule):
         self._code = code
 
     def first_unstable(
-        self, ongoing: Mapping[int, int], unreplicated: Mapping[int, int], high_watermark: int
+        self,
+        ongoing: Mapping[int, UnstableTransaction],
+        unreplicated: Mapping[int, UnstableTransaction],
+        high_watermark: int,
     ) -> int | None:
         ours = super().first_unstable(ongoing, unreplicated, high_watermark)
         many = len(ongoing) + len(unreplicated) > MOST_TRANSACTIONS
@@ -94,17 +98,15 @@ def _entries(
 
 
 def _story(
-    ongoing: Mapping[int, int], unreplicated: Mapping[int, int]
+    ongoing: Mapping[int, UnstableTransaction], unreplicated: Mapping[int, UnstableTransaction]
 ) -> list[tuple[int, str, int]]:
-    """Return (offset, method, producer) of each event that the learner has to know, by offset.
-
-    The broker does not keep the producer of a decided transaction. A number below zero that no
-    other transaction has stands for it.
-    """
-    opened = [(first, "opened", producer) for first, producer in ongoing.items()]
-    decided = [(first, "opened", -1 - first) for first in unreplicated]
-    ended = [(marker, "ended", -1 - first) for first, marker in unreplicated.items()]
-    return sorted((*opened, *decided, *ended))
+    """Return (offset, method, producer) of each event that the learner has to know, by offset."""
+    decided = unreplicated.values()
+    opened = [
+        (one.first_offset, "opened", one.producer_id) for one in (*ongoing.values(), *decided)
+    ]
+    ended = [(one.marker_offset, "ended", one.producer_id) for one in decided]
+    return sorted((*opened, *ended))
 
 
 def adapt(code: LearnerCode) -> Callable[[TopicPartition], StableRule]:

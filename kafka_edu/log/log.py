@@ -214,12 +214,13 @@ class Log:
 
     @property
     def first_unstable_offset(self) -> int | None:
-        """Return the first offset of the oldest transaction that is open or whose marker is not
-        replicated yet; None if there is none.
+        """Return the offset at which the last stable offset has to stop; None if nothing holds it
+        back from the high watermark.
 
-        The last stable offset does not pass this offset.
+        It is the first offset of the oldest transaction that is open or whose marker is not
+        replicated yet. A learner may have replaced this rule.
         """
-        return self.producer_state_manager.first_unstable_offset
+        return self.producer_state_manager.first_unstable(self.high_watermark)
 
     @property
     def log_end_offset_metadata(self) -> LogOffsetMetadata:
@@ -848,7 +849,7 @@ class Log:
         O(1) if there is no transaction.
         """
         high_watermark = self.high_watermark
-        unstable = self.producer_state_manager.first_unstable(high_watermark)
+        unstable = self.first_unstable_offset
         stable = (
             high_watermark
             if unstable is None or unstable >= high_watermark

@@ -38,9 +38,12 @@ batch headers behind it.
     timestamp int64 | coordinator epoch int32 | first offset of the open transaction int64
 """
 
+import heapq
 import struct
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
+from itertools import chain
+from operator import attrgetter
 from typing import Final, NamedTuple
 
 import google_crc32c
@@ -53,7 +56,7 @@ from kafka_edu.log.log_file_names import SNAPSHOT_SUFFIX, offset_of, segment_fil
 from kafka_edu.log.log_segment import LogSegment
 from kafka_edu.log.producer_state_entry import NO_OFFSET, BatchMetadata, ProducerStateEntry
 from kafka_edu.log.sequence_check import SequenceCheck
-from kafka_edu.log.stable_rule import StableRule, oldest_unstable
+from kafka_edu.log.stable_rule import StableRule
 from kafka_edu.log.transaction_index import AbortedTxn
 from kafka_edu.record.control_record import (
     ControlRecordType,
@@ -116,17 +119,13 @@ class ProducerStateManager:
         self.stable = StableRule(topic_partition)
         self.dropped: list[DroppedSnapshot] = []
         """Snapshots that could not be read. The caller of `truncate_and_reload` reports them."""
-        self._ongoing: dict[int, int] = {}
-        """Open transactions: first offset → producer id. Ascending, because they are opened in the
-        order of the log.
+        self._ongoing: dict[int, UnstableTransaction] = {}
+        """Open transactions by their first offset. Ascending, because they are opened in the order
+        of the log.
         """
-        self._unreplicated: dict[int, int] = {}
-        """Transactions whose marker is written but not yet below the high watermark: first offset →
-        offset of the marker.
-        """
-        self._unstable: dict[int, UnstableTransaction] = {}
-        """A description of each transaction in `_ongoing` and `_unreplicated`, for people: first
-        offset → the transaction, as it was opened.
+        self._unreplicated: dict[int, UnstableTransaction] = {}
+        """Transactions whose marker is written but not yet below the high watermark, by their first
+        offset.
         """
         self.map_end_offset = 0
         self._last_snapshot_offset = 0
@@ -236,8 +235,7 @@ class ProducerStateManager:
             self._open(base_offset, header.producer_id, header.producer_epoch, now_ms)
 
     def _open(self, first_offset: int, producer_id: int, epoch: int, since_ms: int) -> None:
-        self._ongoing[first_offset] = producer_id
-        self._unstable[first_offset] = UnstableTransaction(
+        self._ongoing[first_offset] = UnstableTransaction(
             producer_id, epoch, first_offset, since_ms
         )
 
@@ -268,8 +266,9 @@ class ProducerStateManager:
         if first_offset == NO_OFFSET:
             return None
         entry.current_txn_first_offset = NO_OFFSET
-        del self._ongoing[first_offset]
-        self._unreplicated[first_offset] = marker_offset
+        self._unreplicated[first_offset] = self._ongoing.pop(first_offset)._replace(
+            marker_offset=marker_offset
+        )
         if marker.type is not ControlRecordType.ABORT:
             return None
         return AbortedTxn(
@@ -278,15 +277,6 @@ class ProducerStateManager:
             marker_offset,
             next(iter(self._ongoing), marker_offset + 1),
         )
-
-    @property
-    def first_unstable_offset(self) -> int | None:
-        """Return the first offset of the oldest transaction that is open, or whose marker is not
-        replicated yet.
-
-        None if there is none. O(1) without transactions.
-        """
-        return oldest_unstable(self._ongoing, self._unreplicated)
 
     def first_unstable(self, high_watermark: int) -> int | None:
         """Return the offset at which the last stable offset has to stop, by this log's rule.
@@ -300,26 +290,24 @@ class ProducerStateManager:
 
         The first one holds the last stable offset back. O(1) without transactions.
         """
-        if not self._unstable:
+        if not (self._ongoing or self._unreplicated):
             return ()
-        return tuple(
-            self._unstable[first]._replace(marker_offset=self._unreplicated.get(first, NO_OFFSET))
-            for first in sorted(self._unstable)[:most]
-        )
+        unstable = chain(self._ongoing.values(), self._unreplicated.values())
+        return tuple(heapq.nsmallest(most, unstable, key=attrgetter("first_offset")))
 
     @property
     def unstable_count(self) -> int:
         """Return the number of transactions that are open, or whose marker is not replicated."""
-        return len(self._unstable)
+        return len(self._ongoing) + len(self._unreplicated)
 
     def on_high_watermark_updated(self, high_watermark: int) -> None:
         """Forget the transactions whose marker lies below the new HW: they are stable now."""
         if self._unreplicated:
-            stable = [
-                first for first, marker in self._unreplicated.items() if marker < high_watermark
-            ]
-            for first in stable:
-                del self._unreplicated[first], self._unstable[first]
+            self._unreplicated = {
+                first: one
+                for first, one in self._unreplicated.items()
+                if one.marker_offset >= high_watermark
+            }
 
     def snapshot_offsets(self) -> list[int]:
         """Return the offsets in the names of the snapshot files, ascending."""
@@ -457,7 +445,6 @@ class ProducerStateManager:
         self.producers.clear()
         self._ongoing.clear()
         self._unreplicated.clear()
-        self._unstable.clear()
 
     def _remove_snapshot(self, offset: int) -> None:
         self._file_system.remove(segment_file(self._directory, offset, SNAPSHOT_SUFFIX))

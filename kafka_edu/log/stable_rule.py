@@ -6,20 +6,7 @@ from collections.abc import Mapping
 
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.log.transaction_index import AbortedTxn, TransactionIndex
-
-
-def oldest_unstable(ongoing: Mapping[int, int], unreplicated: Mapping[int, int]) -> int | None:
-    """Return the first offset of the oldest transaction in both tables; None if they are empty.
-
-    `ongoing` maps the first offset of each open transaction to its producer, ascending.
-    `unreplicated` maps the first offset of each decided transaction to its marker. O(1) without
-    transactions.
-    """
-    first = next(iter(ongoing), None)
-    if unreplicated:
-        decided = min(unreplicated)
-        return decided if first is None or decided < first else first
-    return first
+from kafka_edu.trace.events.transaction import UnstableTransaction
 
 
 class StableRule:
@@ -33,12 +20,23 @@ class StableRule:
         self._topic_partition = topic_partition
 
     def first_unstable(
-        self, ongoing: Mapping[int, int], unreplicated: Mapping[int, int], high_watermark: int
+        self,
+        ongoing: Mapping[int, UnstableTransaction],
+        unreplicated: Mapping[int, UnstableTransaction],
+        high_watermark: int,
     ) -> int | None:
         """Return the offset at which the last stable offset has to stop; None: it is the high
-        watermark. All markers in `unreplicated` are at or above the high watermark.
+        watermark.
+
+        Both tables have the transactions by their first offset. Those in `ongoing` are open, and
+        ascending. Those in `unreplicated` are decided, and their markers are at or above the high
+        watermark. O(decided transactions).
         """
-        return oldest_unstable(ongoing, unreplicated)
+        first = next(iter(ongoing), None)
+        if unreplicated:
+            decided = min(unreplicated)
+            return decided if first is None or decided < first else first
+        return first
 
     def overlapping(
         self, index: TransactionIndex, start: int, end: int

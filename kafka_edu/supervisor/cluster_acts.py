@@ -35,6 +35,7 @@ from kafka_edu.trace.wire_format import TraceFormatError
 if TYPE_CHECKING:
     from kafka_edu.clients.admin.admin import Admin
 
+_CLIENT_ID: Final = "kafka-edu-supervisor"
 _CONTROLLER: Final = "/controller"
 _ALL: Final = "all"
 _PATIENCE_S: Final = 15.0
@@ -306,9 +307,10 @@ class ClusterActs:
         """Connect an admin client. The block raises AdminTimeoutError if no broker answers."""
         from kafka_edu.clients.admin.first_contact import reached_admin
 
-        return reached_admin(self._reachable(), "kafka-edu-supervisor")
+        return reached_admin(self._reachable(), _CLIENT_ID)
 
     async def _change_topic(self, name: str, topic: str, request: Request) -> str:
+        from kafka_edu.clients.admin.new_topic import order_topic
         from kafka_edu.clients.admin.topic_calls import NewPartitions, NewTopic
 
         assigned = None if name == "delete-topic" else _assigned(request.get("partitions"))
@@ -326,8 +328,8 @@ class ClusterActs:
                 new, count = NewTopic(topic, assigned, min(_MOST_REPLICAS, brokers)), assigned
             else:
                 new, count = NewTopic(topic, assignments=dict(enumerate(assigned))), len(assigned)
-            (await admin.create_topics([new])).all()
-            return f"topic {topic} is created, with {plural(count, 'partition')}"
+        await order_topic(self._reachable(), new, _CLIENT_ID)
+        return f"topic {topic} is created, with {plural(count, 'partition')}"
 
     async def _reassign(self, tp: TopicPartition, replicas: list[int]) -> str:
         async with self._admin() as admin:

@@ -1,4 +1,4 @@
-"""Create a topic for a demo, an exercise or a test, even if the controller changes meanwhile.
+"""Create a topic for a demo, an exercise or an act, even if the controller changes meanwhile.
 
 The admin client alone sends a request again after a lost answer. Then it cannot say whether a topic
 that exists is the one that it has created. So it sends each request once here, and this module
@@ -50,15 +50,18 @@ def make_assigned_topic(
 
 
 def _make(bootstrap_servers: str, topic: NewTopic) -> None:
-    async def send() -> None:
-        async with Admin({"bootstrap.servers": bootstrap_servers, "retries": 0}) as admin:
+    asyncio.run(order_topic(bootstrap_servers, topic))
 
-            async def order(timeout_ms: float) -> None:
-                (await admin.create_topics([topic], timeout_ms=timeout_ms)).all()
 
-            await until_taken(order, CONTROLLER_TIMEOUT_S)
+async def order_topic(bootstrap_servers: str, topic: NewTopic, client_id: str = "") -> None:
+    """Let the controller create a topic. `until_taken` says which errors are raised."""
+    settings = {"bootstrap.servers": bootstrap_servers, "client.id": client_id, "retries": 0}
+    async with Admin(settings) as admin:
 
-    asyncio.run(send())
+        async def order(timeout_ms: float) -> None:
+            (await admin.create_topics([topic], timeout_ms=timeout_ms)).all()
+
+        await until_taken(order, CONTROLLER_TIMEOUT_S)
 
 
 async def until_taken(order: Callable[[float], Awaitable[None]], timeout_s: float) -> None:

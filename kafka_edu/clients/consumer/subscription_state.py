@@ -87,30 +87,49 @@ class OffsetAndMetadata(NamedTuple):
     """The leader epoch of the last record before it; -1 if unknown."""
 
 
-class NoOffsetForPartitionException(ClientException):
-    """There is no offset to begin with, and auto.offset.reset is none."""
+_SEEK_OR_RESET: Final = "Seek to an offset, or set auto.offset.reset to earliest or latest."
 
-    def __init__(self, tp: TopicPartition, why: str) -> None:
-        super().__init__(
-            Errors.OFFSET_OUT_OF_RANGE,
-            f"{why} for partition {tp}, and auto.offset.reset is none.",
-            "Seek to an offset, or set auto.offset.reset to earliest or latest.",
-        )
+
+class InvalidOffsetException(ClientException):
+    """A partition has no valid position, and auto.offset.reset is none. The program may seek to
+    another one.
+    """
+
+    def __init__(self, tp: TopicPartition, message: str, advice: str = _SEEK_OR_RESET) -> None:
+        super().__init__(Errors.OFFSET_OUT_OF_RANGE, message, advice)
         self.topic_partition = tp
 
 
-class LogTruncationException(ClientException):
+class NoOffsetForPartitionException(InvalidOffsetException):
+    """There is no offset to begin with, and auto.offset.reset is none."""
+
+    def __init__(self, tp: TopicPartition, why: str) -> None:
+        super().__init__(tp, f"{why} for partition {tp}, and auto.offset.reset is none.")
+
+
+class OffsetOutOfRangeException(InvalidOffsetException):
+    """The leader's log does not have the position, and auto.offset.reset is none."""
+
+    def __init__(
+        self, tp: TopicPartition, offset: int, message: str = "", advice: str = _SEEK_OR_RESET
+    ) -> None:
+        out_of_range = f"Offset {offset} is out of range for partition {tp}"
+        super().__init__(tp, message or f"{out_of_range}, and auto.offset.reset is none.", advice)
+        self.offset = offset
+
+
+class LogTruncationException(OffsetOutOfRangeException):
     """Records that the consumer has read are gone, and auto.offset.reset is none."""
 
     def __init__(self, tp: TopicPartition, position: int, end: int) -> None:
         super().__init__(
-            Errors.OFFSET_OUT_OF_RANGE,
+            tp,
+            position,
             f"The log of partition {tp} was truncated below the position {position}."
             + (f" It differs from what was read from offset {end} on." if end >= 0 else ""),
             (f"Seek to {end}, or to another offset" if end >= 0 else "Seek to an offset")
             + ", or set auto.offset.reset to earliest or latest.",
         )
-        self.topic_partition = tp
         self.divergent_offset = end
         """The first offset that differs, or -1 if it is unknown."""
 
@@ -392,8 +411,10 @@ class SubscriptionState:
     def out_of_range(self, tp: TopicPartition, offset: int) -> None:
         """Reset a position that the leader's log does not have any more, or not yet.
 
-        Raises NoOffsetForPartitionException.
+        Raises OffsetOutOfRangeException if auto.offset.reset is none.
         """
+        if self._reset is OffsetResetStrategy.NONE:
+            raise OffsetOutOfRangeException(tp, offset)
         self.reset_by_default(tp, f"Offset {offset} is out of range")
 
     def request_reset(self, tp: TopicPartition, timestamp: int, reason: str) -> None:

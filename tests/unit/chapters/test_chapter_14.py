@@ -83,11 +83,10 @@ def test_both_loops_have_the_same_points() -> None:
 
 def test_a_policy_counts_only_without_a_commit_that_the_log_has() -> None:
     begins = {(one.committed, one.policy): one.begins for one in resets()}
-    error = "NoOffsetForPartitionException"
     for committed, expected in (
-        ("nothing", ("0", "10", error)),
+        ("nothing", ("0", "10", "NoOffsetForPartitionException")),
         ("5", ("5", "5", "5")),
-        ("20", ("0", "10", error)),
+        ("20", ("0", "10", "OffsetOutOfRangeException")),
     ):
         policies = ("earliest", "latest", "none")
         assert tuple(begins[committed, policy] for policy in policies) == expected

@@ -9,8 +9,8 @@ from kafka_edu.clients.consumer import consumer_core
 from kafka_edu.clients.consumer.subscription_state import (
     NO_OFFSET,
     FetchState,
+    InvalidOffsetException,
     LogTruncationException,
-    NoOffsetForPartitionException,
     OffsetAndMetadata,
     OffsetResetStrategy,
     SubscriptionState,
@@ -86,7 +86,7 @@ def places(state: SubscriptionState) -> list[tuple[str, int]]:
     ):
         try:
             case()
-        except (NoOffsetForPartitionException, LogTruncationException) as error:
+        except InvalidOffsetException as error:
             seen.append((type(error).__name__, 0))
         note()
     return seen

@@ -90,6 +90,14 @@ def test_the_reference_answers_as_ours_does(make: Make) -> None:
     assert code.calls > 20
 
 
+def test_the_learner_hears_which_producer_had_a_decided_transaction(make: Make) -> None:
+    world, errors, _ = make(rules(noted="raise ValueError(_)"))
+    world.write(7)
+    world.decide(7, COMMIT)
+    world.replicate(1)
+    assert "(7, 0)" in errors[-1].message
+
+
 def test_a_log_without_open_transactions_asks_nobody(make: Make) -> None:
     world, _, code = make(rules("1 / 0"))
     world.write(-1)

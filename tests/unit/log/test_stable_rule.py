@@ -5,9 +5,10 @@ skip.
 import pytest
 
 from kafka_edu.common.topic_partition import TopicPartition
-from kafka_edu.log.stable_rule import StableRule, oldest_unstable
+from kafka_edu.log.stable_rule import StableRule
 from kafka_edu.log.transaction_index import AbortedTxn, TransactionIndex
 from kafka_edu.sim.memory_file_system import MemoryFileSystem
+from kafka_edu.trace.events.transaction import UnstableTransaction
 
 RULE = StableRule(TopicPartition("t", 0))
 
@@ -15,18 +16,19 @@ RULE = StableRule(TopicPartition("t", 0))
 @pytest.mark.parametrize(
     ("ongoing", "unreplicated", "oldest"),
     [
-        ({}, {}, None),
-        ({5: 1, 9: 2}, {}, 5),  # the oldest open transaction stands first
-        ({}, {7: 12, 3: 10}, 3),  # decided, but its marker is not below the high watermark yet
-        ({5: 1}, {3: 10}, 3),
-        ({2: 1}, {3: 10}, 2),
+        ([], [], None),
+        ([5, 9], [], 5),  # the oldest open transaction stands first
+        ([], [7, 3], 3),  # decided, but its marker is not below the high watermark yet
+        ([5], [3], 3),
+        ([2], [3], 2),
     ],
 )
 def test_the_oldest_transaction_holds_the_last_stable_offset(
-    ongoing: dict[int, int], unreplicated: dict[int, int], oldest: int | None
+    ongoing: list[int], unreplicated: list[int], oldest: int | None
 ) -> None:
-    assert oldest_unstable(ongoing, unreplicated) == oldest
-    assert RULE.first_unstable(ongoing, unreplicated, 20) == oldest
+    opened = {first: UnstableTransaction(first, 0, first, 0) for first in ongoing}
+    decided = {first: UnstableTransaction(first, 0, first, 0, 20) for first in unreplicated}
+    assert RULE.first_unstable(opened, decided, 20) == oldest
 
 
 def test_a_fetch_gets_the_aborted_transactions_that_it_overlaps() -> None:

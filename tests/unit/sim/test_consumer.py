@@ -16,6 +16,7 @@ from kafka_edu.clients.consumer.subscription_state import (
     NoOffsetForPartitionException,
     NotAssignedException,
     OffsetAndMetadata,
+    OffsetOutOfRangeException,
 )
 from kafka_edu.clients.producer.producer import Producer
 from kafka_edu.common.errors import Errors
@@ -794,8 +795,9 @@ def test_what_goes_wrong_has_a_name_and_an_advice(bench: Bench) -> None:
         with pytest.raises(NoOffsetForPartitionException, match="no committed offset"):
             await consumer.poll(5_000)
         consumer.seek(T0, 5)
-        with pytest.raises(NoOffsetForPartitionException, match="Offset 5 is out of range"):
+        with pytest.raises(OffsetOutOfRangeException, match="Offset 5 is out of range") as refused:
             await consumer.poll(5_000)
+        assert (refused.value.topic_partition, refused.value.offset) == (T0, 5)
         consumer.assign([TopicPartition("nothing", 0)])
         consumer.seek_to_beginning()
         with pytest.raises(TimeoutException, match="position for partition nothing-0"):

@@ -2,11 +2,13 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping, Sequence
 from pathlib import Path
+from typing import Self
 
 import pytest
 
+from kafka_edu.clients.admin import new_topic
 from kafka_edu.clients.admin.admin_call import (
     ANY_BROKER,
     AdminCall,
@@ -16,7 +18,9 @@ from kafka_edu.clients.admin.admin_call import (
     results_of,
 )
 from kafka_edu.clients.admin.config_calls import ConfigResource
-from kafka_edu.clients.client_errors import TimeoutException
+from kafka_edu.clients.admin.topic_calls import NewTopic
+from kafka_edu.clients.client_errors import BrokerException, TimeoutException
+from kafka_edu.common.errors import Errors
 from kafka_edu.common.link_faults import WHOLE, Link, LinkFault
 from kafka_edu.common.user_files import write_private_json
 from kafka_edu.supervisor import cluster_acts
@@ -410,6 +414,53 @@ def test_a_setting_of_a_topic_goes_to_a_broker_that_has_zookeeper(
 
     asyncio.run(story())
     assert admin.routes == [ANY_BROKER, Broker(1), Broker(1), Broker(1), Broker(1)]
+
+
+@pytest.mark.parametrize("is_known", [False, True], ids=["a new topic", "a topic that exists"])
+def test_a_topic_is_created_also_if_the_answer_of_the_controller_was_lost(
+    brokers: Brokers, monkeypatch: pytest.MonkeyPatch, is_known: bool
+) -> None:
+    known = {"t"} if is_known else set()
+    given: list[object] = []
+
+    class Controller:
+        """An admin client of a cluster whose first new topic is created without an answer."""
+
+        def __init__(self, settings: Mapping[str, object]) -> None:
+            given.append((settings["client.id"], settings["retries"]))
+
+        async def __aenter__(self) -> Self:
+            return self
+
+        async def __aexit__(self, *_: object) -> None:
+            pass
+
+        async def create_topics(
+            self, topics: Sequence[NewTopic], *, timeout_ms: float
+        ) -> Results[str, None]:
+            given.append((topics[0].name, dict(topics[0].assignments or {})))
+            if "t" in known:
+                return results_of([("t", BrokerException(Errors.TOPIC_ALREADY_EXISTS))])
+            known.add("t")
+            return results_of([("t", BrokerException(Errors.NETWORK_EXCEPTION))])
+
+    @contextlib.asynccontextmanager
+    async def opened(_: ClusterActs) -> AsyncIterator[None]:
+        yield None
+
+    monkeypatch.setattr(ClusterActs, "_admin", opened)
+    monkeypatch.setattr(new_topic, "Admin", Controller)
+    monkeypatch.setattr(new_topic, "RETRY_PAUSE_S", 0)
+    wish = ("t", {0: [1, 0]})
+    if is_known:
+        assert "TOPIC_ALREADY_EXISTS" in asyncio.run(
+            brokers.refused("create-topic", partitions="1:0")
+        )
+        assert given == [("kafka-edu-supervisor", 0), wish]
+    else:
+        done = asyncio.run(brokers.act("create-topic", partitions="1:0"))
+        assert done == "topic t is created, with 1 partition"
+        assert given == [("kafka-edu-supervisor", 0), wish, wish]
 
 
 def test_an_act_that_no_controller_answers_is_refused_with_the_reason(

@@ -5,6 +5,7 @@ import pytest
 from kafka_edu.clients.consumer.subscription_state import (
     FetchState,
     NoOffsetForPartitionException,
+    OffsetOutOfRangeException,
 )
 from kafka_edu.common.errors import Errors
 from kafka_edu.common.topic_partition import TopicPartition
@@ -192,11 +193,11 @@ def test_without_a_reset_an_offset_out_of_range_is_raised_once_for_each_poll() -
         core.answer(asked(core)[0], fetch_answer({}, refused))
         core.advance(200)
     for tp in (T0, T1):
-        with pytest.raises(NoOffsetForPartitionException, match=f"for partition {tp}"):
+        with pytest.raises(OffsetOutOfRangeException, match=f"for partition {tp}"):
             collected(core)
     assert collected(core) == []
     core.answer(asked(core)[0], fetch_answer({}, refused))
-    with pytest.raises(NoOffsetForPartitionException):
+    with pytest.raises(OffsetOutOfRangeException):
         collected(core)
 
 
