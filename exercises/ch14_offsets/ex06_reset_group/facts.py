@@ -61,7 +61,11 @@ def _same_billing(before: Seen | None, now: Seen | None) -> Step:
     if now.members != MEMBERS:
         return Step(says, False, f"it has {now.members}")
     new = now.sent - before.sent
-    return Step(says, new >= LEAST_SENT, f"{new:,} orders and refunds have come since")
+    return Step(says, _sells(before, now), f"{new:,} orders and refunds have come since")
+
+
+def _sells(before: Seen, now: Seen) -> bool:
+    return now.sent - before.sent >= LEAST_SENT
 
 
 def _again(plan: Plan, read: Mapping[str, Read]) -> Step:
@@ -114,5 +118,15 @@ def _caught_up(now: Facts) -> Step:
 
 
 def is_caught_up(now: Facts) -> bool:
-    """Return whether the check need not wait any more."""
+    """Return whether the group has committed all that had come when the check began."""
     return _caught_up(now).passed
+
+
+def is_complete(before: Facts, now: Facts) -> bool:
+    """Return whether the check need not wait any more.
+
+    A check that comes right after `before` waits for new orders, even if the group has caught up.
+    """
+    if before.billing is None or now.billing is None:
+        return True
+    return is_caught_up(now) and _sells(before.billing, now.billing)

@@ -27,7 +27,7 @@ from ...lab_program import LabProgram
 from ...runner.topics import make_topic
 from ...runner.verdict import Step
 from .billing import NOTES, Read, Seen
-from .facts import Facts, is_caught_up, judge
+from .facts import Facts, is_caught_up, is_complete, judge
 from .material import (
     BROKERS,
     GROUP,
@@ -141,18 +141,19 @@ def check_state(
     with closing(LAB.attach(home)) as cluster:
         seed, before = read_before(folder)
         say("watching the billing until it has caught up")
-        now = watch(cluster)
+        now = watch(cluster, facts_of(before))
     yield from judge(plan(seed), facts_of(before), now)
 
 
-def watch(cluster: Cluster) -> Facts:
-    """Wait until the billing has read what had come when the check began, or until SENT more have
-    come, or its process has ended or hangs. Return the facts.
+def watch(cluster: Cluster, before: Facts) -> Facts:
+    """Wait until the billing has read what had come when the check began and the shop has sold
+    something since `before`, or until SENT more have come, or its process has ended or hangs.
+    Return the facts.
     """
     began = now = look(cluster)
     for seen in BILLING.watched(lambda: billing_of(cluster.folder)):
         now = look(cluster)
-        if is_caught_up(now._replace(ends=began.ends)):
+        if is_complete(before, now._replace(ends=began.ends)):
             break
         if began.billing is None or seen.sent - began.billing.sent >= SENT:
             break

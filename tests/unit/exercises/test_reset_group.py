@@ -1,11 +1,22 @@
 """Exercise 14-6: the cluster and the billing are judged, whatever was typed."""
 
+import types
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from exercises import lab_program
+from exercises.ch14_offsets.ex06_reset_group import trouble
 from exercises.ch14_offsets.ex06_reset_group.billing import Read, Seen
-from exercises.ch14_offsets.ex06_reset_group.facts import Facts, is_caught_up, judge
+from exercises.ch14_offsets.ex06_reset_group.facts import (
+    LEAST_SENT,
+    Facts,
+    is_caught_up,
+    is_complete,
+    judge,
+)
 from exercises.ch14_offsets.ex06_reset_group.material import (
     LATE_MS,
     MEMBERS,
@@ -14,7 +25,7 @@ from exercises.ch14_offsets.ex06_reset_group.material import (
     make,
     plan,
 )
-from exercises.ch14_offsets.ex06_reset_group.trouble import facts_of
+from exercises.ch14_offsets.ex06_reset_group.trouble import SENT, facts_of, watch
 from exercises.lab_cluster import TopicFacts
 from kafka_edu.tools.offset_reset import parse_datetime
 
@@ -50,6 +61,8 @@ def test_a_group_that_was_reset_passes() -> None:
     assert failed(WELL) == {}
     assert len(list(judge(PLAN, BEFORE, WELL))) == 8
     assert is_caught_up(WELL)
+    assert is_complete(BEFORE, WELL)
+    assert not is_complete(BEFORE, WELL._replace(ends=ENDS | {"orders-2": 171}))
 
 
 @pytest.mark.parametrize(
@@ -120,3 +133,67 @@ def test_learners_have_different_tickets() -> None:
     assert len({make(seed)["ticket.md"] for seed in SEEDS}) == len(SEEDS)
     assert {plan(seed).closed for seed in SEEDS} == {0, 1, 2}
     assert READ["refunds-0"].behind > REFUNDS
+
+
+def watched(patch: pytest.MonkeyPatch, facts: Callable[[int], Facts], *, there: bool) -> Facts:
+    """Watch a cluster with these facts. They depend on the number of looks so far."""
+    looks = 0
+    now_s = 0.0
+
+    def look(_: object) -> Facts:
+        nonlocal looks
+        looks += 1
+        return facts(looks)
+
+    def sleep(seconds: float) -> None:
+        nonlocal now_s
+        now_s += seconds
+
+    clock = types.SimpleNamespace(monotonic=lambda: now_s, sleep=sleep)
+    patch.setattr(lab_program, "time", clock)
+    patch.setattr(trouble, "look", look)
+    patch.setattr(trouble, "billing_of", lambda _: facts(looks + 1).billing)
+    patch.setattr(lab_program.LabProgram, "is_it", lambda *_: there)
+    return watch(types.SimpleNamespace(folder=Path()), BEFORE)  # type: ignore[arg-type]
+
+
+def sold(sent: int, **more: Any) -> Facts:
+    return BEFORE._replace(billing=BILLING._replace(sent=BILLING.sent + sent), **more)
+
+
+def test_a_group_is_watched_until_it_has_what_had_come_at_first(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def facts(looks: int) -> Facts:
+        ends = {name: end + 10 * looks for name, end in ENDS.items()}
+        committed = {name: end + 10 * (looks - 5) for name, end in ENDS.items()}
+        return sold(30 * looks, ends=ends, committed=committed)
+
+    found = watched(monkeypatch, facts, there=True)
+    assert found.ends == facts(1).ends
+    assert found.committed == facts(6).committed
+
+
+def test_a_check_right_after_the_start_waits_for_new_orders(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    found = watched(monkeypatch, sold, there=True)
+    assert found.billing == BILLING._replace(sent=BILLING.sent + LEAST_SENT)
+
+
+def test_a_group_that_does_not_read_is_watched_for_a_number_of_orders(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    found = watched(monkeypatch, lambda looks: sold(99 * looks, committed={}), there=True)
+    assert found.billing is not None
+    assert SENT <= found.billing.sent - BILLING.sent < SENT + 3 * 99
+
+
+def test_a_billing_that_hangs_or_has_ended_is_not_watched_for_ever(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    idle = sold(7, committed={})
+    assert watched(monkeypatch, lambda _: idle, there=True) == idle
+    assert watched(monkeypatch, lambda _: idle, there=False) == idle
+    gone = idle._replace(billing=None)
+    assert watched(monkeypatch, lambda _: gone, there=True) == gone
