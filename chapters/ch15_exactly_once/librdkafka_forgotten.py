@@ -24,12 +24,15 @@ from typing import Final
 from confluent_kafka import KafkaError, KafkaException, Producer
 
 from kafka_edu.cli.demo_topic import demo_admin, wait_until_in_sync
-from kafka_edu.cli.progress import Progress, wait_while_moving
+from kafka_edu.cli.progress import STANDSTILL_S, Progress, Standstill, wait_while_moving
 from kafka_edu.clients.admin.new_topic import make_assigned_topic
 from kafka_edu.log.log_file_names import CLEAN_SHUTDOWN_FILE
 from kafka_edu.record.record_batch import iter_headers
 from kafka_edu.supervisor.cluster import Cluster, attach
+from kafka_edu.trace.event import Envelope
 from kafka_edu.trace.events.client import ClientProduced, RecordsCounted
+from kafka_edu.trace.events.replication import BecameLeader
+from kafka_edu.trace.trace_client import EventsAddress, TraceClient
 
 from ..ch10_replication.one_partition import PARTITION, read_to_the_end
 from ..chapter import JobPlace
@@ -153,16 +156,35 @@ def _restarted_without_answers(
         cluster.perform("cut-clients", {"broker": leader})
         cluster.perform("reset-clients", {"broker": leader})  # the answers on their way are lost
         as_meant = time.monotonic() - began < 2 * slow_ms / 1_000
-        if as_meant and name.endswith("killed"):
-            cluster.kill(leader)
+        if as_meant:
+            if name.endswith("killed"):
+                cluster.kill(leader)
+            else:
+                cluster.stop(leader)
+                folders = cluster.log_dirs(leader)
+                as_meant = all((folder / CLEAN_SHUTDOWN_FILE).exists() for folder in folders)
             cluster.start(leader)
-        elif as_meant:
-            cluster.stop(leader)
-            folders = cluster.log_dirs(leader)
-            as_meant = all((folder / CLEAN_SHUTDOWN_FILE).exists() for folder in folders)
-            cluster.start(leader)
+            wait_until_it_leads(cluster.events_address(leader), name)
     payments.wait_for_answers(IN_FLIGHT + 1)
     return as_meant
+
+
+def wait_until_it_leads(address: EventsAddress, topic: str) -> None:
+    """Wait until the broker's process leads the topic.
+
+    A started broker does not lead at once. It would refuse the first of the five batches with
+    NOT_LEADER_OR_FOLLOWER, and then recognise the fifth. librdkafka takes that for the
+    acknowledgement of all five. Raises Standstill.
+    """
+
+    def leads(one: Envelope) -> bool:
+        return isinstance(one.event, BecameLeader) and one.event.topic == topic
+
+    with TraceClient(address, since_us=0) as events:
+        try:
+            events.wait_for(leads, STANDSTILL_S)
+        except (TimeoutError, ConnectionError) as error:
+            raise Standstill(f"the started broker does not lead {topic}: {error}") from error
 
 
 @contextmanager
