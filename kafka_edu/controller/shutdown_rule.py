@@ -16,9 +16,7 @@ from typing import NamedTuple
 
 from kafka_edu.common.errors import Errors
 from kafka_edu.common.topic_partition import TopicPartition
-
-NOT_CHECKED = -1
-"""The broker epoch of a request that carries no epoch. Such a request's epoch is not checked."""
+from kafka_edu.protocol.messages.controlled_shutdown import EPOCH_NOT_CHECKED
 
 
 class Concerned(NamedTuple):
@@ -44,10 +42,10 @@ class ShutdownRule:
         if live_epoch is None:
             return (
                 Errors.BROKER_NOT_AVAILABLE
-                if asked_epoch == NOT_CHECKED
+                if asked_epoch == EPOCH_NOT_CHECKED
                 else Errors.STALE_BROKER_EPOCH
             )
-        stale = asked_epoch != NOT_CHECKED and asked_epoch < live_epoch
+        stale = asked_epoch != EPOCH_NOT_CHECKED and asked_epoch < live_epoch
         return Errors.STALE_BROKER_EPOCH if stale else Errors.NONE
 
     def sort(

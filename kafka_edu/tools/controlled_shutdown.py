@@ -29,7 +29,7 @@ async def broker_epoch(connect: str, broker_id: int) -> int:
 
     Raises ToolError.
     """
-    from kafka_edu.clients.admin.cluster_calls import EPOCH_NOT_CHECKED
+    from kafka_edu.protocol.messages.controlled_shutdown import EPOCH_NOT_CHECKED
     from kafka_edu.tools.zookeeper import zookeeper
 
     async with zookeeper(connect) as zk:
@@ -103,7 +103,7 @@ def main(words: Sequence[str]) -> int:
     client_id = parser.text("client-id", "The client id of the tool.", "id")
 
     def run() -> int:
-        from kafka_edu.clients.admin.cluster_calls import EPOCH_NOT_CHECKED
+        from kafka_edu.protocol.messages.controlled_shutdown import EPOCH_NOT_CHECKED
 
         given = parser.parse(words)
         check_required(given, bootstrap_server, broker)

@@ -21,6 +21,7 @@ from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.protocol.api_keys import ApiKey
 from kafka_edu.protocol.messages.api_versions import ApiVersionsResponse
 from kafka_edu.protocol.messages.controlled_shutdown import (
+    EPOCH_NOT_CHECKED,
     ControlledShutdownRequest,
     ControlledShutdownResponse,
 )
@@ -34,7 +35,6 @@ from kafka_edu.protocol.types import ProtocolError
 
 CLUSTER: Final = "the cluster"
 """The one item of a call about the whole cluster."""
-EPOCH_NOT_CHECKED: Final = -1
 
 
 class ClusterDescription(NamedTuple):

@@ -3,10 +3,15 @@
 The broker sends this request before it stops.
 """
 
+from typing import Final
+
 from kafka_edu.protocol.api_keys import ApiKey
 from kafka_edu.protocol.fields import field
 from kafka_edu.protocol.schema import Message, Struct
 from kafka_edu.protocol.types import Array, Int16, Int32, Int64, String
+
+EPOCH_NOT_CHECKED: Final = -1
+"""The broker epoch of a request that carries no epoch. Such a request's epoch is not checked."""
 
 
 class ControlledShutdownRequest(
@@ -26,7 +31,7 @@ class ControlledShutdownRequest(
         Int64,
         "2+",
         "The czxid of that broker's registration; -1: do not check (KIP-380).",
-        default=-1,
+        default=EPOCH_NOT_CHECKED,
         ignorable=True,
     )
 

@@ -9,7 +9,6 @@ request for an earlier registration of this broker is refused with STALE_BROKER_
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from typing import Final
 
 from kafka_edu.cluster.metadata_cache import MetadataCache
 from kafka_edu.common.errors import Errors, KafkaException
@@ -19,6 +18,7 @@ from kafka_edu.common.turns import in_turns
 from kafka_edu.log.log_manager import LogManager
 from kafka_edu.protocol.api_keys import ApiKey
 from kafka_edu.protocol.messages.controlled_shutdown import (
+    EPOCH_NOT_CHECKED,
     ControlledShutdownRequest,
     ControlledShutdownResponse,
     RemainingPartition,
@@ -34,8 +34,6 @@ from kafka_edu.server.api_call import ApiCall
 from kafka_edu.server.config.topic_configs import TopicConfigs
 from kafka_edu.server.kafka_apis import KafkaApis
 from kafka_edu.trace.tracer import Tracer, because
-
-NO_BROKER_EPOCH: Final = -1
 
 ControlledShutdown = Callable[[int, int], Awaitable[list[TopicPartition]]]
 """The controller's part of a controlled shutdown. The arguments are the stopping broker's id and
@@ -161,7 +159,7 @@ class InterBrokerApi:
         reaches this broker.
         """
         ours = self._broker_epoch()
-        if NO_BROKER_EPOCH < epoch < ours:
+        if EPOCH_NOT_CHECKED < epoch < ours:
             raise KafkaException(
                 Errors.STALE_BROKER_EPOCH,
                 f"the request is for epoch {epoch} of this broker; now it is {ours}",

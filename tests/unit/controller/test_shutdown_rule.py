@@ -6,7 +6,8 @@ import pytest
 
 from kafka_edu.common.errors import Errors, KafkaException
 from kafka_edu.common.topic_partition import TopicPartition
-from kafka_edu.controller.shutdown_rule import NOT_CHECKED, Concerned, ShutdownRule
+from kafka_edu.controller.shutdown_rule import Concerned, ShutdownRule
+from kafka_edu.protocol.messages.controlled_shutdown import EPOCH_NOT_CHECKED
 from tests.unit.controller.test_kafka_controller import T0
 
 if TYPE_CHECKING:
@@ -103,10 +104,10 @@ def test_the_three_cases_sorted() -> None:
     ("asked", "live", "error"),
     [
         (7, 7, Errors.NONE),
-        (NOT_CHECKED, 7, Errors.NONE),
+        (EPOCH_NOT_CHECKED, 7, Errors.NONE),
         (6, 7, Errors.STALE_BROKER_EPOCH),
         (7, None, Errors.STALE_BROKER_EPOCH),
-        (NOT_CHECKED, None, Errors.BROKER_NOT_AVAILABLE),
+        (EPOCH_NOT_CHECKED, None, Errors.BROKER_NOT_AVAILABLE),
     ],
 )
 def test_a_request_of_an_earlier_life_is_refused(
