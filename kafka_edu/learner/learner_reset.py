@@ -58,9 +58,10 @@ class LearnerSubscriptions(SubscriptionState):
     def begin(self, tp: TopicPartition, committed: OffsetAndMetadata | None, why: str) -> None:
         offset = None if committed is None else committed.offset
         match self._decide("begin", str(tp), offset):
+            case ("go", int(chosen)) if committed is not None and chosen == offset:
+                self._seek(tp, self._of(tp), chosen, committed.leader_epoch, _BECAUSE)
             case ("go", int(chosen)):
-                epoch = -1 if committed is None else committed.leader_epoch
-                self._seek(tp, self._of(tp), chosen, epoch, _BECAUSE)
+                self._go(tp, chosen)
             case ("look", int() | str() as place):
                 self._look(tp, place)
             case ("fail",):
@@ -92,8 +93,10 @@ class LearnerSubscriptions(SubscriptionState):
         match self._decide("truncated", str(tp), asked.offset, end):
             case ("go", int(chosen)) if chosen == asked.offset:
                 self.validated(tp, asked, _BECAUSE)
-            case ("go", int(chosen)):
+            case ("go", int(chosen)) if chosen == end:
                 self._seek(tp, awaited, chosen, epoch, _BECAUSE, from_leader=True)
+            case ("go", int(chosen)):
+                self._go(tp, chosen)
             case ("look", int() | str() as place):
                 self._look(tp, place)
             case ("fail",):
@@ -114,8 +117,8 @@ class LearnerSubscriptions(SubscriptionState):
         if found is None:
             return
         match self._decide("found", str(tp), _place(timestamp), offset):
-            case ("go", int(chosen)):
-                self._seek(tp, found, chosen, epoch, _BECAUSE, from_leader=chosen == offset)
+            case ("go", int(chosen)) if chosen == offset:
+                self._seek(tp, found, chosen, epoch, _BECAUSE, from_leader=True)
             case decision:
                 why = NoOffsetForPartitionException(tp, f"Offset {offset} was found")
                 if not self._carry_out(tp, decision, why):
@@ -130,7 +133,7 @@ class LearnerSubscriptions(SubscriptionState):
         """
         match decision:
             case ("go", int(offset)):
-                self._seek(tp, self._of(tp), offset, -1, _BECAUSE)
+                self._go(tp, offset)
             case ("look", int() | str() as place):
                 self._look(tp, place)
             case ("fail",):
@@ -138,6 +141,10 @@ class LearnerSubscriptions(SubscriptionState):
             case _:
                 return False
         return True
+
+    def _go(self, tp: TopicPartition, offset: int) -> None:
+        """Read from an offset that only the learner has named: no record's epoch is known there."""
+        self._seek(tp, self._of(tp), offset, -1, _BECAUSE)
 
     def _look(self, tp: TopicPartition, place: Place) -> None:
         timestamp = _TIMESTAMPS[place] if isinstance(place, str) else place

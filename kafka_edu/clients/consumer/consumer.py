@@ -611,7 +611,10 @@ class Consumer:
             found: dict[TopicPartition, FoundOffset] = {}
 
             def one(
-                tp: TopicPartition, result: FoundOffset | None, error: ClientException | None
+                tp: TopicPartition,
+                result: FoundOffset | None,
+                error: ClientException | None,
+                _: float,
             ) -> None:
                 if result is None:
                     done(None, error)

@@ -100,6 +100,10 @@ class Fetcher:
         self._fetched: deque[FetchedRecords] = deque()
         self._resets: dict[tuple[TopicPartition, int], Callable[[], None]] = {}
         """(partition, timestamp) of each reset in progress → a function that gives it up."""
+        self._no_reset_before_ms: dict[tuple[TopicPartition, int], float] = {}
+        """(partition, timestamp) of each lookup that has ended → when the same lookup may begin
+        again, if the partition still has no position.
+        """
         self._not_before_ms: dict[TopicPartition, float] = {}
         self._preferred: dict[TopicPartition, tuple[int, float]] = {}
         """Partition → the follower to read from, and until when (KIP-392)."""
@@ -113,7 +117,7 @@ class Fetcher:
 
     def run(self, now: float) -> None:
         """Send the lookups and fetches that are due."""
-        self._begin_resets()
+        self._begin_resets(now)
         self._lookups.run(now)
         self._send_fetches(now)
         if self._validation.run(now):
@@ -121,28 +125,40 @@ class Fetcher:
 
     def next_run_ms(self, now: float) -> float:
         """Return in how many ms `run` has something to do. NEVER if nothing waits for the time."""
-        waits = (at - now for at in self._not_before_ms.values() if at > now)
+        times = (*self._not_before_ms.values(), *self._no_reset_before_ms.values())
+        waits = (at - now for at in times if at > now)
         return min(
             self._lookups.next_run_ms(now),
             self._validation.next_run_ms(now),
             min(waits, default=NEVER),
         )
 
-    def _begin_resets(self) -> None:
+    def _begin_resets(self, now: float) -> None:
         waiting = self._subscriptions.in_state(FetchState.AWAIT_RESET)
+        if self._no_reset_before_ms:
+            still = set(waiting)
+            self._no_reset_before_ms = {
+                reset: at
+                for reset, at in self._no_reset_before_ms.items()
+                if at > now and reset[0] in still
+            }
         wanted = {(tp, self._subscriptions.reset_target(tp)) for tp in waiting}
         for reset in self._resets.keys() - wanted:
             self._resets.pop(reset)()
         for tp in waiting:
             timestamp = self._subscriptions.reset_target(tp)
-            if (tp, timestamp) not in self._resets:
+            reset = tp, timestamp
+            if reset not in self._resets and reset not in self._no_reset_before_ms:
                 self._look_up(tp, timestamp)
 
     def _look_up(self, tp: TopicPartition, timestamp: int) -> None:
-        """Find the offset of a reset."""
+        """Find the offset of a reset. The same lookup begins again after retry.backoff.ms at the
+        earliest, for example if the broker refuses it.
+        """
 
-        def found(result: FoundOffset | None, error: ClientException | None) -> None:
+        def found(result: FoundOffset | None, error: ClientException | None, now: float) -> None:
             self._resets.pop((tp, timestamp), None)
+            self._no_reset_before_ms[tp, timestamp] = now + self._config.retry_backoff_ms
             if result is None:
                 if error is not None:
                     self.fail(error)

@@ -64,6 +64,9 @@ IN_GENERATION: Final = frozenset(
     }
 )
 
+#: States in which the partitions of the generation are the consumer's to commit.
+MAY_COMMIT: Final = IN_GENERATION - {MembershipState.COMPLETING_REBALANCE}
+
 
 class Membership:
     """The state of one membership, its member id and its generation."""
@@ -86,7 +89,7 @@ class Membership:
     @property
     def may_commit(self) -> bool:
         """Return whether the partitions of the generation are the consumer's to commit."""
-        return self.in_generation and self.state is not MembershipState.COMPLETING_REBALANCE
+        return self.generation != NO_GENERATION and self.state in MAY_COMMIT
 
     def enter(self, state: MembershipState, reason: str) -> None:
         """Change the state. Raises ValueError for a change that the table does not have."""

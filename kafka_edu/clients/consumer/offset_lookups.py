@@ -36,8 +36,8 @@ class FoundOffset(NamedTuple):
     leader_epoch: int
 
 
-OnFound = Callable[[FoundOffset | None, ClientException | None], None]
-"""Called once with the result, or with the error that cannot be retried."""
+OnFound = Callable[[FoundOffset | None, ClientException | None, float], None]
+"""Called once with the result, or with the error that cannot be retried, and with the time."""
 
 
 class _Lookup:
@@ -124,7 +124,7 @@ class OffsetLookups:
             )
         if version < _FIRST_WITH_ONE_OFFSET:
             for lookup in chosen.values():
-                self._fail(lookup, Errors.UNSUPPORTED_VERSION)
+                self._fail(lookup, Errors.UNSUPPORTED_VERSION, now)
             return
         request = ListOffsetsRequest(
             replica_id=_CONSUMER,
@@ -150,18 +150,20 @@ class OffsetLookups:
             for found in topic.partitions:
                 lookup_or_none = lookups.get(TopicPartition(topic.name, found.partition_index))
                 if lookup_or_none is not None and lookup_or_none in self._lookups:
-                    self._found(lookup_or_none, found)
+                    self._found(lookup_or_none, found, now)
 
-    def _found(self, lookup: _Lookup, found: ListOffsetsPartitionResponse) -> None:
+    def _found(self, lookup: _Lookup, found: ListOffsetsPartitionResponse, now: float) -> None:
         error = Errors.of(found.error_code)
         if error is Errors.NONE:
             del self._lookups[lookup]
-            lookup.on_found(FoundOffset(found.offset, found.timestamp, found.leader_epoch), None)
+            result = FoundOffset(found.offset, found.timestamp, found.leader_epoch)
+            lookup.on_found(result, None, now)
         elif error.retriable or error is Errors.UNKNOWN_LEADER_EPOCH:
             self._metadata.request_update()
         else:
-            self._fail(lookup, error)
+            self._fail(lookup, error, now)
 
-    def _fail(self, lookup: _Lookup, error: Errors) -> None:
+    def _fail(self, lookup: _Lookup, error: Errors, now: float) -> None:
         del self._lookups[lookup]
-        lookup.on_found(None, BrokerException(error, f"Partition {lookup.tp}: {error.message}"))
+        failure = BrokerException(error, f"Partition {lookup.tp}: {error.message}")
+        lookup.on_found(None, failure, now)

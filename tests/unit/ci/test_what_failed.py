@@ -17,6 +17,8 @@ NEWCOMER = """\
     README.md:12: it ended with status 1
     | no broker answers
     | and more lines
+    | FAILED tests/unit/test_c.py::test_c - assert 1 == 2
+    | =========== 1 failed, 9 passed in 3.00s ============
   ✗    2.0 s  ./kafka-edu topics --list
                4 passed in 2 s
     README.md:14: it ended with status 2
@@ -47,6 +49,8 @@ def test_each_failure_is_repeated_with_its_reason(tmp_path: Path) -> None:
         "  ✗   31.0 s  ./kafka-edu cluster up",
         "    README.md:12: it ended with status 1",
         "    | no broker answers",
+        "    | FAILED tests/unit/test_c.py::test_c - assert 1 == 2",
+        "    | =========== 1 failed, 9 passed in 3.00s ============",
         "  ✗    2.0 s  ./kafka-edu topics --list",
         "               4 passed in 2 s",
         "    README.md:14: it ended with status 2",

@@ -76,6 +76,15 @@ def test_what_it_forbids_is_not_done(load: Load) -> None:
     assert errors == []
 
 
+def test_without_heartbeats_it_may_still_commit(load: Load) -> None:
+    code, errors = load(
+        "13-4", RIGHT.replace('return what == "heartbeat" or', 'return what == "commit" and')
+    )
+    ours, theirs = live(Membership("client", "group")), live(member(code))
+    assert theirs == [(state, False, may_commit) for state, _, may_commit in ours]
+    assert errors == []
+
+
 def test_it_cannot_allow_what_is_not_possible(load: Load) -> None:
     code, errors = load(
         "13-4",

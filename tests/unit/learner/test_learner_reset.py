@@ -111,6 +111,27 @@ def test_a_wrong_answer_is_carried_out(make: Make) -> None:
     assert errors == more == []
 
 
+@pytest.mark.parametrize("more", [0, 1])
+def test_an_epoch_is_kept_only_for_the_offset_it_belongs_to(make: Make, more: int) -> None:
+    """Another offset has another last record, whose epoch nobody knows."""
+    state, errors = make(
+        EARLIEST, '        return ("go", offset)', f'        return ("go", offset + {more})'
+    )
+    epochs = []
+    for case in (
+        lambda: state.begin(T0, OffsetAndMetadata(40, leader_epoch=3), WHY),
+        lambda: truncate(state, 60),
+        lambda: state.request_reset(T0, EARLIEST_TIMESTAMP, "seek_to_beginning"),
+        lambda: state.reset_done(T0, EARLIEST_TIMESTAMP, 5, 4),
+    ):
+        case()
+        if state.in_state(FetchState.FETCHING):
+            epochs.append((state.position(T0), state.fetch_position(T0).epoch))
+    known = [(40, 3), (60, 3), (5, 4)]
+    assert epochs == [(at + more, -1 if more else epoch) for at, epoch in known]
+    assert errors == []
+
+
 def test_a_partition_that_goes_is_told(make: Make) -> None:
     state, errors = make(EARLIEST)
     state.begin(T0, None, WHY)

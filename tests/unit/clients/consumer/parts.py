@@ -274,7 +274,7 @@ def batch(first: int, end: int, epoch: int = -1) -> bytes:
     return build_batch(records, partition_leader_epoch=epoch)
 
 
-def listed(offset: int) -> ListOffsetsResponse:
+def listed(offset: int, error: Errors = Errors.NONE) -> ListOffsetsResponse:
     """Return an answer to ListOffsets for t-0."""
     return ListOffsetsResponse(
         throttle_time_ms=0,
@@ -283,7 +283,7 @@ def listed(offset: int) -> ListOffsetsResponse:
                 name="t",
                 partitions=[
                     ListOffsetsPartitionResponse(
-                        partition_index=0, error_code=0, old_style_offsets=[], offset=offset
+                        partition_index=0, error_code=error, old_style_offsets=[], offset=offset
                     )
                 ],
             )

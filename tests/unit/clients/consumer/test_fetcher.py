@@ -235,6 +235,69 @@ def test_an_error_at_the_end_of_a_reset_is_raised_by_the_next_poll(
         collected(core)
 
 
+def resetting(**settings: object) -> Core:
+    """Return a core whose program has called seek_to_beginning. It has sent only the lookup."""
+    core = fetching(partitions=1, **settings)
+    core.core.subscriptions.request_reset(T0, EARLIEST_TIMESTAMP, "seek_to_beginning")
+    core.answer(asked(core)[0], fetch_answer({}))
+    core.run()
+    return core
+
+
+def lookups_in_flight(core: Core) -> list[Request]:
+    return [each for each in core.requests if each.key is ApiKey.LIST_OFFSETS]
+
+
+def test_a_refused_reset_is_sent_again_only_after_the_backoff() -> None:
+    core = resetting(retry_backoff_ms=100)
+    for _ in range(3):
+        core.answer(looked_up(core)[0], listed(-1, Errors.TOPIC_AUTHORIZATION_FAILED))
+        core.run()
+        core.advance(99)
+        assert lookups_in_flight(core) == []
+        assert core.core.fetcher.next_run_ms(core.now) <= 1
+        core.advance(1)
+    core.answer(looked_up(core)[0], listed(30))
+    core.advance(100)
+    assert asked(core)[2] == {0: 30}
+
+
+def test_resets_that_lead_to_each_other_wait_for_the_backoff(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    core = resetting(retry_backoff_ms=100)
+    state = core.core.subscriptions
+
+    def look_elsewhere(tp: TopicPartition, timestamp: int, *_: int) -> None:
+        other = {EARLIEST_TIMESTAMP: LATEST_TIMESTAMP, LATEST_TIMESTAMP: EARLIEST_TIMESTAMP}
+        state.request_reset(tp, other[timestamp], "a learner's class said so")
+
+    monkeypatch.setattr(state, "reset_done", look_elsewhere)
+    for _ in range(3):
+        for expected in (EARLIEST_TIMESTAMP, LATEST_TIMESTAMP):
+            request, timestamp = looked_up(core)
+            assert timestamp == expected
+            core.answer(request, listed(30))
+            core.run()
+        assert lookups_in_flight(core) == []
+        core.advance(99)
+        assert lookups_in_flight(core) == []
+        core.advance(1)
+
+
+def test_a_new_reset_does_not_wait_for_the_last_one() -> None:
+    core = resetting()
+    for offset in (30, 31):
+        core.answer(looked_up(core)[0], listed(offset))
+        core.run()
+        request, _, offsets = asked(core)
+        assert offsets == {0: offset}
+        core.core.subscriptions.request_reset(T0, EARLIEST_TIMESTAMP, "seek_to_beginning")
+        core.answer(request, fetch_answer({}))
+        core.run()
+    assert looked_up(core)[1] == EARLIEST_TIMESTAMP
+
+
 def test_a_reset_is_given_up_when_the_partition_is_gone() -> None:
     core = fetching(partitions=1)
     core.core.subscriptions.request_reset(T0, 777, "seek_to_time")
