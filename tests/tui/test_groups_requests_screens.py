@@ -11,11 +11,19 @@ import pytest
 from textual.pilot import Pilot
 
 from kafka_edu.trace.events.group import GroupAssigned, MemberJoined, RebalanceStarted
-from tests.tui.paused_app import Ask, after_last, look_at, recording, shown, wind_through
+from tests.tui.paused_app import (
+    Ask,
+    after_last,
+    look_at,
+    recording,
+    shown,
+    until,
+    wind_through,
+)
 from tui.app import DashboardApp
 from tui.screens.chain_screen import ChainScreen
 from tui.screens.requests_screen import HopsScreen
-from tui.widgets.group_board import RebalanceLines
+from tui.widgets.group_board import GroupLines, MemberLines, RebalanceLines
 from tui.widgets.member_clients import MemberClients
 
 pytestmark = pytest.mark.tui
@@ -126,14 +134,24 @@ def test_a_key_leads_from_a_member_to_its_client_and_back(size: tuple[int, int])
     async def ask(pilot: Pilot[None], app: DashboardApp) -> None:
         assert ("position" in shown(app)) == (size[0] >= 160)
         await pilot.press("down", "c")
-        await pilot.pause()
-        text = shown(app)
-        assert re.search(r"▶ patient +foreign", text), text
+        await until(pilot, app, lambda text: re.search(r"▶ patient +foreign", text) is not None)
         await pilot.press("up", "c")
-        await pilot.pause()
-        assert re.search(r"▶ load +Stable", shown(app))
+        await until(pilot, app, lambda text: re.search(r"▶ load +Stable", text) is not None)
 
     look_at(recording(CLIENTS), 9_000, ask, "groups", size)
+
+
+def test_a_key_is_for_the_group_that_is_chosen_now_not_for_the_one_drawn_last() -> None:
+    async def ask(pilot: Pilot[None], app: DashboardApp) -> None:
+        groups, members = app.screen.query_one(GroupLines), app.screen.query_one(MemberLines)
+        first = members.member()
+        groups.action_move(1)  # no frame is drawn before the next key
+        second = members.member()
+        assert first is not None
+        assert second is not None
+        assert (first.name, second.name) == ("load-consumer-1", "patient")
+
+    look_at(recording(CLIENTS), 9_000, ask, "groups", (120, 40))
 
 
 def test_before_any_group_there_is_a_hint() -> None:

@@ -282,17 +282,24 @@ class MemberLines(Lines):
         self._rows: list[MemberRow] = []
 
     def tick(self) -> None:
+        self._rows = self._present_rows()
+        super().tick()
+
+    def _present_rows(self) -> list[MemberRow]:
         view = self.model.groups
         story = self.choice.story(view)
-        self._rows = view.members(story, self.choice.rebalance(view)) if story is not None else []
-        super().tick()
+        return view.members(story, self.choice.rebalance(view)) if story is not None else []
 
     def count(self) -> int:
         return len(self._rows) + 1 if self._rows else 0
 
     def member(self) -> MemberRow | None:
-        """Return the member under the cursor, or the first one; None without members."""
-        return self._rows[max(self.cursor - 1, 0)] if self._rows else None
+        """Return the member under the cursor, or the first one; None without members.
+
+        It is a member of the group that is chosen now, also if another group is still drawn.
+        """
+        rows = self._present_rows()
+        return rows[min(max(self.cursor - 1, 0), len(rows) - 1)] if rows else None
 
     def empty(self) -> str:
         return "the group has no members"
