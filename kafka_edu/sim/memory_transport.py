@@ -24,6 +24,9 @@ from kafka_edu.sim.sim_loop import SimLoop, SimProcess, current_process
 LATENCY_MS: Final = (0.05, 0.5)
 FIRST_EPHEMERAL_PORT: Final = 40_000
 
+Direction = tuple[str, str]
+"""The names of two processes: data from the first one to the second one."""
+
 
 class MemoryListener:
     """A listening port of the simulated network."""
@@ -166,8 +169,9 @@ class MemoryNetwork:
         self._listeners: dict[tuple[str, int], MemoryListener] = {}
         self._wires: list[MemoryWire] = []
         self._next_port = FIRST_EPHEMERAL_PORT
-        self._cut: dict[tuple[str, str], bool] = {}
-        self._held: dict[tuple[str, str], list[tuple[SimProcess, Callable[[], None]]]] = {}
+        self._cut: set[Direction] = set()
+        self._held: dict[Direction, list[tuple[SimProcess, Callable[[], None]]]] = {}
+        self._slow: dict[Direction, tuple[float, float]] = {}
         self._arrives_ns: dict[int, int] = {}
 
     def transport(self) -> "MemoryTransport":
@@ -195,7 +199,7 @@ class MemoryNetwork:
         listener = self._listeners.get((host, port))
         local, peer = f"127.0.0.1:{self.port()}", f"{host}:{port}"
         to = listener.process if listener else process
-        link = self._link(process, to)
+        there_and_back = (process.name, to.name), (to.name, process.name)
 
         def arrive() -> None:
             if answered.done():
@@ -215,13 +219,17 @@ class MemoryNetwork:
             answered.set_result(near)
 
         def travel() -> None:
-            self.loop.call_later(self._latency_s(), lambda: self.loop.run_in(process, arrive))
+            latency_s = self._latency_s(there_and_back[0])
+            self.loop.call_later(latency_s, lambda: self.loop.run_in(process, arrive))
+
+        def answer() -> None:
+            self._when_whole(there_and_back[1], to, travel)
 
         def give_up() -> None:
             if not answered.done():
                 answered.set_exception(TimeoutError(f"connection to {peer} timed out"))
 
-        self._when_whole(link, process, travel)
+        self._when_whole(there_and_back[0], process, answer)
         timer = self.loop.call_later(timeout_ms / 1000, give_up)
         try:
             wire: Wire = await answered
@@ -242,10 +250,12 @@ class MemoryNetwork:
     def _travel(
         self, sender: MemoryWire, receiver: MemoryWire, deliver: Callable[[], None]
     ) -> None:
+        direction = sender.process.name, receiver.process.name
+
         def go() -> None:
             # Data keeps its order on a connection, so each piece arrives after the piece before it.
             due_ns = max(
-                self.loop.now_ns + round(self._latency_s() * 1e9),
+                self.loop.now_ns + round(self._latency_s(direction) * 1e9),
                 self._arrives_ns.get(id(receiver), 0) + 1,
             )
             self._arrives_ns[id(receiver)] = due_ns
@@ -254,33 +264,41 @@ class MemoryNetwork:
                 lambda: self.loop.run_in(receiver.process, deliver),
             )
 
-        self._when_whole(self._link(sender.process, receiver.process), sender.process, go)
+        self._when_whole(direction, sender.process, go)
 
-    def _latency_s(self) -> float:
-        low, high = self._latency_ms
+    def _latency_s(self, direction: Direction) -> float:
+        low, high = self._slow.get(direction, self._latency_ms)
         return self._random.uniform(low, high) / 1000
 
-    @staticmethod
-    def _link(a: SimProcess, b: SimProcess) -> tuple[str, str]:
-        return (a.name, b.name) if a.name <= b.name else (b.name, a.name)
-
-    def _when_whole(
-        self, link: tuple[str, str], sender: SimProcess, go: Callable[[], None]
-    ) -> None:
-        if self._cut.get(link):
-            self._held.setdefault(link, []).append((sender, go))
+    def _when_whole(self, direction: Direction, sender: SimProcess, go: Callable[[], None]) -> None:
+        if direction in self._cut:
+            self._held.setdefault(direction, []).append((sender, go))
         else:
             go()
 
-    def cut(self, a: SimProcess, b: SimProcess) -> None:
-        """Cut the link between two processes. No data passes until `mend`."""
-        self._cut[self._link(a, b)] = True
+    def cut(self, a: SimProcess, b: SimProcess, *, one_way: bool = False) -> None:
+        """Cut the link between two processes. No data passes until `mend`. With `one_way`, only
+        data from `a` to `b` is held up.
+        """
+        self._cut.add((a.name, b.name))
+        if not one_way:
+            self._cut.add((b.name, a.name))
 
     def mend(self, a: SimProcess, b: SimProcess) -> None:
-        link = self._link(a, b)
-        self._cut[link] = False
-        for _, go in self._held.pop(link, []):
-            go()
+        """Mend the link, in both directions."""
+        for direction in ((a.name, b.name), (b.name, a.name)):
+            self._cut.discard(direction)
+            for _, go in self._held.pop(direction, []):
+                go()
+
+    def slow_down(self, a: SimProcess, b: SimProcess, latency_ms: tuple[float, float]) -> None:
+        """Give the link, in both directions, this shortest and longest latency in ms."""
+        self._slow[a.name, b.name] = self._slow[b.name, a.name] = latency_ms
+
+    def speed_up(self, a: SimProcess, b: SimProcess) -> None:
+        """Give the link the usual latency again."""
+        self._slow.pop((a.name, b.name), None)
+        self._slow.pop((b.name, a.name), None)
 
     def process_died(self, process: SimProcess) -> None:
         """Close the ports of a process that has died and reset its connections, as a kernel does.
@@ -289,8 +307,8 @@ class MemoryNetwork:
         the cut link is then lost too.
         """
         self._held = {
-            link: [(sender, go) for sender, go in held if sender is not process]
-            for link, held in self._held.items()
+            direction: [(sender, go) for sender, go in held if sender is not process]
+            for direction, held in self._held.items()
         }
         self._listeners = {
             at: listener
@@ -302,6 +320,13 @@ class MemoryNetwork:
             self.gone(wire)
             if wire.other is not None:
                 self.carry_end(wire, wire.other)
+
+    def reset(self, process: SimProcess) -> None:
+        """Reset all connections of a process that lives on."""
+        for wire in [w for w in self._wires if w.process is process]:
+            if wire.other is not None:
+                self.carry_end(wire, wire.other)
+            wire.lost("Connection reset by peer")
 
     def closed(self, listener: MemoryListener) -> None:
         if self._listeners.get((listener.host, listener.port)) is listener:

@@ -15,12 +15,8 @@ time-out. Brokers are killed with kill -9 and restarted. Trace subscribers chang
 clients send many requests without waiting. The same seed gives the same run, byte for byte.
 """
 
-import gc
 import random
-import warnings
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
 from itertools import pairwise
 from typing import Final, NamedTuple
 
@@ -33,7 +29,12 @@ from kafka_edu.protocol.produce_peek import is_acknowledged_produce
 from kafka_edu.replication.delayed_produce import DelayedProduce
 from kafka_edu.sim.pipelined_producer import PipelinedProducer
 from kafka_edu.sim.sim_client import SimClient
-from kafka_edu.sim.sim_cluster import ZOOKEEPER_LATENCY_MS, SimCluster
+from kafka_edu.sim.sim_cluster import (
+    ZOOKEEPER_LATENCY_MS,
+    DroppedEvents,
+    SimCluster,
+    coroutines_of_dead_processes,
+)
 from kafka_edu.sim.slow_disk import QUICK
 from kafka_edu.sim.soak_clients import (
     GroupReader,
@@ -110,7 +111,7 @@ class SeedRun:
         self.cluster = SimCluster(
             seed, BROKERS, {**PROPERTIES, "edu.max.pipelined.requests": str(self._pipelined)}
         )
-        self.cluster.sink.events = _Nothing()
+        self.cluster.sink.events = DroppedEvents()
         self.cluster.sink.listeners.append(self._listen)
         self.cluster.on_stall = self._on_stall
         self._observed = Observed(self.cluster, self.answers, self._pauses, set(), [])
@@ -126,7 +127,7 @@ class SeedRun:
     def run(self) -> SeedResult:
         """Play the run to its end, and return its result."""
         cluster = self.cluster
-        with _coroutines_of_dead_processes():
+        with coroutines_of_dead_processes():
             try:
                 self._play()
             except AssertionError as error:  # An exception that nobody caught.
@@ -408,23 +409,6 @@ class SeedRun:
 
     def _act(self, text: str) -> None:
         self._acts.append(f"{self._now_ms():9.0f} ms  {text}")
-
-
-class _Nothing(list[Envelope]):
-    """Drops events that nobody reads. One seed emits a million of them."""
-
-    def append(self, _: Envelope) -> None: ...
-
-
-@contextmanager
-def _coroutines_of_dead_processes() -> Iterator[None]:
-    """Hide Python's warning about coroutines that were never awaited. A killed broker leaves some
-    of them, and they are no fault of the broker.
-    """
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "coroutine .* was never awaited")
-        yield
-        gc.collect()
 
 
 def play(seed: int, faults_ms: int = FAULTS_MS) -> SeedResult:

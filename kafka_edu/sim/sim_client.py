@@ -7,6 +7,7 @@ both, so they do not serve here.
 """
 
 import asyncio
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from kafka_edu.common.errors import Errors
@@ -16,6 +17,7 @@ from kafka_edu.protocol.api_keys import ApiKey
 from kafka_edu.protocol.api_versions_table import API_LEVELS
 from kafka_edu.protocol.messages.create_topics import (
     CreatableTopic,
+    CreateableTopicConfig,
     CreateTopicsRequest,
     CreateTopicsResponse,
 )
@@ -115,7 +117,9 @@ class SimClient:
                     return partition.leader_id
         return -1
 
-    async def create_topic(self, topic: str, partitions: int, rf: int) -> Errors:
+    async def create_topic(
+        self, topic: str, partitions: int, rf: int, configs: Mapping[str, str] | None = None
+    ) -> Errors:
         """Request a new topic from the controller, which chooses the replicas. Return the error
         code.
         """
@@ -129,7 +133,10 @@ class SimClient:
                         num_partitions=partitions,
                         replication_factor=rf,
                         assignments=[],
-                        configs=[],
+                        configs=[
+                            CreateableTopicConfig(name=name, value=value)
+                            for name, value in (configs or {}).items()
+                        ],
                     )
                 ],
                 timeout_ms=30_000,

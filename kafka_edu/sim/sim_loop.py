@@ -338,6 +338,12 @@ class SimTime:
         self._loop = loop
         self._start_ms = start_ms
 
+    def jump(self, ms: int) -> None:
+        """Set the wall clock forward by `ms`, or back if it is negative, as an administrator or NTP
+        does. The clock for durations does not change.
+        """
+        self._start_ms += ms
+
     def milliseconds(self) -> int:
         return self._start_ms + self._loop.now_ns // 1_000_000
 

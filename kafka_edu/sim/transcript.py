@@ -28,6 +28,7 @@ from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.common.words import plural
 from kafka_edu.sim.sim_client import Answer, SimClient
 from kafka_edu.sim.sim_cluster import SimCluster
+from kafka_edu.sim.times import parse_ms
 from kafka_edu.trace.event import Envelope, Event
 from kafka_edu.trace.events.controller import (
     ControlledShutdownProcessed,
@@ -46,7 +47,6 @@ from kafka_edu.trace.events.replication import (
 from kafka_edu.trace.events.server import ControlledShutdownAttempted, ServerStopped
 
 SETTLE_MS: Final = 200
-_UNITS: Final = {"ms": 1, "s": 1000, "min": 60_000}
 
 
 class TranscriptError(Exception):
@@ -55,15 +55,6 @@ class TranscriptError(Exception):
 
 def ids(brokers: tuple[int, ...]) -> str:
     return ",".join(map(str, brokers)) or "none"
-
-
-def parse_duration(text: str) -> int:
-    """Return a duration such as `15s`, `500ms` or `2min` in ms."""
-    for unit in ("ms", "min", "s"):
-        number = text.removesuffix(unit)
-        if number != text and number.replace(".", "", 1).isdigit():
-            return round(float(number) * _UNITS[unit])
-    raise ValueError(f"{text!r} is no duration: 15s, 500ms or 2min")
 
 
 def narrate(envelope: Envelope) -> str | None:
@@ -145,7 +136,7 @@ class Scenario:
             "produce": self._do_produce,
             "consume": self._do_consume,
             "show": lambda _, __: self._show(),
-            "advance": lambda words, _: self._sim.advance(parse_duration(words[0])),
+            "advance": lambda words, _: self._sim.advance(parse_ms(words[0])),
             "kill": lambda words, _: self._sim.kill(int(words[0])),
             "pause": lambda words, _: self._sim.pause(int(words[0])),
             "resume": lambda words, _: self._sim.resume(int(words[0])),
@@ -214,7 +205,7 @@ class Scenario:
 
     def _do_produce(self, _: list[str], options: Mapping[str, str]) -> None:
         acks = {"all": -1, "-1": -1, "1": 1}[options.get("acks", "all")]
-        timeout_ms = parse_duration(options.get("timeout", "30s"))
+        timeout_ms = parse_ms(options.get("timeout", "30s"))
         self._open.append(
             self._script_client().produce(self._tp, options["value"], acks, timeout_ms)
         )

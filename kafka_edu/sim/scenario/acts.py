@@ -1,0 +1,243 @@
+"""The acts of a scenario: what is done to the simulated cluster, when, and for how long.
+
+An act is one line, and complete in itself: `at 3.412s kill 2 for 4.1s` also starts the broker
+again. So each act can be left out, and the rest is still a schedule that can be played. That makes
+shrinking possible (models: Hypothesis, and the schedules of Jepsen and FoundationDB).
+
+An act that is not possible at its moment does nothing: a broker that is down cannot be paused.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final, NamedTuple
+
+from kafka_edu.sim.seeded_random import SeededRandom
+from kafka_edu.sim.sim_cluster import SimCluster
+from kafka_edu.sim.slow_disk import QUICK
+from kafka_edu.sim.times import parse_ms, show_ms
+
+Undo = Callable[[], None]
+NOTHING_TO_UNDO: Final[Undo] = lambda: None  # noqa: E731 - a value of the type Undo
+
+
+class Act(NamedTuple):
+    """One act. All times are virtual, in ms."""
+
+    at_ms: int
+    """When it begins, counted from the start of the run."""
+    verb: str
+    brokers: tuple[int, ...]
+    for_ms: int = 0
+    by_ms: int = 0
+    """How slow, or how far: the meaning depends on the verb."""
+
+    def __str__(self) -> str:
+        words = [f"at {show_ms(self.at_ms)}", self.verb, *map(str, self.brokers)]
+        if self.by_ms:
+            words.append(f"by {show_ms(self.by_ms)}")
+        if self.for_ms:
+            words.append(f"for {show_ms(self.for_ms)}")
+        return " ".join(words)
+
+
+class Stage(NamedTuple):
+    """What acts work on: the cluster, and how a broker that is down comes back."""
+
+    cluster: SimCluster
+    start: Callable[[int], None]
+    """Starts a broker. It is up some time later."""
+    reset_clients: Callable[[], None]
+    """Resets all connections of the scenario's clients."""
+
+
+class Verb(NamedTuple):
+    """One kind of act: what it does, and the ranges from which a seed draws it."""
+
+    help: str
+    brokers: int
+    begin: Callable[[Stage, Act], Undo | None]
+    """Does it. Returns what ends it, or None if it is not possible now."""
+    for_ms: tuple[int, int] | None = None
+    by_ms: tuple[int, int] | None = None
+
+
+def _is_up(stage: Stage, broker: int) -> bool:
+    return stage.cluster.brokers[broker].server is not None
+
+
+def _kill(stage: Stage, act: Act) -> Undo | None:
+    [broker] = act.brokers
+    if not _is_up(stage, broker):
+        return None
+    stage.cluster.kill(broker)
+    return lambda: stage.start(broker)
+
+
+def _stop(stage: Stage, act: Act) -> Undo | None:
+    [broker] = act.brokers
+    sim = stage.cluster.brokers[broker]
+    if sim.server is None or sim.process.paused:
+        return None
+    stopping, process = stage.cluster.begin_stop(broker), sim.process
+
+    def start() -> None:
+        # It starts again when it has stopped, or not at all if it was killed meanwhile.
+        if sim.process is process and process.alive and sim.server is not None:
+            stopping.add_done_callback(lambda _: stage.start(broker))
+        else:
+            stage.start(broker)
+
+    return start
+
+
+def _pause(stage: Stage, act: Act) -> Undo | None:
+    [broker] = act.brokers
+    sim = stage.cluster.brokers[broker]
+    if sim.server is None or sim.process.paused:
+        return None
+    process, zk_client = sim.process, sim.zk_client
+    stage.cluster.pause(broker)
+    if zk_client is not None:
+        zk_client.pause()
+
+    def resume() -> None:
+        if sim.process is process and process.alive:
+            stage.cluster.resume(broker)
+            if zk_client is not None:
+                zk_client.resume()
+
+    return resume
+
+
+def _cut(stage: Stage, act: Act) -> Undo | None:
+    a, b = act.brokers
+    stage.cluster.cut(a, b, one_way=act.verb == "cut-one-way")
+    return lambda: stage.cluster.mend(a, b)
+
+
+def _cut_zookeeper(stage: Stage, act: Act) -> Undo | None:
+    [broker] = act.brokers
+    sim = stage.cluster.brokers[broker]
+    client = sim.zk_client
+    if sim.server is None or client is None:
+        return None
+    client.cut()
+    return client.mend
+
+
+def _slow_link(stage: Stage, act: Act) -> Undo | None:
+    network = stage.cluster.network
+    a, b = (stage.cluster.brokers[broker].process for broker in act.brokers)
+    network.slow_down(a, b, (act.by_ms / 4, act.by_ms))
+    return lambda: network.speed_up(a, b)
+
+
+def _slow_disk(stage: Stage, act: Act) -> Undo | None:
+    disk = stage.cluster.brokers[act.brokers[0]].disk
+    disk.worker_ms, disk.stall_ms = (act.by_ms / 4, act.by_ms), (act.by_ms / 20, act.by_ms / 4)
+
+    def quick() -> None:
+        disk.worker_ms = disk.stall_ms = QUICK
+
+    return quick
+
+
+def _expire_session(stage: Stage, act: Act) -> Undo | None:
+    sim = stage.cluster.brokers[act.brokers[0]]
+    if sim.server is None or sim.zk_client is None or not sim.zk_client.session_id:
+        return None
+    stage.cluster.zookeeper.expire(sim.zk_client.session_id)
+    return NOTHING_TO_UNDO
+
+
+def _clock_jump(stage: Stage, act: Act) -> Undo | None:
+    stage.cluster.brokers[act.brokers[0]].time.jump(act.by_ms)
+    return NOTHING_TO_UNDO
+
+
+def _reset_clients(stage: Stage, _: Act) -> Undo | None:
+    stage.reset_clients()
+    return NOTHING_TO_UNDO
+
+
+def _lose_tail(stage: Stage, act: Act) -> Undo | None:
+    [broker] = act.brokers
+    if not _is_up(stage, broker):
+        return None
+    stage.cluster.kill(broker)
+    stage.cluster.brokers[broker].file_system.lose_power()
+    return lambda: stage.start(broker)
+
+
+LINK: Final = (500, 5_000)
+VERBS: Final[Mapping[str, Verb]] = {
+    "kill": Verb("kill -9, and start it again", 1, _kill, (200, 6_000)),
+    "stop": Verb("stop it in an orderly way, and start it again", 1, _stop, (500, 4_000)),
+    "pause": Verb("SIGSTOP, and SIGCONT", 1, _pause, (300, 5_000)),
+    "cut": Verb("no data passes between two brokers", 2, _cut, LINK),
+    "cut-one-way": Verb("no data passes from the first to the second", 2, _cut, LINK),
+    "cut-zookeeper": Verb("no data passes between it and ZooKeeper", 1, _cut_zookeeper, LINK),
+    "slow-link": Verb("data between two brokers takes so long", 2, _slow_link, LINK, (20, 400)),
+    "slow-disk": Verb("what it writes takes so long", 1, _slow_disk, LINK, (100, 2_000)),
+    "expire-session": Verb("ZooKeeper ends its session at once", 1, _expire_session),
+    "clock-jump": Verb("its wall clock is set forward", 1, _clock_jump, None, (1_000, 60_000)),
+    "reset-clients": Verb("all connections of clients are reset", 0, _reset_clients),
+    "lose-tail": Verb(
+        "power fails: it loses what was not flushed, and starts again", 1, _lose_tail, (200, 6_000)
+    ),
+}
+"""The verbs that a scenario may use. `lose-tail` is in no scenario by default: Kafka acknowledges
+before it flushes, so a leader that loses its tail and is back before its session ends loses acked
+records in Kafka too.
+"""
+
+
+def draw(
+    chance: SeededRandom,
+    verbs: Sequence[str],
+    brokers: Sequence[int],
+    within_ms: int,
+    every_ms: tuple[int, int],
+) -> list[Act]:
+    """Draw a schedule: an act about every `every_ms`, each of a random kind, until `within_ms`."""
+    acts: list[Act] = []
+    at_ms = chance.randint(*every_ms)
+    while at_ms < within_ms:
+        name = chance.choice(verbs)
+        verb = VERBS[name]
+        acts.append(
+            Act(
+                at_ms,
+                name,
+                tuple(chance.sample(brokers, verb.brokers)),
+                chance.randint(*verb.for_ms) if verb.for_ms else 0,
+                chance.randint(*verb.by_ms) if verb.by_ms else 0,
+            )
+        )
+        at_ms += chance.randint(*every_ms)
+    return acts
+
+
+def parse_act(words: Sequence[str]) -> Act:
+    """Read an act as `Act.__str__` writes it. Raises ValueError with what to write."""
+    if len(words) < 3 or words[0] != "at":
+        raise ValueError("an act begins with its time: at 3.2s kill 2 for 4s")
+    at_ms, name, rest = parse_ms(words[1]), words[2], list(words[3:])
+    verb = VERBS.get(name)
+    if verb is None:
+        raise ValueError(f"there is no act {name!r}; there are {', '.join(VERBS)}")
+    given = {"for": 0, "by": 0}
+    while len(rest) > 2 and rest[-2] in given:
+        given[rest[-2]] = parse_ms(rest[-1])
+        del rest[-2:]
+    while len(rest) == 2 and rest[0] in given:
+        given[rest[0]] = parse_ms(rest[1])
+        rest = []
+    if len(rest) != verb.brokers or not all(word.isdigit() for word in rest):
+        raise ValueError(f"{name} needs {verb.brokers} broker ids, not {' '.join(rest) or 'none'}")
+    for word, wanted in (("for", verb.for_ms), ("by", verb.by_ms)):
+        if bool(given[word]) != bool(wanted):
+            raise ValueError(
+                f"{name} {'needs' if wanted else 'has no'} `{word}`"
+                + (f": {word} {show_ms(wanted[1])}" if wanted else "")
+            )
+    return Act(at_ms, name, tuple(map(int, rest)), given["for"], given["by"])

@@ -1,0 +1,359 @@
+"""What must be true at the end of a run. Each rule compares what clients wrote down with the logs.
+
+The rules are general: none of them knows which fault was played or which bug was planted.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from itertools import pairwise
+from typing import Final, NamedTuple
+
+from kafka_edu.common.topic_partition import TopicPartition
+from kafka_edu.sim.scenario.history import History, Outcome
+from kafka_edu.sim.scenario.language import Scenario
+from kafka_edu.sim.scenario.stored import StoredLog, StoredRecord, partitions_of
+from kafka_edu.sim.scenario.watch import Watch
+from kafka_edu.sim.sim_cluster import SimCluster
+
+_SHOWN: Final = 5
+
+
+class Violation(NamedTuple):
+    """A rule that does not hold, with what was found."""
+
+    rule: str
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.rule}: {self.text}"
+
+
+class Evidence(NamedTuple):
+    """All that the rules look at."""
+
+    scenario: Scenario
+    cluster: SimCluster
+    history: History
+    watch: Watch
+    logs: Mapping[TopicPartition, list[StoredLog]]
+
+    def leader_logs(self) -> Iterator[StoredLog]:
+        """Yield the log of each partition's leader; of the newest one if several think so."""
+        for replicas in self.logs.values():
+            leaders = [replica for replica in replicas if replica.is_leader]
+            if leaders:
+                yield max(leaders, key=lambda replica: replica.leader_epoch)
+
+
+def _some(found: list[str]) -> str:
+    more = f" and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
+    return ", ".join(found[:_SHOWN]) + more
+
+
+def _idempotent(seen: Evidence) -> set[str]:
+    return {
+        client.name
+        for client in seen.scenario.clients
+        if (client.kind == "producer" and client.idempotent) or client.kind == "transactions"
+    }
+
+
+def _compacted(seen: Evidence) -> set[str]:
+    return {
+        topic.name
+        for topic in seen.scenario.topics
+        if "compact" in dict(topic.configs).get("cleanup.policy", "")
+    }
+
+
+def _decided(seen: Evidence, name: str) -> bool:
+    """Return whether a record must be in the log for good: it is not part of a transaction that was
+    aborted or is in doubt.
+    """
+    transaction = seen.history.sent[name].transaction
+    return transaction < 0 or seen.history.transactions[transaction] is Outcome.COMMITTED
+
+
+def acked_records_are_there(seen: Evidence) -> Iterator[str]:
+    """Each record that was acknowledged with acks=all is in the leader's log, at its offset."""
+    with_all = {client.name for client in seen.scenario.clients if client.acks == "all"}
+    compacted = _compacted(seen)
+    for log in seen.leader_logs():
+        if log.tp.topic in compacted:
+            continue
+        places: dict[str, set[int]] = {}
+        for stored in log.records:
+            places.setdefault(stored.name, set()).add(stored.offset)
+        lost = [
+            f"{name} (offset {acked.offset}, acked at {acked.at_ms / 1_000:.2f} s)"
+            for name, acked in seen.history.acked.items()
+            if (sent := seen.history.sent[name]).tp == log.tp
+            and sent.producer in with_all
+            and acked.offset not in (places.get(name, set()) | ({-1} if name in places else set()))
+        ]
+        if lost:
+            yield f"{len(lost)} acked records of {log.tp} are lost: {_some(lost)}"
+
+
+def nothing_is_invented(seen: Evidence) -> Iterator[str]:
+    """Each record of a log was sent by a client, to this partition."""
+    for replicas in seen.logs.values():
+        for log in replicas:
+            strange = [
+                f"{stored.offset}: {stored.name!r}"
+                for stored in log.records
+                if stored.name not in seen.history.sent
+                or seen.history.sent[stored.name].tp != log.tp
+            ]
+            if strange:
+                yield f"{log.tp} on broker {log.broker} has records nobody sent: {_some(strange)}"
+
+
+def order_of_each_producer(seen: Evidence) -> Iterator[str]:
+    """The records of one idempotent producer are in each partition in the order of their sends."""
+    idempotent = _idempotent(seen)
+    for log in seen.leader_logs():
+        by_session: dict[tuple[str, int], list[StoredRecord]] = {}
+        for stored in log.records:
+            sent = seen.history.sent.get(stored.name)
+            if sent is not None and sent.producer in idempotent:
+                by_session.setdefault((sent.producer, sent.session), []).append(stored)
+        for (producer, _), records in by_session.items():
+            late = [
+                f"{after.name} behind {before.name}"
+                for before, after in pairwise(records)
+                if seen.history.sent[after.name].number < seen.history.sent[before.name].number
+            ]
+            if late:
+                yield f"{log.tp}: records of {producer} are out of order: {_some(late)}"
+
+
+def no_duplicates(seen: Evidence) -> Iterator[str]:
+    """No record of an idempotent producer is stored twice, unless it got another id or epoch after
+    a broker forgot its batches.
+    """
+    idempotent = _idempotent(seen)
+    for log in seen.leader_logs():
+        ids: dict[str, list[tuple[int, int]]] = {}
+        for stored in log.records:
+            sent = seen.history.sent.get(stored.name)
+            if sent is not None and sent.producer in idempotent:
+                ids.setdefault(stored.name, []).append((stored.producer_id, stored.producer_epoch))
+        twice = [name for name, found in ids.items() if len(set(found)) < len(found)]
+        if twice:
+            yield f"{log.tp}: stored twice: {_some(twice)}"
+
+
+def transactions_are_whole(seen: Evidence) -> Iterator[str]:
+    """read_committed shows all records of a committed transaction, and none of an aborted one. Of a
+    transaction in doubt it shows all or nothing. No transaction stays open.
+    """
+    shown: Counter[str] = Counter()
+    for log in seen.leader_logs():
+        visible, open_ = log.visible()
+        shown.update(stored.name for stored in visible)
+        if open_:
+            yield (
+                f"{log.tp}: a transaction is still open at the end:"
+                f" {_some([stored.name for stored in open_])}"
+            )
+    read = {record.name for record in seen.history.reads}
+    for number, (outcome, records) in enumerate(seen.history.transaction_records()):
+        names = [record.name for record in records]
+        there = [name for name in names if shown[name]]
+        failed = [name for name in names if name in seen.history.failed]
+        wanted = [name for name in names if name not in failed]
+        if outcome is Outcome.COMMITTED and len(there) != len(names):
+            missing = [name for name in names if not shown[name]]
+            yield f"transaction {number} is committed, and misses {_some(missing)}"
+        if outcome is Outcome.ABORTED and there:
+            yield f"transaction {number} is aborted, and shows {_some(there)}"
+        if outcome is Outcome.UNKNOWN and there and set(wanted) - set(there):
+            yield f"transaction {number} shows {_some(there)} and not {_some(wanted)}"
+        seen_early = [name for name in names if name in read and not shown[name]]
+        if seen_early:
+            yield f"read_committed gave records of an aborted transaction: {_some(seen_early)}"
+
+
+def high_watermarks_go_on(seen: Evidence) -> Iterator[str]:
+    """The high watermark of a leader does not go back within one leader epoch."""
+    yield from seen.watch.went_back
+
+
+def nothing_below_a_high_watermark_is_lost(seen: Evidence) -> Iterator[str]:
+    """No leader has shown a high watermark above the end of the log as it is now, and what a
+    consumer has read is still there, at the same offset.
+    """
+    compacted = _compacted(seen)
+    for log in seen.leader_logs():
+        promise = seen.watch.promises.get(log.tp)
+        if promise is not None and promise.high_watermark > log.end:
+            yield (
+                f"{log.tp} had the high watermark {promise.high_watermark} on broker"
+                f" {promise.broker} at {promise.at_ms / 1_000:.1f} s, and ends at {log.end} now"
+            )
+        if log.tp.topic in compacted:
+            continue
+        names = {stored.offset: stored.name for stored in log.records}
+        changed = [
+            f"{read.reader} read {read.name} at {read.offset}, where {names.get(read.offset)} is"
+            for read in seen.history.reads
+            if read.tp == log.tp and names.get(read.offset) != read.name
+        ]
+        if changed:
+            yield f"{log.tp}: {_some(changed)}"
+
+
+def readers_get_each_record_once(seen: Evidence) -> Iterator[str]:
+    """A consumer without a group gets the records of a partition in order, and none twice."""
+    readers = {client.name for client in seen.scenario.clients if client.kind == "consumer"}
+    last: dict[tuple[str, TopicPartition], int] = {}
+    for read in seen.history.reads:
+        if read.reader in readers:
+            before = last.get((read.reader, read.tp), -1)
+            if read.offset <= before:
+                yield f"{read.reader} read {read.tp} {read.offset} after {before}"
+            last[read.reader, read.tp] = read.offset
+
+
+def commits_go_on(seen: Evidence) -> Iterator[str]:
+    """The committed offset of a group does not go back: a commit that begins after another one was
+    acknowledged is not lower. No member ever seeks.
+    """
+    highest: dict[tuple[str, TopicPartition], list[tuple[int, int, str]]] = {}
+    for commit in seen.history.commits:
+        key = commit.group, commit.tp
+        for acked_ms, offset, member in highest.get(key, []):
+            if acked_ms < commit.began_ms and offset > commit.offset:
+                yield (
+                    f"{commit.group} {commit.tp}: {member} committed {offset}, and"
+                    f" {commit.member} later {commit.offset}"
+                )
+                break
+        highest.setdefault(key, []).append((commit.acked_ms, commit.offset, commit.member))
+
+
+def groups_read_everything_once_or_more(seen: Evidence) -> Iterator[str]:
+    """Each record below the last committed offset of a group was read by one of its members, and
+    at the end the group has read everything.
+    """
+    for client in seen.scenario.clients:
+        if client.kind != "group":
+            continue
+        read: dict[TopicPartition, set[int]] = {}
+        for record in seen.history.reads:
+            if record.reader.startswith(f"{client.name}-"):
+                read.setdefault(record.tp, set()).add(record.offset)
+        for log in seen.leader_logs():
+            if log.tp.topic != client.topic or log.tp.topic in _compacted(seen):
+                continue
+            visible, _ = log.visible()
+            missed = [
+                f"{stored.offset}: {stored.name}"
+                for stored in visible
+                if stored.offset not in read.get(log.tp, set())
+            ]
+            if missed:
+                yield f"{client.name} has not read {log.tp} {_some(missed)}"
+
+
+def one_leader_and_one_controller(seen: Evidence) -> Iterator[str]:
+    """In each leader epoch at most one broker leads, and in each controller epoch one controls."""
+    for (tp, epoch), brokers in seen.watch.leaders.items():
+        if len(brokers) > 1:
+            yield f"{tp} had the leaders {sorted(brokers)} in leader epoch {epoch}"
+    for epoch, brokers in seen.watch.controllers.items():
+        if len(brokers) > 1:
+            yield f"brokers {sorted(brokers)} were controller in epoch {epoch}"
+
+
+def replicas_agree(seen: Evidence) -> Iterator[str]:
+    """All replicas of a partition have the same records below the high watermark of the leader. The
+    cleaner of each broker works at its own time, so of compacted topics only the values that every
+    replica still has are compared.
+    """
+    compacted = _compacted(seen)
+    for log in seen.leader_logs():
+        ours = {stored.offset: stored.name for stored in log.records}
+        for other in seen.logs[log.tp]:
+            theirs = {stored.offset: stored.name for stored in other.records}
+            differ = [
+                f"{offset}: {ours.get(offset)} and {theirs.get(offset)}"
+                for offset in sorted(ours.keys() | theirs.keys())
+                if max(log.start, other.start) <= offset < min(log.high_watermark, other.end)
+                and ours.get(offset) != theirs.get(offset)
+                and (log.tp.topic not in compacted or (offset in ours and offset in theirs))
+            ]
+            if differ:
+                yield (
+                    f"{log.tp}: brokers {log.broker} and {other.broker} differ below the high"
+                    f" watermark {log.high_watermark}: {_some(differ)}"
+                )
+
+
+def everybody_agrees(seen: Evidence) -> Iterator[str]:
+    """After quiet, ZooKeeper and the brokers agree: who leads, in which epoch, and who is in sync.
+    Every replica is in sync again.
+    """
+    nodes = seen.cluster.zookeeper.server.tree.nodes
+    for broker in seen.cluster.brokers:
+        if not partitions_of(seen.cluster, broker):
+            yield f"broker {broker} is not up at the end"
+    for tp, replicas in seen.logs.items():
+        node = nodes.get(f"/brokers/topics/{tp.topic}/partitions/{tp.partition}/state")
+        if node is None or not node.data:
+            yield f"ZooKeeper knows no leader of {tp}"
+            continue
+        state = json.loads(node.data)
+        leaders = {replica.broker for replica in replicas if replica.is_leader}
+        if leaders != {state["leader"]}:
+            yield f"{tp}: ZooKeeper says leader {state['leader']}, and brokers {sorted(leaders)}"
+        epochs = {replica.leader_epoch for replica in replicas}
+        if epochs != {state["leader_epoch"]}:
+            yield f"{tp}: ZooKeeper has leader epoch {state['leader_epoch']}, brokers {epochs}"
+        in_sync = {tuple(sorted(one.isr)) for one in replicas if one.is_leader}
+        if in_sync and in_sync != {tuple(sorted(state["isr"]))}:
+            yield f"{tp}: ZooKeeper has the ISR {state['isr']}, the leader {in_sync}"
+        if len(state["isr"]) < len(replicas):
+            yield f"{tp}: only {state['isr']} are in sync long after the last fault"
+
+
+def last_values_stay(seen: Evidence) -> Iterator[str]:
+    """A compacted log still has the last acknowledged value of each key, or a later one."""
+    compacted = _compacted(seen)
+    for log in seen.leader_logs():
+        if log.tp.topic not in compacted:
+            continue
+        newest = {stored.key: stored.offset for stored in log.records}
+        for name, acked in seen.history.acked.items():
+            sent = seen.history.sent[name]
+            if (
+                sent.tp == log.tp
+                and newest.get(sent.key, -1) < acked.offset
+                and _decided(seen, name)
+            ):
+                yield f"{log.tp}: the last value of {sent.key} was {name} at {acked.offset}"
+
+
+RULES: Final[Mapping[str, Callable[[Evidence], Iterator[str]]]] = {
+    "acked records are there": acked_records_are_there,
+    "nothing is invented": nothing_is_invented,
+    "order of each producer": order_of_each_producer,
+    "no duplicates": no_duplicates,
+    "transactions are whole": transactions_are_whole,
+    "high watermarks go on": high_watermarks_go_on,
+    "nothing below a high watermark is lost": nothing_below_a_high_watermark_is_lost,
+    "readers get each record once": readers_get_each_record_once,
+    "commits go on": commits_go_on,
+    "groups read everything": groups_read_everything_once_or_more,
+    "one leader and one controller": one_leader_and_one_controller,
+    "replicas agree": replicas_agree,
+    "everybody agrees": everybody_agrees,
+    "last values stay": last_values_stay,
+}
+
+
+def check(seen: Evidence) -> list[Violation]:
+    """Return what is wrong. Empty if every rule holds."""
+    return [Violation(name, text) for name, rule in RULES.items() for text in rule(seen)]

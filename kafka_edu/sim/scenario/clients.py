@@ -1,0 +1,335 @@
+"""The clients of a scenario: our own producer and consumer, each with a program that writes down
+what it did and saw.
+
+Each client is a simulated process. It uses the same classes as a real program, over the simulated
+network.
+"""
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable, Mapping
+from typing import Final, Protocol
+
+from kafka_edu.clients.client_errors import ClientException
+from kafka_edu.clients.consumer.consumer import Consumer
+from kafka_edu.clients.consumer.subscription_state import OffsetAndMetadata
+from kafka_edu.clients.producer.producer import Producer
+from kafka_edu.clients.producer.producer_batch import RecordMetadata
+from kafka_edu.common.errors import KafkaException
+from kafka_edu.common.topic_partition import TopicPartition
+from kafka_edu.sim.scenario.history import Acked, Commit, History, Outcome, Read, SentRecord
+from kafka_edu.sim.scenario.language import ClientLine
+from kafka_edu.sim.seeded_random import SeededRandom
+from kafka_edu.sim.sim_cluster import SimCluster
+from kafka_edu.sim.sim_loop import SimProcess
+
+POLL_MS: Final = 200
+AGAIN_S: Final = 0.2
+MOST_IN_TRANSACTION: Final = 6
+ABORT_CHANCE: Final = 0.25
+_PRODUCER: Final[Mapping[str, object]] = {
+    "retry.backoff.ms": 50,
+    "request.timeout.ms": 2_000,
+    "delivery.timeout.ms": 60_000,
+    "max.block.ms": 10_000,
+    "linger.ms": 5,
+    "batch.size": 1_000,
+}
+_CONSUMER: Final[Mapping[str, object]] = {
+    "retry.backoff.ms": 50,
+    "request.timeout.ms": 3_000,
+    "default.api.timeout.ms": 5_000,
+    "auto.offset.reset": "earliest",
+    "enable.auto.commit": False,
+    "isolation.level": "read_committed",
+    "fetch.max.wait.ms": 200,
+}
+
+
+class ScenarioClient(Protocol):
+    """What a run needs of a client."""
+
+    process: SimProcess
+
+    async def run(self) -> None:
+        """Work until `stop`, and a little longer until nothing is unanswered."""
+        ...
+
+    def stop(self) -> None: ...
+
+
+class Surroundings:
+    """What every client of one run uses."""
+
+    def __init__(
+        self, cluster: SimCluster, history: History, partitions: Mapping[str, int], seed: int
+    ) -> None:
+        self.cluster = cluster
+        self.history = history
+        self.partitions = partitions
+        self._seed = seed
+        self._made = 0
+
+    def now_ms(self) -> int:
+        return self.cluster.time.hi_res_clock_ms()
+
+    def chance(self, name: str) -> SeededRandom:
+        return SeededRandom(f"{self._seed}/{name}")
+
+    def producer(self, name: str, settings: Mapping[str, object]) -> Producer:
+        return Producer(
+            {**_PRODUCER, **self._first(name), **settings},
+            transport=self.cluster.network.transport(),
+            time=self.cluster.time,
+            chance=self._next_chance(name),
+        )
+
+    def consumer(self, name: str, settings: Mapping[str, object]) -> Consumer:
+        return Consumer(
+            {**_CONSUMER, **self._first(name), **settings},
+            transport=self.cluster.network.transport(),
+            time=self.cluster.time,
+            chance=self._next_chance(name),
+        )
+
+    def tps(self, topic: str) -> list[TopicPartition]:
+        return [TopicPartition(topic, number) for number in range(self.partitions[topic])]
+
+    def _first(self, name: str) -> dict[str, object]:
+        ports = map(self.cluster.port, self.cluster.brokers)
+        return {
+            "bootstrap.servers": ",".join(f"127.0.0.1:{port}" for port in ports),
+            "client.id": name,
+        }
+
+    def _next_chance(self, name: str) -> SeededRandom:
+        self._made += 1
+        return self.chance(f"{name}/{self._made}")
+
+
+class _Sends:
+    """The records of one producer's program, with their numbers and their answers."""
+
+    def __init__(self, around: Surroundings, name: str, topic: str, keys: int = 0) -> None:
+        self._around = around
+        self._name = name
+        self._tps = around.tps(topic)
+        self._keys = keys
+        self._numbers: Counter[TopicPartition] = Counter()
+        self._chance = around.chance(f"{name}/records")
+        self.session = 0
+        self.unanswered = 0
+
+    async def send(self, producer: Producer, transaction: int = -1) -> None:
+        """Send the next record. Raises what `Producer.send` raises."""
+        key = f"k{self._chance.randrange(self._keys)}" if self._keys else ""
+        # Records with the same key go to the same partition, as with Kafka's partitioner.
+        place = int(key[1:]) if key else self._chance.randrange(len(self._tps))
+        tp = self._tps[place % len(self._tps)]
+        number = self._numbers[tp]
+        self._numbers[tp] += 1
+        name = f"{self._name}-{tp.partition}-{number}"
+        history = self._around.history
+        history.sent[name] = SentRecord(
+            name, self._name, tp, number, self.session, key, transaction
+        )
+
+        def on_delivery(metadata: RecordMetadata | None, error: KafkaException | None) -> None:
+            self.unanswered -= 1
+            if metadata is not None:
+                history.acked[name] = Acked(metadata.offset, self._around.now_ms())
+            else:
+                history.failed[name] = str(error)
+
+        self.unanswered += 1
+        try:
+            await producer.send(
+                tp.topic,
+                name.encode(),
+                key.encode() if key else None,
+                partition=tp.partition,
+                on_delivery=on_delivery,
+            )
+        except KafkaException as error:
+            if name not in history.failed and name not in history.acked:
+                on_delivery(None, error)
+            raise
+
+
+class ProducingClient:
+    """Sends records at a steady rate. After a final error it begins again with another id."""
+
+    def __init__(self, around: Surroundings, line: ClientLine) -> None:
+        self.process = SimProcess(line.name)
+        self._around = around
+        self._line = line
+        self._sends = _Sends(around, line.name, line.topic, line.keys)
+        self._stopping = False
+
+    def stop(self) -> None:
+        self._stopping = True
+
+    async def run(self) -> None:
+        settings: dict[str, object] = {
+            "acks": self._line.acks,
+            "enable.idempotence": self._line.idempotent,
+        }
+        pause_s = 1 / self._line.rate
+        while not self._stopping:
+            async with self._around.producer(self._line.name, settings) as producer:
+                try:
+                    while not self._stopping:
+                        await self._sends.send(producer)
+                        await asyncio.sleep(pause_s)
+                    await producer.flush()
+                except KafkaException as error:
+                    self._around.history.new_sessions.append(f"{self._line.name}: {error}")
+                    self._sends.session += 1
+                    await asyncio.sleep(AGAIN_S)
+
+
+class TransactingClient:
+    """Sends small transactions one after the other, and aborts some of them on purpose."""
+
+    def __init__(self, around: Surroundings, line: ClientLine) -> None:
+        self.process = SimProcess(line.name)
+        self._around = around
+        self._line = line
+        self._sends = _Sends(around, line.name, line.topic)
+        self._chance = around.chance(f"{line.name}/ends")
+        self._stopping = False
+
+    def stop(self) -> None:
+        self._stopping = True
+
+    async def run(self) -> None:
+        settings: dict[str, object] = {
+            "transactional.id": self._line.name,
+            "transaction.timeout.ms": 6_000,
+        }
+        while not self._stopping:
+            producer = self._around.producer(self._line.name, settings)
+            try:
+                async with producer:
+                    await self._initialized(producer)
+                    while not self._stopping:
+                        await self._transaction(producer)
+            except KafkaException as error:
+                self._around.history.new_sessions.append(f"{self._line.name}: {error}")
+                self._sends.session += 1
+                await asyncio.sleep(AGAIN_S)
+
+    async def _initialized(self, producer: Producer) -> None:
+        while True:
+            try:
+                return await producer.init_transactions()
+            except KafkaException:
+                if self._stopping:
+                    raise
+                await asyncio.sleep(AGAIN_S)
+
+    async def _transaction(self, producer: Producer) -> None:
+        outcomes = self._around.history.transactions
+        number = len(outcomes)
+        outcomes.append(Outcome.OPEN)
+        producer.begin_transaction()
+        outcomes[number] = Outcome.UNKNOWN  # until it is known
+        try:
+            for _ in range(self._chance.randint(1, MOST_IN_TRANSACTION)):
+                await self._sends.send(producer, number)
+                await asyncio.sleep(1 / self._line.rate)
+            commits = self._chance.random() >= ABORT_CHANCE
+            if commits:
+                await producer.commit_transaction()
+            else:
+                await producer.abort_transaction()
+            outcomes[number] = Outcome.COMMITTED if commits else Outcome.ABORTED
+        except KafkaException:
+            await producer.abort_transaction()  # raises if the producer is of no more use
+            outcomes[number] = Outcome.ABORTED
+
+
+class ReadingClient:
+    """Reads all partitions of a topic from the beginning, without a group."""
+
+    def __init__(self, around: Surroundings, line: ClientLine) -> None:
+        self.process = SimProcess(line.name)
+        self._around = around
+        self._line = line
+        self._stopping = False
+
+    def stop(self) -> None:
+        self._stopping = True
+
+    async def run(self) -> None:
+        async with self._around.consumer(self._line.name, {}) as consumer:
+            consumer.assign(self._around.tps(self._line.topic))
+            while not self._stopping:
+                await _poll(consumer, self._line.name, self._around)
+
+
+class MemberClient:
+    """One member of a consumer group. It commits after each poll."""
+
+    def __init__(self, around: Surroundings, line: ClientLine, number: int) -> None:
+        self.name = f"{line.name}-{number}"
+        self.process = SimProcess(self.name)
+        self._around = around
+        self._line = line
+        self._stopping = False
+
+    def stop(self) -> None:
+        self._stopping = True
+
+    async def run(self) -> None:
+        settings = {
+            "group.id": self._line.name,
+            "session.timeout.ms": 3_000,
+            "heartbeat.interval.ms": 500,
+            "max.poll.interval.ms": 10_000,
+        }
+        async with self._around.consumer(self.name, settings) as consumer:
+            consumer.subscribe([self._line.topic])
+            while not self._stopping:
+                read = await _poll(consumer, self.name, self._around)
+                if read:
+                    await self._commit(consumer, read)
+
+    async def _commit(self, consumer: Consumer, read: Mapping[TopicPartition, int]) -> None:
+        began_ms = self._around.now_ms()
+        offsets = {tp: OffsetAndMetadata(last + 1) for tp, last in read.items()}
+        try:
+            await consumer.commit(offsets)
+        except ClientException:
+            return  # The group has gone on without it, or nobody answered: it reads on.
+        history, now_ms = self._around.history, self._around.now_ms()
+        for tp, offset in offsets.items():
+            history.commits.append(
+                Commit(self._line.name, self.name, tp, offset.offset, began_ms, now_ms)
+            )
+
+
+async def _poll(consumer: Consumer, reader: str, around: Surroundings) -> dict[TopicPartition, int]:
+    """Poll once, write down what came, and return the last offset of each partition."""
+    last: dict[TopicPartition, int] = {}
+    for record in await consumer.poll(POLL_MS):
+        tp = TopicPartition(record.topic, record.partition)
+        name = record.value.decode() if isinstance(record.value, bytes) else str(record.value)
+        around.history.reads.append(Read(reader, tp, record.offset, name, around.now_ms()))
+        last[tp] = record.offset
+    return last
+
+
+_MAKERS: Final[Mapping[str, Callable[[Surroundings, ClientLine], list[ScenarioClient]]]] = {
+    "producer": lambda around, line: [ProducingClient(around, line)],
+    "transactions": lambda around, line: [TransactingClient(around, line)],
+    "consumer": lambda around, line: [ReadingClient(around, line)],
+    "group": lambda around, line: [
+        MemberClient(around, line, number) for number in range(1, line.members + 1)
+    ],
+}
+
+
+def make_clients(around: Surroundings, line: ClientLine) -> list[ScenarioClient]:
+    """Return the clients of one line of a scenario."""
+    return _MAKERS[line.kind](around, line)

@@ -1,0 +1,260 @@
+"""Plays one scenario with one seed, and checks it.
+
+The seed decides everything: the schedule of faults, the delays of the network, what clients send.
+The same seed gives the same facts, byte for byte; `ScenarioResult.digest` is their hash. Nobody who
+looks at a run changes it: the digest is computed from facts alone, and looking reads only.
+"""
+
+import hashlib
+from collections.abc import Callable
+from typing import Final, NamedTuple
+
+from kafka_edu.common.errors import Errors
+from kafka_edu.sim.scenario.acts import VERBS, Act, Stage, Undo, draw
+from kafka_edu.sim.scenario.checker import Evidence, Violation, check
+from kafka_edu.sim.scenario.clients import Surroundings, make_clients
+from kafka_edu.sim.scenario.history import History, Outcome
+from kafka_edu.sim.scenario.language import Scenario
+from kafka_edu.sim.scenario.stored import stored_logs
+from kafka_edu.sim.scenario.watch import Watch
+from kafka_edu.sim.seeded_random import SeededRandom
+from kafka_edu.sim.sim_client import SimClient
+from kafka_edu.sim.sim_cluster import DroppedEvents, SimCluster, coroutines_of_dead_processes
+from kafka_edu.sim.sim_loop import SimulationStalledError
+from kafka_edu.trace.event import EVENT_TYPES, Envelope, Kind
+from kafka_edu.trace.wire_format import encode
+
+LOOK_EVERY_MS: Final = 50
+ZOOKEEPER_TICK_MS: Final = 500
+STOP_CLIENTS_MS: Final = 1_500
+"""How long the clients have to end in an orderly way, after everything was checked."""
+PROPERTIES: Final = {
+    "auto.create.topics.enable": "false",
+    "offsets.topic.num.partitions": "2",
+    "offsets.topic.replication.factor": "3",
+    "transaction.state.log.num.partitions": "2",
+    "transaction.state.log.replication.factor": "3",
+    "transaction.state.log.min.isr": "2",
+    "transaction.abort.timed.out.transaction.cleanup.interval.ms": "1000",
+    "group.initial.rebalance.delay.ms": "0",
+    "group.min.session.timeout.ms": "1000",
+    "zookeeper.session.timeout.ms": "2000",
+    "replica.lag.time.max.ms": "2000",
+    "replica.socket.timeout.ms": "3000",
+    "controller.socket.timeout.ms": "3000",
+    "controlled.shutdown.retry.backoff.ms": "500",
+    "leader.imbalance.check.interval.seconds": "5",
+    "unclean.leader.election.enable": "false",
+}
+"""Short time-outs, so that a run of a few virtual seconds has sessions that expire, ISRs that
+shrink, and elections.
+"""
+
+
+class ScenarioResult(NamedTuple):
+    """What a run gave."""
+
+    seed: int
+    acts: tuple[Act, ...]
+    violations: tuple[Violation, ...]
+    digest: str
+    """SHA-256 of all facts, in the format of a recording."""
+    facts: int
+    virtual_ms: int
+    sent: int
+    acked: int
+    read: int
+    committed: int
+    """How many transactions were committed."""
+    new_sessions: int
+    """How often a producer had to begin again."""
+
+    @property
+    def holds(self) -> bool:
+        return not self.violations
+
+
+class _FactDigest:
+    """The hash of all facts. Samples for a viewer are not part of it."""
+
+    def __init__(self) -> None:
+        self._hash = hashlib.sha256()
+        self.count = 0
+
+    def add(self, envelope: Envelope) -> None:
+        if EVENT_TYPES[envelope.name].kind is Kind.FACT:
+            self._hash.update(encode(envelope))
+            self.count += 1
+
+    def hex(self) -> str:
+        return self._hash.hexdigest()
+
+
+class ScenarioRun:
+    """One run of a scenario. `play` plays it to its end."""
+
+    def __init__(
+        self,
+        scenario: Scenario,
+        seed: int,
+        acts: tuple[Act, ...] | None = None,
+        on_fact: Callable[[Envelope], None] | None = None,
+    ) -> None:
+        """With `acts`, play these; without, those of the scenario, or else what the seed draws."""
+        self.scenario = scenario
+        self.seed = seed
+        brokers = range(1, scenario.brokers + 1)
+        self.acts = acts if acts is not None else scenario.acts
+        if acts is None and scenario.faults.verbs:
+            self.acts += tuple(
+                draw(
+                    SeededRandom(f"{seed}/faults"),
+                    scenario.faults.verbs,
+                    list(brokers),
+                    scenario.run_ms,
+                    scenario.faults.every_ms,
+                )
+            )
+        replicas = min(3, scenario.brokers)
+        self.cluster = SimCluster(
+            seed,
+            list(brokers),
+            {
+                **PROPERTIES,
+                "offsets.topic.replication.factor": str(replicas),
+                "transaction.state.log.replication.factor": str(replicas),
+                "transaction.state.log.min.isr": str(min(2, replicas)),
+                **dict(scenario.properties),
+            },
+            zookeeper_tick_ms=ZOOKEEPER_TICK_MS,
+        )
+        self._digest = _FactDigest()
+        self.cluster.sink.events = DroppedEvents()
+        self.cluster.sink.listeners.append(self._digest.add)
+        if on_fact is not None:
+            self.cluster.sink.listeners.append(on_fact)
+        self.history = History()
+        self._watch = Watch(self.cluster)
+        self._partitions = {topic.name: topic.partitions for topic in scenario.topics}
+        around = Surroundings(self.cluster, self.history, self._partitions, seed)
+        self._clients = [
+            (line.kind, client)
+            for line in scenario.clients
+            for client in make_clients(around, line)
+        ]
+        self._stage = Stage(self.cluster, self._start, self._reset_clients)
+        self._violations: list[Violation] = []
+        self._begun_ms = 0
+
+    def play(self) -> ScenarioResult:
+        """Play the run to its end, and return its result."""
+        with coroutines_of_dead_processes():
+            try:
+                self._play()
+            except (AssertionError, SimulationStalledError) as error:
+                self._fail("no uncaught error", str(error))
+            virtual_ms = self.cluster.time.hi_res_clock_ms()
+            self.cluster.close()
+        history = self.history
+        return ScenarioResult(
+            self.seed,
+            self.acts,
+            tuple(self._violations),
+            self._digest.hex(),
+            self._digest.count,
+            virtual_ms,
+            len(history.sent),
+            len(history.acked),
+            len(history.reads),
+            history.transactions.count(Outcome.COMMITTED),
+            len(history.new_sessions),
+        )
+
+    def _play(self) -> None:
+        cluster, scenario = self.cluster, self.scenario
+        cluster.start_all()
+        admin = SimClient(cluster)
+        for topic in scenario.topics:
+            made = cluster.run_as(
+                admin.process,
+                admin.create_topic(
+                    topic.name, topic.partitions, topic.replication_factor, dict(topic.configs)
+                ),
+            )
+            if made is not Errors.NONE:
+                raise AssertionError(f"topic {topic.name} could not be created: {made.name}")
+        cluster.advance(500)
+        self._begun_ms = cluster.time.hi_res_clock_ms()
+        tasks = {
+            client.process.name: cluster.loop.spawn(client.process, client.run())
+            for _, client in self._clients
+        }
+        self._act_until(scenario.run_ms)
+        for kind, client in self._clients:
+            if kind in ("producer", "transactions"):
+                client.stop()
+        self._look_until(scenario.run_ms + scenario.settle_ms)
+        self._violations += check(
+            Evidence(
+                scenario, cluster, self.history, self._watch, stored_logs(cluster, self._partitions)
+            )
+        )
+        for _, client in self._clients:
+            client.stop()
+        self._look_until(scenario.run_ms + scenario.settle_ms + STOP_CLIENTS_MS)
+        for name, task in tasks.items():
+            if not task.done():
+                self._fail("clients end", f"{name} has not ended long after the last fault")
+            elif (error := task.exception()) is not None:
+                self._fail("clients end", f"{name} ended with {error!r}")
+
+    def _act_until(self, run_ms: int) -> None:
+        """Let the run's time pass, with its acts. At its end everything is healed."""
+        # An act that ends goes before one that begins at the same time.
+        due: list[tuple[int, int, int, Act | Undo]] = [
+            (act.at_ms, 1, number, act) for number, act in enumerate(self.acts)
+        ]
+        while due:
+            due.sort(key=lambda one: one[:3])
+            at_ms, _, number, what = due.pop(0)
+            self._look_until(min(at_ms, run_ms))
+            if isinstance(what, Act):
+                if at_ms >= run_ms:
+                    continue
+                undo = VERBS[what.verb].begin(self._stage, what)
+                if undo is not None and what.for_ms:
+                    due.append((at_ms + what.for_ms, 0, number, undo))
+            else:
+                what()
+        self._look_until(run_ms)
+
+    def _look_until(self, at_ms: int) -> None:
+        """Let virtual time pass until `at_ms` of the run, and look at the brokers now and then."""
+        while (left := self._begun_ms + at_ms - self.cluster.time.hi_res_clock_ms()) > 0:
+            self.cluster.advance(min(left, LOOK_EVERY_MS))
+            self._watch.look()
+
+    def _start(self, broker: int) -> None:
+        """Start a broker that is down. A start that fails is a violation."""
+        if self.cluster.brokers[broker].server is not None:
+            return
+        task = self.cluster.begin_start(broker)
+        process = self.cluster.brokers[broker].process
+
+        def started(_: object) -> None:
+            if process.alive and (error := task.exception()) is not None:
+                self._fail("brokers start", f"broker {broker} did not start: {error!r}")
+
+        task.add_done_callback(started)
+
+    def _reset_clients(self) -> None:
+        for _, client in self._clients:
+            self.cluster.network.reset(client.process)
+
+    def _fail(self, rule: str, text: str) -> None:
+        self._violations.append(Violation(rule, text))
+
+
+def play(scenario: Scenario, seed: int, acts: tuple[Act, ...] | None = None) -> ScenarioResult:
+    """Play a scenario with a seed. Takes about a second on one core for 20 virtual seconds."""
+    return ScenarioRun(scenario, seed, acts).play()

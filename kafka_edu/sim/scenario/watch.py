@@ -1,0 +1,72 @@
+"""Looks at the simulated brokers while a run goes on, and writes down what must never change back.
+
+It only reads. A run with a watch has the same facts, byte for byte, as a run without one.
+"""
+
+from typing import NamedTuple
+
+from kafka_edu.common.topic_partition import TopicPartition
+from kafka_edu.sim.scenario.stored import partitions_of
+from kafka_edu.sim.sim_cluster import SimCluster
+from kafka_edu.trace.event import Envelope
+from kafka_edu.trace.events.controller import ControllerElected
+from kafka_edu.trace.events.replication import BecameLeader
+
+
+class Promise(NamedTuple):
+    """The highest high watermark that a leader of a partition has shown, and where."""
+
+    high_watermark: int
+    broker: int
+    leader_epoch: int
+    at_ms: int
+
+
+class Watch:
+    """What was seen of one run: high watermarks of leaders, and who led and controlled when."""
+
+    def __init__(self, cluster: SimCluster) -> None:
+        self._cluster = cluster
+        self._marks: dict[tuple[int, int, TopicPartition, int], int] = {}
+        """The last high watermark of a leader, by broker, its start, partition and epoch."""
+        self.promises: dict[TopicPartition, Promise] = {}
+        self.went_back: list[str] = []
+        self.leaders: dict[tuple[TopicPartition, int], set[int]] = {}
+        """The brokers that became leader of a partition in one leader epoch."""
+        self.controllers: dict[int, set[int]] = {}
+        """The brokers that became controller in one controller epoch."""
+        cluster.sink.listeners.append(self._listen)
+
+    def _listen(self, envelope: Envelope) -> None:
+        broker = envelope.broker
+        if broker is None:
+            return
+        match envelope.event:
+            case BecameLeader() as event:
+                tp = TopicPartition(event.topic, event.partition)
+                self.leaders.setdefault((tp, event.leader_epoch), set()).add(broker)
+            case ControllerElected() as event:
+                self.controllers.setdefault(event.epoch, set()).add(broker)
+
+    def look(self) -> None:
+        """Read the high watermark of every leader."""
+        now_ms = self._cluster.time.hi_res_clock_ms()
+        for sim in self._cluster.brokers.values():
+            for partition in partitions_of(self._cluster, sim.id):
+                if not partition.is_leader:
+                    continue
+                tp, epoch = partition.topic_partition, partition.leader_epoch
+                mark = partition.high_watermark.offset
+                key = sim.id, sim.incarnation, tp, epoch
+                before = self._marks.get(key, -1)
+                if mark < before:
+                    self.went_back.append(
+                        f"{tp} on leader {sim.id}, epoch {epoch}: high watermark {before} ->"
+                        f" {mark} at {now_ms / 1_000:.1f} s"
+                    )
+                self._marks[key] = mark
+                if mark > self.promises.get(tp, _NONE).high_watermark:
+                    self.promises[tp] = Promise(mark, sim.id, epoch, now_ms)
+
+
+_NONE = Promise(-1, -1, -1, -1)
