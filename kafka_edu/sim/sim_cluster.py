@@ -15,6 +15,7 @@ import asyncio
 import contextvars
 import gc
 import random
+import sys
 import warnings
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -75,13 +76,17 @@ class DroppedEvents(list[Envelope]):
 
 @contextmanager
 def coroutines_of_dead_processes() -> Iterator[None]:
-    """Hide Python's warning about coroutines that were never awaited. A killed broker leaves some
-    of them, and they are no fault of the broker.
+    """Hide what Python says about coroutines that never end. A killed process leaves some of them,
+    and that is no fault of its code. `close` drops those that still waited.
     """
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "coroutine .* was never awaited")
         yield
-        gc.collect()
+        before, sys.unraisablehook = sys.unraisablehook, lambda _: None
+        try:
+            gc.collect()
+        finally:
+            sys.unraisablehook = before
 
 
 class SimBroker:

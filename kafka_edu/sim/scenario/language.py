@@ -73,10 +73,12 @@ class Scenario(NamedTuple):
     acts: tuple[Act, ...] = ()
     """The acts that the file names. Not empty in a file that `sim shrink` wrote."""
     seed: int | None = None
+    digests: tuple[tuple[str, str], ...] = ()
+    """The digest that the run must have, by minor version of Python."""
 
     def with_acts(self, seed: int, acts: Sequence[Act]) -> "Scenario":
         """Return the scenario with a fixed seed and these acts in place of faults by chance."""
-        return self._replace(faults=Faults(), acts=tuple(acts), seed=seed)
+        return self._replace(faults=Faults(), acts=tuple(acts), seed=seed, digests=())
 
     def text(self) -> str:
         """Return the scenario as a file. `parse` reads it back."""
@@ -134,6 +136,7 @@ class _Reader:
             "faults": self._faults,
             "seed": self._seed,
             "at": self._act,
+            "digest": self._digest,
             "run": lambda words, _: self.scenario._replace(run_ms=parse_ms(_one(words, "run 10s"))),
             "settle": lambda words, _: self.scenario._replace(
                 settle_ms=parse_ms(_one(words, "settle 8s"))
@@ -217,6 +220,12 @@ class _Reader:
 
     def _seed(self, words: list[str], _: dict[str, str]) -> Scenario:
         return self.scenario._replace(seed=_number(_one(words, "seed 17"), "seed", 0, 2**63))
+
+    def _digest(self, words: list[str], _: dict[str, str]) -> Scenario:
+        match words:
+            case [version, digest]:
+                return self.scenario._replace(digests=(*self.scenario.digests, (version, digest)))
+        raise ValueError("a digest has a version of Python: digest 3.11 4f1a…")
 
     def _act(self, words: list[str], _: dict[str, str]) -> Scenario:
         act = parse_act(["at", *words])

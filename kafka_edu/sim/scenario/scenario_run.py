@@ -63,6 +63,8 @@ class ScenarioResult(NamedTuple):
     virtual_ms: int
     sent: int
     acked: int
+    failed: int
+    """How many records got an error, for example because their transaction was aborted."""
     read: int
     committed: int
     """How many transactions were committed."""
@@ -146,6 +148,10 @@ class ScenarioRun:
         self._violations: list[Violation] = []
         self._begun_ms = 0
 
+    def now_ms(self) -> int:
+        """Return the time of the run, in virtual ms. Before its start, it is negative."""
+        return self.cluster.time.hi_res_clock_ms() - self._begun_ms
+
     def play(self) -> ScenarioResult:
         """Play the run to its end, and return its result."""
         with coroutines_of_dead_processes():
@@ -165,6 +171,7 @@ class ScenarioRun:
             virtual_ms,
             len(history.sent),
             len(history.acked),
+            len(history.failed),
             len(history.reads),
             history.transactions.count(Outcome.COMMITTED),
             len(history.new_sessions),

@@ -1,0 +1,1 @@
+"""The commands of the simulator: run, explore, shrink and replay scenarios."""

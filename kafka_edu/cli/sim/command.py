@@ -1,0 +1,371 @@
+"""Run a cluster in virtual time: play a scenario, search its seeds for failures, shrink one.
+
+A scenario is a short file (docs/simulator.md). `sim run replication` plays one that comes with
+kafka-edu.
+"""
+
+import logging
+import platform
+import time
+from collections.abc import Iterable
+from contextlib import ExitStack
+from importlib import resources
+from pathlib import Path
+from typing import Final
+
+import click
+from rich.console import Console
+
+from kafka_edu.cli.demo_frame import json_option
+from kafka_edu.cli.report import Report
+from kafka_edu.cli.soak.progress import Progress
+from kafka_edu.common.python_process import command_line
+from kafka_edu.sim.planted_faults import PLANTED, planted
+from kafka_edu.sim.scenario.explore import StateFile, Tried, rules_broken, try_seeds
+from kafka_edu.sim.scenario.language import Scenario, ScenarioError, parse, read
+from kafka_edu.sim.scenario.scenario_run import ScenarioResult, ScenarioRun
+from kafka_edu.sim.scenario.shrink import Shrinker
+from kafka_edu.sim.transcript import narrate
+from kafka_edu.trace.event import Envelope
+
+SHIPPED: Final = ("replication", "controller", "groups", "transactions", "cleaner")
+MOST_STORY_LINES: Final = 20
+"""How many lines of what happened a shrunk file has at most."""
+MOST_SHOWN: Final = 10
+
+_plant_option: Final = click.option(
+    "--plant",
+    metavar="FAULT",
+    default="",
+    help="Plant a known bug for this run: `sim plants` lists them.",
+)
+_seed_option: Final = click.option(
+    "--seed", type=click.IntRange(0), help="The seed. Without it, the file's own, or 1."
+)
+
+
+def load(name: str) -> Scenario:
+    """Return the scenario of a file, or one that comes with kafka-edu. Raises ClickException."""
+    try:
+        if name in SHIPPED and not Path(name).exists():
+            file = resources.files("kafka_edu.sim") / "scenarios" / f"{name}.sim"
+            return parse(file.read_text(encoding="utf-8"), name)
+        return read(Path(name))
+    except ScenarioError as error:
+        raise click.ClickException(str(error)) from error
+
+
+def _check_plant(plant: str) -> None:
+    if plant and plant not in PLANTED:
+        raise click.UsageError(f"there is no fault {plant!r}; there are {', '.join(PLANTED)}")
+
+
+class Story:
+    """What happened in a run, in the words of transcripts, with the time of each line."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self.run: ScenarioRun | None = None
+
+    def tell(self, envelope: Envelope) -> None:
+        line = narrate(envelope)
+        if line is not None and self.run is not None:
+            self.lines.append(f"{self.run.now_ms() / 1_000:8.3f}s  {line}")
+
+
+def play_and_tell(scenario: Scenario, seed: int, plant: str) -> tuple[ScenarioResult, list[str]]:
+    """Play a run, and return its result and what happened in it."""
+    story = Story()
+    with ExitStack() as stack:
+        if plant:
+            stack.enter_context(planted(plant))
+        story.run = ScenarioRun(scenario, seed, on_fact=story.tell)
+        logging.disable(logging.CRITICAL)  # brokers log what the faults do to them
+        try:
+            return story.run.play(), story.lines
+        finally:
+            logging.disable(logging.NOTSET)
+
+
+def show_violations(console: Console, violations: Iterable[object]) -> None:
+    found = list(violations)
+    for violation in found[:MOST_SHOWN]:
+        console.print(f"  ✕ {violation}", style="red", soft_wrap=True, highlight=False)
+    if len(found) > MOST_SHOWN:
+        console.print(f"  … and {len(found) - MOST_SHOWN} more")
+
+
+def show_result(console: Console, scenario: Scenario, result: ScenarioResult) -> None:
+    console.print(
+        f"{scenario.name}, seed {result.seed}: {result.virtual_ms / 1_000:.1f} virtual seconds,"
+        f" {result.facts:,} facts, {result.sent:,} records sent, {result.acked:,} acked,"
+        f" {result.read:,} read, {result.committed:,} transactions committed",
+        soft_wrap=True,
+        highlight=False,
+    )
+    console.print(f"digest {result.digest}", soft_wrap=True, highlight=False)
+    if result.holds:
+        console.print("✓ every rule holds", style="green")
+    show_violations(console, result.violations)
+
+
+@click.group()
+def sim() -> None:
+    """Play clusters in virtual time, from a seed."""
+
+
+@sim.command("list")
+def list_scenarios() -> None:
+    """List the scenarios that come with kafka-edu."""
+    console = Console()
+    for name in SHIPPED:
+        console.print(f"[bold]{name}[/]  {' '.join(load(name).about)}", soft_wrap=True)
+
+
+@sim.command("plants")
+def list_plants() -> None:
+    """List the bugs that can be planted, to see whether the checker finds them."""
+    console = Console()
+    for name, fault in PLANTED.items():
+        console.print(
+            f"[bold]{name}[/]  {fault.about} ({fault.source})", soft_wrap=True, highlight=False
+        )
+
+
+@sim.command()
+@click.argument("file")
+@_seed_option
+@_plant_option
+@json_option
+def run(file: str, seed: int | None, plant: str, json_file: Path | None) -> None:
+    """Play FILE once, tell what happens, and check it. Exits with 1 if a rule is broken."""
+    scenario, console = load(file), Console()
+    _check_plant(plant)
+    seed = scenario.seed if seed is None and scenario.seed is not None else seed or 1
+    began = time.process_time()
+    result, lines = play_and_tell(scenario, seed, plant)
+    cpu_s = time.process_time() - began
+    for act in result.acts:
+        console.print(f"> {act}", style="bold", soft_wrap=True, highlight=False)
+    for line in lines:
+        console.print(line, soft_wrap=True, highlight=False)
+    show_result(console, scenario, result)
+    if json_file is not None:
+        report = Report("sim run")
+        for name, value in (
+            ("scenario", scenario.name),
+            ("seed", seed),
+            ("digest", result.digest),
+            ("facts", result.facts),
+            ("virtual seconds", result.virtual_ms / 1_000),
+            ("processor seconds", round(cpu_s, 2)),
+            ("rules broken", rules_broken(result.violations)),
+        ):
+            report.figure(name, value)
+        report.target("rules broken", len(rules_broken(result.violations)), "==", 0)
+        report.write(json_file)
+    if not result.holds:
+        raise SystemExit(1)
+
+
+@sim.command()
+@click.argument("files", nargs=-1)
+@click.option("--seeds", type=click.IntRange(1), default=20, show_default=True, help="How many.")
+@click.option("--first", type=click.IntRange(0), default=1, show_default=True)
+@click.option("--jobs", type=click.IntRange(1, 64), default=1, show_default=True)
+@click.option(
+    "--state",
+    "state_file",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Keep each result in this file. Seeds in it are not played again.",
+)
+@click.option("--until-found", is_flag=True, help="Stop at the first failure.")
+@_plant_option
+@json_option
+def explore(
+    files: tuple[str, ...],
+    seeds: int,
+    first: int,
+    jobs: int,
+    state_file: Path | None,
+    until_found: bool,
+    plant: str,
+    json_file: Path | None,
+) -> None:
+    """Play many seeds of FILES, by default of every scenario that comes with kafka-edu.
+
+    A seed of each scenario is played before the next seed of any. Exits with 1 if a rule is broken.
+    """
+    _check_plant(plant)
+    scenarios, console = [load(file) for file in files or SHIPPED], Console()
+    state = StateFile(state_file) if state_file is not None else None
+    try:
+        done = state.load() if state is not None else []
+    except (OSError, ValueError) as error:
+        raise click.ClickException(str(error)) from error
+    known = {(tried.scenario, tried.seed) for tried in done}
+    work = [
+        (scenario, seed)
+        for seed in range(first, first + seeds)
+        for scenario in scenarios
+        if (scenario.name, seed) not in known
+    ]
+    wanted = {
+        (scenario.name, seed) for seed in range(first, first + seeds) for scenario in scenarios
+    }
+    results = [tried for tried in done if (tried.scenario, tried.seed) in wanted]
+    began = time.monotonic()
+    with Progress(console) as progress:
+        try:
+            for tried in try_seeds(work, jobs, plant):
+                results.append(tried)
+                if state is not None:
+                    state.add(tried)
+                if not tried.holds:
+                    _show_failure(console, tried, plant)
+                failed = sum(not one.holds for one in results)
+                progress.show(f"{len(results):,} of {len(wanted):,} played, {failed:,} failed")
+                if until_found and failed:
+                    break
+        except KeyboardInterrupt:
+            again = f"; the same command continues with {state_file}" if state_file else ""
+            click.echo(f"stopped after {len(results)} of {len(wanted)}{again}", err=True)
+            raise SystemExit(130) from None
+    report = _explored(results, time.monotonic() - began, len(wanted), until_found)
+    report.show(console)
+    if json_file is not None:
+        report.write(json_file)
+    if not report.holds:
+        raise SystemExit(1)
+
+
+def _show_failure(console: Console, tried: Tried, plant: str) -> None:
+    option = f" --plant {plant}" if plant else ""
+    command = command_line(f"sim shrink {tried.scenario} --seed {tried.seed}{option}")
+    console.print(
+        f"[red]✕[/] {tried.scenario}, seed {tried.seed}; make it short with: {command}",
+        soft_wrap=True,
+    )
+    show_violations(console, (f"{rule}: {text}" for rule, text in tried.violations))
+
+
+def _explored(results: list[Tried], seconds: float, wanted: int, until_found: bool) -> Report:
+    report = Report("sim explore")
+    failed = [f"{tried.scenario} {tried.seed}" for tried in results if not tried.holds]
+    virtual_s = sum(tried.virtual_ms for tried in results) / 1_000
+    cpu_s = sum(tried.cpu_s for tried in results)
+    report.figure("runs", len(results))
+    report.figure("runs that failed", failed)
+    report.figure("virtual seconds", round(virtual_s))
+    report.figure("processor seconds", round(cpu_s, 1))
+    report.figure("seconds of this command", round(seconds, 1))
+    report.figure("virtual seconds a processor second", round(virtual_s / max(cpu_s, 1e-9), 1))
+    report.target("runs that failed", len(failed), "==", 0)
+    if not until_found:
+        report.target("runs", len(results), "==", wanted)
+    return report
+
+
+@sim.command()
+@click.argument("file")
+@_seed_option
+@_plant_option
+@click.option("--rule", default="", help="The rule that must stay broken. Default: the first one.")
+@click.option(
+    "--output",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Write the short scenario here. Without it, it is printed.",
+)
+def shrink(file: str, seed: int | None, plant: str, rule: str, output: Path | None) -> None:
+    """Find the shortest run that still breaks a rule, and write it as a scenario file."""
+    scenario, console = load(file), Console()
+    _check_plant(plant)
+    seed = scenario.seed if seed is None and scenario.seed is not None else seed or 1
+    result, _ = play_and_tell(scenario, seed, plant)
+    broken = rules_broken(result.violations)
+    if rule and rule not in broken:
+        raise click.ClickException(
+            f"seed {seed} of {scenario.name} does not break {rule!r}; it breaks"
+            f" {', '.join(broken) or 'no rule'}"
+        )
+    if not broken:
+        raise click.ClickException(
+            f"seed {seed} of {scenario.name} breaks no rule: there is nothing to shrink"
+        )
+    rule = rule or broken[0]
+    with Progress(console) as progress:
+
+        def play_run(candidate: Scenario, number: int) -> ScenarioResult:
+            progress.show(f"run {shrinker.runs}: {len(candidate.acts)} acts")
+            return play_and_tell(candidate, number, plant)[0]
+
+        shrinker = Shrinker(rule, play_run)
+        shrunk = shrinker.shrink(scenario, seed, result.acts)
+    text = shrunk_text(shrunk.scenario, shrunk.result, rule, plant)
+    if output is not None:
+        try:
+            output.write_text(text, encoding="utf-8")
+        except OSError as error:
+            raise click.ClickException(f"cannot write {output}: {error.strerror}") from error
+    else:
+        console.print(text, end="", soft_wrap=True, highlight=False, markup=False)
+    console.print(
+        f"{len(result.acts)} acts became {len(shrunk.scenario.acts)} in {shrunk.runs} runs;"
+        f" {len(text.splitlines())} lines",
+        soft_wrap=True,
+        highlight=False,
+    )
+
+
+def shrunk_text(scenario: Scenario, result: ScenarioResult, rule: str, plant: str) -> str:
+    """Return a failing run as a file: what is wrong, the commands, and what happened."""
+    why = next(str(violation) for violation in result.violations if violation.rule == rule)
+    about = (f"This run breaks the rule: {why}", *((f"Planted: {plant}",) if plant else ()))
+    _, lines = play_and_tell(scenario, result.seed, plant)
+    story = lines[-MOST_STORY_LINES:]
+    left_out = len(lines) - len(story)
+    return (
+        scenario._replace(about=about).text()
+        + f"> digest {python_version()} {result.digest}\n"
+        + (f"  … {left_out} lines before\n" if left_out else "")
+        + "".join(f"  {line}\n" for line in story)
+    )
+
+
+def python_version() -> str:
+    """Return the minor version, such as 3.11: a digest belongs to it."""
+    major, minor, _ = platform.python_version_tuple()
+    return f"{major}.{minor}"
+
+
+@sim.command()
+@click.argument("file")
+@_plant_option
+def replay(file: str, plant: str) -> None:
+    """Play a file that `sim shrink` wrote, and compare the run with the one that it describes.
+
+    Exits with 1 if the facts are not the same, byte for byte.
+    """
+    scenario, console = load(file), Console()
+    _check_plant(plant)
+    if scenario.seed is None:
+        raise click.ClickException(
+            f"{file} names no seed, so there is nothing to repeat: use `sim run`"
+        )
+    result, lines = play_and_tell(scenario, scenario.seed, plant)
+    for line in lines:
+        console.print(line, soft_wrap=True, highlight=False)
+    show_result(console, scenario, result)
+    expected = dict(scenario.digests).get(python_version())
+    if expected is None:
+        console.print(f"the file has no digest for Python {python_version()}: nothing to compare")
+    elif expected == result.digest:
+        console.print("✓ the same facts, byte for byte", style="green")
+    else:
+        console.print(
+            f"✕ the facts differ from those of the file. It was written by another version of the"
+            f" code, or with another planted fault. Expected {expected}",
+            style="red",
+            soft_wrap=True,
+        )
+        raise SystemExit(1)

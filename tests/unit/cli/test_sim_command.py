@@ -1,0 +1,129 @@
+"""`kafka-edu sim`: what it prints, its exit codes, and its errors."""
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from kafka_edu.cli.sim.command import SHIPPED, sim
+from kafka_edu.sim.planted_faults import PLANTED
+
+SMALL = """\
+# A small run.
+> cluster brokers=1
+> topic t partitions=1 rf=1
+> producer p topic=t rate=20
+> consumer c topic=t
+> faults kill every=400ms..600ms
+> run 1s
+> settle 4s
+"""
+
+
+def call(*arguments: object) -> Result:
+    return CliRunner().invoke(sim, [str(one) for one in arguments])
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Path:
+    path = tmp_path / "small.sim"
+    path.write_text(SMALL, encoding="utf-8")
+    return path
+
+
+def test_it_lists_scenarios_and_faults() -> None:
+    listed = call("list").output
+    assert all(name in listed for name in SHIPPED)
+    plants = call("plants").output
+    assert all(name in plants for name in PLANTED)
+
+
+def test_a_run_tells_what_happens_and_gives_a_digest(small: Path, tmp_path: Path) -> None:
+    figures = tmp_path / "run.json"
+    result = call("run", small, "--seed", 3, "--json", figures)
+    assert result.exit_code == 0, result.output
+    assert "kill 1 for" in result.output
+    assert "✓ every rule holds" in result.output
+    told = json.loads(figures.read_text(encoding="utf-8"))
+    assert told["figures"]["digest"] in result.output
+    assert told["targets"][0]["holds"]
+
+
+def test_explore_goes_on_where_it_was_stopped(small: Path, tmp_path: Path) -> None:
+    state, figures = tmp_path / "state.jsonl", tmp_path / "explore.json"
+    first = call("explore", small, "--seeds", 1, "--state", state)
+    assert first.exit_code == 0, first.output
+    [line] = state.read_text(encoding="utf-8").splitlines()
+    cut = line[:30]
+    state.write_text(f"{line}\n{cut}", encoding="utf-8")  # killed while it wrote
+    result = call("explore", small, "--seeds", 2, "--state", state, "--json", figures)
+    assert result.exit_code == 0, result.output
+    kept = state.read_text(encoding="utf-8").splitlines()
+    assert [json.loads(one)["seed"] for one in kept] == [1, 2]
+    assert kept[0] == line
+    assert json.loads(figures.read_text(encoding="utf-8"))["figures"]["runs"] == 2
+
+
+def test_a_state_file_that_is_something_else_is_refused(small: Path, tmp_path: Path) -> None:
+    state = tmp_path / "state.jsonl"
+    state.write_text("hello\nthere\n", encoding="utf-8")
+    result = call("explore", small, "--state", state)
+    assert result.exit_code == 1
+    assert "line 1 of" in result.output
+    assert "choose another file" in result.output
+
+
+def test_a_planted_fault_is_found_shrunk_and_replayed(small: Path, tmp_path: Path) -> None:
+    plant = ("--plant", "aborted-unknown")
+    with_transactions = SMALL.replace(
+        "producer p topic=t rate=20", "transactions x topic=t rate=60"
+    )
+    small.write_text(with_transactions, encoding="utf-8")
+    found = call("explore", small, "--seeds", 9, "--until-found", *plant)
+    assert found.exit_code == 1, found.output
+    assert "make it short with" in found.output
+    seed = found.output.partition("seed ")[2].partition(";")[0]
+    output = tmp_path / "short.sim"
+    shrunk = call("shrink", small, "--seed", seed, "--output", output, *plant)
+    assert shrunk.exit_code == 0, shrunk.output
+    text = output.read_text(encoding="utf-8")
+    assert len(text.splitlines()) <= 40
+    assert f"> seed {seed}\n" in text
+    assert "> at " not in text, "no fault is needed for this bug"
+    assert "# Planted: aborted-unknown" in text
+    replayed = call("replay", output, *plant)
+    assert "✓ the same facts, byte for byte" in replayed.output
+    text = text.replace(text.split("> digest 3.")[1].split()[1], "4f1a")
+    output.write_text(text, encoding="utf-8")
+    other = call("replay", output, *plant)
+    assert other.exit_code == 1
+    assert "the facts differ" in other.output
+
+
+def test_nothing_to_shrink_is_said(small: Path) -> None:
+    result = call("shrink", small, "--seed", 3)
+    assert result.exit_code == 1
+    assert "breaks no rule: there is nothing to shrink" in result.output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("run", "nowhere.sim"), "cannot read nowhere.sim"),
+        (("run", "replication", "--plant", "rust"), "there is no fault 'rust'"),
+        (("replay", "replication"), "names no seed"),
+    ],
+)
+def test_a_mistake_gets_one_clear_line(arguments: tuple[str, ...], said: str) -> None:
+    result = call(*arguments)
+    assert result.exit_code != 0
+    assert said in result.output
+
+
+def test_a_wrong_line_is_named(small: Path) -> None:
+    small.write_text(SMALL.replace("rf=1", "rf=2"), encoding="utf-8")
+    result = call("run", small)
+    assert result.exit_code == 1
+    assert "small.sim, line 3" in result.output
+    assert "rf=2 is not a whole number from 1 to 1" in result.output

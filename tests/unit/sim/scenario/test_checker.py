@@ -1,0 +1,280 @@
+"""Each rule of the checker holds for a right run, and names what is wrong with a wrong one."""
+
+import json
+import re
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any, NamedTuple
+
+import pytest
+
+from kafka_edu.common.topic_partition import TopicPartition
+from kafka_edu.sim.scenario import checker
+from kafka_edu.sim.scenario.checker import RULES, Evidence, check
+from kafka_edu.sim.scenario.history import Acked, Commit, History, Outcome, Read, SentRecord
+from kafka_edu.sim.scenario.language import Scenario, parse
+from kafka_edu.sim.scenario.stored import Marker, StoredLog, StoredRecord
+from kafka_edu.sim.scenario.watch import Promise
+
+T0 = TopicPartition("t", 0)
+SCENARIO = parse(
+    """\
+> cluster brokers=2
+> topic t partitions=1 rf=2
+> producer p topic=t
+> producer o topic=t acks=1
+> transactions x topic=t
+> consumer c topic=t
+> group g topic=t
+> run 8s
+> settle 8s
+""",
+    "test",
+)
+COMPACTED = parse(SCENARIO.text().replace("rf=2", "rf=2 cleanup.policy=compact"), "test")
+
+
+class Parts(NamedTuple):
+    """A run in which everything is right: two records, and a committed transaction of two."""
+
+    history: History
+    entries: list[StoredRecord | Marker]
+    promises: dict[TopicPartition, Promise]
+    went_back: list[str]
+    leaders: dict[tuple[TopicPartition, int], set[int]]
+    controllers: dict[int, set[int]]
+    state: dict[str, Any]
+    follower: list[StoredRecord | Marker] | None = None
+    """What the follower has, if it is not the same."""
+
+
+def right() -> Parts:
+    history = History()
+    names = [
+        ("p-0-0", "p", 0, -1),
+        ("p-0-1", "p", 1, -1),
+        ("x-0-0", "x", 0, 0),
+        ("x-0-1", "x", 1, 0),
+    ]
+    entries: list[StoredRecord | Marker] = []
+    for offset, (name, producer, number, transaction) in enumerate(names):
+        key = f"k{number}"
+        history.sent[name] = SentRecord(name, producer, T0, number, 0, key, transaction)
+        history.acked[name] = Acked(offset, 1_000 + offset)
+        pid = 7 if producer == "p" else 8
+        entries.append(StoredRecord(offset, name, key, pid, 0, transaction >= 0))
+        for reader in ("c", "g-1"):
+            history.reads.append(Read(reader, T0, offset, name, 2_000))
+    entries.append(Marker(4, 8, is_commit=True))
+    history.transactions.append(Outcome.COMMITTED)
+    history.commits.append(Commit("g", "g-1", T0, 2, 2_000, 2_010))
+    history.commits.append(Commit("g", "g-2", T0, 5, 2_020, 2_030))
+    return Parts(
+        history,
+        entries,
+        {T0: Promise(5, 1, 0, 3_000)},
+        [],
+        {(T0, 0): {1}},
+        {1: {1}},
+        {"leader": 1, "leader_epoch": 0, "isr": [1, 2]},
+    )
+
+
+def evidence(parts: Parts, scenario: Scenario, monkeypatch: pytest.MonkeyPatch) -> Evidence:
+    monkeypatch.setattr(checker, "partitions_of", lambda cluster, broker: ["t-0"])
+    follower = parts.entries if parts.follower is None else parts.follower
+    end = parts.entries[-1].offset + 1
+    logs = [
+        StoredLog(broker, T0, broker == 1, 0, (1, 2), 0, end, end, tuple(entries))
+        for broker, entries in ((1, parts.entries), (2, follower))
+    ]
+    node = SimpleNamespace(data=json.dumps(parts.state).encode())
+    tree = SimpleNamespace(nodes={"/brokers/topics/t/partitions/0/state": node})
+    cluster: Any = SimpleNamespace(
+        brokers=[1, 2], zookeeper=SimpleNamespace(server=SimpleNamespace(tree=tree))
+    )
+    watch: Any = SimpleNamespace(
+        promises=parts.promises,
+        went_back=parts.went_back,
+        leaders=parts.leaders,
+        controllers=parts.controllers,
+    )
+    return Evidence(scenario, cluster, parts.history, watch, {T0: logs})
+
+
+def test_every_rule_holds_in_a_right_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert check(evidence(right(), SCENARIO, monkeypatch)) == []
+    assert check(evidence(right(), COMPACTED, monkeypatch)) == []
+
+
+def lose_an_acked_record(parts: Parts) -> None:
+    del parts.entries[1]
+
+
+def move_an_acked_record(parts: Parts) -> None:
+    parts.history.acked["p-0-1"] = Acked(3, 1_000)
+
+
+def invent(parts: Parts) -> None:
+    parts.entries.append(StoredRecord(5, "nobody's", "", 7, 0, is_transactional=False))
+
+
+def swap(parts: Parts) -> None:
+    first, second = parts.entries[:2]
+    assert isinstance(first, StoredRecord)
+    assert isinstance(second, StoredRecord)
+    parts.entries[:2] = [second._replace(offset=0), first._replace(offset=1)]
+
+
+def store_twice(parts: Parts) -> None:
+    first = parts.entries[0]
+    assert isinstance(first, StoredRecord)
+    parts.entries.append(first._replace(offset=5))
+
+
+def leave_open(parts: Parts) -> None:
+    del parts.entries[4]
+
+
+def abort_a_committed_one(parts: Parts) -> None:
+    parts.entries[4] = Marker(4, 8, is_commit=False)
+
+
+def show_an_aborted_one(parts: Parts) -> None:
+    parts.history.transactions[0] = Outcome.ABORTED
+
+
+def half_of_one_in_doubt(parts: Parts) -> None:
+    parts.history.transactions[0] = Outcome.UNKNOWN
+    del parts.entries[3]
+
+
+def go_back(parts: Parts) -> None:
+    parts.went_back.append("t-0 on leader 1: 5 -> 3")
+
+
+def lose_what_was_below_a_mark(parts: Parts) -> None:
+    parts.promises[T0] = Promise(9, 2, 0, 3_000)
+
+
+def change_what_was_read(parts: Parts) -> None:
+    parts.history.reads[0] = parts.history.reads[0]._replace(name="p-0-1")
+
+
+def read_twice(parts: Parts) -> None:
+    parts.history.reads.append(parts.history.reads[0])
+
+
+def commit_less(parts: Parts) -> None:
+    parts.history.commits.append(Commit("g", "g-1", T0, 3, 2_040, 2_050))
+
+
+def miss_one(parts: Parts) -> None:
+    parts.history.reads[:] = [
+        read for read in parts.history.reads if (read.reader, read.offset) != ("g-1", 1)
+    ]
+
+
+def lead_twice(parts: Parts) -> None:
+    parts.leaders[T0, 0].add(2)
+
+
+def control_twice(parts: Parts) -> None:
+    parts.controllers[1].add(2)
+
+
+def stay_behind(parts: Parts) -> None:
+    parts.state["isr"] = [1]
+
+
+def lead_elsewhere(parts: Parts) -> None:
+    parts.state["leader"] = 2
+
+
+def have_another_epoch(parts: Parts) -> None:
+    parts.state["leader_epoch"] = 3
+
+
+@pytest.mark.parametrize(
+    ("break_it", "rule", "said"),
+    [
+        (lose_an_acked_record, "acked records are there", "1 acked records of t-0 are lost: p-0-1"),
+        (move_an_acked_record, "acked records are there", "p-0-1"),
+        (invent, "nothing is invented", '5: "nobody\'s"'),
+        (swap, "order of each producer", "p-0-0 behind p-0-1"),
+        (store_twice, "no duplicates", "stored twice: p-0-0"),
+        (leave_open, "transactions are whole", "still open at the end: x-0-0, x-0-1"),
+        (abort_a_committed_one, "transactions are whole", "0 is committed, and misses x-0-0"),
+        (show_an_aborted_one, "transactions are whole", "0 is aborted, and shows x-0-0"),
+        (half_of_one_in_doubt, "transactions are whole", "shows x-0-0 and not x-0-0, x-0-1"),
+        (go_back, "high watermarks go on", "5 -> 3"),
+        (lose_what_was_below_a_mark, "nothing below a high watermark is lost", "watermark 9"),
+        (change_what_was_read, "nothing below a high watermark is lost", "where p-0-0 is"),
+        (read_twice, "readers get each record once", "c read t-0 0 after 3"),
+        (commit_less, "commits go on", "g-2 committed 5, and g-1 later 3"),
+        (miss_one, "groups read everything", "g has not read t-0 1: p-0-1"),
+        (lead_twice, "one leader and one controller", r"leaders \[1, 2\] in leader epoch 0"),
+        (control_twice, "one leader and one controller", "were controller in epoch 1"),
+        (stay_behind, "everybody agrees", r"only \[1\] are in sync"),
+        (lead_elsewhere, "everybody agrees", "ZooKeeper says leader 2"),
+        (have_another_epoch, "everybody agrees", "leader epoch 3"),
+    ],
+)
+def test_what_is_wrong_is_found_by_its_rule(
+    break_it: Callable[[Parts], None],
+    rule: str,
+    said: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    parts = right()
+    break_it(parts)
+    found = check(evidence(parts, SCENARIO, monkeypatch))
+    texts = [violation.text for violation in found if violation.rule == rule]
+    assert any(re.search(said, text) for text in texts), found
+
+
+def test_replicas_that_differ_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    parts = right()
+    other = list(parts.entries)
+    first = other[0]
+    assert isinstance(first, StoredRecord)
+    other[0] = first._replace(name="p-0-1")
+    found = check(evidence(parts._replace(follower=other), SCENARIO, monkeypatch))
+    assert [violation.rule for violation in found] == ["replicas agree"]
+    assert "0: p-0-0 and p-0-1" in found[0].text
+
+
+def test_a_compacted_log_may_lose_old_values_but_not_the_last(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    parts = right()
+    del parts.entries[0]  # x-0-0 has the same key, and a higher offset
+    assert check(evidence(parts, COMPACTED, monkeypatch)) == []
+    parts = right()
+    parts.history.transactions[0] = Outcome.ABORTED
+    parts.entries[:] = [entry for entry in parts.entries if entry.offset not in (1, 2, 3)]
+    found = check(evidence(parts, COMPACTED, monkeypatch))
+    assert ("last values stay", "t-0: the last value of k1 was p-0-1 at 1") in found
+
+
+def test_records_with_acks_1_may_be_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    parts = right()
+    parts.history.sent["o-0-0"] = SentRecord("o-0-0", "o", T0, 0, 0, "", -1)
+    parts.history.acked["o-0-0"] = Acked(5, 1_000)
+    assert check(evidence(parts, SCENARIO, monkeypatch)) == []
+
+
+def test_a_duplicate_of_a_producer_with_a_new_epoch_is_not_a_fault(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    parts = right()
+    first = parts.entries[0]
+    assert isinstance(first, StoredRecord)
+    parts.entries.append(first._replace(offset=5, producer_epoch=1))
+    parts.history.reads += [Read(reader, T0, 5, "p-0-0", 2_000) for reader in ("c", "g-1")]
+    rules = {violation.rule for violation in check(evidence(parts, SCENARIO, monkeypatch))}
+    assert "no duplicates" not in rules
+
+
+def test_each_rule_says_what_must_hold() -> None:
+    assert all(rule.__doc__ for rule in RULES.values())

@@ -1,0 +1,150 @@
+"""The language of scenario files: what it says, and what it says about mistakes."""
+
+from pathlib import Path
+
+import pytest
+
+from kafka_edu.sim.scenario.acts import VERBS, Act, draw, parse_act
+from kafka_edu.sim.scenario.language import Scenario, ScenarioError, parse, read
+from kafka_edu.sim.seeded_random import SeededRandom
+
+TEXT = """\
+# What it is for.
+# A second line.
+> cluster brokers=3 min.insync.replicas=2
+> topic t partitions=4 rf=3
+> topic u partitions=1 rf=2 cleanup.policy=compact
+> producer p topic=t rate=40
+> producer q topic=u acks=1 keys=5 idempotent=false
+> consumer c topic=t
+> group g topic=t members=3
+> transactions x topic=t rate=60
+> faults kill pause cut every=300ms..2s
+> run 8s
+> settle 8s
+"""
+SHIPPED = sorted(
+    (Path(__file__).resolve().parents[4] / "kafka_edu/sim/scenarios").glob("*.sim"),
+    key=lambda path: path.name,
+)
+
+
+def test_a_scenario_is_what_its_file_says() -> None:
+    scenario = parse(TEXT, "test")
+    assert scenario.about == ("What it is for.", "A second line.")
+    assert scenario.brokers == 3
+    assert dict(scenario.properties) == {"min.insync.replicas": "2"}
+    assert [topic.partitions for topic in scenario.topics] == [4, 1]
+    assert [client.kind for client in scenario.clients] == [
+        "producer",
+        "producer",
+        "consumer",
+        "group",
+        "transactions",
+    ]
+    assert scenario.clients[1].acks == "1"
+    assert not scenario.clients[1].idempotent
+    assert scenario.faults.verbs == ("kill", "pause", "cut")
+    assert scenario.faults.every_ms == (300, 2_000)
+    assert (scenario.run_ms, scenario.settle_ms) == (8_000, 8_000)
+
+
+def test_a_scenario_can_be_written_and_read_back() -> None:
+    scenario = parse(TEXT, "test")
+    assert parse(scenario.text(), "test") == scenario
+    acts = (Act(3_412, "kill", (2,), 4_100), Act(5_000, "slow-link", (1, 3), 800, 90))
+    fixed = scenario.with_acts(17, acts)
+    assert "> seed 17\n> at 3.412s kill 2 for 4.1s\n" in fixed.text()
+    assert parse(fixed.text(), "test") == fixed
+
+
+@pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
+def test_each_shipped_scenario_says_what_it_is_for(path: Path) -> None:
+    scenario = read(path)
+    assert scenario.about
+    assert scenario.faults.verbs
+    assert "lose-tail" not in scenario.faults.verbs, "Kafka loses acked records there too"
+    assert parse(scenario.text(), path.name) == scenario
+
+
+def test_there_are_five_general_scenarios() -> None:
+    assert [path.stem for path in SHIPPED] == [
+        "cleaner",
+        "controller",
+        "groups",
+        "replication",
+        "transactions",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("> cluster brokers=3 min.insync.replicas=2\n", "", "line 3.*first command must be"),
+        ("brokers=3", "brokers=0", "brokers=0 is not a whole number from 1 to 9"),
+        ("partitions=4", "partitions=many", "partitions=many is not a whole number"),
+        ("topic=t rate=40", "topic=none rate=40", "no topic 'none' stands above this line"),
+        ("> producer p topic=t rate=40", "> producer p", "say which topic"),
+        ("rate=40", "speed=40", "producer has no option 'speed'"),
+        ("> producer q", "> producer p", "two clients have the name 'p'"),
+        ("acks=1", "acks=2", "acks=2 is not all, 1 or 0"),
+        ("idempotent=false", "idempotent=true", "only with acks=all it can be true"),
+        ("> faults kill", "> faults burn", "there is no fault 'burn'"),
+        ("every=300ms..2s", "every=2s..300ms", "every= is a range"),
+        ("> run 8s\n", "", "a line is missing. Write: > run 10s"),
+        ("> run 8s", "> run 8", "'8' is no time"),
+        ("> settle 8s", "> rest 8s", "there is no command 'rest'"),
+        ("> run 8s", "> at 3s kill 9 for 1s", "there is no broker 9: they are 1 to 3"),
+        ("> run 8s", "> seed many", "seed=many is not a whole number"),
+        ("> run 8s", "> digest", "a digest has a version of Python"),
+    ],
+)
+def test_a_mistake_is_named_with_its_line_and_with_what_to_write(
+    old: str, new: str, said: str
+) -> None:
+    assert TEXT.count(old) == 1
+    with pytest.raises(ScenarioError, match=f"(?s){said}"):
+        parse(TEXT.replace(old, new), "test")
+
+
+def test_a_file_that_is_not_there_is_said(tmp_path: Path) -> None:
+    with pytest.raises(ScenarioError, match="cannot read"):
+        read(tmp_path / "none.sim")
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("kill 2", "begins with its time"),
+        ("at 3s burn 2", "there is no act 'burn'"),
+        ("at 3s kill 2", "kill needs `for`"),
+        ("at 3s kill for 2s", "kill needs 1 broker ids"),
+        ("at 3s cut 1 for 2s", "cut needs 2 broker ids"),
+        ("at 3s expire-session 1 for 2s", "expire-session has no `for`"),
+        ("at 3s slow-link 1 2 for 2s", "slow-link needs `by`"),
+    ],
+)
+def test_a_wrong_act_is_named(line: str, said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        parse_act(line.split())
+
+
+def test_each_act_can_be_read_back() -> None:
+    acts = draw(SeededRandom("acts"), list(VERBS), [1, 2, 3], 60_000, (100, 500))
+    assert {act.verb for act in acts} == set(VERBS)
+    assert [parse_act(str(act).split()) for act in acts] == acts
+
+
+def test_a_seed_draws_the_same_acts_again() -> None:
+    def drawn(seed: str) -> list[Act]:
+        return draw(SeededRandom(seed), ["kill", "cut"], [1, 2, 3], 8_000, (300, 2_000))
+
+    assert drawn("1") == drawn("1")
+    assert drawn("1") != drawn("2")
+    assert all(0 < act.at_ms < 8_000 for act in drawn("1"))
+
+
+def test_a_scenario_with_acts_has_no_faults_by_chance() -> None:
+    scenario: Scenario = parse(TEXT, "test").with_acts(4, [Act(1_000, "reset-clients", ())])
+    assert scenario.faults.verbs == ()
+    assert scenario.seed == 4

@@ -1,0 +1,118 @@
+"""Whole runs of scenarios: a seed gives the same facts again, and planted bugs are found."""
+
+import pytest
+
+from kafka_edu.sim.planted_faults import PLANTED, planted
+from kafka_edu.sim.scenario.acts import Act
+from kafka_edu.sim.scenario.language import Scenario, parse
+from kafka_edu.sim.scenario.scenario_run import ScenarioResult, ScenarioRun, play
+from kafka_edu.trace.event import Envelope
+
+SMALL = parse(
+    """\
+> cluster brokers=3 min.insync.replicas=2
+> topic t partitions=2 rf=3
+> topic u partitions=1 rf=3
+> producer p topic=t rate=30
+> consumer c topic=t
+> group g topic=t members=2
+> transactions x topic=u rate=60
+> consumer d topic=u
+> run 4s
+> settle 7s
+""",
+    "small",
+)
+ACTS = (
+    Act(500, "slow-link", (1, 2), 1_000, 100),
+    Act(800, "kill", (1,), 1_500),
+    Act(1_200, "expire-session", (2,)),
+    Act(1_700, "cut-one-way", (2, 3), 700),
+    Act(2_600, "pause", (3,), 1_000),
+    Act(2_700, "clock-jump", (2,), 0, 30_000),
+    Act(3_000, "reset-clients", ()),
+    Act(3_100, "slow-disk", (1,), 500, 400),
+    Act(3_300, "cut-zookeeper", (2,), 600),
+    Act(3_400, "stop", (1,), 1_000),
+)
+
+
+@pytest.fixture(scope="module")
+def whole() -> ScenarioResult:
+    return play(SMALL, 5, ACTS)
+
+
+def test_faults_of_every_kind_lose_nothing(whole: ScenarioResult) -> None:
+    assert whole.violations == ()
+    assert whole.acked + whole.failed == whole.sent, "each record has its answer"
+    assert whole.acked > 100
+    assert whole.read > whole.acked, "by a reader, and by a group"
+    assert whole.committed > 3
+
+
+def test_the_same_seed_gives_the_same_facts_whether_somebody_looks_or_not(
+    whole: ScenarioResult,
+) -> None:
+    seen: list[Envelope] = []
+    run = ScenarioRun(SMALL, 5, ACTS, seen.append)
+    for broker in run.cluster.brokers.values():
+        assert broker.tracer is None, "snapshots are taken later"
+    again = run.play()
+    assert again.digest == whole.digest
+    assert again.facts == whole.facts
+    assert len(seen) >= whole.facts
+
+
+def test_another_seed_gives_other_facts(whole: ScenarioResult) -> None:
+    assert play(SMALL, 6, ACTS[:2]).digest != whole.digest
+
+
+def test_an_act_that_is_not_possible_does_nothing() -> None:
+    """A broker that is down cannot be paused, stopped or killed again."""
+    acts = (
+        Act(500, "kill", (1,), 2_000),
+        Act(700, "pause", (1,), 300),
+        Act(800, "kill", (1,), 100),
+        Act(900, "stop", (1,), 100),
+        Act(950, "expire-session", (1,)),
+        Act(960, "cut-zookeeper", (1,), 100),
+        Act(970, "pause", (2,), 1_000),
+        Act(980, "kill", (2,), 900),
+    )
+    assert play(SMALL, 5, acts).violations == ()
+
+
+def found_by(plant: str, scenario: Scenario, seed: int, *acts: Act) -> set[str]:
+    with planted(plant):
+        return {violation.rule for violation in play(scenario, seed, acts).violations}
+
+
+def test_a_record_that_is_acked_too_early_is_found_when_its_leader_dies() -> None:
+    cuts = [Act(1_000, "cut", link, 1_500) for link in ((1, 2), (1, 3), (2, 3))]
+    found = [
+        found_by("acked-too-early", SMALL, 5, *cuts, Act(1_500, "kill", (broker,), 4_000))
+        for broker in (1, 2, 3)
+    ]
+    assert any("acked records are there" in rules for rules in found), found
+
+
+def test_batches_that_nobody_checks_are_found() -> None:
+    acts = (Act(1_000, "reset-clients", ()), Act(1_500, "kill", (1,), 1_000))
+    found = found_by("no-sequence-check", SMALL, 5, *acts, Act(2_000, "reset-clients", ()))
+    assert found & {"order of each producer", "no duplicates"}
+
+
+def test_aborted_records_that_a_fetch_does_not_name_are_found() -> None:
+    assert "transactions are whole" in found_by("aborted-unknown", SMALL, 5)
+
+
+def test_a_planted_fault_goes_when_the_run_has_ended(whole: ScenarioResult) -> None:
+    for name in PLANTED:
+        with planted(name):
+            pass
+    assert play(SMALL, 5, ACTS).digest == whole.digest
+
+
+def test_each_planted_fault_says_what_is_wrong_and_where_it_was() -> None:
+    assert len(PLANTED) >= 15
+    assert all(fault.about and fault.source for fault in PLANTED.values())
