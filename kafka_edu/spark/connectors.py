@@ -24,6 +24,7 @@ from kafka_edu.spark.java_gateway import find_spark_home, java_gateway
 from kafka_edu.spark.official_jars import OfficialJars, official_jars
 from kafka_edu.spark.source_errors import is_ctrl_c, lost_the_jvm
 from kafka_edu.spark.spark_master import (
+    MasterError,
     check_master,
     is_local,
     is_on_loopback,
@@ -68,7 +69,7 @@ def start_session(
     this same package. The executors of a cluster get it as a zip.
 
     Raises SparkStartError if Java is missing or does not start, MasterError if there is no such
-    master, and OfficialConnectorMissing.
+    master or SPARK_REMOTE is set, and OfficialConnectorMissing.
     """
     from pyspark.logger import PySparkLogger
     from pyspark.sql import SparkSession
@@ -81,6 +82,11 @@ def start_session(
         yield running
         return
     check_master(master)
+    if remote := os.environ.get("SPARK_REMOTE"):
+        raise MasterError(
+            f"SPARK_REMOTE is set to {remote}, so PySpark would use this Spark Connect server and"
+            f" not the master {master}. Remove SPARK_REMOTE from the environment."
+        )
     loopback = {}
     if is_on_loopback(master):  # otherwise the executors must reach the driver by its real name
         loopback = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
