@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING
 
 from kafka_edu.spark.java_gateway import find_spark_home, java_gateway
 from kafka_edu.spark.official_jars import OfficialJars, official_jars
+from kafka_edu.spark.prepared_python import prepared_python
 from kafka_edu.spark.source_errors import is_ctrl_c, lost_the_jvm
 from kafka_edu.spark.spark_master import (
     MasterError,
@@ -91,6 +92,9 @@ def start_session(
     if is_on_loopback(master):  # otherwise the executors must reach the driver by its real name
         loopback = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
     set_environment(is_on_loopback(master))
+    python = sys.executable
+    if is_local(master) and os.environ["PYSPARK_PYTHON"] == python:
+        python = prepared_python()  # it imports PySpark while the JVM starts
     builder = SparkSession.builder.appName(name).master(master)
     for key, value in {
         "spark.ui.enabled": "false",
@@ -108,6 +112,8 @@ def start_session(
         jars=_jars_at_start(connector, master),
     ):
         spark = builder.getOrCreate()
+    if python != sys.executable:
+        spark.sparkContext.pythonExec = python
     _end_quietly(spark)
     if threading.current_thread() is threading.main_thread():
         signal.signal(
