@@ -20,9 +20,9 @@ from pathlib import Path
 from types import FrameType, MappingProxyType
 from typing import TYPE_CHECKING
 
-from kafka_edu.spark.java_gateway import find_spark_home, java_gateway
+from kafka_edu.spark.java_gateway import find_spark_home, has_gateway, java_gateway
 from kafka_edu.spark.official_jars import OfficialJars, official_jars
-from kafka_edu.spark.prepared_python import prepared_python
+from kafka_edu.spark.prepared_python import is_prepared, prepared_python
 from kafka_edu.spark.source_errors import is_ctrl_c, lost_the_jvm
 from kafka_edu.spark.spark_master import (
     MasterError,
@@ -92,9 +92,7 @@ def start_session(
     if is_on_loopback(master):  # otherwise the executors must reach the driver by its real name
         loopback = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
     set_environment(is_on_loopback(master))
-    python = sys.executable
-    if is_local(master) and os.environ["PYSPARK_PYTHON"] == python:
-        python = prepared_python()  # it imports PySpark while the JVM starts
+    python = _python_for_workers(master)
     builder = SparkSession.builder.appName(name).master(master)
     for key, value in {
         "spark.ui.enabled": "false",
@@ -138,6 +136,19 @@ def start_session(
     finally:
         if not interrupted:
             _stop(spark)
+
+
+def _python_for_workers(master: str) -> str:
+    """Return the program that Spark is to start as Python. It is a prepared one if this process
+    starts a JVM of its own for a local master. The import of PySpark then runs while the JVM
+    starts.
+
+    A JVM that was there before may have warm workers, which would not be used.
+    """
+    python = sys.executable
+    if not is_local(master) or os.environ["PYSPARK_PYTHON"] != python:
+        return python
+    return python if has_gateway() and not is_prepared() else prepared_python()
 
 
 def set_environment(on_loopback: bool) -> None:

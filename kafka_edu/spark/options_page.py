@@ -122,7 +122,7 @@ pyarrow: 0.2 s of processor time on a free core, and 0.47 s on a core that many 
 
 With a local master, `start_session` makes this start light. It keeps one Python process that has
 imported these modules and our source, and Spark's processes are forked from it
-(`kafka_edu/spark/prepared_python.py`). Until it connects, such a process then needs 0.04 s of
+(`kafka_edu/spark/prepared_python.py`). Until it connects, such a process then needs 0.05 s of
 processor time in place of 0.47 s. Without `start_session`, and on a cluster, each process imports
 its modules itself. So does it if you set `PYSPARK_PYTHON` to another Python.
 

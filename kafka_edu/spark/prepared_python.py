@@ -82,6 +82,11 @@ def prepared_python() -> str:
     return _RUNNING[0].program
 
 
+def is_prepared() -> bool:
+    """Return whether this process has a prepared process."""
+    return bool(_RUNNING)
+
+
 def start_prepared_python() -> Prepared:
     """Start a prepared process. Raises OSError if the system does not allow it."""
     folder = Path(tempfile.mkdtemp(prefix="kafka-edu-python-"))

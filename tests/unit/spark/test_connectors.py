@@ -1,10 +1,12 @@
 """The official connector's jars come from Maven. If they cannot be fetched, one line says why."""
 
 import os
+import sys
 from pathlib import Path
 
 import pytest
 
+from kafka_edu.spark import connectors
 from kafka_edu.spark.connectors import Connector, format_of, start_session
 from kafka_edu.spark.official_jars import (
     OfficialConnectorMissing,
@@ -65,6 +67,24 @@ def test_a_spark_connect_server_in_the_environment_is_named(
         start_session("tests", "local[1]"),
     ):
         pytest.fail("a session was started")
+
+
+def test_workers_are_prepared_only_for_a_jvm_of_this_process(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    prepared = "/prepared/python"
+    monkeypatch.setattr(connectors, "prepared_python", lambda: prepared)
+    monkeypatch.setattr(connectors, "is_prepared", lambda: False)
+    monkeypatch.setattr(connectors, "has_gateway", lambda: False)
+    monkeypatch.setenv("PYSPARK_PYTHON", sys.executable)
+    assert connectors._python_for_workers("local[2]") == prepared
+    assert connectors._python_for_workers("spark://127.0.0.1:7077") == sys.executable
+    monkeypatch.setattr(connectors, "has_gateway", lambda: True)
+    assert connectors._python_for_workers("local[2]") == sys.executable, "a warm JVM"
+    monkeypatch.setattr(connectors, "is_prepared", lambda: True)
+    assert connectors._python_for_workers("local[2]") == prepared
+    monkeypatch.setenv("PYSPARK_PYTHON", "/another/python")
+    assert connectors._python_for_workers("local[2]") == sys.executable
 
 
 def test_older_versions_of_the_same_minor_version_are_tried() -> None:
