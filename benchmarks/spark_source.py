@@ -19,9 +19,13 @@ the pair `tuned` neither side verifies them.
 The same jobs on a topic of four lines show the fixed time of a job, in which Spark plans the job
 and starts Python if needed. A ratio without the fixed times is what one would see on an endless
 topic.
+
+At the end hogs keep the machine busy, four for each core, and the short jobs count and noop run
+again on the topic of four lines (`--hogs`). There our source must not be slower than the connector.
 """
 
 import argparse
+import os
 import re
 import shutil
 import statistics
@@ -36,6 +40,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from kafka_edu.cli.report import Report
 from kafka_edu.cli.spark_options import require_spark
 from kafka_edu.clients.web_log.access_log import STATUS
+from kafka_edu.common.busy_machine import Hogs
 from kafka_edu.common.maven_jars import PeerMissing
 from kafka_edu.common.python_process import command_line
 from kafka_edu.spark.java_gateway import SparkStartError
@@ -47,6 +52,7 @@ from .options import add_repeats
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 NAME = "spark-source"
 HELP = "rows/s of Spark through our source, through Spark's own connector, and from a text file"
@@ -74,6 +80,11 @@ TUNED: Final = {
 #: seconds. Spark has no setting for this time.
 TOO_SLOW: Final = "Python worker failed to connect back"
 UNCHECKED: Final = {"kafka.check.crcs": "false"}
+HOGS: Final = 4
+#: The jobs that run on a busy machine, on the topic of a few lines.
+BUSY_JOBS: Final = ("count", "noop")
+#: The smallest ratio of the speeds, ours / official, that is a success on a busy machine.
+BUSY_RATIO: Final = 1.0
 
 
 class Pair(NamedTuple):
@@ -163,14 +174,16 @@ def lines(rows: int) -> Iterator[bytes]:
                     return
 
 
-def fill(bootstrap_servers: str, topic: str, rows: int, compression: str) -> None:
+def fill(
+    bootstrap_servers: str, topic: str, rows: int, compression: str, partitions: int = PARTITIONS
+) -> None:
     """Create the topic and write the lines to it. Raises PeerMissing if the lines do not arrive."""
     from confluent_kafka import Producer
     from confluent_kafka.admin import AdminClient
     from confluent_kafka.cimpl import NewTopic
 
     admin = AdminClient({"bootstrap.servers": bootstrap_servers})
-    for created in admin.create_topics([NewTopic(topic, PARTITIONS, 1)]).values():
+    for created in admin.create_topics([NewTopic(topic, partitions, 1)]).values():
         created.result(60)
     producer = Producer(
         {
@@ -184,7 +197,7 @@ def fill(bootstrap_servers: str, topic: str, rows: int, compression: str) -> Non
     for number, line in enumerate(lines(rows)):
         while True:
             try:
-                producer.produce(topic, line, partition=number % PARTITIONS)
+                producer.produce(topic, line, partition=number % partitions)
                 break
             except BufferError:
                 producer.poll(0.1)
@@ -229,8 +242,11 @@ def parquet(spark: "SparkSession", contender: Contender) -> int:
         return _rows_of_query(written.option("checkpointLocation", f"{folder}/checkpoint"))
 
 
-def _rows_of_query(writer: "object") -> int:
-    query = writer.trigger(availableNow=True).start()  # type: ignore[attr-defined]
+def _rows_of_query(writer: "DataStreamWriter") -> int:
+    from kafka_edu.spark.query_start import start_queries
+
+    # A busy machine may need a second start. Its time counts.
+    query = start_queries({"query": writer.trigger(availableNow=True)})["query"]
     query.awaitTermination()
     return sum(progress["numInputRows"] for progress in query.recentProgress)
 
@@ -251,21 +267,35 @@ def measure(
     The first turn is not measured. Raises JobFailed if a contender fails or counts another number
     of rows.
     """
-    from pyspark.errors import PySparkException
-
     seconds: dict[str, list[float]] = {rival.name: [] for rival in rivals}
+    for turn, rival in in_turns(rivals, repeats):
+        began = time.perf_counter()
+        run(spark, rival, job, rows)
+        if turn:
+            seconds[rival.name].append(time.perf_counter() - began)
+    return Measured(seconds)
+
+
+def in_turns(rivals: Sequence[Contender], repeats: int) -> Iterator[tuple[int, Contender]]:
+    """Yield the number of the turn and the contender, in alternating order.
+
+    Turn 0 is the warm-up, which is not measured. `repeats` turns follow it.
+    """
     for turn in range(repeats + 1):
         for rival in rivals if turn % 2 else reversed(rivals):
-            began = time.perf_counter()
-            try:
-                found = JOBS[job](spark, rival)
-            except PySparkException as error:
-                raise JobFailed(f"{rival.name} failed in {job}: {_why(error)}") from None
-            if turn:
-                seconds[rival.name].append(time.perf_counter() - began)
-            if found != rows:
-                raise JobFailed(f"{rival.name} found {found} of {rows} rows in {job}.")
-    return Measured(seconds)
+            yield turn, rival
+
+
+def run(spark: "SparkSession", rival: Contender, job: str, rows: int) -> None:
+    """Run one job once. Raises JobFailed if it fails or counts another number of rows."""
+    from pyspark.errors import PySparkException
+
+    try:
+        found = JOBS[job](spark, rival)
+    except PySparkException as error:
+        raise JobFailed(f"{rival.name} failed in {job}: {_why(error)}") from None
+    if found != rows:
+        raise JobFailed(f"{rival.name} found {found} of {rows} rows in {job}.")
 
 
 def _why(error: Exception) -> str:
@@ -299,6 +329,19 @@ def add_to_report(report: Report, case: str, rows: int, all_lines: Measured, few
     return f"{case}, rows/s: {', '.join(said)}"
 
 
+def add_busy(report: Report, job: str, hogs: int, few: Measured) -> str:
+    """Add the figures and the target of one short job on a busy machine. Return them as text."""
+    case = f"{hogs} hogs a core, {job} of {FEW_ROWS} lines"
+    ratios = few.ratios("ours", "official")
+    for name in few.seconds:
+        report.figure(f"{case}: {name}, s", round(few.median(name), 2))
+    report.target(f"{case}: ours / official", statistics.median(ratios), ">=", BUSY_RATIO)
+    by_turn = f"{ratios[0]:.2f} to {ratios[-1]:.2f}"
+    report.figure(f"{case}: ours / official, by turn", by_turn)
+    times = ", ".join(f"{name} {few.median(name):.2f} s" for name in few.seconds)
+    return f"{case}: {times}, ratio {statistics.median(ratios):.2f} ({by_turn})"
+
+
 def main(argv: list[str]) -> int:
     """Run the benchmark. Return 0 when it has run, even if targets do not hold."""
     parser = argparse.ArgumentParser(prog=command_line(f"bench {NAME}"), description=HELP)
@@ -309,6 +352,14 @@ def main(argv: list[str]) -> int:
         "--compression", default="none", choices=["none", "gzip", "snappy", "lz4", "zstd"]
     )
     parser.add_argument("--only-ours", action="store_true", help="leave out Apache Kafka's brokers")
+    parser.add_argument(
+        "--hogs",
+        type=int,
+        default=HOGS,
+        metavar="N",
+        help=f"hogs for each core in the last part (default {HOGS}; 0 leaves it out)",
+    )
+    parser.add_argument("--only-busy", action="store_true", help="only the part with hogs")
     add_repeats(parser, REPEATS, "measured runs of each job")
     args = parser.parse_args(argv)
     require_spark()
@@ -326,11 +377,13 @@ def main(argv: list[str]) -> int:
 
             text = Path(tempfile.mkdtemp(prefix="kafka-edu-lines-"))
             stack.callback(shutil.rmtree, text, ignore_errors=True)
-            topics = {TOPIC: args.rows, FEW_TOPIC: FEW_ROWS}
+            topics = (
+                {FEW_TOPIC: FEW_ROWS} if args.only_busy else {TOPIC: args.rows, FEW_TOPIC: FEW_ROWS}
+            )
             for topic, rows in topics.items():
                 write_text(text / topic, rows)
             servers = {OURS: stack.enter_context(running_cluster("bench-spark")).bootstrap_servers}
-            if not args.only_ours:
+            if not args.only_ours and not args.only_busy:
                 peer = stack.enter_context(apache_kafka(kafka_jars()))
                 servers[PEER] = peer.bootstrap
             for bootstrap in servers.values():
@@ -339,7 +392,7 @@ def main(argv: list[str]) -> int:
             spark = stack.enter_context(
                 start_session("bench", MASTER, connector=Connector.OFFICIAL)
             )
-            for job in args.jobs:
+            for job in args.jobs if not args.only_busy else []:
                 for place, bootstrap in servers.items():
                     all_lines, few = (
                         measure(
@@ -354,6 +407,13 @@ def main(argv: list[str]) -> int:
                     done = add_to_report(report, f"{place}, {job}", args.rows, all_lines, few)
                     save()
                     print(done, flush=True)
+            if args.hogs:
+                pair = contenders(servers[OURS], text / FEW_TOPIC, FEW_TOPIC)[:2]
+                with Hogs(args.hogs * (os.cpu_count() or 1)):
+                    for job in BUSY_JOBS:
+                        few = measure(spark, pair, job, rows=FEW_ROWS, repeats=args.repeats)
+                        print(add_busy(report, job, args.hogs, few), flush=True)
+                        save()
     except (PeerMissing, SourceError, SparkStartError) as missing:
         print(missing, file=sys.stderr)
         return 1

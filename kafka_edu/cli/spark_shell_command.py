@@ -114,8 +114,13 @@ class SparkConsole(code.InteractiveConsole):
     help="The cluster whose topics the helpers read.",
 )
 @click.option("--master", default="local[*]", show_default=True, help="Spark's master.")
+@click.option(
+    "--remote",
+    metavar="sc://HOST:PORT",
+    help="Use a Spark Connect server as the driver, and no master.",
+)
 @connector_option
-def shell(bootstrap_server: str, master: str, connector: Connector) -> None:
+def shell(bootstrap_server: str, master: str, remote: str | None, connector: Connector) -> None:
     """Start a Python console with a Spark session, and functions to read a cluster's topics.
 
     Statements can be piped in. If one of them fails, the statements after it are not run, and the
@@ -124,6 +129,7 @@ def shell(bootstrap_server: str, master: str, connector: Connector) -> None:
     from rich.console import Console
 
     require_spark()
+    from kafka_edu.spark.connect_session import connect_session
     from kafka_edu.spark.connectors import start_session
 
     terminal = sys.stdin.isatty()
@@ -131,8 +137,10 @@ def shell(bootstrap_server: str, master: str, connector: Connector) -> None:
     failed = False
     with (
         spark_errors(),
-        Console(stderr=True).status(f"starting Spark on {master}") as status,
-        start_session("shell", master, connector=connector) as spark,
+        Console(stderr=True).status(f"starting Spark on {remote or master}") as status,
+        connect_session(remote)
+        if remote
+        else start_session("shell", master, connector=connector) as spark,
     ):
         status.stop()
         from pyspark.sql import functions
@@ -147,7 +155,7 @@ def shell(bootstrap_server: str, master: str, connector: Connector) -> None:
                 "lines": helpers.lines,
                 "follow": helpers.follow,
             },
-            spark.sparkContext.cancelAllJobs,
+            spark.interruptAll if remote else spark.sparkContext.cancelAllJobs,
         )
         if terminal:
             _talk(console, bootstrap_server)

@@ -12,6 +12,7 @@ of functions count. Imports under `if TYPE_CHECKING:` do not count, because they
 
 import ast
 import importlib.util
+import tempfile
 import zipfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -106,14 +107,21 @@ def write_code_zip(file: Path, modules: Mapping[str, Path]) -> None:
 
 def send_code(spark: "SparkSession") -> None:
     """Send our code to the executors of this session. A second call does nothing. Nothing is sent
-    with a local master, whose workers import the driver's package, or through Spark Connect.
+    with a local master, whose workers import the driver's package.
 
-    The zip is in a folder of Spark, which Spark removes when the session stops.
+    The zip is in a folder of Spark, which Spark removes when the session stops. A session of Spark
+    Connect sends the zip to its server.
     """
     from pyspark import SparkFiles
     from pyspark.sql.utils import is_remote
 
-    if is_remote() or is_local(spark.sparkContext.master or ""):
+    if is_remote():
+        with tempfile.TemporaryDirectory() as folder:
+            zipped = Path(folder, NAME)
+            write_code_zip(zipped, code_modules())
+            spark.addArtifacts(str(zipped), pyfile=True)
+        return
+    if is_local(spark.sparkContext.master or ""):
         return
     file = Path(SparkFiles.getRootDirectory(), "kafka-edu", NAME)
     if file.exists():

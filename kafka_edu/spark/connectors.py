@@ -20,10 +20,12 @@ from pathlib import Path
 from types import FrameType, MappingProxyType
 from typing import TYPE_CHECKING
 
-from kafka_edu.spark.java_gateway import find_spark_home, java_gateway
+from kafka_edu.spark.java_gateway import find_spark_home, has_gateway, java_gateway
 from kafka_edu.spark.official_jars import OfficialJars, official_jars
+from kafka_edu.spark.prepared_python import is_prepared, prepared_python
 from kafka_edu.spark.source_errors import is_ctrl_c, lost_the_jvm
 from kafka_edu.spark.spark_master import (
+    MasterError,
     check_master,
     is_local,
     is_on_loopback,
@@ -68,7 +70,7 @@ def start_session(
     this same package. The executors of a cluster get it as a zip.
 
     Raises SparkStartError if Java is missing or does not start, MasterError if there is no such
-    master, and OfficialConnectorMissing.
+    master or SPARK_REMOTE is set, and OfficialConnectorMissing.
     """
     from pyspark.logger import PySparkLogger
     from pyspark.sql import SparkSession
@@ -81,10 +83,16 @@ def start_session(
         yield running
         return
     check_master(master)
+    if remote := os.environ.get("SPARK_REMOTE"):
+        raise MasterError(
+            f"SPARK_REMOTE is set to {remote}, so PySpark would use this Spark Connect server and"
+            f" not the master {master}. Remove SPARK_REMOTE from the environment."
+        )
     loopback = {}
     if is_on_loopback(master):  # otherwise the executors must reach the driver by its real name
         loopback = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
     set_environment(is_on_loopback(master))
+    python = _python_for_workers(master)
     builder = SparkSession.builder.appName(name).master(master)
     for key, value in {
         "spark.ui.enabled": "false",
@@ -102,6 +110,8 @@ def start_session(
         jars=_jars_at_start(connector, master),
     ):
         spark = builder.getOrCreate()
+    if python != sys.executable:
+        spark.sparkContext.pythonExec = python
     _end_quietly(spark)
     if threading.current_thread() is threading.main_thread():
         signal.signal(
@@ -126,6 +136,19 @@ def start_session(
     finally:
         if not interrupted:
             _stop(spark)
+
+
+def _python_for_workers(master: str) -> str:
+    """Return the program that Spark is to start as Python. It is a prepared one if this process
+    starts a JVM of its own for a local master. The import of PySpark then runs while the JVM
+    starts.
+
+    A JVM that was there before may have warm workers, which would not be used.
+    """
+    python = sys.executable
+    if not is_local(master) or os.environ["PYSPARK_PYTHON"] != python:
+        return python
+    return python if has_gateway() and not is_prepared() else prepared_python()
 
 
 def set_environment(on_loopback: bool) -> None:

@@ -151,6 +151,11 @@ def java_gateway(*, with_home: bool = True, jars: Sequence[Path] = ()) -> Iterat
             os.environ.pop(name, None)
 
 
+def has_gateway() -> bool:
+    """Return whether a JVM runs that this process will use."""
+    return "PYSPARK_GATEWAY_PORT" in os.environ or bool(_ADDRESS)
+
+
 def start_java_gateway(*, with_home: bool = True, jars: Sequence[Path] = ()) -> dict[str, str]:
     """Start PySpark's JVM. Return the environment variables by which PySpark finds it. The JVM runs
     as long as this process.

@@ -80,6 +80,11 @@ _THEIRS: Final = tuple(
             "A Python process of Spark did not start in time: this machine is too busy, or has too"
             " little memory. Close other programs, then start the command again"
         ),
+        r"ModuleNotFoundError: No module named 'kafka_edu'": (
+            "A Python process of Spark has no kafka-edu. Through Spark Connect, a stream needs"
+            " kafka-edu in the server's own Python: install it there, or start the server with"
+            " kafka-edu in PYTHONPATH"
+        ),
         r"UnknownTopicOrPartitionException": (
             "A topic of the query does not exist. Create it, or correct the option that names it"
         ),

@@ -47,10 +47,16 @@ def check_master(master: str, timeout_s: float = CONNECT_TIMEOUT_S) -> None:
     """Check that the master's name has a valid form. For a standalone master, also check that one
     of its servers answers.
 
-    Raises MasterError if not.
+    Raises MasterError if not, or if it is the address of a Spark Connect server.
     """
     if is_local(master) or _OTHERS.fullmatch(master):
         return
+    if master.startswith("sc://"):
+        raise MasterError(
+            f"{master} is a Spark Connect server, and no Spark master. This command starts a driver"
+            " of its own: give it a master, such as local[2] or spark://127.0.0.1:7077. `spark"
+            " shell --remote` uses a Spark Connect server."
+        )
     if (found := _STANDALONE.fullmatch(master)) is None:
         raise MasterError(
             f"{master!r} is no Spark master. Examples are local[2], local[*] and"

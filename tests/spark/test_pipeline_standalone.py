@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kafka_edu.common.python_process import python_environment
 from kafka_edu.supervisor.cluster import Cluster, running_cluster
+from tests.spark.own_process import without_the_gateway_of_this_process
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -116,12 +116,3 @@ def test_the_pipeline_finds_the_truth_on_two_workers(
         *compare_line_topic(read_lines(servers, topics[2]), feeder.truth),
     ]
     assert [row for row in found if row.differences] == []
-
-
-def without_the_gateway_of_this_process() -> dict[str, str]:
-    """Return the environment for a job, which starts a JVM of its own."""
-    return {
-        name: value
-        for name, value in python_environment().items()
-        if not name.startswith(("PYSPARK_", "SPARK_"))
-    }

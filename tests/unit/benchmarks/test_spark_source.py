@@ -14,8 +14,10 @@ from benchmarks.spark_source import (
     STATUS,
     JobFailed,
     Measured,
+    add_busy,
     add_to_report,
     contenders,
+    in_turns,
     lines,
     measure,
 )
@@ -57,6 +59,26 @@ def test_ratios_are_of_the_runs_of_one_turn_and_the_fixed_time_is_taken_off() ->
     assert default.holds
     assert (tuned.value, tuned.target) == (1.0, 1.0)
     assert "/ official 2.00 (1.50 to 2.50)" in said
+
+
+def test_turns_alternate_and_the_first_is_the_warm_up() -> None:
+    rivals = contenders("127.0.0.1:1", Path("lines"))[:2]
+    assert [(turn, rival.name) for turn, rival in in_turns(rivals, 2)] == [
+        *((0, "official"), (0, "ours")),
+        *((1, "ours"), (1, "official")),
+        *((2, "official"), (2, "ours")),
+    ]
+
+
+def test_beside_hogs_the_target_is_not_to_be_slower() -> None:
+    report = Report("spark-source")
+    few = Measured({"ours": [2.0, 5.0, 4.0], "official": [3.0, 4.0, 4.0]})
+    said = add_busy(report, "noop", 4, few)
+    (target,) = report.targets
+    assert target.name == "4 hogs a core, noop of 4 lines: ours / official"
+    assert (target.value, target.target, target.holds) == (1.0, 1.0, True)
+    assert report.figures["4 hogs a core, noop of 4 lines: ours, s"] == 4.0
+    assert said.endswith("ours 4.00 s, official 4.00 s, ratio 1.00 (0.80 to 1.50)")
 
 
 def test_a_job_that_fails_or_finds_other_rows_gives_no_figure_but_one_line(

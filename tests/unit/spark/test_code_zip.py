@@ -126,6 +126,27 @@ class FakeContext:
         self.sent.append(path)
 
 
+class FakeRemoteSession:
+    """Stands for a session of Spark Connect: it notes the modules in the files that are sent."""
+
+    def __init__(self) -> None:
+        self.sent: list[list[str]] = []
+
+    def addArtifacts(self, path: str, *, pyfile: bool) -> None:
+        assert pyfile
+        with zipfile.ZipFile(path) as archive:
+            self.sent.append(archive.namelist())
+
+
+def test_code_is_sent_to_a_spark_connect_server(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("pyspark", reason="PySpark is missing: ./kafka-edu setup spark")
+    monkeypatch.setenv("SPARK_CONNECT_MODE_ENABLED", "1")
+    session: Any = FakeRemoteSession()
+    send_code(session)
+    (names,) = session.sent
+    assert "kafka_edu/spark/data_source.py" in names
+
+
 def test_code_is_sent_to_a_cluster_once_and_never_to_local_workers(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

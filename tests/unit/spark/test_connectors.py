@@ -1,11 +1,13 @@
 """The official connector's jars come from Maven. If they cannot be fetched, one line says why."""
 
 import os
+import sys
 from pathlib import Path
 
 import pytest
 
-from kafka_edu.spark.connectors import Connector, format_of
+from kafka_edu.spark import connectors
+from kafka_edu.spark.connectors import Connector, format_of, start_session
 from kafka_edu.spark.official_jars import (
     OfficialConnectorMissing,
     OfficialJars,
@@ -13,6 +15,7 @@ from kafka_edu.spark.official_jars import (
     versions_to_try,
 )
 from kafka_edu.spark.source_errors import user_error
+from kafka_edu.spark.spark_master import MasterError
 
 #: A Maven that has the connector in version 4.2.0 alone. It notes each call next to itself.
 MAVEN = """#!/bin/sh
@@ -51,6 +54,37 @@ def write(program: Path, script: str) -> None:
 
 def test_each_connector_has_its_format() -> None:
     assert [format_of(connector) for connector in Connector] == ["kafka-edu", "kafka"]
+
+
+def test_a_spark_connect_server_in_the_environment_is_named(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    sql = pytest.importorskip("pyspark.sql", reason="PySpark is missing: ./kafka-edu setup spark")
+    monkeypatch.setattr(sql.SparkSession, "getActiveSession", lambda: None)
+    monkeypatch.setenv("SPARK_REMOTE", "sc://127.0.0.1:15002")
+    with (
+        pytest.raises(MasterError, match=r"^SPARK_REMOTE is set to sc://127\.0\.0\.1:15002, so"),
+        start_session("tests", "local[1]"),
+    ):
+        pytest.fail("a session was started")
+
+
+def test_workers_are_prepared_only_for_a_jvm_of_this_process(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    prepared = "/prepared/python"
+    monkeypatch.setattr(connectors, "prepared_python", lambda: prepared)
+    monkeypatch.setattr(connectors, "is_prepared", lambda: False)
+    monkeypatch.setattr(connectors, "has_gateway", lambda: False)
+    monkeypatch.setenv("PYSPARK_PYTHON", sys.executable)
+    assert connectors._python_for_workers("local[2]") == prepared
+    assert connectors._python_for_workers("spark://127.0.0.1:7077") == sys.executable
+    monkeypatch.setattr(connectors, "has_gateway", lambda: True)
+    assert connectors._python_for_workers("local[2]") == sys.executable, "a warm JVM"
+    monkeypatch.setattr(connectors, "is_prepared", lambda: True)
+    assert connectors._python_for_workers("local[2]") == prepared
+    monkeypatch.setenv("PYSPARK_PYTHON", "/another/python")
+    assert connectors._python_for_workers("local[2]") == sys.executable
 
 
 def test_older_versions_of_the_same_minor_version_are_tried() -> None:

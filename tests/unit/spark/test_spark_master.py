@@ -47,6 +47,11 @@ def test_a_misspelt_master_is_refused(master: str) -> None:
         check_master(master)
 
 
+def test_a_spark_connect_server_is_no_master() -> None:
+    with pytest.raises(MasterError, match=r"^sc://127\.0\.0\.1:15002 is a Spark Connect server"):
+        check_master("sc://127.0.0.1:15002")
+
+
 def test_one_answer_is_enough() -> None:
     with socket.create_server(("127.0.0.1", 0)) as server, socket.socket() as other:
         other.bind(("127.0.0.1", 0))  # bound and not listening: it refuses
