@@ -10,7 +10,7 @@ import ctypes
 import os
 import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Final
 
@@ -29,6 +29,7 @@ class PortRelay:
         self._pid = pid
         self._open: set[int] = set()
         self._tasks: set[asyncio.Task[None]] = set()
+        self._listening: list[asyncio.Server] = []
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._run, name="ports of a jail", daemon=True)
         self._thread.start()
@@ -37,11 +38,11 @@ class PortRelay:
         asyncio.set_event_loop(self._loop)
         self._loop.run_forever()
 
-    def open(self, servers: str) -> None:
-        """Open the ports of these servers in the jail, unless they are open. `servers` is a text
-        as in bootstrap.servers. Raises OSError.
+    def open(self, servers: Sequence[str]) -> None:
+        """Open the ports of these servers (host:port) in the jail, unless they are open. Raises
+        OSError.
         """
-        for server in servers.split(","):
+        for server in servers:
             port = int(server.rpartition(":")[2])
             if port not in self._open:
                 with network_of(self._pid):
@@ -63,16 +64,22 @@ class PortRelay:
                 self._tasks.discard(task)
                 writer.close()
 
-        await asyncio.start_server(accept, sock=listening)
+        self._listening.append(await asyncio.start_server(accept, sock=listening))
 
     def close(self) -> None:
         """Close all ports and connections."""
+        asyncio.run_coroutine_threadsafe(self._end(), self._loop).result()
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
-        for task in asyncio.all_tasks(self._loop):
-            task.cancel()
-        self._loop.run_until_complete(asyncio.sleep(0))
         self._loop.close()
+
+    async def _end(self) -> None:
+        for server in self._listening:
+            server.close()
+        tasks = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
 
 
 async def _connect(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, port: int) -> None:

@@ -106,7 +106,7 @@ class SparkLearner(Learner):
     _reader: "FileReader | None" = None
     _memory_is_used_up = False
     """Whether the kernel has killed a process of the last jail for its memory."""
-    _servers = ""
+    _servers: tuple[str, ...] = ()
     """The brokers that jobs may reach, as in bootstrap.servers."""
 
     def start(self) -> "subprocess.Popen[bytes]":
@@ -117,7 +117,7 @@ class SparkLearner(Learner):
             self._borrow()
         try:
             process = super().start()
-            if self._sandbox is not None and self._servers:
+            if self._sandbox is not None:
                 self._sandbox.reach(process.pid, self._servers)
         except OSError:  # the process could not be started
             self.close()
@@ -126,7 +126,7 @@ class SparkLearner(Learner):
 
     def may_reach(self, servers: str) -> None:
         """Let all jobs from now on reach these brokers. Without a jail they reach all anyway."""
-        self._servers = ",".join(filter(None, [self._servers, servers]))
+        self._servers = tuple(dict.fromkeys((*self._servers, *servers.split(","))))
 
     def _borrow(self) -> None:
         """Borrow the warm JVM. If there is none for a reason that the user can change, say it."""

@@ -11,7 +11,7 @@ import os
 import shutil
 import stat
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from importlib.util import find_spec
 from itertools import count
@@ -219,11 +219,12 @@ class Sandbox:
         if not self._reads:
             yield from _official_connector()
 
-    def reach(self, pid: int, servers: str) -> None:
+    def reach(self, pid: int, servers: Sequence[str]) -> None:
         """Open the ports of these brokers in the jail. Raises OSError."""
-        if self._relay is None:
+        if servers and self._relay is None:
             self._relay = PortRelay(pid)
-        self._relay.open(servers)
+        if self._relay is not None:
+            self._relay.open(servers)
 
     def close(self) -> None:
         """Remove the cgroup and close the ports. The process must have been killed."""
