@@ -2,7 +2,7 @@
 exercise 16-17s.
 """
 
-from pathlib import Path
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from kafka_edu.clients.admin.new_topic import make_topic
@@ -11,6 +11,7 @@ from kafka_edu.clients.blocking import Admin
 from kafka_edu.clients.client_errors import ClientException
 from kafka_edu.supervisor.cluster import ClusterError
 
+from ..runner.spark_learner import LeftFile
 from .topic_writer import Record, write
 
 
@@ -82,17 +83,20 @@ class File(NamedTuple):
         return first[0] == last[0] and last[1] - first[1] + 1 == len(self.places)
 
 
-def files_of(folder: Path) -> list[File]:
+def files_of(left: Iterable[LeftFile]) -> list[File]:
     """Return the files with records in the folders `batch=…`. Raises KeyError without columns."""
-    from pyarrow.parquet import ParquetFile
-
     found = []
-    for path in sorted(folder.glob("batch=*/*.parquet")):
-        with ParquetFile(path) as file:
-            rows = file.read().to_pydict()
-        places = tuple(zip(rows["partition"], rows["offset"], strict=True))
+    for file in left:
+        folder = file.path.rpartition("/")[0]
+        if not folder.startswith("batch=") or "/" in folder:
+            continue
+        partitions, offsets, values = map(file.column, ("partition", "offset", "value"))
+        places = tuple(
+            (partition, offset)
+            for partition, offset in zip(partitions, offsets, strict=True)
+            if isinstance(partition, int) and isinstance(offset, int)
+        )
         if places:
-            right = rows["value"] == [value_of(*place) for place in places]
-            name = f"{path.parent.name}/{path.name}"
-            found.append(File(name, tuple(sorted(places)), right))
+            right = values == [value_of(*place) for place in places]
+            found.append(File(file.path, tuple(sorted(places)), right))
     return found

@@ -8,6 +8,7 @@ machine.
 
 import re
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -25,7 +26,7 @@ class Attack(NamedTuple):
 
 #: The beginning of attacks that try to read a file. If an attack can read it, it exits with a text
 #: that no grade may contain.
-_READ: Final = """
+READ: Final = """
 import ctypes
 libc = ctypes.CDLL(None, use_errno=True)
 def read(path):
@@ -173,22 +174,21 @@ for path in ("COURSE/exercises/manifest.toml", "OTHER"):
     Attack(
         "hidden_tests",
         "to read the hidden tests",
-        _READ
-        + 'read("COURSE/exercises/ch02_timing_wheel/ex01_timing_wheel_add/hidden_tests.py")\n',
+        READ + 'read("COURSE/exercises/ch02_timing_wheel/ex01_timing_wheel_add/hidden_tests.py")\n',
         "PermissionError.*cannot be read",
         "The course is not in that file system, and Landlock allows the library alone.",
     ),
     Attack(
         "solution",
         "to read the reference solution",
-        _READ + 'read("COURSE/exercises/solutions/ch02_timing_wheel/ex01_timing_wheel_add.py")\n',
+        READ + 'read("COURSE/exercises/solutions/ch02_timing_wheel/ex01_timing_wheel_add.py")\n',
         "PermissionError.*cannot be read",
         "The same.",
     ),
     Attack(
         "others_work",
         "to read another submission",
-        _READ + 'read("OTHER")\n',
+        READ + 'read("OTHER")\n',
         "PermissionError.*cannot be read",
         "The file system holds this submission only, and every submission has its own user.",
     ),
@@ -286,20 +286,24 @@ raise ValueError("\\ud800\\x00\\x1b[2J =cmd|' /C calc'!A0")
 )
 
 
-def table() -> str:
+ATTACK: Final = {one.name: one for one in ATTACKS}
+
+
+def table(attacks: Sequence[Attack] = ATTACKS, what: str = "attack") -> str:
     """Return the attacks as a table in Markdown, for docs/grading.md."""
     rows = [
-        "| attack | wants | stopped by |",
+        f"| {what} | wants | stopped by |",
         "| --- | --- | --- |",
-        *(f"| `{one.name}` | {one.wants} | {one.stopped_by} |" for one in ATTACKS),
+        *(f"| `{one.name}` | {one.wants} | {one.stopped_by} |" for one in attacks),
     ]
     return "\n".join(rows) + "\n"
 
 
-def write_table(page: Path) -> None:
+def write_table(page: Path, attacks: Sequence[Attack] = ATTACKS, what: str = "attack") -> None:
     """Replace the table in the page by the present one."""
     text = page.read_text(encoding="utf-8")
-    new = re.sub(r"\| attack \| wants \|.*\n(?:\|.*\n)*", lambda _: table(), text)
+    old = rf"\| {what} \| wants \|.*\n(?:\|.*\n)*"
+    new = re.sub(old, lambda _: table(attacks, what), text)
     page.write_text(new, encoding="utf-8")
 
 

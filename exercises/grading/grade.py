@@ -18,6 +18,7 @@ from typing import Final, NamedTuple
 
 from kafka_edu.common.busy_machine import NotJudgedError
 from kafka_edu.learner.learner import NAMESPACES, Jail, JailError, Learner, LearnerFailure
+from kafka_edu.learner.memory_cgroup import remove_left_behind
 from kafka_edu.spark.driver_keeper import IDLE
 
 from ..runner.check import Attempt, attempt, fair_attempt, objection
@@ -32,11 +33,13 @@ from ..runner.public_tests import (
     run_public_tests,
     usual_limits,
 )
-from ..runner.spark_learner import SPARK
+from ..runner.spark_learner import SPARK, FileReader, why_no_spark
 from .submissions import Roster, Submission
 
 OTHER_SEEDS: Final = 2
 PARTS: Final = ("public", "seeds", "hidden")
+SPARK_LOADING_S: Final = 400
+"""The limit of processor time (s) for loading the file of a Spark job, which may start a JVM."""
 
 
 class Result(StrEnum):
@@ -56,6 +59,8 @@ class Kind(StrEnum):
     """How the learner's process is kept away from the grader and from other submissions."""
 
     NAMESPACES = NAMESPACES
+    SPARK = SPARK
+    """The same for Spark jobs, which need more: a JVM, threads, memory and brokers."""
     USER = "user"
     TRUSTED = "trusted"
     """No jail: only the same limits as in `lab check`."""
@@ -118,7 +123,8 @@ def jail_of(number: int, kind: Kind) -> Jail | None:
         known = sum(int(line.split()[2]) for line in table)
     if known < first + size:
         first, size = known // 2, known // 4
-    return Jail(first + (os.getpid() * 1000 + number) % size, kind)
+    uid = first + (os.getpid() * 1000 + number) % size
+    return Jail(uid, kind, SPARK_LOADING_S) if kind is Kind.SPARK else Jail(uid, kind)
 
 
 def why_no_jail(kind: Kind) -> str:
@@ -129,13 +135,18 @@ def why_no_jail(kind: Kind) -> str:
         return "its walls are those of Linux"
     if os.geteuid() != 0:
         return "only root can give each submission a user id of its own"
+    if kind is Kind.SPARK:
+        if missing := why_no_spark():
+            return missing
+        remove_left_behind()
     with tempfile.TemporaryDirectory(prefix="kafka-edu-grade-") as folder:
         file = Path(folder) / "probe.py"
         file.write_text("def probe():\n    return {}\n", encoding="utf-8")
         with open(Path(folder) / "output", "w+b") as output:
-            learner = Learner(file, "probe", jail=jail_of(0, kind), output=output)
+            runs = FileReader if kind is Kind.SPARK else Learner
+            learner = runs(file, "probe", jail=jail_of(0, kind), output=output)
             try:
-                learner.make()
+                learner.start()
             except (JailError, LearnerFailure, OSError) as error:
                 output.seek(0)
                 said = output.read().decode("utf-8", "replace").strip().splitlines()
@@ -154,10 +165,12 @@ class Grader:
         `seed` determines all random numbers, so the same work always gets the same grade. Raises
         RefusedError.
         """
-        if exercise.engine == SPARK and kind is not Kind.TRUSTED:
+        if exercise.engine == SPARK:
+            kind = {Kind.NAMESPACES: Kind.SPARK}.get(kind, kind)
+        if exercise.engine == SPARK and kind is Kind.USER:
             raise RefusedError(
-                f"{exercise.id} is a Spark job, and no jail holds Spark yet: it needs a JVM,"
-                " threads and memory. --trusted grades people whose code you would run yourself"
+                f"{exercise.id} is a Spark job, and its jail needs namespaces, which this container"
+                " does not allow: use `lab grade` as root on Linux"
             )
         if why := why_no_jail(kind):
             raise RefusedError(

@@ -223,7 +223,7 @@ def run_public_tests(
             if grading.jail is not None:
                 jail = grading.jail._replace(processor_s=ceil(limits.run.processor_s))
                 environment["KAFKA_EDU_LEARNER_JAIL"] = str(jail)
-            if grading.jail is not None and grading.jail.kind == NAMESPACES:
+            if grading.jail is not None and grading.jail.kind in (NAMESPACES, SPARK):
                 environment["TMPDIR"] = folder  # it goes, even when the tests are stopped
         command = [
             sys.executable,

@@ -25,7 +25,7 @@ from kafka_edu.common.busy_machine import Allowance
 from kafka_edu.learner.learner import Jail, JailError, Learner, LearnerFailure, Used
 
 from .mismatch import Mismatch
-from .spark_learner import learner_class
+from .spark_learner import SparkLearner, learner_class
 
 Row = dict[str, str | int | bool | tuple[str, ...]]
 PRINTS_LIMIT: Final = 8_000
@@ -60,16 +60,41 @@ def learner(request: pytest.FixtureRequest) -> Iterator[Learner]:
     """The learner's code, which runs in a process of its own."""
     stash = request.config.stash
     runs = learner_class(os.environ["KAFKA_EDU_LEARNER_ENGINE"])
+    jail = Jail.parse(os.environ.get("KAFKA_EDU_LEARNER_JAIL", ""))
     learner = stash[_LEARNER] = runs(
         Path(os.environ["KAFKA_EDU_LEARNER_FILE"]),
         os.environ["KAFKA_EDU_LEARNER_WANTED"],
         allowance=Allowance(*map(float, os.environ["KAFKA_EDU_LEARNER_ALLOWANCE"].split())),
         output=stash[_PRINTS].file,
         terminal=os.environ.get("KAFKA_EDU_LEARNER_TERMINAL", ""),
-        jail=Jail.parse(os.environ.get("KAFKA_EDU_LEARNER_JAIL", "")),
+        jail=jail,
     )
+    if isinstance(learner, SparkLearner):
+        from .spark_sandbox import JobFolders
+
+        os.umask(0o022)  # the user of a jail must be able to read what the tests write
+        top = Path(request.getfixturevalue("tmp_path_factory").mktemp("job"))
+        learner.folders = JobFolders(top, None if jail is None else jail.uid)
     yield learner
     learner.close()
+
+
+@pytest.fixture
+def given(learner: SparkLearner) -> Path:
+    """A new folder for files that a test gives to a Spark job. In a grade the job can only read
+    them.
+    """
+    assert learner.folders is not None
+    folder = learner.folders.made(learner.folders.given)
+    folder.mkdir()
+    return folder
+
+
+@pytest.fixture
+def left(learner: SparkLearner) -> Path:
+    """The path of a folder that a Spark job may make, for its results."""
+    assert learner.folders is not None
+    return learner.folders.made(learner.folders.left)
 
 
 @pytest.fixture

@@ -4,6 +4,8 @@ The process uses the warm JVM of this learner (`kafka_edu.spark.driver_client`),
 start of a JVM. If another check uses the warm JVM, or if it cannot be had, the process starts a JVM
 of its own. The notices of the JVM's workers (`kafka_edu.spark.notices`) go where the learner's
 prints go.
+
+In a grade the process runs in a jail (`spark_sandbox`), with a JVM of its own.
 """
 
 import importlib.util
@@ -11,19 +13,24 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
+from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from kafka_edu.common.busy_machine import Usage, family_of, family_usage
+from kafka_edu.common.busy_machine import Allowance, Usage, family_of, family_usage
 from kafka_edu.common.package_group import how_to_install
 from kafka_edu.common.python_process import python_environment
-from kafka_edu.learner.learner import Learner, LearnerFailure
+from kafka_edu.learner.learner import Jail, Learner, LearnerFailure
 from kafka_edu.spark.notices import MARK
+
+from . import parquet_files
 
 if TYPE_CHECKING:
     from kafka_edu.spark.driver_client import Drivers, Loan, NoDriver, ServiceState
+
+    from .spark_sandbox import JobFolders, Sandbox
 
 Row = tuple[object, ...]
 Tables = Mapping[str, tuple[str, Sequence[Row]]]
@@ -62,6 +69,26 @@ class Rows(NamedTuple):
         return [row[at] for row in self.rows]
 
 
+class LeftFile(NamedTuple):
+    """A Parquet file that a job has left."""
+
+    path: str
+    """Its path below the folder that was read, with / between the names."""
+    columns: Sequence[str]
+    rows: Sequence[Row]
+
+    def column(self, name: str) -> list[object]:
+        """Return the values of one column. Raises KeyError."""
+        if name not in self.columns:
+            raise KeyError(name)
+        at = self.columns.index(name)
+        return [row[at] for row in self.rows]
+
+
+READING: Final = "reading what was written"
+MEMORY_USED_UP: Final = "a process was killed, because the job has used up its 2 GB of memory"
+
+
 class SparkLearner(Learner):
     """Runs a learner's Spark jobs in another process.
 
@@ -73,18 +100,33 @@ class SparkLearner(Learner):
     _loan: "Loan | None" = None
     no_warm_jvm = ""
     """Why the present process has a JVM of its own; empty if it has the warm one."""
+    folders: "JobFolders | None" = None
+    """The folders that the tests and the jobs have in common. Only a jail needs them."""
+    _sandbox: "Sandbox | None" = None
+    _reader: "FileReader | None" = None
+    _memory_is_used_up = False
+    """Whether the kernel has killed a process of the last jail for its memory."""
+    _servers: tuple[str, ...] = ()
+    """The brokers that jobs may reach, as in bootstrap.servers."""
 
     def start(self) -> "subprocess.Popen[bytes]":
         """Return the process with the file loaded. Start it if necessary, with the warm JVM if that
         is free. Raises LearnerFailure.
         """
-        if self._process is None:
+        if self._process is None and self._jail is None:
             self._borrow()
         try:
-            return super().start()
+            process = super().start()
+            if self._sandbox is not None:
+                self._sandbox.reach(process.pid, self._servers)
         except OSError:  # the process could not be started
             self.close()
             raise
+        return process
+
+    def may_reach(self, servers: str) -> None:
+        """Let all jobs from now on reach these brokers. Without a jail they reach all anyway."""
+        self._servers = tuple(dict.fromkeys((*self._servers, *servers.split(","))))
 
     def _borrow(self) -> None:
         """Borrow the warm JVM. If there is none for a reason that the user can change, say it."""
@@ -115,17 +157,23 @@ class SparkLearner(Learner):
                 self._tell(notice)
 
     def _command(self) -> list[str]:
-        return [
-            sys.executable,
-            "-m",
-            f"{__package__}.spark_process",
-            str(self._file.absolute()),
-            self._wanted,
-            str(min(self._allowance.processor_s, DRIVER_S)),
-        ]
+        arguments = [self._wanted, str(min(self._allowance.processor_s, DRIVER_S))]
+        if self._jail is not None:
+            self._memory_is_used_up = False
+            self._sandbox = self._new_sandbox(self._jail)
+            return self._sandbox.command(self._file.absolute(), arguments)
+        file = str(self._file.absolute())
+        return [sys.executable, "-m", f"{__package__}.spark_process", file, *arguments]
+
+    def _new_sandbox(self, jail: Jail) -> "Sandbox":
+        from .spark_sandbox import Sandbox
+
+        return Sandbox(jail, self.folders)
 
     def _environment(self) -> dict[str, str]:
         # The judge's own variables are kept from the learner's code.
+        if self._jail is not None:
+            return super()._environment()
         return {
             **{
                 name: value
@@ -135,10 +183,30 @@ class SparkLearner(Learner):
             **(self._loan.environment if self._loan is not None else {}),
         }
 
+    def _answer(
+        self, process: "subprocess.Popen[bytes]", allowance: Allowance, shown: str
+    ) -> dict[str, object]:
+        """Read one line of answer. If there is none because the jail has no memory left, say so."""
+        try:
+            return super()._answer(process, allowance, shown)
+        except LearnerFailure:
+            if self._sandbox is not None and self._sandbox.cgroup.has_killed():
+                self._memory_is_used_up = True
+            if not self._memory_is_used_up:
+                raise
+            raise LearnerFailure(shown, MEMORY_USED_UP, self._file, changed=True) from None
+
     def close(self) -> None:
         """End the process and all processes that it started. Give the warm JVM back."""
         super().close()
         self._tell_notices()
+        reader, self._reader = self._reader, None
+        if reader is not None:
+            reader.close()
+        sandbox, self._sandbox = self._sandbox, None
+        if sandbox is not None:
+            self._memory_is_used_up = sandbox.cgroup.has_killed()
+            sandbox.close()
         loan, self._loan = self._loan, None
         self._usage_of = None
         if loan is not None:
@@ -247,8 +315,31 @@ class SparkLearner(Learner):
         self._job({"run": values, "connector": connector}, shown)
 
     def read(self, folder: str) -> Rows:
-        """Return the rows of the Parquet files in a folder. Raises LearnerFailure."""
-        return self._job({"read": folder}, "reading what was written")
+        """Return the rows of the Parquet files that jobs have left in a folder. Raises
+        LearnerFailure.
+        """
+        return _rows(self._read({"read": folder}))
+
+    def read_each(self, folder: str) -> list[LeftFile]:
+        """Return each Parquet file that jobs have left in a folder. Raises LearnerFailure."""
+        files: Iterable[Iterable[object]] = self._read({"files": folder})["files"]  # type: ignore[assignment]
+        return [LeftFile(*file) for file in files]  # type: ignore[arg-type]
+
+    def _read(self, question: Mapping[str, str]) -> Mapping[str, object]:
+        """Answer a question about files that jobs have left, outside the process of the jobs."""
+        if self._jail is None:
+            answer = parquet_files.answer_to(question)
+            if "error" in answer:
+                raise LearnerFailure(READING, str(answer["error"]), self._file)
+            return answer
+        assert self.folders is not None  # the job has its folder from there
+        if self._reader is None:
+            self._reader = FileReader(
+                self._file, self._wanted, allowance=self._allowance, jail=self._jail
+            )
+            self._reader.folders = self.folders
+        copies = {name: str(self.folders.outside(Path(path))) for name, path in question.items()}
+        return self._reader.ask(self._reader.start(), {**copies}, READING)
 
     def _job(self, question: Mapping[str, object], shown: str) -> Rows:
         try:
@@ -260,8 +351,24 @@ class SparkLearner(Learner):
             raise
         if answer.get("changed"):
             self.close()
-        values = [answer.get(name, ()) for name in Rows._fields]
-        return Rows(*values)  # type: ignore[arg-type]  # the judge compares what came
+        return _rows(answer)
+
+
+class FileReader(SparkLearner):
+    """Reads the files that a jailed job has left, in a jail of its own. No code of a learner runs
+    there, but the files may be made to harm the program that reads them.
+    """
+
+    def _new_sandbox(self, jail: Jail) -> "Sandbox":
+        from .spark_sandbox import Sandbox
+
+        return Sandbox(jail, self.folders, reads=True)
+
+
+def _rows(answer: Mapping[str, object]) -> Rows:
+    """Return the rows of an answer. The judge compares what came, so nothing is checked here."""
+    values = [answer.get(name, ()) for name in Rows._fields]
+    return Rows(*values)  # type: ignore[arg-type]
 
 
 def borrowed() -> "Loan | NoDriver":

@@ -16,7 +16,6 @@ A question is one job:
   {"sink": [[batch id, [row, …]], …], "schema": DDL, "folder": …}    WANTED(rows, batch id, folder)
   {"query": folder, "checkpoint": folder, "topic": …, "servers": …}  the same, in a stream
   {"run": [value, …], "connector": …}                                WANTED(spark, value, …)
-  {"read": folder}                                                   Parquet that was written
 
 With "tables": {name: [DDL, [row, …]]}, a question about streams or topics also gives WANTED these
 tables, after the streams.
@@ -306,8 +305,6 @@ def run_job(
     """
     with tempfile.TemporaryDirectory(prefix="kafka-edu-job-", ignore_cleanup_errors=True) as name:
         folder = Path(name)
-        if "read" in question:
-            return read_parquet(spark, question["read"])
         if "run" in question:
             add_connector(spark, question["connector"])
             wanted(spark, *question["run"])
@@ -511,14 +508,6 @@ def write_stream(
     finally:
         query.stop()
     return {"batches": []}
-
-
-def read_parquet(spark: "SparkSession", folder: str) -> dict[str, object]:
-    """Return the rows of the Parquet files in a folder; no rows if there are no files."""
-    if not any(Path(folder).rglob("*.parquet")):
-        return {"columns": [], "types": [], "batches": [[]]}
-    frame = spark.read.parquet(folder)
-    return {**shape(frame), "batches": [collected(frame)]}
 
 
 def put_file(folder: Path, number: int, rows: Sequence[Sequence[Any]], schema: str) -> None:

@@ -37,8 +37,9 @@ import socket
 import struct
 import sys
 import sysconfig
+from collections.abc import Callable, Iterable
 from contextlib import suppress
-from typing import Final
+from typing import Final, NoReturn
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import learner_process  # type: ignore[import-not-found]
@@ -102,15 +103,15 @@ def mount(source: str, target: str, kind: str, flags: int, options: str = "") ->
     )
 
 
-def bind(root: str, path: str) -> None:
+def bind(root: str, path: str, inside: str = "") -> None:
     """Make the file or folder `path` readable under `root`, but not writable. Raises OSError.
 
-    A path that does not exist is left out.
+    It has the same path there, or the path `inside`. A path that does not exist is left out.
     """
     real = os.path.realpath(path)
     if not os.path.exists(real):
         return
-    for name in {path, real}:
+    for name in {inside} if inside else {path, real}:
         target = root + name
         if os.path.isdir(real):
             os.makedirs(target, exist_ok=True)
@@ -132,20 +133,26 @@ def raise_loopback() -> None:
 
 
 def enter_new_root(top: str, file: str, uid: int) -> str:
-    """Replace the file system by a new one. Return the path of the learner's file in it.
+    """Replace the file system by a new one. Return the path of the learner's file in it."""
+    root = begin_root(top, FOLDER_BYTES)
+    bind_library(root)
+    return finish_root(top, root, file, uid)
 
-    The old file system is removed from this namespace, and not only hidden. The last step is a
-    chroot, because the kernel forbids user namespaces inside a chroot. A user namespace could give
-    the process more rights.
-    """
+
+def begin_root(top: str, size: int) -> str:
+    """Make the folder that becomes the new root, in a file system of its own of `size` bytes."""
     mount("", "/", "", _MS_REC | _MS_PRIVATE)
-    options = f"size={FOLDER_BYTES},nr_inodes=4096,mode=755"
-    mount("tmpfs", top, "tmpfs", _MS_NOSUID, options)
+    mount("tmpfs", top, "tmpfs", _MS_NOSUID, f"size={size},nr_inodes={size >> 12},mode=755")
     root = os.path.join(top, "root")
     os.mkdir(root)
     for name in os.listdir("/"):
         if os.path.islink("/" + name):  # /lib may be a link to /usr/lib
             os.symlink(os.readlink("/" + name), os.path.join(root, name))
+    return root
+
+
+def bind_library(root: str) -> None:
+    """Make Python's library readable under `root`, without the packages that were added to it."""
     folders = {sysconfig.get_path(name) for name in ("stdlib", "platstdlib")}
     for folder in sorted(folders):
         bind(root, folder)
@@ -159,6 +166,15 @@ def enter_new_root(top: str, file: str, uid: int) -> str:
             bind(root, path)
     for path in ("/etc/ld.so.cache", "/dev/null", "/dev/urandom"):
         bind(root, path)
+
+
+def finish_root(top: str, root: str, file: str, uid: int) -> str:
+    """Make `root` the root of this process. Return the path of the learner's file in it.
+
+    The old file system is removed from this namespace, and not only hidden. The last step is a
+    chroot, because the kernel forbids user namespaces inside a chroot. A user namespace could give
+    the process more rights.
+    """
     os.mkdir(root + "/proc")
     mount("proc", root + "/proc", "proc", _MS_NOSUID | _MS_NODEV | _MS_NOEXEC)
     for name in NO_SHARED_MEMORY:
@@ -178,11 +194,16 @@ def enter_new_root(top: str, file: str, uid: int) -> str:
     return inside
 
 
-def become(uid: int, processor_s: int) -> None:
+def become(
+    uid: int,
+    processor_s: int,
+    limits: Iterable[tuple[int, int]] = LIMITS,
+    processes: int = PROCESSES,
+) -> None:
     """Set the limits, and change from root to the user `uid`. This cannot be undone."""
-    for what, limit in ((resource.RLIMIT_CPU, processor_s), *LIMITS):
+    for what, limit in ((resource.RLIMIT_CPU, processor_s), *limits):
         resource.setrlimit(what, (limit, limit))
-    resource.setrlimit(resource.RLIMIT_NPROC, (PROCESSES, PROCESSES))
+    resource.setrlimit(resource.RLIMIT_NPROC, (processes, processes))
     os.setgroups([])
     os.setresgid(uid, uid, uid)
     os.setresuid(uid, uid, uid)
@@ -195,7 +216,6 @@ def become(uid: int, processor_s: int) -> None:
 
 def first_process(uid: int, kind: str, processor_s: int, program: list[str]) -> int:
     """Build the jail, run the learner's process in it, and return its exit code."""
-    _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     file, *rest = program[1:]
     if kind == NAMESPACES:
         raise_loopback()
@@ -208,20 +228,38 @@ def first_process(uid: int, kind: str, processor_s: int, program: list[str]) -> 
         copy = os.path.join(os.getcwd(), os.path.basename(file))
         shutil.copyfile(file, copy)
         file = copy
+
+    def begin() -> None:
+        become(uid, processor_s)
+
+    def run() -> None:
+        sys.argv = [program[0], file, *rest]
+        learner_process.main()
+
+    code = run_as_learner(begin, run)
+    if kind == USER:
+        kill_all_of(uid)
+    return code
+
+
+def run_as_learner(begin: Callable[[], None], run: Callable[[], None]) -> int:
+    """Call `begin` and `run` in a child process, and return its exit code.
+
+    `begin` makes the child the learner's process. Raises OSError if that fails.
+    """
     os.umask(0o022)
     reading, writing = os.pipe()
     learner = os.fork()
     if learner == 0:
         os.close(reading)
         try:
-            become(uid, processor_s)
+            begin()
         except (OSError, ValueError) as error:
             os.write(writing, str(error).encode())
             os._exit(NO_JAIL)
         os.close(writing)
-        sys.argv = [program[0], file, *rest]
         try:
-            learner_process.main()
+            run()
         except BaseException as error:
             print(f"{type(error).__name__}: {error}", file=sys.stderr)
             os._exit(1)
@@ -233,8 +271,6 @@ def first_process(uid: int, kind: str, processor_s: int, program: list[str]) -> 
     while True:
         pid, status = os.wait()
         if pid == learner:
-            if kind == USER:
-                kill_all_of(uid)
             return min(code_of(status), 255)
 
 
@@ -261,18 +297,27 @@ def code_of(status: int) -> int:
 def main() -> None:
     """Start the jail in new namespaces, and end with the exit code of the learner's process."""
     uid, kind, processor_s, *program = sys.argv[1:]
+    run_jail(kind, lambda: first_process(int(uid), kind, int(processor_s), program))
+
+
+def run_jail(kind: str, first_process: Callable[[], int]) -> NoReturn:
+    """Run the first process of a jail, and end with its exit code.
+
+    With KIND `user` it gets no new namespaces.
+    """
     parent = os.getppid()
     _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     if os.getppid() != parent:
         os._exit(NO_JAIL)
     try:
-        if kind == NAMESPACES:
+        if kind != USER:
             demand(_libc.unshare(_NEW_NAMESPACES), "unshare")
         first = os.fork()
         if first == 0:
+            _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
             code = NO_JAIL
             try:
-                code = first_process(int(uid), kind, int(processor_s), program)
+                code = first_process()
                 code = NO_JAIL - 1 if code == NO_JAIL else code
             except BaseException as error:
                 print(f"the jail could not be built: {error}", file=sys.stderr)

@@ -87,5 +87,11 @@ def official_jars(spark_version: str) -> OfficialJars:
     )
 
 
+def fetched_jars(spark_version: str) -> OfficialJars | None:
+    """Return the connector for this version of Spark if it is in the cache already."""
+    fetched = any(is_fetched(_folder(version)) for version in versions_to_try(spark_version))
+    return official_jars(spark_version) if fetched else None
+
+
 def _folder(version: str) -> str:
     return f"spark-kafka-{version}"

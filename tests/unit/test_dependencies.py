@@ -78,6 +78,7 @@ def test_no_shipped_module_imports_what_only_developers_install() -> None:
         "kafka_edu_benchmarks",
         "learner_wall",  # beside learner_process, a program that is run by its path
         "learner_process",  # beside learner_jail, as well
+        "learner_jail",  # beside spark_jail, as well
         "_typeshed",  # known to type checkers alone
     }
     wrong = []

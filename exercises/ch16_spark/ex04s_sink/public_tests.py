@@ -24,9 +24,9 @@ Batch = tuple[int, list[Row]]
 class Folder:
     """A folder into which the learner's function writes, with a check of its rows."""
 
-    def __init__(self, learner: SparkLearner, folder: Path) -> None:
+    def __init__(self, learner: SparkLearner, left: Path) -> None:
         self._learner = learner
-        self.folder = str(folder / "out")
+        self.folder = str(left)
 
     def write(self, *batches: Batch) -> None:
         """Let the learner's function write these batches, one after the other."""
@@ -85,9 +85,9 @@ def all_of(*batches: int) -> list[Row]:
 
 
 @pytest.fixture
-def folder(learner: SparkLearner, tmp_path: Path) -> Folder:
+def folder(learner: SparkLearner, left: Path) -> Folder:
     """An empty folder into which the learner's function writes."""
-    return Folder(learner, tmp_path)
+    return Folder(learner, left)
 
 
 def test_in_order(folder: Folder) -> None:

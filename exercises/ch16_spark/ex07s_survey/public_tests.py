@@ -24,10 +24,10 @@ SEGMENTS: Final = (("topic", "partition", "file"), ("batches", "longest_walk"))
 class Survey:
     """A log dir, and the learner's job on it, with a check of the two tables that it writes."""
 
-    def __init__(self, learner: SparkLearner, folder: Path) -> None:
+    def __init__(self, learner: SparkLearner, given: Path, left: Path) -> None:
         self._learner = learner
-        self._out = folder / "out"
-        self.logs = LogDir(folder / "logs")
+        self._out = left
+        self.logs = LogDir(given / "logs")
 
     def agrees(self, why: str = "") -> None:
         """Run the job, and raise Mismatch unless both tables are right."""
@@ -75,9 +75,9 @@ class Survey:
 
 
 @pytest.fixture
-def survey(learner: SparkLearner, tmp_path: Path) -> Survey:
+def survey(learner: SparkLearner, given: Path, left: Path) -> Survey:
     """The learner's job, with an empty log dir."""
-    return Survey(learner, tmp_path)
+    return Survey(learner, given, left)
 
 
 def test_codecs(survey: Survey) -> None:

@@ -28,10 +28,10 @@ Row = tuple[object, ...]
 class Report:
     """A folder of recordings, and the learner's job on it, with a check of its two tables."""
 
-    def __init__(self, learner: SparkLearner, folder: Path) -> None:
+    def __init__(self, learner: SparkLearner, given: Path, left: Path) -> None:
         self._learner = learner
-        self.recordings = folder / "recordings"
-        self._out = folder / "out"
+        self.recordings = given / "recordings"
+        self._out = left
 
     def write(self, made: Incident) -> None:
         """Write a recording for each process, and another one for each restart of it."""
@@ -88,9 +88,9 @@ def latency_rows(events: Iterable[Envelope]) -> list[Row]:
 
 
 @pytest.fixture
-def report(learner: SparkLearner, tmp_path: Path) -> Report:
+def report(learner: SparkLearner, given: Path, left: Path) -> Report:
     """The learner's job, with a folder of its own."""
-    return Report(learner, tmp_path)
+    return Report(learner, given, left)
 
 
 def web(made: Incident, leader: int = 0) -> Incident:

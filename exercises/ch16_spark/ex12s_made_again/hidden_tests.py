@@ -7,10 +7,10 @@ from ..made_again import one_broker
 from .public_tests import Jobs, lines
 
 
-def test_shorter_and_again(learner: SparkLearner, tmp_path: Path) -> None:
+def test_shorter_and_again(learner: SparkLearner, left: Path) -> None:
     """the topic is made again twice: shorter than before, and then just as long"""
     with one_broker() as cluster:
-        for job in Jobs(learner, cluster, tmp_path).of_each_connector():
+        for job in Jobs(learner, cluster, left).of_each_connector():
             job.topic.write(lines("first", 30))
             job.has_all("a first run")
             job.topic.make_again()

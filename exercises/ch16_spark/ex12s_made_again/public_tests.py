@@ -74,6 +74,7 @@ class Jobs:
     """Makes a job with a new topic, for each connector that is here."""
 
     def __init__(self, learner: SparkLearner, cluster: Cluster, folder: Path) -> None:
+        learner.may_reach(cluster.bootstrap_servers)
         self._learner = learner
         self._servers = cluster.bootstrap_servers
         self._folder = folder
@@ -104,9 +105,9 @@ def cluster() -> Iterator[Cluster]:
 
 
 @pytest.fixture
-def jobs(learner: SparkLearner, cluster: Cluster, tmp_path: Path) -> Jobs:
+def jobs(learner: SparkLearner, cluster: Cluster, left: Path) -> Jobs:
     """Makes jobs with topics of their own."""
-    return Jobs(learner, cluster, tmp_path)
+    return Jobs(learner, cluster, left)
 
 
 def test_made_again(jobs: Jobs) -> None:

@@ -14,10 +14,10 @@ from .public_tests import Jobs
 
 
 @pytest.fixture
-def hidden_jobs(learner: SparkLearner, tmp_path: Path) -> Iterator[Jobs]:
+def hidden_jobs(learner: SparkLearner, left: Path) -> Iterator[Jobs]:
     """Makes jobs on a broker of their own."""
     with running_cluster("lab-16-15s-hidden", brokers=1) as cluster:
-        made = Jobs(learner, cluster.bootstrap_servers, tmp_path)
+        made = Jobs(learner, cluster.bootstrap_servers, left)
         yield made
         made.close()
 

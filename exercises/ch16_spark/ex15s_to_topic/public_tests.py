@@ -69,6 +69,7 @@ class Jobs:
     """Makes jobs with topics of their own, and closes them."""
 
     def __init__(self, learner: SparkLearner, servers: str, folder: Path) -> None:
+        learner.may_reach(servers)
         self._learner = learner
         self._servers = servers
         self._folder = folder
@@ -120,9 +121,9 @@ def cluster() -> Iterator[Cluster]:
 
 
 @pytest.fixture
-def jobs(learner: SparkLearner, cluster: Cluster, tmp_path: Path) -> Iterator[Jobs]:
+def jobs(learner: SparkLearner, cluster: Cluster, left: Path) -> Iterator[Jobs]:
     """Makes jobs with topics of their own."""
-    made = Jobs(learner, cluster.bootstrap_servers, tmp_path)
+    made = Jobs(learner, cluster.bootstrap_servers, left)
     yield made
     made.close()
 

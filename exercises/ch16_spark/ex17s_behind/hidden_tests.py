@@ -8,10 +8,10 @@ from ...runner.spark_learner import SparkLearner
 from .public_tests import TASKS, Jobs
 
 
-def test_grown_with_both(learner: SparkLearner, tmp_path: Path) -> None:
+def test_grown_with_both(learner: SparkLearner, left: Path) -> None:
     """a run to the end, more partitions, and a run to the end again, with both connectors"""
     with running_cluster("lab-16-17s-hidden", brokers=1) as cluster:
-        for job in Jobs(learner, cluster, tmp_path).of_each_connector():
+        for job in Jobs(learner, cluster, left).of_each_connector():
             job.topic.write(1_600)
             job.catches_up(2, tasks=TASKS)
             job.topic.grow(2)

@@ -80,7 +80,7 @@ class Job:
         """
         asked = "spark.read.parquet(folder + '/rows')"
         try:
-            files = files_of(self._folder / "rows")
+            files = files_of(self._learner.read_each(str(self._folder / "rows")))
         except KeyError as error:
             raise Mismatch(asked, f"a column {error}", "no such column", "see README.md") from None
         if not all(file.values_are_right for file in files):
@@ -147,6 +147,7 @@ class Jobs:
     """Makes a job with a new topic, for each connector that is here."""
 
     def __init__(self, learner: SparkLearner, cluster: Cluster, folder: Path) -> None:
+        learner.may_reach(cluster.bootstrap_servers)
         self._learner = learner
         self._servers = cluster.bootstrap_servers
         self._folder = folder
@@ -170,9 +171,9 @@ def cluster() -> Iterator[Cluster]:
 
 
 @pytest.fixture
-def jobs(learner: SparkLearner, cluster: Cluster, tmp_path: Path) -> Jobs:
+def jobs(learner: SparkLearner, cluster: Cluster, left: Path) -> Jobs:
     """Makes jobs with topics of their own."""
-    return Jobs(learner, cluster, tmp_path)
+    return Jobs(learner, cluster, left)
 
 
 def test_catches_up(jobs: Jobs) -> None:

@@ -32,15 +32,18 @@ from exercises.grading.submissions import (
     SubmissionsError,
     find_submissions,
 )
+from exercises.runner import spark_sandbox
 from exercises.runner.check import Attempt
 from exercises.runner.manifest import find_exercise
 from exercises.runner.progress import Record, serialize
 from exercises.runner.public_tests import LIMITS, CheckError, Limits, Outcome, Run, TooSlowError
 from kafka_edu.common.busy_machine import NotJudgedError, Spent
 from kafka_edu.learner.learner import JailError, Used
+from kafka_edu.learner.memory_cgroup import NoCgroupError
 
 EXERCISE: Final = find_exercise("02-1")
 PREDICT: Final = find_exercise("02-5")
+SPARK_JOB: Final = find_exercise("16-1s")
 WORK: Final = b"class TimingWheel: pass\n"
 
 
@@ -420,6 +423,39 @@ def test_a_system_without_jails_refuses(tmp_path: Path, monkeypatch: pytest.Monk
     assert run.exit_code == 1
     assert "only root" in run.output
     assert "--trusted" in run.output
+
+
+def refusal_of_spark(kind: Kind) -> str:
+    with pytest.raises(RefusedError) as refused:
+        Grader(SPARK_JOB, 1, kind)
+    assert "\n" not in str(refused.value)
+    return str(refused.value)
+
+
+def test_a_system_without_a_jail_for_spark_refuses_and_says_why(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert "does not allow" in refusal_of_spark(Kind.USER)
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    assert "only root" in refusal_of_spark(Kind.NAMESPACES)
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    monkeypatch.setattr(grading, "why_no_spark", lambda: "PySpark is missing: install it")
+    said = refusal_of_spark(Kind.NAMESPACES)
+    assert "PySpark is missing: install it" in said
+    assert "--trusted" in said
+
+
+def test_without_a_cgroup_for_memory_no_spark_job_is_graded(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def no_cgroup(*_: object) -> None:
+        raise NoCgroupError("this system has no cgroups")
+
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    monkeypatch.setattr(grading, "why_no_spark", lambda: "")
+    monkeypatch.setattr(grading, "remove_left_behind", lambda: None)
+    monkeypatch.setattr(spark_sandbox, "MemoryCgroup", no_cgroup)
+    assert "this system has no cgroups" in refusal_of_spark(Kind.NAMESPACES)
 
 
 def test_a_reference_that_fails_grades_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
