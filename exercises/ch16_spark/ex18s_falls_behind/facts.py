@@ -35,7 +35,9 @@ class Result(NamedTuple):
     twice: int = 0
     """The rows that are there again."""
     wrong: int = 0
-    """The rows with another click than the log has at their offset."""
+    """The rows that do not fit: the log has another click at their offset, or the query says that
+    it has not come so far.
+    """
 
 
 class Facts(NamedTuple):
@@ -97,7 +99,7 @@ def _each_once(result: Result) -> Step:
     if result.twice:
         faults.append(f"{result.twice:,} rows are there again")
     if result.wrong:
-        faults.append(f"{result.wrong:,} rows have another click than the log")
+        faults.append(f"{result.wrong:,} rows do not fit the log, or are from another checkpoint")
     return Step(says, not faults, "; ".join(faults) or f"{result.right:,} clicks")
 
 
