@@ -222,6 +222,7 @@ class KafkaEduStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._open: _Planner | None = None
         self._last_batch_ms: float | None = None
         self._available_now: StreamOffset | None = None
+        self._initial: StreamJson | None = None
 
     def __getstate__(self) -> dict[str, object]:
         """Return the state that a worker needs to call `read`. Connections are left out, because
@@ -239,6 +240,17 @@ class KafkaEduStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return self._open
 
     def initialOffset(self) -> StreamJson:
+        """Return the offsets at which a query without a checkpoint begins. They are looked up once.
+
+        Spark calls this twice before the first micro-batch: to plan its end, and to read it. With
+        startingOffsets=latest a second look-up would find a later end of the log, and the
+        micro-batch would end before its start.
+        """
+        if self._initial is None:
+            self._initial = self._looked_up()
+        return self._initial
+
+    def _looked_up(self) -> StreamJson:
         planner = self._planner
         layout = planner.layout()
         ends = planner.ends(layout)

@@ -294,3 +294,27 @@ def test_a_broker_list_that_leads_nowhere_is_one_line() -> None:
     client = FetchClient(options([port]), rounds=2)
     with pytest.raises(SourceError, match=rf"no broker of 127.0.0.1:{port} answers .*refused"):
         client.latest([TP])
+
+
+def test_a_stream_looks_up_its_beginning_once(cluster: ScriptedCluster) -> None:
+    """Spark asks twice before the first micro-batch, and more records may have come meanwhile."""
+    pytest.importorskip("pyspark", reason="PySpark is not installed: ./kafka-edu setup spark")
+    from pyspark.sql.streaming.datasource import ReadAllAvailable
+
+    from kafka_edu.spark.data_source import KafkaEduStreamReader
+
+    wanted = {
+        "kafka.bootstrap.servers": f"127.0.0.1:{cluster.ports[0]}",
+        "subscribe": "t",
+        "startingOffsets": "latest",
+    }
+    reader = KafkaEduStreamReader(parse_options(wanted))
+    begins = reader.initialOffset()
+    assert begins["t"] == {"0": END}
+    cluster.log_end = cluster.high_watermark = END + 3
+    ends = reader.latestOffset(begins, ReadAllAvailable())
+    cluster.log_end = cluster.high_watermark = END + 5
+    assert reader.initialOffset() == begins
+    (piece,) = reader.partitions(reader.initialOffset(), ends)
+    assert (piece.wanted.start, piece.wanted.end) == (END, END + 3)
+    reader.stop()
