@@ -16,10 +16,9 @@ from kafka_edu.supervisor.cluster import Cluster
 
 from ...runner.mismatch import Mismatch
 from ...runner.spark_learner import SparkLearner
-from ..both_connectors import CONNECTORS, why_no_official
+from ..both_connectors import SOURCES, connectors_here
 from ..made_again import Topic, one_broker
 
-SOURCES: Final = {"python": "kafka-edu", "official": "kafka"}
 NUMBERS: Final = count()
 ASKED: Final = "spark.read.parquet(folder + '/rows')"
 
@@ -86,9 +85,7 @@ class Jobs:
 
     def of_each_connector(self) -> Iterator[Job]:
         """Yield a job for each connector: ours, and Spark's own if it can be fetched."""
-        for connector in CONNECTORS:
-            if connector != "official" or not why_no_official():
-                yield self.job(connector)
+        yield from map(self.job, connectors_here())
 
 
 def lines(name: str, number: int) -> list[str]:

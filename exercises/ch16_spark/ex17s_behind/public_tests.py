@@ -15,9 +15,8 @@ from kafka_edu.supervisor.cluster import Cluster, running_cluster
 from ...runner.mismatch import Mismatch
 from ...runner.spark_learner import SparkLearner
 from ..behind import File, GrowingTopic, files_of
-from ..both_connectors import CONNECTORS, why_no_official
+from ..both_connectors import SOURCES, connectors_here
 
-SOURCES: Final = {"python": "kafka-edu", "official": "kafka"}
 NUMBERS: Final = count()
 MOST_RECORDS: Final = 800
 """The most records of a micro-batch."""
@@ -157,9 +156,7 @@ class Jobs:
 
     def of_each_connector(self) -> Iterator[Job]:
         """Yield a job for each connector: ours, and Spark's own if it can be fetched."""
-        for connector in CONNECTORS:
-            if connector != "official" or not why_no_official():
-                yield self.job(connector)
+        yield from map(self.job, connectors_here())
 
 
 @pytest.fixture(scope="session")
