@@ -9,7 +9,7 @@ from kafka_edu.supervisor.cluster import running_cluster
 
 from ...runner.spark_learner import SparkLearner
 from ..both_connectors import connectors_here
-from ..day_views import DAY_MS, LATE_MS, View
+from ..day_views import DAY_MS, View
 from .public_tests import NOON_MS, Jobs
 
 
@@ -18,15 +18,6 @@ def hidden_jobs(learner: SparkLearner, tmp_path: Path) -> Iterator[Jobs]:
     """Makes jobs on a broker of their own."""
     with running_cluster("lab-16-19s-hidden", brokers=1) as cluster:
         yield Jobs(learner, cluster, tmp_path)
-
-
-def test_empty_day(hidden_jobs: Jobs) -> None:
-    """a day without records, of which some come after the report"""
-    job = hidden_jobs.job()
-    job.topic.write({0: [View(-1)], 1: [View(DAY_MS + LATE_MS)]})
-    job.reports("a day without records has an empty report")
-    job.topic.write({0: [View(5)], 1: [View(6)], 2: [View(7)]})
-    job.reports("an empty report stays empty")
 
 
 def test_more_partitions(hidden_jobs: Jobs) -> None:

@@ -207,6 +207,15 @@ def test_again(jobs: Jobs) -> None:
     job.reports(why)
 
 
+def test_empty_day(jobs: Jobs) -> None:
+    """a day without records, of which some come after the report"""
+    job = jobs.job()
+    job.topic.write({0: [View(-1)], 1: [View(DAY_MS + LATE_MS)]})
+    job.reports("a day without records has an empty report")
+    job.topic.write({0: [View(5)], 1: [View(6)], 2: [View(7)]})
+    job.reports("an empty report stays empty")
+
+
 def test_deleted(jobs: Jobs) -> None:
     """retention deletes records in front of the range, and then some in the range"""
     job = jobs.job()

@@ -33,15 +33,6 @@ def test_old_files_deleted(hidden_jobs: Jobs) -> None:
         job.has_all("micro-batch 1000 is done, and 1001 is not")
 
 
-def test_never_done(hidden_jobs: Jobs) -> None:
-    """the old job was killed in its first micro-batch"""
-    job = hidden_jobs.job()
-    job.topic.write(9)
-    job.old().batch(writes=0.5, noted=False)
-    job.topic.write(2)
-    job.has_all("micro-batch 0 was planned, and is not done")
-
-
 def test_grown_meanwhile(hidden_jobs: Jobs) -> None:
     """the micro-batch that is not done was the first one with a new partition"""
     job = hidden_jobs.job()

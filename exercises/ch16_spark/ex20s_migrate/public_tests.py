@@ -130,7 +130,7 @@ def test_done(jobs: Jobs) -> None:
 
 
 def test_half_written(jobs: Jobs) -> None:
-    """the old job was killed when it had written half the rows of a micro-batch"""
+    """half the rows of a micro-batch were written; and records are deleted that were read"""
     job = jobs.job()
     job.topic.write(6)
     old = job.old()
@@ -139,7 +139,9 @@ def test_half_written(jobs: Jobs) -> None:
     old.batch(writes=0.5, noted=False)
     job.topic.write(6)
     job.has_all("micro-batch 1 was planned, and half of its rows are written")
-    job.has_all("a run without new records")
+    job.delete_before(job.topic.ends[0])
+    job.topic.write(4)
+    job.has_all("the new job has read the deleted records before")
 
 
 def test_all_written(jobs: Jobs) -> None:
@@ -196,6 +198,15 @@ def test_deleted(jobs: Jobs) -> None:
         " must stop, so that somebody learns of it",
         read="follow",
     )
+
+
+def test_never_done(jobs: Jobs) -> None:
+    """the old job was killed in its first micro-batch"""
+    job = jobs.job()
+    job.topic.write(9)
+    job.old().batch(writes=0.5, noted=False)
+    job.topic.write(2)
+    job.has_all("micro-batch 0 was planned, and is not done")
 
 
 def test_many(jobs: Jobs, seed: int) -> None:
