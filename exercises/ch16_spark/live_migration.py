@@ -48,6 +48,9 @@ def check_live(
         if why := run_old_job(cluster, left):
             yield Step("the old job runs, and is killed", False, why)
             return
+        planned, done = (numbers(left / "checkpoint" / name) for name in ("offsets", "commits"))
+        seen = f"it has planned {planned} micro-batches, and {done} of them are done"
+        yield Step("the old job runs, and is killed", True, seen)
         clicks(cluster, 2)
         for connector in CONNECTORS:
             if connector == "official" and (why := why_no_official()):
@@ -104,6 +107,11 @@ def goes_on(
         return
     yield Step(says, True, f"{len(found.rows):,} rows")
     yield from each_once(found, 3 * CLICKS)
+
+
+def numbers(folder: Path) -> int:
+    """Return how many files of micro-batches are in a folder of a checkpoint."""
+    return sum(path.name.isdigit() for path in folder.iterdir())
 
 
 def options_of(cluster: Cluster) -> dict[str, str]:
