@@ -10,17 +10,18 @@ from kafka_edu.supervisor.cluster import running_cluster
 from ...runner.spark_learner import SparkLearner
 from ..both_connectors import connectors_here
 from ..day_views import DAY_MS, View
-from .public_tests import NOON_MS, Jobs
+from ..jobs_made import Jobs
+from .public_tests import NOON_MS, Job
 
 
 @pytest.fixture
-def hidden_jobs(learner: SparkLearner, tmp_path: Path) -> Iterator[Jobs]:
+def hidden_jobs(learner: SparkLearner, tmp_path: Path) -> Iterator[Jobs[Job]]:
     """Makes jobs on a broker of their own."""
     with running_cluster("lab-16-19s-hidden", brokers=1) as cluster:
-        yield Jobs(learner, cluster, tmp_path)
+        yield Jobs(Job, learner, cluster, tmp_path)
 
 
-def test_more_partitions(hidden_jobs: Jobs) -> None:
+def test_more_partitions(hidden_jobs: Jobs[Job]) -> None:
     """the topic gets a partition more, with records of the day, between two runs"""
     job = hidden_jobs.job()
     job.topic.write({0: [View(1)], 2: [View(NOON_MS, "/a")]})
@@ -30,7 +31,7 @@ def test_more_partitions(hidden_jobs: Jobs) -> None:
     job.reports("a partition that did not exist is not read again")
 
 
-def test_moved(hidden_jobs: Jobs) -> None:
+def test_moved(hidden_jobs: Jobs[Job]) -> None:
     """only the table `ranges` is left, and the report is made from it with each connector"""
     job = hidden_jobs.job()
     job.topic.write({0: [View(1), View(DAY_MS), View(2)], 1: [View(NOON_MS, "/a")]})

@@ -17,9 +17,10 @@ from kafka_edu.supervisor.cluster import Cluster, running_cluster
 
 from ...runner.mismatch import Mismatch
 from ...runner.spark_learner import SparkLearner
-from ..both_connectors import SOURCES, connectors_here
+from ..both_connectors import SOURCES
 from ..day_views import BEGIN_MS, DAY_MS, LATE_MS, Range, View, ViewsTopic, random_views
 from ..jobs import check_columns
+from ..jobs_made import Jobs
 
 NUMBERS: Final = count()
 REPORT: Final = {"page": "string", "views": "bigint"}
@@ -100,23 +101,6 @@ class Job:
         self.connector = connector
 
 
-class Jobs:
-    """Makes jobs with topics of their own."""
-
-    def __init__(self, learner: SparkLearner, cluster: Cluster, folder: Path) -> None:
-        self._learner = learner
-        self._cluster = cluster
-        self._folder = folder
-
-    def job(self, connector: str = "python") -> Job:
-        """Return a job with a new topic."""
-        return Job(self._learner, self._cluster.bootstrap_servers, self._folder, connector)
-
-    def of_each_connector(self) -> Iterator[Job]:
-        """Yield a job for each connector that is here."""
-        yield from map(self.job, connectors_here())
-
-
 @pytest.fixture(scope="session")
 def cluster() -> Iterator[Cluster]:
     """A cluster of one broker."""
@@ -125,9 +109,9 @@ def cluster() -> Iterator[Cluster]:
 
 
 @pytest.fixture
-def jobs(learner: SparkLearner, cluster: Cluster, tmp_path: Path) -> Jobs:
+def jobs(learner: SparkLearner, cluster: Cluster, tmp_path: Path) -> Jobs[Job]:
     """Makes jobs with topics of their own."""
-    return Jobs(learner, cluster, tmp_path)
+    return Jobs(Job, learner, cluster, tmp_path)
 
 
 def borders(end_ms: int) -> list[View]:
@@ -144,7 +128,7 @@ def borders(end_ms: int) -> list[View]:
     ]
 
 
-def test_borders(jobs: Jobs) -> None:
+def test_borders(jobs: Jobs[Job]) -> None:
     """records exactly at the begin and the end of the day, and ten minutes after it"""
     for job in jobs.of_each_connector():
         job.topic.write({number: borders(DAY_MS + LATE_MS) for number in range(3)})
@@ -154,7 +138,7 @@ def test_borders(jobs: Jobs) -> None:
         )
 
 
-def test_out_of_order(jobs: Jobs) -> None:
+def test_out_of_order(jobs: Jobs[Job]) -> None:
     """timestamps that are out of order: at the begin of the day, at noon, and after its end"""
     job = jobs.job()
     views = [
@@ -175,7 +159,7 @@ def test_out_of_order(jobs: Jobs) -> None:
     )
 
 
-def test_without_records(jobs: Jobs) -> None:
+def test_without_records(jobs: Jobs[Job]) -> None:
     """a partition that ends before the day, one without a record in it, and deleted records"""
     job = jobs.job()
     job.topic.write(
@@ -189,7 +173,7 @@ def test_without_records(jobs: Jobs) -> None:
     job.reports("nothing is read from a partition without a record of the day")
 
 
-def test_again(jobs: Jobs) -> None:
+def test_again(jobs: Jobs[Job]) -> None:
     """newer records come, some of them late, and the report stays the same"""
     why = "a report that was made once never changes: it reads the offsets of the first time again"
     job = jobs.job()
@@ -207,7 +191,7 @@ def test_again(jobs: Jobs) -> None:
     job.reports(why)
 
 
-def test_empty_day(jobs: Jobs) -> None:
+def test_empty_day(jobs: Jobs[Job]) -> None:
     """a day without records, of which some come after the report"""
     job = jobs.job()
     job.topic.write({0: [View(-1)], 1: [View(DAY_MS + LATE_MS)]})
@@ -216,7 +200,7 @@ def test_empty_day(jobs: Jobs) -> None:
     job.reports("an empty report stays empty")
 
 
-def test_deleted(jobs: Jobs) -> None:
+def test_deleted(jobs: Jobs[Job]) -> None:
     """retention deletes records in front of the range, and then some in the range"""
     job = jobs.job()
     job.topic.write({1: [View(-2), View(-1), View(3), View(4), View(DAY_MS + LATE_MS)]})
@@ -240,7 +224,7 @@ def test_deleted(jobs: Jobs) -> None:
     )
 
 
-def test_many(jobs: Jobs, seed: int) -> None:
+def test_many(jobs: Jobs[Job], seed: int) -> None:
     """random views, many of them late, and then more of them"""
     random, job = Random(seed), jobs.job()
     job.topic.write({number: random_views(random, 60) for number in range(3)})

@@ -8,17 +8,18 @@ import pytest
 from kafka_edu.supervisor.cluster import running_cluster
 
 from ...runner.spark_learner import SparkLearner
-from .public_tests import Jobs
+from ..jobs_made import Jobs
+from .public_tests import Job
 
 
 @pytest.fixture
-def hidden_jobs(learner: SparkLearner, tmp_path: Path) -> Iterator[Jobs]:
+def hidden_jobs(learner: SparkLearner, tmp_path: Path) -> Iterator[Jobs[Job]]:
     """Makes jobs on a broker of their own."""
     with running_cluster("lab-16-20s-hidden", brokers=1) as cluster:
-        yield Jobs(learner, cluster, tmp_path)
+        yield Jobs(Job, learner, cluster, tmp_path)
 
 
-def test_old_files_deleted(hidden_jobs: Jobs) -> None:
+def test_old_files_deleted(hidden_jobs: Jobs[Job]) -> None:
     """a query that has run for long: Spark has deleted its first files, and has left others"""
     for job in hidden_jobs.of_each_connector():
         job.topic.write(6)
@@ -33,7 +34,7 @@ def test_old_files_deleted(hidden_jobs: Jobs) -> None:
         job.has_all("micro-batch 1000 is done, and 1001 is not")
 
 
-def test_grown_meanwhile(hidden_jobs: Jobs) -> None:
+def test_grown_meanwhile(hidden_jobs: Jobs[Job]) -> None:
     """the micro-batch that is not done was the first one with a new partition"""
     job = hidden_jobs.job()
     job.topic.write(6)

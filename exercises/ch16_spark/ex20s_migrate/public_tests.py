@@ -20,7 +20,8 @@ from kafka_edu.supervisor.cluster import Cluster, running_cluster
 from ...runner.mismatch import Mismatch
 from ...runner.spark_learner import SparkLearner
 from ..behind import GrowingTopic, value_of
-from ..both_connectors import SOURCES, connectors_here
+from ..both_connectors import SOURCES
+from ..jobs_made import Jobs
 from ..old_query import OldQuery
 
 NUMBERS: Final = count()
@@ -84,23 +85,6 @@ class Job:
             admin.delete_records({TopicPartition(self.topic.name, 0): offset}).all()
 
 
-class Jobs:
-    """Makes jobs with topics of their own."""
-
-    def __init__(self, learner: SparkLearner, cluster: Cluster, folder: Path) -> None:
-        self._learner = learner
-        self._cluster = cluster
-        self._folder = folder
-
-    def job(self, connector: str = "python") -> Job:
-        """Return a job with a new topic."""
-        return Job(self._learner, self._cluster.bootstrap_servers, self._folder, connector)
-
-    def of_each_connector(self) -> Iterator[Job]:
-        """Yield a job for each connector that is here."""
-        yield from map(self.job, connectors_here())
-
-
 @pytest.fixture(scope="session")
 def cluster() -> Iterator[Cluster]:
     """A cluster of one broker."""
@@ -109,12 +93,12 @@ def cluster() -> Iterator[Cluster]:
 
 
 @pytest.fixture
-def jobs(learner: SparkLearner, cluster: Cluster, tmp_path: Path) -> Jobs:
+def jobs(learner: SparkLearner, cluster: Cluster, tmp_path: Path) -> Jobs[Job]:
     """Makes jobs with topics of their own."""
-    return Jobs(learner, cluster, tmp_path)
+    return Jobs(Job, learner, cluster, tmp_path)
 
 
-def test_done(jobs: Jobs) -> None:
+def test_done(jobs: Jobs[Job]) -> None:
     """all twelve micro-batches of the old job are done, and then new records come"""
     for job in jobs.of_each_connector():
         job.topic.write(4)
@@ -129,7 +113,7 @@ def test_done(jobs: Jobs) -> None:
         job.has_all("the second run of the new job")
 
 
-def test_half_written(jobs: Jobs) -> None:
+def test_half_written(jobs: Jobs[Job]) -> None:
     """half the rows of a micro-batch were written; and records are deleted that were read"""
     job = jobs.job()
     job.topic.write(6)
@@ -144,7 +128,7 @@ def test_half_written(jobs: Jobs) -> None:
     job.has_all("the new job has read the deleted records before")
 
 
-def test_all_written(jobs: Jobs) -> None:
+def test_all_written(jobs: Jobs[Job]) -> None:
     """the old job was killed when it had written all rows of a micro-batch, but had not noted it"""
     job = jobs.job()
     job.topic.write(6)
@@ -157,7 +141,7 @@ def test_all_written(jobs: Jobs) -> None:
     job.has_all("the second run of the new job")
 
 
-def test_nothing_new(jobs: Jobs) -> None:
+def test_nothing_new(jobs: Jobs[Job]) -> None:
     """the first run of the new job finds no new records, and the second one does"""
     job = jobs.job()
     job.topic.write(6)
@@ -167,7 +151,7 @@ def test_nothing_new(jobs: Jobs) -> None:
     job.has_all("a run before this one had no new records")
 
 
-def test_more_partitions(jobs: Jobs) -> None:
+def test_more_partitions(jobs: Jobs[Job]) -> None:
     """the topic got two partitions more since the old job was stopped"""
     job = jobs.job()
     job.topic.write(6)
@@ -177,7 +161,7 @@ def test_more_partitions(jobs: Jobs) -> None:
     job.has_all("the old job did not know the partitions 2 and 3")
 
 
-def test_deleted(jobs: Jobs) -> None:
+def test_deleted(jobs: Jobs[Job]) -> None:
     """records that retention deleted before the new job has read them are not passed over"""
     job = jobs.job()
     job.topic.write(6)
@@ -200,7 +184,7 @@ def test_deleted(jobs: Jobs) -> None:
     )
 
 
-def test_never_done(jobs: Jobs) -> None:
+def test_never_done(jobs: Jobs[Job]) -> None:
     """the old job was killed in its first micro-batch"""
     job = jobs.job()
     job.topic.write(9)
@@ -209,7 +193,7 @@ def test_never_done(jobs: Jobs) -> None:
     job.has_all("micro-batch 0 was planned, and is not done")
 
 
-def test_many(jobs: Jobs, seed: int) -> None:
+def test_many(jobs: Jobs[Job], seed: int) -> None:
     """random micro-batches, the last of which is not done"""
     random, job = Random(seed), jobs.job()
     job.topic.write(random.randrange(1, 9))
