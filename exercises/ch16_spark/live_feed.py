@@ -21,7 +21,7 @@ from ..runner.public_tests import SPARK_LIMITS
 from ..runner.spark_learner import SparkLearner
 from ..runner.topics import make_topic
 from ..runner.verdict import Step
-from .both_connectors import CONNECTORS, why_no_official
+from .both_connectors import CONNECTORS, SOURCES, why_no_official
 from .killed_job import run_and_kill
 from .live_job import CLUSTER, PARTITIONS
 from .live_streams import fill_topic
@@ -30,7 +30,6 @@ from .topic_reader import TopicReader
 
 VIEWS: Final = 4_000
 TOPIC: Final = "page-views"
-SOURCES: Final = {"python": "kafka-edu", "official": "kafka"}
 LOOK_EVERY_S: Final = 0.01
 NEVER_S: Final = 600.0
 """If a job has written nothing for this many seconds, its driver is not killed any more."""

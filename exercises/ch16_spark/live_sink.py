@@ -17,7 +17,7 @@ from kafka_edu.supervisor.cluster import running_cluster
 
 from ..runner.manifest import Exercise
 from ..runner.public_tests import SPARK_LIMITS
-from ..runner.spark_learner import SparkLearner
+from ..runner.spark_learner import Rows, SparkLearner
 from ..runner.verdict import Step
 from .killed_job import run_and_kill
 from .live_job import CLUSTER, TOPIC, fill
@@ -66,10 +66,16 @@ def check_live(
     yield Step(
         "the stream writes the topic to its end", True, f"its driver was killed {killed} times"
     )
+    yield from each_once(found, lines)
+
+
+def each_once(found: Rows, records: int) -> Iterator[Step]:
+    """Check that the rows have the place of each record of a topic once."""
     places = Counter(
         zip(found.column("partition"), found.column("offset"), strict=True) if found.columns else ()
     )
-    yield Step("no record is lost", len(places) == lines, f"{len(places):,} of {lines:,} records")
+    seen = f"{len(places):,} of {records:,} records"
+    yield Step("no record is lost", len(places) == records, seen)
     doubled = places.total() - len(places)
     yield Step("no record is there twice", not doubled, f"{doubled:,} records too many")
 

@@ -9,11 +9,14 @@ from kafka_edu.supervisor.cluster import ClusterError
 
 
 class Record(NamedTuple):
-    """A record to write. Without a partition, the key chooses it."""
+    """A record to write. Without a partition, the key chooses it. Without a timestamp, it has the
+    present time.
+    """
 
     value: str
     key: str | None = None
     partition: int | None = None
+    timestamp_ms: int | None = None
 
 
 def write(servers: str, topic: str, records: Iterable[Record]) -> None:
@@ -21,8 +24,8 @@ def write(servers: str, topic: str, records: Iterable[Record]) -> None:
     try:
         with Producer({"bootstrap.servers": servers, "acks": "all"}) as producer:
             sent = [
-                producer.send(topic, value, key, partition=partition)
-                for value, key, partition in records
+                producer.send(topic, value, key, partition=partition, timestamp_ms=timestamp_ms)
+                for value, key, partition, timestamp_ms in records
             ]
             for one in sent:
                 one.result()

@@ -16,10 +16,10 @@ from kafka_edu.supervisor.cluster import Cluster
 
 from ...runner.mismatch import Mismatch
 from ...runner.spark_learner import SparkLearner
-from ..both_connectors import CONNECTORS, why_no_official
+from ..both_connectors import SOURCES
+from ..jobs_made import Jobs
 from ..made_again import Topic, one_broker
 
-SOURCES: Final = {"python": "kafka-edu", "official": "kafka"}
 NUMBERS: Final = count()
 ASKED: Final = "spark.read.parquet(folder + '/rows')"
 
@@ -27,10 +27,11 @@ ASKED: Final = "spark.read.parquet(folder + '/rows')"
 class Job:
     """The learner's job on one topic, with a check of the rows in its folder."""
 
-    def __init__(self, learner: SparkLearner, topic: Topic, folder: Path, connector: str) -> None:
+    def __init__(self, learner: SparkLearner, servers: str, folder: Path, connector: str) -> None:
+        number = next(NUMBERS)
         self._learner = learner
-        self.topic = topic
-        self._folder = str(folder / connector)
+        self.topic = Topic(servers, f"access-log-{number}")
+        self._folder = str(folder / f"{number}")
         self._connector = connector
 
     def follow(self) -> None:
@@ -70,28 +71,6 @@ class Job:
         )
 
 
-class Jobs:
-    """Makes a job with a new topic, for each connector that is here."""
-
-    def __init__(self, learner: SparkLearner, cluster: Cluster, folder: Path) -> None:
-        learner.may_reach(cluster.bootstrap_servers)
-        self._learner = learner
-        self._servers = cluster.bootstrap_servers
-        self._folder = folder
-
-    def job(self, connector: str = "python") -> Job:
-        """Return a job with a topic of its own."""
-        number = next(NUMBERS)
-        topic = Topic(self._servers, f"access-log-{number}")
-        return Job(self._learner, topic, self._folder / f"{number}", connector)
-
-    def of_each_connector(self) -> Iterator[Job]:
-        """Yield a job for each connector: ours, and Spark's own if it can be fetched."""
-        for connector in CONNECTORS:
-            if connector != "official" or not why_no_official():
-                yield self.job(connector)
-
-
 def lines(name: str, number: int) -> list[str]:
     """Return the values of some records."""
     return [f"{name}-{at:03}" for at in range(number)]
@@ -105,12 +84,12 @@ def cluster() -> Iterator[Cluster]:
 
 
 @pytest.fixture
-def jobs(learner: SparkLearner, cluster: Cluster, left: Path) -> Jobs:
+def jobs(learner: SparkLearner, cluster: Cluster, left: Path) -> Jobs[Job]:
     """Makes jobs with topics of their own."""
-    return Jobs(learner, cluster, left)
+    return Jobs(Job, learner, cluster, left)
 
 
-def test_made_again(jobs: Jobs) -> None:
+def test_made_again(jobs: Jobs[Job]) -> None:
     """the topic is made again, and then has more records than the old one had"""
     for job in jobs.of_each_connector():
         job.topic.write(lines("old", 50))
@@ -120,7 +99,7 @@ def test_made_again(jobs: Jobs) -> None:
         job.has_all("the topic was made again")
 
 
-def test_new_records(jobs: Jobs, seed: int) -> None:
+def test_new_records(jobs: Jobs[Job], seed: int) -> None:
     """a run brings the new records only, and none of them twice"""
     job, random = jobs.job(), Random(seed)
     for number in range(3):
@@ -129,7 +108,7 @@ def test_new_records(jobs: Jobs, seed: int) -> None:
     job.has_all("a run without new records")
 
 
-def test_deleted(jobs: Jobs) -> None:
+def test_deleted(jobs: Jobs[Job]) -> None:
     """records that retention deleted before the job has read them are not passed over in silence"""
     job = jobs.job()
     job.topic.write(lines("read", 20))

@@ -15,12 +15,11 @@ from kafka_edu.supervisor.cluster import Cluster, running_cluster
 
 from ...runner.mismatch import Mismatch
 from ...runner.spark_learner import SparkLearner
-from ..both_connectors import CONNECTORS, why_no_official
+from ..both_connectors import SOURCES, connectors_here
 from ..made_again import PARTITIONS, Topic
 from ..page_counts import RightCounts, View, fields_of, random_views
 from ..topic_reader import TopicReader, Written
 
-SOURCES: Final = {"python": "kafka-edu", "official": "kafka"}
 NUMBERS: Final = count()
 
 
@@ -82,9 +81,7 @@ class Jobs:
 
     def of_each_connector(self) -> Iterator[Job]:
         """Yield a job for each connector: ours, and Spark's own if it can be fetched."""
-        for connector in CONNECTORS:
-            if connector != "official" or not why_no_official():
-                yield self.job(connector)
+        yield from map(self.job, connectors_here())
 
     def close(self) -> None:
         for job in self._made:

@@ -15,9 +15,9 @@ from kafka_edu.supervisor.cluster import Cluster, running_cluster
 from ...runner.mismatch import Mismatch
 from ...runner.spark_learner import SparkLearner
 from ..behind import File, GrowingTopic, files_of
-from ..both_connectors import CONNECTORS, why_no_official
+from ..both_connectors import SOURCES
+from ..jobs_made import Jobs
 
-SOURCES: Final = {"python": "kafka-edu", "official": "kafka"}
 NUMBERS: Final = count()
 MOST_RECORDS: Final = 800
 """The most records of a micro-batch."""
@@ -143,26 +143,6 @@ class Job:
                 )
 
 
-class Jobs:
-    """Makes a job with a new topic, for each connector that is here."""
-
-    def __init__(self, learner: SparkLearner, cluster: Cluster, folder: Path) -> None:
-        learner.may_reach(cluster.bootstrap_servers)
-        self._learner = learner
-        self._servers = cluster.bootstrap_servers
-        self._folder = folder
-
-    def job(self, connector: str = "python") -> Job:
-        """Return a job with a topic of its own."""
-        return Job(self._learner, self._servers, self._folder, connector)
-
-    def of_each_connector(self) -> Iterator[Job]:
-        """Yield a job for each connector: ours, and Spark's own if it can be fetched."""
-        for connector in CONNECTORS:
-            if connector != "official" or not why_no_official():
-                yield self.job(connector)
-
-
 @pytest.fixture(scope="session")
 def cluster() -> Iterator[Cluster]:
     """A cluster of one broker."""
@@ -171,19 +151,19 @@ def cluster() -> Iterator[Cluster]:
 
 
 @pytest.fixture
-def jobs(learner: SparkLearner, cluster: Cluster, left: Path) -> Jobs:
+def jobs(learner: SparkLearner, cluster: Cluster, left: Path) -> Jobs[Job]:
     """Makes jobs with topics of their own."""
-    return Jobs(learner, cluster, left)
+    return Jobs(Job, learner, cluster, left)
 
 
-def test_catches_up(jobs: Jobs) -> None:
+def test_catches_up(jobs: Jobs[Job]) -> None:
     """2,400 records wait in one partition, and the job catches up in few micro-batches"""
     for job in jobs.of_each_connector():
         job.topic.write(2_400)
         job.catches_up(3, tasks=TASKS)
 
 
-def test_goes_on(jobs: Jobs) -> None:
+def test_goes_on(jobs: Jobs[Job]) -> None:
     """a run brings only new records, each of them once"""
     job = jobs.job()
     job.topic.write(50)
@@ -193,7 +173,7 @@ def test_goes_on(jobs: Jobs) -> None:
     job.catches_up(1)
 
 
-def test_more_partitions(jobs: Jobs) -> None:
+def test_more_partitions(jobs: Jobs[Job]) -> None:
     """the topic gets two partitions more between two runs"""
     job = jobs.job()
     job.topic.write(100)
