@@ -45,8 +45,8 @@ and headers if you ask for them. In a checkout, `./kafka-edu setup spark` instal
 
 `./kafka-edu spark shell` is Python with a session that knows our formats, and with helpers:
 `topics()`, `topic("web")`, `lines("web")` and `follow("web")`. Ctrl-C stops a job, Ctrl-D leaves.
-`--bootstrap-server`, `--master` and `--connector` choose cluster, master and connector. Statements
-can be piped in:
+`--bootstrap-server`, `--master` and `--connector` choose cluster, master and connector. `--remote`
+chooses a server of [Spark Connect](spark-scaling.md#spark-connect). Statements can be piped in:
 
 ```sh long
 echo 'topics()' | ./kafka-edu spark shell --bootstrap-server 127.0.0.1:9092
