@@ -243,8 +243,9 @@ def environment(java: Java, folder: Path) -> dict[str, str]:
         "SPARK_LOCAL_DIRS": str(folder / "local"),
         "SPARK_DAEMON_MEMORY": _DAEMON_MEMORY,
         # If a port is in use, the process ends. Without this setting, Spark would use the next port
-        # without a message.
-        "SPARK_DAEMON_JAVA_OPTS": "-Dspark.port.maxRetries=0",
+        # without a message. The master's REST server would use the fixed port 6066, so that only
+        # one cluster could run on a machine. Nothing here needs it.
+        "SPARK_DAEMON_JAVA_OPTS": "-Dspark.port.maxRetries=0 -Dspark.master.rest.enabled=false",
     }
 
 

@@ -17,7 +17,7 @@ from kafka_edu.supervisor.cluster import Cluster, running_cluster
 from tests.interop.external_programs import missing
 from tests.spark.own_process import without_the_gateway_of_this_process
 
-pytestmark = pytest.mark.long
+pytestmark = [pytest.mark.long, pytest.mark.timeout(1800)]
 LINES = 3_000
 BROKEN = (b"", b"no line of a log")
 PARTITIONS = 3

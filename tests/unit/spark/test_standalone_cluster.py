@@ -80,6 +80,13 @@ def test_executors_find_nothing_of_ours(
     assert found["SPARK_LOCAL_IP"] == "127.0.0.1"
 
 
+def test_two_clusters_can_run_on_one_machine(java: Path, tmp_path: Path) -> None:
+    """The master's REST server would listen on the fixed port 6066."""
+    pytest.importorskip("pyspark", reason="PySpark is not installed: ./kafka-edu setup spark")
+    options = environment(Java(java, 21, frozenset()), tmp_path)["SPARK_DAEMON_JAVA_OPTS"]
+    assert "-Dspark.master.rest.enabled=false" in options.split()
+
+
 def test_processes_have_parents() -> None:
     import os
 
