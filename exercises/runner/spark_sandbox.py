@@ -92,9 +92,14 @@ class JobFolders:
         return kind / f"{next(self._numbers)}"
 
     def outside(self, path: Path) -> Path:
-        """Return where the judge can read a folder that the job has left. Raises OSError."""
+        """Return where the judge can read a folder that the job has left. Raises OSError.
+
+        In a jail this is a copy, which is there until the next call.
+        """
         if not self._jailed:
             return path
+        for old in self.copies.iterdir():
+            shutil.rmtree(old)
         copy = self.made(self.copies)
         copy.mkdir()
         inside = path.relative_to(self.left)

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from exercises.runner.manifest import ROOT
 from exercises.runner.port_relay import PortRelay, network_of
 
 
@@ -36,7 +37,7 @@ def broker() -> Iterator[int]:
 #: A process in a network namespace of its own, with a loopback interface.
 INSIDE = """
 import ctypes, sys
-sys.path.insert(0, "kafka_edu/learner")
+sys.path.insert(0, sys.argv[1])
 from learner_jail import raise_loopback
 assert ctypes.CDLL(None).unshare(0x40000000) == 0
 raise_loopback()
@@ -51,7 +52,9 @@ def inside() -> Iterator[int]:
     if not sys.platform.startswith("linux") or os.geteuid() != 0:
         pytest.skip("only root on Linux can make network namespaces")
     with subprocess.Popen(
-        [sys.executable, "-c", INSIDE], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        [sys.executable, "-c", INSIDE, str(ROOT.parent / "kafka_edu" / "learner")],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
     ) as process:
         assert process.stdout is not None
         if process.stdout.readline() != b"ready\n":
