@@ -16,6 +16,8 @@ from kafka.errors import KafkaError
 
 from kafka_edu.clients.admin.topic_calls import NewPartitions
 from kafka_edu.clients.blocking import Admin
+from kafka_edu.common.busy_machine import Allowance
+from kafka_edu.spark.start_limit import StartLimit
 from kafka_edu.supervisor.cluster import Cluster, ClusterError
 from kafka_edu.supervisor.cluster_folder import ClusterFolder
 from kafka_edu.supervisor.cluster_spec import Wish
@@ -34,13 +36,15 @@ from ...runner.topics import make_topic
 from ...runner.verdict import Step
 from .facts import Facts, Fall, Place, Result, brought, compared, is_calm, judge
 from .material import PROGRESS, SETTINGS, TOPIC, plan, settings
-from .query import CHECKPOINT, ROWS, Seen, files_of, rows_of
+from .query import CHECKPOINT, LOOK_EVERY_S, ROWS, Seen, files_of, rows_of
 from .shop import BACKLOG, NOTES, QUERY_NOTES, RUSH, RUSH_ORDERS, Sold, orders_of
 
 SHOP: Final = LabProgram(f"{__package__}.shop", NOTES)
 QUERY: Final = LabProgram(f"{__package__}.query", QUERY_NOTES)
 LAB: Final = LabCluster("16-18s", TOPIC)
 PROPS: Final = {"auto.create.topics.enable": "false"}
+FIRST_BATCH: Final = Allowance(processor_s=600.0, idle_s=120.0, clock_s=900.0)
+"""What the query may use until its first micro-batch is finished. A busy machine needs minutes."""
 READ_MS: Final = 30_000
 """The longest wait of the reader for the next click."""
 is_running = LAB.is_running
@@ -66,8 +70,13 @@ def begin(seed: int, folder: Path, say: Callable[[str], None], home: Path | None
         SHOP.start(cluster.folder, cluster.bootstrap_servers, str(seed))
         wait_until(lambda: _written(cluster) >= BACKLOG, "the clicks of the night")
         say("Spark starts, and the query with it")
-        QUERY.start(cluster.folder, cluster.bootstrap_servers, str(file.absolute()))
-        wait_until(lambda: _has_begun(cluster), "the first micro-batch of the query")
+        words = (cluster.bootstrap_servers, str(file.absolute()))
+        pid = QUERY.start(cluster.folder, *words)
+        limit = StartLimit([pid], FIRST_BATCH)
+        while not _has_begun(cluster):
+            if limit.is_over():
+                raise ClusterError("the query has no first micro-batch yet, and seems to hang")
+            time.sleep(LOOK_EVERY_S)
         keep_before(folder, seed, look(cluster, folder))
 
 
