@@ -6,9 +6,10 @@ another client judges.
 
 import shutil
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Final
 
 from kafka import KafkaConsumer, TopicPartition
@@ -45,6 +46,7 @@ LAB: Final = LabCluster("16-18s", TOPIC)
 PROPS: Final = {"auto.create.topics.enable": "false"}
 FIRST_BATCH: Final = Allowance(processor_s=600.0, idle_s=120.0, clock_s=900.0)
 """What the query may use until its first micro-batch is finished. A busy machine needs minutes."""
+NOTHING: Final[Mapping[str, int]] = MappingProxyType({})
 READ_MS: Final = 30_000
 """The longest wait of the reader for the next click."""
 is_running = LAB.is_running
@@ -131,17 +133,19 @@ def check_state(
     ClusterError.
     """
     with closing(LAB.attach(home)) as cluster:
-        _, before = read_before(folder)
+        _, kept = read_before(folder)
+        before = facts_of(kept)
         if _rush_is_due(cluster):
             say(f"a rush hour: {RUSH:,} clicks come at once")
             rush(cluster)
         say("watching the micro-batches of the query")
         began, ended = watch(cluster)
         say("comparing the rows with the log")
-        now = look(cluster, folder)._replace(watched=began)
+        known = before.query.ends if before.query is not None else {}
+        now = look(cluster, folder, known)._replace(watched=began)
         if ended is not None and now.query is not None:
             now = now._replace(query=ended)  # what was seen is judged
-    yield from judge(facts_of(before), now)
+    yield from judge(before, now)
 
 
 def _rush_is_due(cluster: Cluster) -> bool:
@@ -175,9 +179,12 @@ def watch(cluster: Cluster) -> tuple[Seen | None, Seen | None]:
     return began, now
 
 
-def look(cluster: Cluster, folder: Path) -> Facts:
-    """Collect the facts about the present state. The files are listed before the query's notes are
-    read, so at most one of them is of a micro-batch that the notes do not know yet.
+def look(cluster: Cluster, folder: Path, known: Mapping[str, int] = NOTHING) -> Facts:
+    """Collect the facts about the present state. `known` are offsets up to which the query has
+    brought all clicks earlier, perhaps with another checkpoint.
+
+    The files are listed before the query's notes are read, so at most one of them is of a
+    micro-batch that the notes do not know yet.
     """
     topic = LAB.in_zookeeper(cluster)
     files = files_of(folder)
@@ -187,7 +194,17 @@ def look(cluster: Cluster, folder: Path) -> Facts:
         topic,
         shop.pid if shop is not None and SHOP.is_it(shop.pid) else 0,
         query,
-        Result() if query is None else result_of(cluster, files, query),
+        Result() if query is None else result_of(cluster, files, with_known(query, known)),
+    )
+
+
+def with_known(query: Seen, known: Mapping[str, int]) -> Seen:
+    """Return the query's notes, with all clicks that it has ever brought."""
+    return query._replace(
+        ends={
+            number: max(query.ends.get(number, 0), known.get(number, 0))
+            for number in {**known, **query.ends}
+        }
     )
 
 
