@@ -46,12 +46,12 @@ class LabProgram(NamedTuple):
     notes: str
     """The name of the file with its notes."""
 
-    def start(self, folder: ClusterFolder, *words: str) -> None:
-        """Start the program. It gets the cluster's folder, the supervisor's process id and
-        `words`.
+    def start(self, folder: ClusterFolder, *words: str) -> int:
+        """Start the program, and return its process id. The program gets the cluster's folder, the
+        supervisor's process id and `words`.
         """
         supervisor = json.loads(folder.action_address.read_text(encoding="utf-8"))["pid"]
-        subprocess.Popen(
+        process = subprocess.Popen(
             python_command(self.module, str(folder.path), str(supervisor), *words),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
@@ -59,6 +59,7 @@ class LabProgram(NamedTuple):
             env=python_environment(),
             start_new_session=True,
         )
+        return process.pid
 
     def read(self, folder: ClusterFolder) -> dict[str, Any] | None:
         """Return the program's notes. None: it has not written any yet."""

@@ -15,6 +15,7 @@ LARGER: Acts = [["set", "maxOffsetsPerTrigger", 1_000]]
 MORE_TASKS: Acts = [["set", "minPartitions", 8], *LARGER]
 
 
+@pytest.mark.timeout(1_800)  # a busy machine needs 300 s for the shortest one
 @pytest.mark.parametrize(
     ("cause", "wrong", "right"),
     [

@@ -6,9 +6,10 @@ another client judges.
 
 import shutil
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Final
 
 from kafka import KafkaConsumer, TopicPartition
@@ -16,6 +17,8 @@ from kafka.errors import KafkaError
 
 from kafka_edu.clients.admin.topic_calls import NewPartitions
 from kafka_edu.clients.blocking import Admin
+from kafka_edu.common.busy_machine import Allowance
+from kafka_edu.spark.start_limit import StartLimit
 from kafka_edu.supervisor.cluster import Cluster, ClusterError
 from kafka_edu.supervisor.cluster_folder import ClusterFolder
 from kafka_edu.supervisor.cluster_spec import Wish
@@ -34,13 +37,16 @@ from ...runner.topics import make_topic
 from ...runner.verdict import Step
 from .facts import Facts, Fall, Place, Result, brought, compared, is_calm, judge
 from .material import PROGRESS, SETTINGS, TOPIC, plan, settings
-from .query import CHECKPOINT, ROWS, Seen, files_of, rows_of
+from .query import CHECKPOINT, LOOK_EVERY_S, ROWS, Seen, files_of, rows_of
 from .shop import BACKLOG, NOTES, QUERY_NOTES, RUSH, RUSH_ORDERS, Sold, orders_of
 
 SHOP: Final = LabProgram(f"{__package__}.shop", NOTES)
 QUERY: Final = LabProgram(f"{__package__}.query", QUERY_NOTES)
 LAB: Final = LabCluster("16-18s", TOPIC)
 PROPS: Final = {"auto.create.topics.enable": "false"}
+FIRST_BATCH: Final = Allowance(processor_s=600.0, idle_s=120.0, clock_s=900.0)
+"""What the query may use until its first micro-batch is finished. A busy machine needs minutes."""
+NOTHING: Final[Mapping[str, int]] = MappingProxyType({})
 READ_MS: Final = 30_000
 """The longest wait of the reader for the next click."""
 is_running = LAB.is_running
@@ -66,8 +72,13 @@ def begin(seed: int, folder: Path, say: Callable[[str], None], home: Path | None
         SHOP.start(cluster.folder, cluster.bootstrap_servers, str(seed))
         wait_until(lambda: _written(cluster) >= BACKLOG, "the clicks of the night")
         say("Spark starts, and the query with it")
-        QUERY.start(cluster.folder, cluster.bootstrap_servers, str(file.absolute()))
-        wait_until(lambda: _has_begun(cluster), "the first micro-batch of the query")
+        words = (cluster.bootstrap_servers, str(file.absolute()))
+        pid = QUERY.start(cluster.folder, *words)
+        limit = StartLimit([pid], FIRST_BATCH)
+        while not _has_begun(cluster):
+            if limit.is_over():
+                raise ClusterError("the query has no first micro-batch yet, and seems to hang")
+            time.sleep(LOOK_EVERY_S)
         keep_before(folder, seed, look(cluster, folder))
 
 
@@ -122,17 +133,19 @@ def check_state(
     ClusterError.
     """
     with closing(LAB.attach(home)) as cluster:
-        _, before = read_before(folder)
+        _, kept = read_before(folder)
+        before = facts_of(kept)
         if _rush_is_due(cluster):
             say(f"a rush hour: {RUSH:,} clicks come at once")
             rush(cluster)
         say("watching the micro-batches of the query")
         began, ended = watch(cluster)
         say("comparing the rows with the log")
-        now = look(cluster, folder)._replace(watched=began)
+        known = before.query.ends if before.query is not None else {}
+        now = look(cluster, folder, known)._replace(watched=began)
         if ended is not None and now.query is not None:
             now = now._replace(query=ended)  # what was seen is judged
-    yield from judge(facts_of(before), now)
+    yield from judge(before, now)
 
 
 def _rush_is_due(cluster: Cluster) -> bool:
@@ -166,9 +179,12 @@ def watch(cluster: Cluster) -> tuple[Seen | None, Seen | None]:
     return began, now
 
 
-def look(cluster: Cluster, folder: Path) -> Facts:
-    """Collect the facts about the present state. The files are listed before the query's notes are
-    read, so at most one of them is of a micro-batch that the notes do not know yet.
+def look(cluster: Cluster, folder: Path, known: Mapping[str, int] = NOTHING) -> Facts:
+    """Collect the facts about the present state. `known` are offsets up to which the query has
+    brought all clicks earlier, perhaps with another checkpoint.
+
+    The files are listed before the query's notes are read, so at most one of them is of a
+    micro-batch that the notes do not know yet.
     """
     topic = LAB.in_zookeeper(cluster)
     files = files_of(folder)
@@ -178,7 +194,17 @@ def look(cluster: Cluster, folder: Path) -> Facts:
         topic,
         shop.pid if shop is not None and SHOP.is_it(shop.pid) else 0,
         query,
-        Result() if query is None else result_of(cluster, files, query),
+        Result() if query is None else result_of(cluster, files, with_known(query, known)),
+    )
+
+
+def with_known(query: Seen, known: Mapping[str, int]) -> Seen:
+    """Return the query's notes, with all clicks that it has ever brought."""
+    return query._replace(
+        ends={
+            number: max(query.ends.get(number, 0), known.get(number, 0))
+            for number in {**known, **query.ends}
+        }
     )
 
 

@@ -51,7 +51,7 @@ from exercises.ch16_spark.ex18s_falls_behind.query import (
 )
 from exercises.ch16_spark.ex18s_falls_behind.shop import RUSH, Shop, orders_of
 from exercises.ch16_spark.ex18s_falls_behind.shop import brought as brought_as_noted
-from exercises.ch16_spark.ex18s_falls_behind.trouble import facts_of, watch
+from exercises.ch16_spark.ex18s_falls_behind.trouble import facts_of, watch, with_known
 from exercises.lab_cluster import TopicFacts
 from exercises.lab_program import settings_of
 
@@ -237,6 +237,12 @@ def test_rows_that_were_edited_are_wrong(tmp_path: Path, monkeypatch: pytest.Mon
         (tmp_path / "rows" / "000001.jsonl").write_text(text, encoding="utf-8")
         result = trouble.result_of(cluster, files_of(tmp_path), QUERY)
         assert result == Result(2, wrong=2), text
+
+
+def test_what_another_checkpoint_has_brought_is_still_wanted() -> None:
+    fresh = QUERY._replace(ends={"1": 700, "2": 5})
+    assert with_known(fresh, QUERY.ends).ends == {"0": 600, "1": 700, "2": 5}
+    assert with_known(QUERY, {}) == QUERY
 
 
 def test_facts_that_were_kept_are_the_same() -> None:
