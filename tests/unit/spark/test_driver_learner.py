@@ -53,7 +53,7 @@ def test_notices_are_shown_where_the_prints_are(
     learner = learner_with(loan, output, monkeypatch)
     monkeypatch.setattr(Learner, "start", lambda _: None)
     monkeypatch.setattr(Learner, "ask", lambda *_: {})
-    learner.read("folder")
+    learner.batch("number int", [])
     assert output.read_text() == "kafka-edu: records are lost\n"
     loan.news = ["a segment is left out"]
     learner.close()
@@ -72,7 +72,7 @@ def test_a_process_that_cannot_be_started_leaves_no_loan(
 
     monkeypatch.setattr(Learner, "start", refuse)
     with pytest.raises(OSError, match="too many processes"):
-        learner.read("folder")
+        learner.batch("number int", [])
     assert loan.closed
 
 
