@@ -4,7 +4,8 @@
 line of JSON each, as `spark_process` does. `lab grade` runs it in a jail of its own, because a file
 of a stranger may harm the program that reads it:
 
-  {"read": folder}   {"columns": […], "batches": [[row, …]]}, the rows of all files in the folder
+  {"read": folder}   {"columns": […], "types": […], "batches": [[row, …]]}, the rows of all files in
+                     the folder, with the names that Spark has for their types
   {"files": folder}  {"files": [[path below the folder, columns, rows], …]}, each file by itself
 
 Names such as batch=7 in a path are columns, as in Spark. Files and folders whose names begin with _
@@ -43,11 +44,17 @@ def answer_to(question: Mapping[str, str]) -> dict[str, object]:
 def rows_in(folder: Path) -> dict[str, object]:
     """Return the columns and rows of all files in a folder; no columns if there are no files."""
     from pyarrow import dataset
+    from pyspark.sql.pandas.types import from_arrow_type
 
     if not any(parquet_files(folder)):
-        return {"columns": (), "batches": ((),)}
+        return {"columns": (), "types": (), "batches": ((),)}
     table = dataset.dataset(folder, format="parquet", partitioning="hive").to_table()
-    return {"columns": tuple(table.column_names), "batches": (rows_of(table),)}
+    types = (from_arrow_type(field.type).simpleString() for field in table.schema)
+    return {
+        "columns": tuple(table.column_names),
+        "types": tuple(types),
+        "batches": (rows_of(table),),
+    }
 
 
 def each_file(folder: Path) -> Iterator[tuple[str, tuple[str, ...], Rows]]:

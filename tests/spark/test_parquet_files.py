@@ -26,6 +26,7 @@ def test_all_files_of_a_folder_and_the_columns_of_their_paths(tmp_path: Path) ->
     (tmp_path / "_SUCCESS").touch()
     answer = rows_in(tmp_path)
     assert answer["columns"] == ("offset", "topic", "batch")
+    assert answer["types"] == ("bigint", "string", "int"), "the names that Spark gives them"
     assert answer["batches"] == (((0, "web", 0), (1, "web", 0), (2, "web", 1)),)
 
 
@@ -40,7 +41,11 @@ def test_each_file_by_itself(tmp_path: Path) -> None:
 
 
 def test_a_folder_without_files_has_no_columns(tmp_path: Path) -> None:
-    assert answer_to({"read": str(tmp_path / "none")}) == {"columns": (), "batches": ((),)}
+    assert answer_to({"read": str(tmp_path / "none")}) == {
+        "columns": (),
+        "types": (),
+        "batches": ((),),
+    }
 
 
 def test_a_broken_file_is_an_error_of_one_line(tmp_path: Path) -> None:
