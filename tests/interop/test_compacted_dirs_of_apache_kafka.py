@@ -11,6 +11,7 @@ import pytest
 from confluent_kafka import Producer
 
 from tests.compacted_topic import Row, read
+from tests.drawn import drawn
 from tests.interop.client_contract import rd
 from tests.interop.external_programs import apache_kafka_jars
 from tests.interop.one_disk import PATIENCE_S, Disk, Make
@@ -61,7 +62,7 @@ def rows(disk: Disk) -> tuple[list[Row], list[Row]]:
     return read(servers, TOPIC), read(servers, TOPIC, "read_committed")
 
 
-@pytest.mark.parametrize("version", [Make.KAFKA_2_0_1, Make.KAFKA_2_8_2])
+@pytest.mark.parametrize("version", drawn([Make.KAFKA_2_0_1, Make.KAFKA_2_8_2], 1))
 def test_a_compacted_log_goes_to_and_fro(tmp_path: Path, zookeeper: str, version: Make) -> None:
     apache_kafka_jars(version)
     disk = Disk(tmp_path, zookeeper, **{"log.cleaner.backoff.ms": "200"})

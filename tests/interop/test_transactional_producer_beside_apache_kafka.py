@@ -25,6 +25,7 @@ from kafka_edu.clients.producer.producer import Producer
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.supervisor.cluster import running_cluster
 from tests.conformance.broker_processes import OF_A_SMALL_HEAP
+from tests.drawn import drawn
 from tests.interop.client_contract import create_topic, rd, read_to_end
 from tests.interop.external_programs import apache_kafka_jars
 from tests.waiting import PATIENCE_S, wait_for
@@ -215,7 +216,7 @@ async def membership_is_refused(servers: str) -> None:
             )
 
 
-@pytest.mark.parametrize("version", BROKERS)
+@pytest.mark.parametrize("version", drawn(BROKERS, 2))
 def test_read_process_write_survives_the_coordinators_death(version: str) -> None:
     with three(version) as brokers:
         for topic in ("in", "out", "zombies"):

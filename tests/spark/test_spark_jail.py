@@ -28,6 +28,7 @@ from exercises.runner.spark_sandbox import READER_UID, JobFolders
 from exercises.wrong_answers import wrong_answer
 from kafka_edu.learner.learner import Jail, LearnerFailure
 from kafka_edu.supervisor.cluster import running_cluster
+from tests.drawn import drawn
 
 pytestmark = pytest.mark.spark
 
@@ -125,7 +126,7 @@ def owners() -> set[int]:
     return found
 
 
-@pytest.mark.parametrize("attack", SPARK_ATTACKS, ids=lambda attack: attack.name)
+@pytest.mark.parametrize("attack", drawn(SPARK_ATTACKS, 7), ids=lambda attack: attack.name)
 @pytest.mark.usefixtures("short")
 def test_an_attack_fails_with_its_reason_and_nobody_is_hurt(world: World, attack: Attack) -> None:
     with world.learner(WRONG_JOB + attack.source) as learner:
