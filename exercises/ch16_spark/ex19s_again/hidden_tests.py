@@ -9,7 +9,7 @@ from kafka_edu.supervisor.cluster import running_cluster
 
 from ...runner.spark_learner import SparkLearner
 from ..both_connectors import connectors_here
-from ..day_views import DAY_MS, View
+from ..day_views import DAY_MS, LATE_MS, View
 from ..jobs_made import Jobs
 from .public_tests import NOON_MS, Job
 
@@ -40,3 +40,16 @@ def test_moved(hidden_jobs: Jobs[Job]) -> None:
     for connector in connectors_here():
         job.moves(connector)
         job.reports("the offsets of the table `ranges` are all that a report needs")
+
+
+def test_same_times(hidden_jobs: Jobs[Job]) -> None:
+    """records with the same timestamp at both ends of the range, behind deleted ones"""
+    job = hidden_jobs.job()
+    times = (-1, 0, 0, DAY_MS - 1, DAY_MS - 1, DAY_MS + LATE_MS, DAY_MS + LATE_MS)
+    job.topic.write({number: [View(at_ms, "/a") for at_ms in times] for number in range(3)})
+    for number in range(3):
+        job.topic.delete_before(number, number)
+    why = "the range begins at the first record of the day, and ends in front of the first late one"
+    job.reports(why)
+    job.topic.write({1: [View(0, "/a")], 2: [View(DAY_MS + LATE_MS, "/a")]})
+    job.reports(why)
