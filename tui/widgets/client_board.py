@@ -174,7 +174,8 @@ class ClientLines(Lines):
             line.append(f"{' · ' if line else ''}fetches {read}")
         idle_us = min((each.heard_us_ago(now_us) for each in seen.asked), default=0)
         if idle_us > OLD_US:
-            line.append(f"{' · ' if line else ''}asks nothing for {duration(idle_us / 1000)}")
+            idle = duration(idle_us / 1000)
+            line.append(f"{' · ' if line else ''}no produce or fetch for {idle}")
         return line.append(" · seen from the brokers' side", style=colours.dim)
 
 
