@@ -115,7 +115,8 @@ def cake() -> Picture:
     for members in (2, 4, 5):
         each = sizes(members)
         shown.add_row(str(members), " ".join(map(str, each)), str(each.count(0)))
-    return picture({"idle_five": sizes(5).count(0), "share_two": sizes(2)[0]}, shown)
+    what = Text("four partitions (four pieces of cake, 图4-7), and not the two of mea")
+    return picture({"idle_five": sizes(5).count(0), "share_two": sizes(2)[0]}, shown, what)
 
 
 # The coordinator.

@@ -569,7 +569,7 @@ def test_the_client_screen_says_what_each_client_holds_and_why() -> None:
         assert "heartbeat ? broker 2: 3.0 s old" in text, "its coordinator is gone"
         await pilot.press("down")
         text = shown(app)
-        assert "web-log-0       foreign  produces 0/s · asks nothing for" in text
+        assert "web-log-0       foreign  produces 0/s · no produce or fetch for" in text
         assert "fetches  last" in text
 
     look_at(events, 13_000, in_the_stall, size=(180, 45))

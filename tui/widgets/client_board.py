@@ -33,7 +33,7 @@ from ..view_model.figures import count, duration, old, per_second, size, sparkli
 from .answer_line import answer_line
 from .drawn import Drawn, Lines, aged, ink, stacked
 from .event_text import coloured
-from .prose import column_width, gauge
+from .prose import column_width, fitted_name, fitted_partition, gauge
 from .time_left import time_left
 
 _NAMES: Final = (14, 22)
@@ -119,7 +119,7 @@ class ClientLines(Lines):
         key = row.key
         line = ink("▶ " if key == self.choice.key else "  ", "bold")
         name = column_width([each.key.client for each in self.choice.rows], _NAMES)
-        line.append(f"{key.client[:name]:<{name}} ", style="bold")
+        line.append(f"{fitted_name(key.client, name):<{name}} ", style="bold")
         line.append(f"{row.kind:<9}", style=colours.dim)
         if isinstance(row, Seen):
             line.append_text(self._member(row))
@@ -174,7 +174,8 @@ class ClientLines(Lines):
             line.append(f"{' · ' if line else ''}fetches {read}")
         idle_us = min((each.heard_us_ago(now_us) for each in seen.asked), default=0)
         if idle_us > OLD_US:
-            line.append(f"{' · ' if line else ''}asks nothing for {duration(idle_us / 1000)}")
+            idle = duration(idle_us / 1000)
+            line.append(f"{' · ' if line else ''}no produce or fetch for {idle}")
         return line.append(" · seen from the brokers' side", style=colours.dim)
 
 
@@ -432,8 +433,8 @@ class ClientPartitions(Lines):
             return ink(f"{head}oldest batch", colours.dim)
         each = state.partitions[index - 1]
         glows = self.model.clients.glow.glows("partition", view.key, each.topic, each.partition)
-        name = f"{each.topic}-{each.partition}"
-        line = ink(f"{name[:width]:<{width}}", f"bold on {colours.glow}" if glows else "bold")
+        name = fitted_partition(each.topic, each.partition, width - 1)
+        line = ink(f"{name:<{width}}", f"bold on {colours.glow}" if glows else "bold")
         line.append_text(self._leader(each.leader)).append(" ")
         part = fill_of(each, state.batch_size) if each.batches < 2 else 1.0
         bar, rest = gauge(part, fill)
@@ -478,7 +479,8 @@ class ClientPartitions(Lines):
             head = f"{'partition':<{width}}leader {'position':>12} {'committed':>12}"
             return ink(f"{head} {'HW':>12} {'lag':>8}  state", colours.dim)
         each = state.partitions[index - 1]
-        line = ink(f"{f'{each.topic}-{each.partition}'[:width]:<{width}}", "bold")
+        name = fitted_partition(each.topic, each.partition, width - 1)
+        line = ink(f"{name:<{width}}", "bold")
         line.append_text(self._leader(each.leader)).append(" ")
         line.append(f"{_offset(each.position):>12}")
         glows = self.model.clients.glow.glows("committed", view.key, each.topic, each.partition)
@@ -506,7 +508,7 @@ class ClientPartitions(Lines):
                 f"{'partition':<{width}}{'committed':>12} {'HW':>12} {'lag':>8}", colours.dim
             )
         (topic, partition), committed, hw = seen.offsets[index - 1]
-        line = ink(f"{f'{topic}-{partition}'[:width]:<{width}}", "bold")
+        line = ink(f"{fitted_partition(topic, partition, width - 1):<{width}}", "bold")
         line.append(f"{_offset(committed):>12} {_offset(hw):>12}")
         lag = max(hw - committed, 0) if committed is not None and hw is not None else -1
         return line.append(f" {_offset(lag):>8}", style="bold" if lag > 0 else "")

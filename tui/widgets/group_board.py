@@ -32,7 +32,7 @@ from ..view_model.groups_view import (
 )
 from .drawn import Drawn, Lines, Order, Value, ink, stacked
 from .event_text import coloured, wall_clock
-from .prose import cut, folded, gauge
+from .prose import cut, fitted_name, folded, gauge
 
 _SESSION_BAR: Final = 8
 _LAG_BAR: Final = 12
@@ -120,7 +120,7 @@ class GroupLines(Lines):
         chosen = story.group == self.choice.group
         line = ink("▶ " if chosen else "  ", "bold")
         name = min(max(len(row.group) for row in self._rows), 30)
-        line.append(f"{story.group[:name]:<{name}} ", style="bold")
+        line.append(f"{fitted_name(story.group, name):<{name}} ", style="bold")
         style = _state_style(story.state, colours)
         if view.glow.glows("state", story.group):
             style += f" on {colours.glow}"

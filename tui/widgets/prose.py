@@ -41,3 +41,9 @@ def column_width(names: Iterable[str], limits: tuple[int, int]) -> int:
 def fitted_name(name: str, width: int) -> str:
     """Return a name in at most `width` characters. A longer one ends with an ellipsis."""
     return name if len(name) <= width else name[: width - 1] + "…"
+
+
+def fitted_partition(topic: str, partition: int, width: int) -> str:
+    """Return a partition's name in at most `width` characters: its topic is cut, its number not."""
+    number = f"-{partition}"
+    return fitted_name(topic, width - len(number)) + number

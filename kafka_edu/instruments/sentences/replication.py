@@ -212,6 +212,7 @@ def follower_fetched(e: replication.FollowerFetched) -> Sentence:
         f"broker {e.follower} fetches",
         f"{e.topic}-{e.partition}",
         f"from {e.fetch_offset:,}",
+        because=f"broker {e.follower} has stored it",
         exact=(
             f"broker {e.follower} fetches {e.topic}-{e.partition} from"
             f" {e.fetch_offset:,}: it has all before"
