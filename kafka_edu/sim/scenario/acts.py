@@ -12,6 +12,7 @@ from typing import Final, NamedTuple
 
 from kafka_edu.sim.seeded_random import SeededRandom
 from kafka_edu.sim.sim_cluster import SimCluster
+from kafka_edu.sim.sim_loop import SimProcess
 from kafka_edu.sim.slow_disk import QUICK
 from kafka_edu.sim.times import parse_ms, show_ms
 
@@ -25,13 +26,14 @@ class Act(NamedTuple):
     at_ms: int
     """When it begins, counted from the start of the run."""
     verb: str
-    brokers: tuple[int, ...]
+    who: tuple[int, ...]
+    """The brokers by id, or the clients by their place in the scenario, from 1."""
     for_ms: int = 0
     by_ms: int = 0
     """How slow, or how far: the meaning depends on the verb."""
 
     def __str__(self) -> str:
-        words = [f"at {show_ms(self.at_ms)}", self.verb, *map(str, self.brokers)]
+        words = [f"at {show_ms(self.at_ms)}", self.verb, *map(str, self.who)]
         if self.by_ms:
             words.append(f"by {show_ms(self.by_ms)}")
         if self.for_ms:
@@ -45,19 +47,22 @@ class Stage(NamedTuple):
     cluster: SimCluster
     start: Callable[[int], None]
     """Starts a broker. It is up some time later."""
-    reset_clients: Callable[[], None]
-    """Resets all connections of the scenario's clients."""
+    clients: Sequence[SimProcess]
+    """The processes of the scenario's clients, in the order of its lines."""
 
 
 class Verb(NamedTuple):
     """One kind of act: what it does, and the ranges from which a seed draws it."""
 
     help: str
-    brokers: int
+    takes: int
+    """How many brokers or clients it names."""
     begin: Callable[[Stage, Act], Undo | None]
     """Does it. Returns what ends it, or None if it is not possible now."""
     for_ms: tuple[int, int] | None = None
     by_ms: tuple[int, int] | None = None
+    of_clients: bool = False
+    """Whether it names clients, and not brokers."""
 
 
 def _is_up(stage: Stage, broker: int) -> bool:
@@ -65,15 +70,27 @@ def _is_up(stage: Stage, broker: int) -> bool:
 
 
 def _kill(stage: Stage, act: Act) -> Undo | None:
-    [broker] = act.brokers
+    [broker] = act.who
     if not _is_up(stage, broker):
         return None
     stage.cluster.kill(broker)
     return lambda: stage.start(broker)
 
 
+def _kill_all(stage: Stage, _: Act) -> Undo | None:
+    killed = [broker for broker in stage.cluster.brokers if _is_up(stage, broker)]
+    for broker in killed:
+        stage.cluster.kill(broker)
+
+    def start() -> None:
+        for broker in killed:
+            stage.start(broker)
+
+    return start if killed else None
+
+
 def _stop(stage: Stage, act: Act) -> Undo | None:
-    [broker] = act.brokers
+    [broker] = act.who
     sim = stage.cluster.brokers[broker]
     if sim.server is None or sim.process.paused:
         return None
@@ -90,7 +107,7 @@ def _stop(stage: Stage, act: Act) -> Undo | None:
 
 
 def _pause(stage: Stage, act: Act) -> Undo | None:
-    [broker] = act.brokers
+    [broker] = act.who
     sim = stage.cluster.brokers[broker]
     if sim.server is None or sim.process.paused:
         return None
@@ -109,13 +126,13 @@ def _pause(stage: Stage, act: Act) -> Undo | None:
 
 
 def _cut(stage: Stage, act: Act) -> Undo | None:
-    a, b = act.brokers
+    a, b = act.who
     stage.cluster.cut(a, b, one_way=act.verb == "cut-one-way")
     return lambda: stage.cluster.mend(a, b)
 
 
 def _cut_zookeeper(stage: Stage, act: Act) -> Undo | None:
-    [broker] = act.brokers
+    [broker] = act.who
     sim = stage.cluster.brokers[broker]
     client = sim.zk_client
     if sim.server is None or client is None:
@@ -126,13 +143,13 @@ def _cut_zookeeper(stage: Stage, act: Act) -> Undo | None:
 
 def _slow_link(stage: Stage, act: Act) -> Undo | None:
     network = stage.cluster.network
-    a, b = (stage.cluster.brokers[broker].process for broker in act.brokers)
+    a, b = (stage.cluster.brokers[broker].process for broker in act.who)
     network.slow_down(a, b, (act.by_ms / 4, act.by_ms))
     return lambda: network.speed_up(a, b)
 
 
 def _slow_disk(stage: Stage, act: Act) -> Undo | None:
-    disk = stage.cluster.brokers[act.brokers[0]].disk
+    disk = stage.cluster.brokers[act.who[0]].disk
     disk.worker_ms, disk.stall_ms = (act.by_ms / 4, act.by_ms), (act.by_ms / 20, act.by_ms / 4)
 
     def quick() -> None:
@@ -142,7 +159,7 @@ def _slow_disk(stage: Stage, act: Act) -> Undo | None:
 
 
 def _expire_session(stage: Stage, act: Act) -> Undo | None:
-    sim = stage.cluster.brokers[act.brokers[0]]
+    sim = stage.cluster.brokers[act.who[0]]
     if sim.server is None or sim.zk_client is None or not sim.zk_client.session_id:
         return None
     stage.cluster.zookeeper.expire(sim.zk_client.session_id)
@@ -150,17 +167,27 @@ def _expire_session(stage: Stage, act: Act) -> Undo | None:
 
 
 def _clock_jump(stage: Stage, act: Act) -> Undo | None:
-    stage.cluster.brokers[act.brokers[0]].time.jump(act.by_ms)
+    stage.cluster.brokers[act.who[0]].time.jump(act.by_ms)
     return NOTHING_TO_UNDO
 
 
 def _reset_clients(stage: Stage, _: Act) -> Undo | None:
-    stage.reset_clients()
+    for process in stage.clients:
+        stage.cluster.network.reset(process)
     return NOTHING_TO_UNDO
 
 
+def _pause_client(stage: Stage, act: Act) -> Undo | None:
+    place = act.who[0] - 1
+    if place >= len(stage.clients) or stage.clients[place].paused:
+        return None
+    process, loop = stage.clients[place], stage.cluster.loop
+    loop.pause(process)
+    return lambda: loop.resume(process)
+
+
 def _lose_tail(stage: Stage, act: Act) -> Undo | None:
-    [broker] = act.brokers
+    [broker] = act.who
     if not _is_up(stage, broker):
         return None
     stage.cluster.kill(broker)
@@ -171,6 +198,9 @@ def _lose_tail(stage: Stage, act: Act) -> Undo | None:
 LINK: Final = (500, 5_000)
 VERBS: Final[Mapping[str, Verb]] = {
     "kill": Verb("kill -9, and start it again", 1, _kill, (200, 6_000)),
+    "kill-all": Verb(
+        "kill -9 of every broker at once, and start them again", 0, _kill_all, (200, 4_000)
+    ),
     "stop": Verb("stop it in an orderly way, and start it again", 1, _stop, (500, 4_000)),
     "pause": Verb("SIGSTOP, and SIGCONT", 1, _pause, (300, 5_000)),
     "cut": Verb("no data passes between two brokers", 2, _cut, LINK),
@@ -181,6 +211,9 @@ VERBS: Final[Mapping[str, Verb]] = {
     "expire-session": Verb("ZooKeeper ends its session at once", 1, _expire_session),
     "clock-jump": Verb("its wall clock is set forward", 1, _clock_jump, None, (1_000, 60_000)),
     "reset-clients": Verb("all connections of clients are reset", 0, _reset_clients),
+    "pause-client": Verb(
+        "SIGSTOP and SIGCONT of a client", 1, _pause_client, (500, 6_000), of_clients=True
+    ),
     "lose-tail": Verb(
         "power fails: it loses what was not flushed, and starts again", 1, _lose_tail, (200, 6_000)
     ),
@@ -194,11 +227,15 @@ records in Kafka too.
 def draw(
     chance: SeededRandom,
     verbs: Sequence[str],
-    brokers: Sequence[int],
+    brokers: int,
+    clients: int,
     within_ms: int,
     every_ms: tuple[int, int],
 ) -> list[Act]:
-    """Draw a schedule: an act about every `every_ms`, each of a random kind, until `within_ms`."""
+    """Draw a schedule: an act about every `every_ms`, each of a random kind, until `within_ms`.
+
+    `brokers` and `clients` are their numbers. Both are counted from 1.
+    """
     acts: list[Act] = []
     at_ms = chance.randint(*every_ms)
     while at_ms < within_ms:
@@ -208,7 +245,11 @@ def draw(
             Act(
                 at_ms,
                 name,
-                tuple(chance.sample(brokers, verb.brokers)),
+                tuple(
+                    chance.sample(
+                        range(1, (clients if verb.of_clients else brokers) + 1), verb.takes
+                    )
+                ),
                 chance.randint(*verb.for_ms) if verb.for_ms else 0,
                 chance.randint(*verb.by_ms) if verb.by_ms else 0,
             )
@@ -232,8 +273,9 @@ def parse_act(words: Sequence[str]) -> Act:
     while len(rest) == 2 and rest[0] in given:
         given[rest[0]] = parse_ms(rest[1])
         rest = []
-    if len(rest) != verb.brokers or not all(word.isdigit() for word in rest):
-        raise ValueError(f"{name} needs {verb.brokers} broker ids, not {' '.join(rest) or 'none'}")
+    if len(rest) != verb.takes or not all(word.isdigit() for word in rest):
+        kind = "numbers of clients" if verb.of_clients else "broker ids"
+        raise ValueError(f"{name} needs {verb.takes} {kind}, not {' '.join(rest) or 'none'}")
     for word, wanted in (("for", verb.for_ms), ("by", verb.by_ms)):
         if bool(given[word]) != bool(wanted):
             raise ValueError(

@@ -234,6 +234,38 @@ def commits_go_on(seen: Evidence) -> Iterator[str]:
         highest.setdefault(key, []).append((commit.acked_ms, commit.offset, commit.member))
 
 
+def members_begin_at_the_committed_offset(seen: Evidence) -> Iterator[str]:
+    """A member that gets a partition begins at the committed offset, or later: what was committed
+    before it got the partition is not read again.
+    """
+    for assigned in seen.history.assigned:
+        committed = max(
+            (
+                commit.offset
+                for commit in seen.history.commits
+                if commit.group == assigned.group
+                and commit.tp == assigned.tp
+                and commit.acked_ms < assigned.at_ms
+            ),
+            default=0,
+        )
+        first = next(
+            (
+                read.offset
+                for read in seen.history.reads
+                if read.reader == assigned.member
+                and read.tp == assigned.tp
+                and read.at_ms >= assigned.at_ms
+            ),
+            committed,
+        )
+        if first < committed:
+            yield (
+                f"{assigned.member} got {assigned.tp} at {assigned.at_ms / 1_000:.2f} s and read"
+                f" {first}, where {committed} was committed"
+            )
+
+
 def groups_read_everything_once_or_more(seen: Evidence) -> Iterator[str]:
     """Each record below the last committed offset of a group was read by one of its members, and
     at the end the group has read everything.
@@ -346,6 +378,7 @@ RULES: Final[Mapping[str, Callable[[Evidence], Iterator[str]]]] = {
     "nothing below a high watermark is lost": nothing_below_a_high_watermark_is_lost,
     "readers get each record once": readers_get_each_record_once,
     "commits go on": commits_go_on,
+    "members begin at the committed offset": members_begin_at_the_committed_offset,
     "groups read everything": groups_read_everything_once_or_more,
     "one leader and one controller": one_leader_and_one_controller,
     "replicas agree": replicas_agree,

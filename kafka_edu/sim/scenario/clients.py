@@ -17,7 +17,15 @@ from kafka_edu.clients.producer.producer import Producer
 from kafka_edu.clients.producer.producer_batch import RecordMetadata
 from kafka_edu.common.errors import KafkaException
 from kafka_edu.common.topic_partition import TopicPartition
-from kafka_edu.sim.scenario.history import Acked, Commit, History, Outcome, Read, SentRecord
+from kafka_edu.sim.scenario.history import (
+    Acked,
+    Assigned,
+    Commit,
+    History,
+    Outcome,
+    Read,
+    SentRecord,
+)
 from kafka_edu.sim.scenario.language import ClientLine
 from kafka_edu.sim.seeded_random import SeededRandom
 from kafka_edu.sim.sim_cluster import SimCluster
@@ -289,11 +297,15 @@ class MemberClient:
             "max.poll.interval.ms": 10_000,
         }
         async with self._around.consumer(self.name, settings) as consumer:
-            consumer.subscribe([self._line.topic])
+            consumer.subscribe([self._line.topic], on_assigned=self._note_assigned)
             while not self._stopping:
                 read = await _poll(consumer, self.name, self._around)
                 if read:
                     await self._commit(consumer, read)
+
+    def _note_assigned(self, partitions: tuple[TopicPartition, ...]) -> None:
+        history, now_ms = self._around.history, self._around.now_ms()
+        history.assigned += [Assigned(self._line.name, self.name, tp, now_ms) for tp in partitions]
 
     async def _commit(self, consumer: Consumer, read: Mapping[TopicPartition, int]) -> None:
         began_ms = self._around.now_ms()

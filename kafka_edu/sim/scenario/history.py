@@ -66,6 +66,15 @@ class Commit(NamedTuple):
     acked_ms: int
 
 
+class Assigned(NamedTuple):
+    """A partition that a member of a group got. It begins at the committed offset."""
+
+    group: str
+    member: str
+    tp: TopicPartition
+    at_ms: int
+
+
 class History:
     """The notes of all clients of one run."""
 
@@ -77,6 +86,7 @@ class History:
         self.transactions: list[Outcome] = []
         self.reads: list[Read] = []
         self.commits: list[Commit] = []
+        self.assigned: list[Assigned] = []
         self.new_sessions: list[str] = []
         """Why a producer had to begin again with another id."""
 

@@ -52,6 +52,11 @@ class ClientLine(NamedTuple):
     """Of a group: how many consumers it has."""
 
 
+def processes_of(client: ClientLine) -> int:
+    """Return how many processes a client has: a group has one for each member."""
+    return client.members if client.kind == "group" else 1
+
+
 class Faults(NamedTuple):
     verbs: tuple[str, ...] = ()
     every_ms: tuple[int, int] = (400, 2_500)
@@ -229,11 +234,12 @@ class _Reader:
 
     def _act(self, words: list[str], _: dict[str, str]) -> Scenario:
         act = parse_act(["at", *words])
-        for broker in act.brokers:
-            if not 1 <= broker <= self.scenario.brokers:
-                raise ValueError(
-                    f"there is no broker {broker}: they are 1 to {self.scenario.brokers}"
-                )
+        clients = VERBS[act.verb].of_clients
+        kind = "client" if clients else "broker"
+        most = sum(map(processes_of, self.scenario.clients)) if clients else self.scenario.brokers
+        for number in act.who:
+            if not 1 <= number <= most:
+                raise ValueError(f"there is no {kind} {number}: they are 1 to {most}")
         return self.scenario._replace(acts=(*self.scenario.acts, act))
 
 

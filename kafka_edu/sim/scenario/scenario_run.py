@@ -14,7 +14,7 @@ from kafka_edu.sim.scenario.acts import VERBS, Act, Stage, Undo, draw
 from kafka_edu.sim.scenario.checker import Evidence, Violation, check
 from kafka_edu.sim.scenario.clients import Surroundings, make_clients
 from kafka_edu.sim.scenario.history import History, Outcome
-from kafka_edu.sim.scenario.language import Scenario
+from kafka_edu.sim.scenario.language import Scenario, processes_of
 from kafka_edu.sim.scenario.stored import stored_logs
 from kafka_edu.sim.scenario.watch import Watch
 from kafka_edu.sim.seeded_random import SeededRandom
@@ -112,7 +112,8 @@ class ScenarioRun:
                 draw(
                     SeededRandom(f"{seed}/faults"),
                     scenario.faults.verbs,
-                    list(brokers),
+                    scenario.brokers,
+                    sum(map(processes_of, scenario.clients)),
                     scenario.run_ms,
                     scenario.faults.every_ms,
                 )
@@ -144,7 +145,9 @@ class ScenarioRun:
             for line in scenario.clients
             for client in make_clients(around, line)
         ]
-        self._stage = Stage(self.cluster, self._start, self._reset_clients)
+        self._stage = Stage(
+            self.cluster, self._start, [client.process for _, client in self._clients]
+        )
         self._violations: list[Violation] = []
         self._begun_ms = 0
 
@@ -253,10 +256,6 @@ class ScenarioRun:
                 self._fail("brokers start", f"broker {broker} did not start: {error!r}")
 
         task.add_done_callback(started)
-
-    def _reset_clients(self) -> None:
-        for _, client in self._clients:
-            self.cluster.network.reset(client.process)
 
     def _fail(self, rule: str, text: str) -> None:
         self._violations.append(Violation(rule, text))

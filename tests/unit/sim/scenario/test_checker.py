@@ -11,7 +11,15 @@ import pytest
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.sim.scenario import checker
 from kafka_edu.sim.scenario.checker import RULES, Evidence, check
-from kafka_edu.sim.scenario.history import Acked, Commit, History, Outcome, Read, SentRecord
+from kafka_edu.sim.scenario.history import (
+    Acked,
+    Assigned,
+    Commit,
+    History,
+    Outcome,
+    Read,
+    SentRecord,
+)
 from kafka_edu.sim.scenario.language import Scenario, parse
 from kafka_edu.sim.scenario.stored import Marker, StoredLog, StoredRecord
 from kafka_edu.sim.scenario.watch import Promise
@@ -69,6 +77,7 @@ def right() -> Parts:
     history.transactions.append(Outcome.COMMITTED)
     history.commits.append(Commit("g", "g-1", T0, 2, 2_000, 2_010))
     history.commits.append(Commit("g", "g-2", T0, 5, 2_020, 2_030))
+    history.assigned.append(Assigned("g", "g-1", T0, 1_500))
     return Parts(
         history,
         entries,
@@ -169,6 +178,11 @@ def commit_less(parts: Parts) -> None:
     parts.history.commits.append(Commit("g", "g-1", T0, 3, 2_040, 2_050))
 
 
+def begin_too_early(parts: Parts) -> None:
+    parts.history.assigned.append(Assigned("g", "g-2", T0, 2_025))
+    parts.history.reads.append(Read("g-2", T0, 1, "p-0-1", 2_050))
+
+
 def miss_one(parts: Parts) -> None:
     parts.history.reads[:] = [
         read for read in parts.history.reads if (read.reader, read.offset) != ("g-1", 1)
@@ -212,6 +226,7 @@ def have_another_epoch(parts: Parts) -> None:
         (change_what_was_read, "nothing below a high watermark is lost", "where p-0-0 is"),
         (read_twice, "readers get each record once", "c read t-0 0 after 3"),
         (commit_less, "commits go on", "g-2 committed 5, and g-1 later 3"),
+        (begin_too_early, "members begin at the committed offset", "read 1, where 2 was committed"),
         (miss_one, "groups read everything", "g has not read t-0 1: p-0-1"),
         (lead_twice, "one leader and one controller", r"leaders \[1, 2\] in leader epoch 0"),
         (control_twice, "one leader and one controller", "were controller in epoch 1"),

@@ -130,14 +130,14 @@ def test_a_wrong_act_is_named(line: str, said: str) -> None:
 
 
 def test_each_act_can_be_read_back() -> None:
-    acts = draw(SeededRandom("acts"), list(VERBS), [1, 2, 3], 60_000, (100, 500))
+    acts = draw(SeededRandom("acts"), list(VERBS), 3, 4, 60_000, (100, 500))
     assert {act.verb for act in acts} == set(VERBS)
     assert [parse_act(str(act).split()) for act in acts] == acts
 
 
 def test_a_seed_draws_the_same_acts_again() -> None:
     def drawn(seed: str) -> list[Act]:
-        return draw(SeededRandom(seed), ["kill", "cut"], [1, 2, 3], 8_000, (300, 2_000))
+        return draw(SeededRandom(seed), ["kill", "cut"], 3, 0, 8_000, (300, 2_000))
 
     assert drawn("1") == drawn("1")
     assert drawn("1") != drawn("2")

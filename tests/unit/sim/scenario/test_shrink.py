@@ -33,8 +33,8 @@ def fails_if(*needed: Act) -> Shrinker:
     """Return a shrinker for runs that break the rule if they have all these acts and client p."""
 
     def play(scenario: Scenario, seed: int) -> ScenarioResult:
-        brokers = {(act.brokers, act.verb, round(act.at_ms, -2)) for act in scenario.acts}
-        wanted = {(act.brokers, act.verb, round(act.at_ms, -2)) for act in needed}
+        brokers = {(act.who, act.verb, round(act.at_ms, -2)) for act in scenario.acts}
+        wanted = {(act.who, act.verb, round(act.at_ms, -2)) for act in needed}
         has_p = any(client.name == "p" for client in scenario.clients)
         return result(scenario, seed, *(["rule"] if wanted <= brokers and has_p else ["other"]))
 
@@ -44,7 +44,7 @@ def fails_if(*needed: Act) -> Shrinker:
 @pytest.mark.parametrize("needed", [(), ACTS[3:4], (ACTS[0], ACTS[15]), ACTS[5:9]])
 def test_only_the_acts_that_matter_are_left(needed: tuple[Act, ...]) -> None:
     shrunk = fails_if(*needed).shrink(SCENARIO, 7, ACTS)
-    assert [act.brokers for act in shrunk.scenario.acts] == [act.brokers for act in needed]
+    assert [act.who for act in shrunk.scenario.acts] == [act.who for act in needed]
     assert shrunk.scenario.seed == 7
     assert shrunk.result.violations[0].rule == "rule"
 
