@@ -12,8 +12,9 @@ from exercises.ch16_spark.behind import GrowingTopic, files_of
 from exercises.ch16_spark.both_connectors import SOURCES, connectors_here
 from exercises.ch16_spark.live_migration import OLD_JOB
 from exercises.ch16_spark.old_query import TRIAL, TRIAL_ID, OldQuery
+from exercises.runner.parquet_files import each_file
 from exercises.runner.public_tests import SPARK_LIMITS
-from exercises.runner.spark_learner import SparkLearner
+from exercises.runner.spark_learner import LeftFile, SparkLearner
 from kafka_edu.clients.admin.new_topic import make_topic
 from kafka_edu.clients.blocking import Admin
 from kafka_edu.supervisor.cluster import Cluster, running_cluster
@@ -70,7 +71,7 @@ def test_an_old_job_leaves_a_plan_and_a_part_of_the_rows(cluster: Cluster, tmp_p
     plan = (tmp_path / "checkpoint" / "offsets" / "10").read_text(encoding="utf-8")
     assert plan.splitlines()[2] == '{"killed": {"0": 5, "1": 2}, "clicks-trial": {"0": 0}}'
     assert [path.name for path in (tmp_path / "checkpoint" / "commits").iterdir()] == ["9"]
-    files = files_of(tmp_path / "rows")
+    files = files_of(LeftFile(*file) for file in each_file(tmp_path / "rows"))
     assert {file.batch: file.places for file in files} == {
         "batch=9": ((0, 0), (0, 1), (0, 2)),
         "batch=10": ((0, 3), (0, 4)),
