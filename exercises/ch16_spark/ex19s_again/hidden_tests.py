@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from random import Random
 
 import pytest
 
@@ -42,10 +43,11 @@ def test_moved(hidden_jobs: Jobs[Job]) -> None:
         job.reports("the offsets of the table `ranges` are all that a report needs")
 
 
-def test_same_times(hidden_jobs: Jobs[Job]) -> None:
+def test_same_times(hidden_jobs: Jobs[Job], seed: int) -> None:
     """records with the same timestamp at both ends of the range, behind deleted ones"""
     job = hidden_jobs.job()
-    times = (-1, 0, 0, DAY_MS - 1, DAY_MS - 1, DAY_MS + LATE_MS, DAY_MS + LATE_MS)
+    noon = [NOON_MS] * Random(seed).randint(1, 9)
+    times = (-1, 0, 0, *noon, DAY_MS - 1, DAY_MS - 1, DAY_MS + LATE_MS, DAY_MS + LATE_MS)
     job.topic.write({number: [View(at_ms, "/a") for at_ms in times] for number in range(3)})
     for number in range(3):
         job.topic.delete_before(number, number)
