@@ -7,7 +7,8 @@ figure is the median of the repeats.
 
 - s: the time of a job, by the clock.
 - µs a row: the same without the fixed time of a job, divided by the number of rows. The fixed time
-  is that of the same job on a topic with one line in each partition.
+  is that of the same job on a topic with one line in each partition. A "-" means that the rows took
+  no longer than that: there are too few for a figure.
 - processor µs a row: the processor time of the executors with their Python workers, in the same
   way. It hardly depends on what else the machine does. The brokers and the driver are not in it.
 
@@ -60,7 +61,7 @@ CONFIG: Final = {
 
 
 class Case(NamedTuple):
-    """What is measured together: all contenders in one of these cases take turns."""
+    """One case of the benchmark. In it all contenders take turns."""
 
     job: str
     workers: int
@@ -87,18 +88,25 @@ class Row(NamedTuple):
 
     seconds: float
     """The time of the whole job, by the clock."""
-    us: float
-    """µs for each row by the clock, without the fixed time."""
+    us: float | None
+    """µs for each row by the clock, without the fixed time. None if the rows took no time that can
+    be told from the fixed time: there were too few.
+    """
     processor_us: float | None
-    """µs of the executors' processor time for each row, without the fixed time."""
+    """µs of the executors' processor time for each row, in the same way. Also None if this system
+    does not provide it.
+    """
 
 
 def row_of(full: Cost, few: Cost, rows: int) -> Row:
     """Return the result of one contender, from the job on all rows and the job on a few rows."""
-    processor_us = None
-    if full.processor_s is not None and few.processor_s is not None:
-        processor_us = (full.processor_s - few.processor_s) / rows * 1e6
-    return Row(full.clock_s, (full.clock_s - few.clock_s) / rows * 1e6, processor_us)
+
+    def us(full_s: float | None, few_s: float | None) -> float | None:
+        if full_s is None or few_s is None or full_s <= few_s:
+            return None
+        return (full_s - few_s) / rows * 1e6
+
+    return Row(full.clock_s, us(full.clock_s, few.clock_s), us(full.processor_s, few.processor_s))
 
 
 def topic_of(rows: int, partitions: int) -> str:
@@ -164,7 +172,8 @@ def report_of(found: Mapping[Case, Mapping[str, Row]], rows: int) -> Report:
     for case, by_name in found.items():
         for name, row in by_name.items():
             report.figure(f"{case}: {name}, s", round(row.seconds, 3))
-            report.figure(f"{case}: {name}, µs a row", round(row.us, 3))
+            if row.us is not None:
+                report.figure(f"{case}: {name}, µs a row", round(row.us, 3))
             if row.processor_us is not None:
                 report.figure(f"{case}: {name}, processor µs a row", round(row.processor_us, 3))
     most = max(case.partitions for case in found)

@@ -53,6 +53,15 @@ def same_topic(topic: str, before: TopicFacts, now: TopicFacts) -> Step:
     )
 
 
+def not_made_again(topic: str, lost: str, before: TopicFacts, now: TopicFacts) -> Step:
+    """Check that the topic was not created again. `lost` says what a new one does not have."""
+    says = f"the topic {topic} is the one of before"
+    if not now.created:
+        return Step(says, False, f"there is no topic {topic}")
+    same = now.created == before.created
+    return Step(says, same, "" if same else f"it was deleted and created again, {lost}")
+
+
 def settings_kept(before: str, now: str) -> Step:
     """Check that the settings are the same as before the trouble."""
     settled = now == before

@@ -1,6 +1,5 @@
-"""What a query has left: the files of its checkpoint as Spark writes them, and the rows that it has
-written. For exercise 16-20s. A test of the Spark tests compares these files with those of a real
-query.
+"""Write the files that an old query leaves: its checkpoint, as Spark writes it, and its rows. For
+exercise 16-20s. tests/spark/test_old_query.py compares these files with those of a real query.
 """
 
 import json

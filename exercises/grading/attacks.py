@@ -106,7 +106,7 @@ os._exit(0)
     ),
     Attack(
         "endless_loop",
-        "the teacher's evening",
+        "to keep the grader busy for ever",
         """
 while True:
     pass

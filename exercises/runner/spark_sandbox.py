@@ -1,4 +1,4 @@
-"""What a jailed Spark job has of the outside: its files, its brokers, and its memory.
+"""The files, the brokers and the memory that a jailed Spark job gets from outside.
 
 `kafka_edu.learner.spark_jail` builds the jail. This module decides what it holds, and gets back
 what the job has left. The judge is root, and the job may leave anything: so the judge follows no

@@ -69,14 +69,14 @@ NO_SHARED_MEMORY: Final = ("shmall", "shmmni", "msgmni")
 
 # The numbers come from linux/sched.h, linux/mount.h, linux/prctl.h and linux/sockios.h.
 _NEW_NAMESPACES: Final = 0x00020000 | 0x04000000 | 0x08000000 | 0x20000000 | 0x40000000
-_MS_RDONLY: Final = 1
-_MS_NOSUID: Final = 2
-_MS_NODEV: Final = 4
-_MS_NOEXEC: Final = 8
-_MS_REMOUNT: Final = 32
-_MS_BIND: Final = 4096
-_MS_REC: Final = 16384
-_MS_PRIVATE: Final = 1 << 18
+MS_RDONLY: Final = 1
+MS_NOSUID: Final = 2
+MS_NODEV: Final = 4
+MS_NOEXEC: Final = 8
+MS_REMOUNT: Final = 32
+MS_BIND: Final = 4096
+MS_REC: Final = 16384
+MS_PRIVATE: Final = 1 << 18
 _MNT_DETACH: Final = 2
 _PR_SET_PDEATHSIG: Final = 1
 _PR_SET_NO_NEW_PRIVS: Final = 38
@@ -119,9 +119,9 @@ def bind(root: str, path: str, inside: str = "") -> None:
             os.makedirs(os.path.dirname(target), exist_ok=True)
             with open(target, "a"):
                 pass
-        mount(real, target, "", _MS_BIND)
-        device = 0 if path.startswith("/dev/") else _MS_NODEV
-        mount("", target, "", _MS_BIND | _MS_REMOUNT | _MS_RDONLY | _MS_NOSUID | device)
+        mount(real, target, "", MS_BIND)
+        device = 0 if path.startswith("/dev/") else MS_NODEV
+        mount("", target, "", MS_BIND | MS_REMOUNT | MS_RDONLY | MS_NOSUID | device)
 
 
 def raise_loopback() -> None:
@@ -141,8 +141,8 @@ def enter_new_root(top: str, file: str, uid: int) -> str:
 
 def begin_root(top: str, size: int) -> str:
     """Make the folder that becomes the new root, in a file system of its own of `size` bytes."""
-    mount("", "/", "", _MS_REC | _MS_PRIVATE)
-    mount("tmpfs", top, "tmpfs", _MS_NOSUID, f"size={size},nr_inodes={size >> 12},mode=755")
+    mount("", "/", "", MS_REC | MS_PRIVATE)
+    mount("tmpfs", top, "tmpfs", MS_NOSUID, f"size={size},nr_inodes={size >> 12},mode=755")
     root = os.path.join(top, "root")
     os.mkdir(root)
     for name in os.listdir("/"):
@@ -159,7 +159,7 @@ def bind_library(root: str) -> None:
         for name in ADDED_PACKAGES:
             added = root + os.path.join(os.path.realpath(folder), name)
             if os.path.isdir(added):
-                mount("tmpfs", added, "tmpfs", _MS_RDONLY, "size=4096")
+                mount("tmpfs", added, "tmpfs", MS_RDONLY, "size=4096")
     of_library = tuple(os.path.realpath(folder) + os.sep for folder in folders)
     for path in library_paths():
         if not os.path.realpath(path).startswith(of_library):
@@ -176,7 +176,7 @@ def finish_root(top: str, root: str, file: str, uid: int) -> str:
     the process more rights.
     """
     os.mkdir(root + "/proc")
-    mount("proc", root + "/proc", "proc", _MS_NOSUID | _MS_NODEV | _MS_NOEXEC)
+    mount("proc", root + "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC)
     for name in NO_SHARED_MEMORY:
         with open(f"{root}/proc/sys/kernel/{name}", "w", encoding="ascii") as setting:
             setting.write("0")

@@ -66,7 +66,7 @@ class MemoryCgroup:
             except OSError:
                 if time.monotonic() > until_s:
                     return  # it has no processes of its own in a moment, and costs nothing
-                time.sleep(0.01)
+                time.sleep(0.01)  # the kernel does not say when the last process has left
             else:
                 return
 

@@ -849,7 +849,7 @@ class Log:
         O(1) if there is no transaction.
         """
         high_watermark = self.high_watermark
-        unstable = self.first_unstable_offset
+        unstable = self.producer_state_manager.first_unstable(high_watermark)
         stable = (
             high_watermark
             if unstable is None or unstable >= high_watermark

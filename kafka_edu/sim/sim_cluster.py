@@ -136,11 +136,14 @@ class SimCluster:
         level: Level = Level.STATE,
         broker_properties: Mapping[int, Mapping[str, str]] | None = None,
         zookeeper_tick_ms: int = 2_000,
+        make_random: Callable[[str], random.Random] = random.Random,
     ) -> None:
         """Build the cluster. Every broker has the settings in `properties`. `broker_properties`
         holds additional settings by broker id. `zookeeper_tick_ms` is ZooKeeper's tickTime.
+        `make_random` returns the generator of one part of the cluster, from a text as its seed.
         """
         self.seed = seed
+        self._make_random = make_random
         self.loop = SimLoop()
         self.time = SimTime(self.loop)
         self.network = MemoryNetwork(self.loop, self._random("network"))
@@ -178,7 +181,7 @@ class SimCluster:
         self.advance(0)
 
     def _random(self, name: str) -> random.Random:
-        return random.Random(f"{self.seed}/{name}")
+        return self._make_random(f"{self.seed}/{name}")
 
     def _broker(self, broker_id: int) -> SimBroker:
         disk = SlowDisk(self._random(f"disk-{broker_id}"), lambda ms: self._stall(broker_id, ms))

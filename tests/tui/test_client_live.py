@@ -102,8 +102,12 @@ async def slow_consumer(screen: LiveApp, cluster: Cluster, trace: Tracer) -> Non
 async def killed_leader(screen: LiveApp, cluster: Cluster, victim: int) -> None:
     await choose(screen, PRODUCER)
     cluster.pause(victim)
+    # a second old: then it was sent after the pause, and is not drawn from before it
+    waits = re.compile(rf"broker {victim} ■[■□]* \d+ of \d+, oldest [\d.]+ s\b")
+    sent = re.compile(rf"\bweb-1 +b{victim} .*■")
     await screen.see(
-        lambda s: re.search(rf"broker {victim} ■", s) is not None, "a request without an answer"
+        lambda s: waits.search(s) is not None and sent.search(s) is not None,
+        "a produce without an answer",
     )
     cluster.kill(victim)
     text = await screen.see(

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from ...lab_cluster import TopicFacts
-from ...lab_facts import all_run, settings_kept
+from ...lab_facts import all_run, not_made_again, settings_kept
 from ...runner.verdict import Step
 from .material import TOPIC
 from .office import Seen
@@ -36,19 +36,11 @@ class Facts(NamedTuple):
 def judge(before: Facts, now: Facts) -> Iterator[Step]:
     """Check the state `now`, and yield each result. `before` is the state in the trouble."""
     yield all_run("three", now.states)
-    yield _same_topic(before.topic, now.topic)
+    yield not_made_again(TOPIC, "without its orders", before.topic, now.topic)
     yield settings_kept(before.topic.settings, now.topic.settings)
     yield _same_office(before.office, now.office)
     yield _none_skipped(now.office)
     yield _lag(now)
-
-
-def _same_topic(before: TopicFacts, now: TopicFacts) -> Step:
-    says = f"the topic {TOPIC} is the one of before"
-    if not now.created:
-        return Step(says, False, f"there is no topic {TOPIC}")
-    same = now.created == before.created
-    return Step(says, same, "" if same else "it was deleted and created again, without its orders")
 
 
 def _same_office(before: Seen | None, now: Seen | None) -> Step:

@@ -7,20 +7,22 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
 from ...lab_cluster import TopicFacts
-from ...lab_facts import settings_kept
+from ...lab_facts import not_made_again, settings_kept
 from ...runner.verdict import Step
 from .material import TOPIC
 from .query import SMALL, Seen
 
 CALM: Final = 3
-"""So many micro-batches in a row have to leave nothing behind."""
+"""The number of micro-batches in a row that have to leave nothing behind."""
 FALLEN: Final = 50
 BROUGHT: Final = 400
 """While the query brings BROUGHT clicks, a larger lag has to fall by FALLEN."""
 BATCHES: Final = 2
-"""The query gets at least so many micro-batches for that."""
+"""The smallest number of micro-batches that the query gets for that."""
 BEFORE: Final = 2
-"""So many micro-batches are not judged: the first one may have begun before the check."""
+"""The number of micro-batches that are not judged. The first one may have begun before the
+check.
+"""
 
 Place = tuple[int, int]
 """A partition and an offset."""
@@ -58,20 +60,12 @@ class Facts(NamedTuple):
 def judge(before: Facts, now: Facts) -> Iterator[Step]:
     """Check the state `now`, and yield each result. `before` is the state in the trouble."""
     yield Step("the broker runs", now.state == "running", f"broker 0 is {now.state}")
-    yield _same_topic(before.topic, now.topic)
+    yield not_made_again(TOPIC, "without its clicks", before.topic, now.topic)
     yield settings_kept(before.topic.settings, now.topic.settings)
     yield _same_programs(before, now)
     yield _same_query(before.query, now.query)
     yield _each_once(now.result)
     yield _lag(now)
-
-
-def _same_topic(before: TopicFacts, now: TopicFacts) -> Step:
-    says = f"the topic {TOPIC} is the one of before"
-    if not now.created:
-        return Step(says, False, f"there is no topic {TOPIC}")
-    same = now.created == before.created
-    return Step(says, same, "" if same else "it was deleted and created again, without its clicks")
 
 
 def _same_programs(before: Facts, now: Facts) -> Step:

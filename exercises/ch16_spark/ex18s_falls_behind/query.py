@@ -34,9 +34,9 @@ CHECKPOINT: Final = "checkpoint"
 TRIGGER: Final = "trigger"
 LIMIT: Final = "maxOffsetsPerTrigger"
 SMALL: Final = 40
-"""A lag of so many clicks, or less, is near zero: they come in 2 s."""
+"""A lag of this many clicks or fewer counts as zero. This many clicks come in 2 s."""
 SHOWN: Final = 20
-"""The progress of so many micro-batches is shown to the learner."""
+"""How many of the last micro-batches the learner sees the progress of."""
 #: Each worker reads and handles only a few clicks: the JVM needs little memory.
 CONFIG: Final = {"spark.sql.streaming.numRecentProgressUpdates": f"{SHOWN}"}
 
@@ -110,7 +110,7 @@ def done_of(progress: Mapping[str, Any]) -> Done | None:
 
 def look_up(click: str) -> str:
     """Return the title of a click's page, from the catalogue, which takes its time."""
-    time.sleep(WORK_MS / 1_000)
+    time.sleep(WORK_MS / 1_000)  # stands for the work of a slow catalogue: the lesson is its cost
     return f"title of {click.partition(' ')[2]}"
 
 
@@ -258,7 +258,7 @@ def main() -> None:
         query = ClickQuery(spark, Path(folder), servers, Path(file))
         while is_up():
             query.look()
-            time.sleep(LOOK_EVERY_S)
+            time.sleep(LOOK_EVERY_S)  # files and Spark's progress announce nothing
         os._exit(0)  # the cluster is gone: the query would wait for it. The JVM ends too
 
 

@@ -45,7 +45,7 @@ QUERY: Final = LabProgram(f"{__package__}.query", QUERY_NOTES)
 LAB: Final = LabCluster("16-18s", TOPIC)
 PROPS: Final = {"auto.create.topics.enable": "false"}
 FIRST_BATCH: Final = Allowance(processor_s=600.0, idle_s=120.0, clock_s=900.0)
-"""What the query may use until its first micro-batch is finished. A busy machine needs minutes."""
+"""The limits of the query until its first micro-batch is finished. A busy machine needs minutes."""
 NOTHING: Final[Mapping[str, int]] = MappingProxyType({})
 READ_MS: Final = 30_000
 """The longest wait of the reader for the next click."""
@@ -78,7 +78,7 @@ def begin(seed: int, folder: Path, say: Callable[[str], None], home: Path | None
         while not _has_begun(cluster):
             if limit.is_over():
                 raise ClusterError("the query has no first micro-batch yet, and seems to hang")
-            time.sleep(LOOK_EVERY_S)
+            time.sleep(LOOK_EVERY_S)  # another process writes the notes
         keep_before(folder, seed, look(cluster, folder))
 
 

@@ -21,10 +21,11 @@ from kafka_edu.cli.report import Report
 from kafka_edu.cli.soak.progress import Progress
 from kafka_edu.common.python_process import command_line
 from kafka_edu.sim.planted_faults import PLANTED, planted
-from kafka_edu.sim.scenario.explore import StateFile, Tried, rules_broken, try_seeds
+from kafka_edu.sim.result_file import ResultFile, ResultFileError
+from kafka_edu.sim.scenario.explore import Tried, rules_broken, tried_of, try_seeds, what_of
 from kafka_edu.sim.scenario.language import Scenario, ScenarioError, parse, read
 from kafka_edu.sim.scenario.scenario_run import ScenarioResult, ScenarioRun
-from kafka_edu.sim.scenario.shrink import Shrinker
+from kafka_edu.sim.scenario.shrink import Shrinker, Shrunk
 from kafka_edu.sim.transcript import narrate
 from kafka_edu.trace.event import Envelope
 
@@ -60,8 +61,14 @@ def _check_plant(plant: str) -> None:
         raise click.UsageError(f"there is no fault {plant!r}; there are {', '.join(PLANTED)}")
 
 
+def _seed_of(scenario: Scenario, given: int | None) -> int:
+    """Return the seed to play: the given one, else the file's own, else 1."""
+    chosen = scenario.seed if given is None else given
+    return 1 if chosen is None else chosen
+
+
 class Story:
-    """What happened in a run, in the words of transcripts, with the time of each line."""
+    """Collects the events of a run as lines in the words of transcripts, with their times."""
 
     def __init__(self) -> None:
         self.lines: list[str] = []
@@ -141,7 +148,7 @@ def run(file: str, seed: int | None, plant: str, json_file: Path | None) -> None
     """Play FILE once, tell what happens, and check it. Exits with 1 if a rule is broken."""
     scenario, console = load(file), Console()
     _check_plant(plant)
-    seed = scenario.seed if seed is None and scenario.seed is not None else seed or 1
+    seed = _seed_of(scenario, seed)
     began = time.process_time()
     result, lines = play_and_tell(scenario, seed, plant)
     cpu_s = time.process_time() - began
@@ -198,22 +205,18 @@ def explore(
     """
     _check_plant(plant)
     scenarios, console = [load(file) for file in files or SHIPPED], Console()
-    state = StateFile(state_file) if state_file is not None else None
+    state = ResultFile(state_file, tried_of) if state_file is not None else None
     try:
-        done = state.load() if state is not None else []
-    except (OSError, ValueError) as error:
+        done = {(tried.what, tried.seed): tried for tried in state.load()} if state else {}
+    except ResultFileError as error:
         raise click.ClickException(str(error)) from error
-    known = {(tried.scenario, tried.seed) for tried in done}
-    work = [
-        (scenario, seed)
+    wanted = {
+        (what_of(scenario, plant), seed): (scenario, seed)
         for seed in range(first, first + seeds)
         for scenario in scenarios
-        if (scenario.name, seed) not in known
-    ]
-    wanted = {
-        (scenario.name, seed) for seed in range(first, first + seeds) for scenario in scenarios
     }
-    results = [tried for tried in done if (tried.scenario, tried.seed) in wanted]
+    results = [done[key] for key in wanted if key in done]
+    work = [run for key, run in wanted.items() if key not in done]
     began = time.monotonic()
     with Progress(console) as progress:
         try:
@@ -231,6 +234,8 @@ def explore(
             again = f"; the same command continues with {state_file}" if state_file else ""
             click.echo(f"stopped after {len(results)} of {len(wanted)}{again}", err=True)
             raise SystemExit(130) from None
+        except ResultFileError as error:
+            raise click.ClickException(str(error)) from error
     report = _explored(results, time.monotonic() - began, len(wanted), until_found)
     report.show(console)
     if json_file is not None:
@@ -280,7 +285,7 @@ def shrink(file: str, seed: int | None, plant: str, rule: str, output: Path | No
     """Find the shortest run that still breaks a rule, and write it as a scenario file."""
     scenario, console = load(file), Console()
     _check_plant(plant)
-    seed = scenario.seed if seed is None and scenario.seed is not None else seed or 1
+    seed = _seed_of(scenario, seed)
     result, _ = play_and_tell(scenario, seed, plant)
     broken = rules_broken(result.violations)
     if rule and rule not in broken:
@@ -297,11 +302,13 @@ def shrink(file: str, seed: int | None, plant: str, rule: str, output: Path | No
 
         def play_run(candidate: Scenario, number: int) -> ScenarioResult:
             progress.show(f"run {shrinker.runs}: {len(candidate.acts)} acts")
-            return play_and_tell(candidate, number, plant)[0]
+            played, stories[candidate] = play_and_tell(candidate, number, plant)
+            return played
 
+        stories: dict[Scenario, list[str]] = {}
         shrinker = Shrinker(rule, play_run)
         shrunk = shrinker.shrink(scenario, seed, result.acts)
-    text = shrunk_text(shrunk.scenario, shrunk.result, rule, plant)
+    text = shrunk_text(shrunk, rule, plant, stories[shrunk.scenario])
     if output is not None:
         try:
             output.write_text(text, encoding="utf-8")
@@ -317,11 +324,11 @@ def shrink(file: str, seed: int | None, plant: str, rule: str, output: Path | No
     )
 
 
-def shrunk_text(scenario: Scenario, result: ScenarioResult, rule: str, plant: str) -> str:
-    """Return a failing run as a file: what is wrong, the commands, and what happened."""
+def shrunk_text(shrunk: Shrunk, rule: str, plant: str, lines: list[str]) -> str:
+    """Return a failing run as a file: what is wrong, the commands, and `lines`: what happened."""
+    scenario, result, _ = shrunk
     why = next(str(violation) for violation in result.violations if violation.rule == rule)
     about = (f"This run breaks the rule: {why}", *((f"Planted: {plant}",) if plant else ()))
-    _, lines = play_and_tell(scenario, result.seed, plant)
     story = lines[-MOST_STORY_LINES:]
     left_out = len(lines) - len(story)
     return (

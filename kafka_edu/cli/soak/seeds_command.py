@@ -3,11 +3,10 @@
 Each seed is one simulated cluster with faults.
 """
 
-import json
 import logging
 import time
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import click
 from rich.console import Console
@@ -16,50 +15,18 @@ from kafka_edu.cli.demo_frame import json_option
 from kafka_edu.cli.report import Report
 from kafka_edu.cli.soak.progress import Progress
 from kafka_edu.common.python_process import command_line
+from kafka_edu.sim.result_file import ResultFile, ResultFileError
 from kafka_edu.sim.seed_search import SeedResult, play
 
 FIRST_SEED: Final = 1
 FAILURES_SHOWN: Final = 20
 
 
-def load(path: Path) -> dict[int, SeedResult]:
-    """Read the results of the seeds that have been tried. Each line of the file is one JSON object.
-
-    The last line may be incomplete if the search was killed.
-    """
-    found: dict[int, SeedResult] = {}
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except FileNotFoundError:
-        return found
-    except OSError as error:
-        raise click.ClickException(f"cannot read {path}: {error.strerror}") from error
-    for number, line in enumerate(lines):
-        try:
-            fields = json.loads(line)
-            result = SeedResult(
-                **{**fields, "failures": tuple(fields["failures"]), "acts": tuple(fields["acts"])}
-            )
-        except (ValueError, TypeError, KeyError) as error:
-            if number == len(lines) - 1:
-                break
-            raise click.ClickException(
-                f"line {number + 1} of {path} is not the result of a seed ({error}); choose another"
-                " file"
-            ) from error
-        found[result.seed] = result
-    return found
-
-
-def save(path: Path, results: list[SeedResult]) -> None:
-    """Write all results to the file. An incomplete last line of a killed search disappears."""
-    text = "".join(json.dumps(result._asdict()) + "\n" for result in results)
-    try:
-        aside = path.with_name(path.name + ".new")
-        aside.write_text(text, encoding="utf-8")
-        aside.replace(path)
-    except OSError as error:
-        raise click.ClickException(f"cannot write {path}: {error.strerror}") from error
+def _result(fields: dict[str, Any]) -> SeedResult:
+    """Return a result from the fields of a line of the state file. JSON has lists, not tuples."""
+    return SeedResult(
+        **{**fields, "failures": tuple(fields["failures"]), "acts": tuple(fields["acts"])}
+    )
 
 
 def replay_command(seed: int) -> str:
@@ -147,7 +114,11 @@ def seeds(
             show_failure(result, console)
             raise SystemExit(1)
         return
-    done = load(state_file) if state_file is not None else {}
+    state = ResultFile(state_file, _result) if state_file is not None else None
+    try:
+        done = {result.seed: result for result in state.load()} if state is not None else {}
+    except ResultFileError as error:
+        raise click.ClickException(str(error)) from error
     wanted = range(first, first + seeds)
     began = time.monotonic()
     with Progress(console) as progress:
@@ -166,8 +137,8 @@ def seeds(
                 else:
                     show_failure(result, console)
                 done[number] = result
-                if state_file is not None:
-                    save(state_file, list(done.values()))
+                if state is not None:
+                    state.add(result)
         except KeyboardInterrupt:
             again = (
                 f"; repeat the command to continue with {state_file}"
@@ -179,6 +150,8 @@ def seeds(
                 err=True,
             )
             raise SystemExit(130) from None
+        except ResultFileError as error:
+            raise click.ClickException(str(error)) from error
         finally:
             logging.disable(logging.NOTSET)
     report = report_of([done[number] for number in wanted], time.monotonic() - began)

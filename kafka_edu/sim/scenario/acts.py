@@ -42,7 +42,7 @@ class Act(NamedTuple):
 
 
 class Stage(NamedTuple):
-    """What acts work on: the cluster, and how a broker that is down comes back."""
+    """The cluster and the clients on which acts work, and how a broker is started again."""
 
     cluster: SimCluster
     start: Callable[[int], None]

@@ -1,4 +1,4 @@
-"""What must be true at the end of a run. Each rule compares what clients wrote down with the logs.
+"""The rules that must hold at the end of a run. Each compares the clients' notes with the logs.
 
 The rules are general: none of them knows which fault was played or which bug was planted.
 """

@@ -6,9 +6,10 @@ network.
 """
 
 import asyncio
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Mapping
-from typing import Final, Protocol
+from typing import Final
 
 from kafka_edu.clients.client_errors import ClientException
 from kafka_edu.clients.consumer.consumer import Consumer
@@ -52,18 +53,6 @@ _CONSUMER: Final[Mapping[str, object]] = {
     "isolation.level": "read_committed",
     "fetch.max.wait.ms": 200,
 }
-
-
-class ScenarioClient(Protocol):
-    """What a run needs of a client."""
-
-    process: SimProcess
-
-    async def run(self) -> None:
-        """Work until `stop`, and a little longer until nothing is unanswered."""
-        ...
-
-    def stop(self) -> None: ...
 
 
 class Surroundings:
@@ -164,18 +153,31 @@ class _Sends:
             raise
 
 
-class ProducingClient:
-    """Sends records at a steady rate. After a final error it begins again with another id."""
+class ScenarioClient(ABC):
+    """One client: a simulated process, with a program that runs until `stop`."""
 
-    def __init__(self, around: Surroundings, line: ClientLine) -> None:
-        self.process = SimProcess(line.name)
+    def __init__(self, around: Surroundings, line: ClientLine, name: str = "") -> None:
+        self.name = name or line.name
+        self.process = SimProcess(self.name)
         self._around = around
         self._line = line
-        self._sends = _Sends(around, line.name, line.topic, line.keys)
         self._stopping = False
 
     def stop(self) -> None:
+        """Let the program end when nothing of it is unanswered."""
         self._stopping = True
+
+    @abstractmethod
+    async def run(self) -> None:
+        """Work until `stop`, and then end in an orderly way."""
+
+
+class ProducingClient(ScenarioClient):
+    """Sends records at a steady rate. After a final error it begins again with another id."""
+
+    def __init__(self, around: Surroundings, line: ClientLine) -> None:
+        super().__init__(around, line)
+        self._sends = _Sends(around, line.name, line.topic, line.keys)
 
     async def run(self) -> None:
         settings: dict[str, object] = {
@@ -196,24 +198,18 @@ class ProducingClient:
                     await asyncio.sleep(AGAIN_S)
 
 
-class TransactingClient:
+class TransactingClient(ScenarioClient):
     """Sends small transactions one after the other, and aborts some of them on purpose."""
 
     def __init__(self, around: Surroundings, line: ClientLine) -> None:
-        self.process = SimProcess(line.name)
-        self._around = around
-        self._line = line
+        super().__init__(around, line)
         self._sends = _Sends(around, line.name, line.topic)
         self._chance = around.chance(f"{line.name}/ends")
-        self._stopping = False
-
-    def stop(self) -> None:
-        self._stopping = True
 
     async def run(self) -> None:
         settings: dict[str, object] = {
             "transactional.id": self._line.name,
-            "transaction.timeout.ms": 6_000,
+            "transaction.timeout.ms": 3_000,
         }
         while not self._stopping:
             producer = self._around.producer(self._line.name, settings)
@@ -257,17 +253,8 @@ class TransactingClient:
             outcomes[number] = Outcome.ABORTED
 
 
-class ReadingClient:
+class ReadingClient(ScenarioClient):
     """Reads all partitions of a topic from the beginning, without a group."""
-
-    def __init__(self, around: Surroundings, line: ClientLine) -> None:
-        self.process = SimProcess(line.name)
-        self._around = around
-        self._line = line
-        self._stopping = False
-
-    def stop(self) -> None:
-        self._stopping = True
 
     async def run(self) -> None:
         async with self._around.consumer(self._line.name, {}) as consumer:
@@ -276,18 +263,8 @@ class ReadingClient:
                 await _poll(consumer, self._line.name, self._around)
 
 
-class MemberClient:
+class MemberClient(ScenarioClient):
     """One member of a consumer group. It commits after each poll."""
-
-    def __init__(self, around: Surroundings, line: ClientLine, number: int) -> None:
-        self.name = f"{line.name}-{number}"
-        self.process = SimProcess(self.name)
-        self._around = around
-        self._line = line
-        self._stopping = False
-
-    def stop(self) -> None:
-        self._stopping = True
 
     async def run(self) -> None:
         settings = {
@@ -337,7 +314,7 @@ _MAKERS: Final[Mapping[str, Callable[[Surroundings, ClientLine], list[ScenarioCl
     "transactions": lambda around, line: [TransactingClient(around, line)],
     "consumer": lambda around, line: [ReadingClient(around, line)],
     "group": lambda around, line: [
-        MemberClient(around, line, number) for number in range(1, line.members + 1)
+        MemberClient(around, line, f"{line.name}-{number}") for number in range(1, line.members + 1)
     ],
 }
 

@@ -1,14 +1,13 @@
 """Plays many seeds of scenarios, on several cores, and stops at the first failure if it should."""
 
-import json
+import hashlib
 import logging
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from contextlib import ExitStack, contextmanager
 from multiprocessing import get_context
-from pathlib import Path
 from time import process_time
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from kafka_edu.sim.planted_faults import planted
 from kafka_edu.sim.scenario.checker import Violation
@@ -23,6 +22,8 @@ class Tried(NamedTuple):
     """The result of one seed, small enough to be kept by the thousand."""
 
     scenario: str
+    what: str
+    """Which run was played: the hash of the scenario's text and of the planted fault's name."""
     seed: int
     digest: str
     virtual_ms: int
@@ -32,6 +33,11 @@ class Tried(NamedTuple):
     @property
     def holds(self) -> bool:
         return not self.violations
+
+
+def what_of(scenario: Scenario, plant: str = "") -> str:
+    """Return `Tried.what` of a scenario. A changed file has another one, so its seeds are new."""
+    return hashlib.sha256(f"{plant}\n{scenario.text()}".encode()).hexdigest()[:16]
 
 
 @contextmanager
@@ -54,6 +60,7 @@ def try_seed(scenario: Scenario, seed: int, plant: str = "") -> Tried:
         result = play(scenario, seed)
         return Tried(
             scenario.name,
+            what_of(scenario, plant),
             seed,
             result.digest,
             result.virtual_ms,
@@ -86,39 +93,10 @@ def try_seeds(work: Iterable[tuple[Scenario, int]], jobs: int, plant: str = "") 
             pool.shutdown(cancel_futures=True)
 
 
-class StateFile:
-    """The seeds that were tried, one JSON line each. A search can be stopped and resumed."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-
-    def load(self) -> list[Tried]:
-        """Return what was tried. The last line may be cut off by a kill; it is tried again. Raises
-        OSError, and ValueError for a line that is something else.
-        """
-        try:
-            lines = self._path.read_text(encoding="utf-8").splitlines(keepends=True)
-        except FileNotFoundError:
-            return []
-        found: list[Tried] = []
-        for number, line in enumerate(lines, 1):
-            try:
-                fields = json.loads(line)
-                violations = tuple((rule, text) for rule, text in fields.pop("violations"))
-                found.append(Tried(**fields, violations=violations))
-            except (ValueError, TypeError, KeyError, AttributeError) as error:
-                if number == len(lines) and not line.endswith("\n"):
-                    self._path.write_text("".join(lines[:-1]), encoding="utf-8")
-                    break
-                raise ValueError(
-                    f"line {number} of {self._path} is not the result of a seed ({error}): choose"
-                    " another file"
-                ) from error
-        return found
-
-    def add(self, tried: Tried) -> None:
-        with self._path.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(tried._asdict()) + "\n")
+def tried_of(fields: dict[str, Any]) -> Tried:
+    """Return a result from the fields of a line of a state file. JSON has lists, not tuples."""
+    violations = tuple((rule, text) for rule, text in fields["violations"])
+    return Tried(**{**fields, "violations": violations})
 
 
 def rules_broken(violations: Sequence[Violation | tuple[str, str]]) -> list[str]:

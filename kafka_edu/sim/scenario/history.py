@@ -1,4 +1,4 @@
-"""What the clients of a scenario did and saw, as they wrote it down themselves.
+"""The notes of a scenario's clients: what each of them did and saw.
 
 The checker compares these notes with the logs of the brokers. A client notes an answer at the
 moment in which its program gets it, so nothing that the brokers do later can change the notes.

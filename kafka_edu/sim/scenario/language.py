@@ -270,7 +270,7 @@ def parse(text: str, name: str) -> Scenario:
 def read(path: Path) -> Scenario:
     """Read a scenario file. Raises ScenarioError."""
     try:
-        return parse(path.read_text(encoding="utf-8"), path.name)
+        return parse(path.read_text(encoding="utf-8"), str(path))
     except (OSError, UnicodeDecodeError) as error:
         raise ScenarioError(f"cannot read {path}: {error}") from error
 

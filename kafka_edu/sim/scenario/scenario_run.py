@@ -52,7 +52,7 @@ shrink, and elections.
 
 
 class ScenarioResult(NamedTuple):
-    """What a run gave."""
+    """The result of a run."""
 
     seed: int
     acts: tuple[Act, ...]
@@ -130,6 +130,7 @@ class ScenarioRun:
                 **dict(scenario.properties),
             },
             zookeeper_tick_ms=ZOOKEEPER_TICK_MS,
+            make_random=SeededRandom,
         )
         self._digest = _FactDigest()
         self.cluster.sink.events = DroppedEvents()

@@ -1,4 +1,4 @@
-"""What the brokers' logs hold at the end of a run, read without any client."""
+"""The brokers' logs at the end of a run, read without any client."""
 
 from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple

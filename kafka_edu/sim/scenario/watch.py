@@ -23,7 +23,7 @@ class Promise(NamedTuple):
 
 
 class Watch:
-    """What was seen of one run: high watermarks of leaders, and who led and controlled when."""
+    """Notes the high watermarks of leaders, and which brokers led and controlled in which epoch."""
 
     def __init__(self, cluster: SimCluster) -> None:
         self._cluster = cluster

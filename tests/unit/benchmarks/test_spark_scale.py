@@ -28,6 +28,13 @@ def test_the_fixed_time_is_taken_off_before_the_time_is_divided_by_the_rows() ->
     assert row_of(Cost(3.0, None), Cost(1.0, None), 1_000_000).processor_us is None
 
 
+def test_too_few_rows_have_no_time_of_their_own() -> None:
+    row = row_of(Cost(1.0, 0.5), Cost(1.1, 0.5), 1_000)
+    assert row == Row(1.0, None, None)
+    report = report_of({Case("count", 1, 1): {"ours": row, "official": row}}, 1_000)
+    assert not [name for name in report.figures if "µs a row" in name]
+
+
 def test_an_unknown_processor_time_gives_no_median() -> None:
     assert median_of([3.0, 1.0, 2.0]) == 2.0
     assert median_of([3.0, None, 2.0]) is None

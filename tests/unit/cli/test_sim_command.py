@@ -65,6 +65,22 @@ def test_explore_goes_on_where_it_was_stopped(small: Path, tmp_path: Path) -> No
     assert json.loads(figures.read_text(encoding="utf-8"))["figures"]["runs"] == 2
 
 
+def test_results_of_another_run_do_not_count(small: Path, tmp_path: Path) -> None:
+    """A file that was changed, and a planted fault, are other runs than those in the state file."""
+    state = tmp_path / "state.jsonl"
+    assert call("explore", small, "--seeds", 1, "--state", state).exit_code == 0
+    call("explore", small, "--seeds", 1, "--state", state, "--plant", "acked-too-early")
+    small.write_text(SMALL.replace("rate=20", "rate=10"), encoding="utf-8")
+    assert call("explore", small, "--seeds", 1, "--state", state).exit_code == 0
+    kept = [json.loads(one) for one in state.read_text(encoding="utf-8").splitlines()]
+    assert [one["seed"] for one in kept] == [1, 1, 1]
+    assert len({one["what"] for one in kept}) == 3
+
+
+def test_seed_0_is_a_seed(small: Path) -> None:
+    assert "seed 0:" in call("run", small, "--seed", 0).output
+
+
 def test_a_state_file_that_is_something_else_is_refused(small: Path, tmp_path: Path) -> None:
     state = tmp_path / "state.jsonl"
     state.write_text("hello\nthere\n", encoding="utf-8")

@@ -64,7 +64,7 @@ def test_each_shipped_scenario_says_what_it_is_for(path: Path) -> None:
     assert scenario.about
     assert scenario.faults.verbs
     assert "lose-tail" not in scenario.faults.verbs, "Kafka loses acked records there too"
-    assert parse(scenario.text(), path.name) == scenario
+    assert parse(scenario.text(), scenario.name) == scenario
 
 
 def test_there_are_five_general_scenarios() -> None:
