@@ -26,9 +26,7 @@ class WaitingSession(Protocol):
         ...
 
     def note_change(self, topic_partition: TopicPartition) -> None:
-        """Note that this partition has changed since the session last listed its changed
-        partitions.
-        """
+        """Record that this partition has changed since the session last listed its changes."""
         ...
 
 
@@ -87,8 +85,8 @@ class DelayedOperations:
                 self.sessions.pop(session, None)
 
     def check_and_complete_fetch(self) -> None:
-        """Wake waiting fetches because the log end has moved: followers may have something to
-        read.
+        """Wake waiting fetches because the log end has moved: there are new records for
+        followers.
         """
         self._fetch.check_and_complete(self._topic_partition)
         self.wake_sessions()
