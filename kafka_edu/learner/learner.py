@@ -292,7 +292,7 @@ class Learner:
         return number
 
     def forget(self, process: "subprocess.Popen[bytes]", number: int) -> None:
-        """Note that an object of this process is no longer used. O(1)."""
+        """Record that an object of this process is no longer used. O(1)."""
         if process is self._process:
             self._gone.append(number)
 

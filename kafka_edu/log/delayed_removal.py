@@ -122,7 +122,7 @@ class DelayedRemoval:
         return {directory: tuple(many.values()) for directory, many in found.items()}
 
     def moved(self, before: str, directory: str) -> None:
-        """Note that the folder of a log has another name now."""
+        """Record that the folder of a log has another name now."""
         for one in self._waiting:
             if isinstance(one, _Segment) and one.segment.directory == before:
                 one.segment.moved_to(directory)

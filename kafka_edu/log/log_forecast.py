@@ -16,9 +16,9 @@ from kafka_edu.log.log_segment import LogSegment
 from kafka_edu.trace.events.log import DoomedSegment, LogForecast
 
 NEVER: Final = -1
-"""Stands for the time of an event that will not happen, or whose time nobody can know."""
+"""Stands for the time of an event that will not happen, or whose time is not known."""
 LEAST_INTERVAL_MS: Final = 1000
-"""The least time in ms between two forecasts of a log that only grows."""
+"""The shortest time in ms between two forecasts of a log that only grows."""
 
 
 class NextDeletion(NamedTuple):

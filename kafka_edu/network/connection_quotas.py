@@ -89,7 +89,7 @@ class ConnectionQuotas:
         return ""
 
     def release(self, listener: str, address: str) -> None:
-        """Note that a connection of this listener from this address was closed."""
+        """Record that a connection of this listener from this address was closed."""
         self._addresses[address] -= 1
         if not self._addresses[address]:
             del self._addresses[address]

@@ -115,7 +115,7 @@ class RequestChannel:
         self._queue.appendleft(request)
 
     def begin_handling(self) -> None:
-        """Note that a handler begins to handle a request.
+        """Record that a handler begins to handle a request.
 
         Until `end_handling`, responses are only queued, also responses to other clients.
         """

@@ -174,7 +174,7 @@ class RequestMetrics:
         return self._clients[name].end_ns
 
     def _note_software(self, request: Request) -> None:
-        """Note the name and version of a client's software. Clients send them since Kafka 2.4.
+        """Record the name and version of a client's software. Clients send them since Kafka 2.4.
 
         A version that is too new has been answered, but its body cannot be read.
         """

@@ -128,7 +128,8 @@ class DelayedOperationPurgatory(Generic[Operation]):
             trace.on_gauges(self._gauges)
 
     def try_complete_else_watch(self, operation: Operation, keys: tuple[Hashable, ...]) -> bool:
-        """Complete `operation` now if possible; else watch it under `keys` and start its timer.
+        """Complete `operation` now if possible; otherwise watch it under `keys` and start its
+        timer.
 
         Returns whether it was completed at once. There should be only a few keys, all different;
         O(keys). Raises ValueError without a key, because then only the time-out could complete the

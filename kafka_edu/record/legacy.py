@@ -113,7 +113,7 @@ def _read_bytes(raw: memoryview, at: int) -> tuple[bytes | None, int]:
 
 
 def inner_messages(message: LegacyMessage, *, checked: bool = True) -> list[LegacyMessage]:
-    """Return the inner messages of a wrapper, or the message itself if it is none. O(bytes).
+    """Return the inner messages of a wrapper; for any other message, return it alone. O(bytes).
 
     Inner messages get their absolute offsets and their timestamps. Raises an error for every fault
     inside the wrapper; for a wrong checksum only if `checked`.

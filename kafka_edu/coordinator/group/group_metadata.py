@@ -78,7 +78,7 @@ class GroupMetadata:
         self.current_state_timestamp: int | None = now_ms
         """The wall time in ms when the group entered its state; None if an old record lacks it.
 
-        It decides when the group's offsets expire (KIP-211).
+        The group's offsets expire some time after this moment (KIP-211).
         """
         self.protocol_type: str | None = None
         """The members' protocol type, such as "consumer".
@@ -141,7 +141,7 @@ class GroupMetadata:
     ) -> bool:
         """Return whether the instance id now belongs to another member than `member_id`.
 
-        An instance id that belongs to no member fences nobody.
+        An instance id that belongs to no member does not fence any member.
         """
         current = self.static_member_id(group_instance_id)
         if current is None or current == member_id:
@@ -169,7 +169,7 @@ class GroupMetadata:
         )
 
     def add_pending_member(self, member_id: str, client_id: str, client_host: str) -> None:
-        """Note a member id that a client just received; the group waits until it joins."""
+        """Record a member id that a client just received; the group waits until it joins."""
         self.pending_members[member_id] = None
         if self._trace:
             self._trace(
@@ -236,7 +236,7 @@ class GroupMetadata:
     def update(
         self, member: MemberMetadata, protocols: tuple[Protocol, ...], respond: JoinCallback | None
     ) -> int:
-        """Note that a member joins again with these protocols; its JoinGroup waits.
+        """Record that a member joins again with these protocols; its JoinGroup waits.
 
         Returns the number of the trace event, or 0 without a trace.
         """
@@ -328,7 +328,7 @@ class GroupMetadata:
         return True
 
     def await_sync(self, member: MemberMetadata, respond: SyncCallback) -> None:
-        """Note that the member's SyncGroup waits for the SyncGroup of the leader.
+        """Record that the member's SyncGroup waits for the SyncGroup of the leader.
 
         If an earlier SyncGroup of the member still waits, its response is no longer sent.
         """
@@ -457,7 +457,7 @@ class GroupMetadata:
         ]
 
     def assign(self, assignments: Mapping[str, bytes]) -> None:
-        """Note the assignment of each member, after it was written to the log."""
+        """Record the assignment of each member, after it was written to the log."""
         for member_id, member in self.members.items():
             member.assignment = assignments.get(member_id, b"")
         if self._trace:

@@ -188,7 +188,7 @@ class GroupMetadataManager:
             yield from groups.values()
 
     def begin_loading(self, partition: int, leader_epoch: int) -> None:
-        """Note that the load of a partition begins, because this broker now leads it.
+        """Record that the load of a partition begins, because this broker now leads it.
 
         The caller has already unloaded the groups from an earlier leadership of the same partition.
         """

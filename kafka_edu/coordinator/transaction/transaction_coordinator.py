@@ -4,9 +4,9 @@
 
     InitProducerId      Give the producer an id or the next epoch; abort an open transaction
                         of an earlier producer with the same transactional id.
-    AddPartitions       Note the partitions that the transaction will write. They are in the log
+    AddPartitions       Record the partitions that the transaction will write. They are in the log
                         before their first record, so that an abort finds all of them.
-    AddOffsets          Note the group's partition of `__consumer_offsets` in the same way.
+    AddOffsets          Record the group's partition of `__consumer_offsets` in the same way.
     EndTxn              Write the decision, PrepareCommit or PrepareAbort, into the log.
                         Then write the markers, and the final state.
 

@@ -5,10 +5,10 @@ SkimpyOffsetMap.scala).
 
 For each key in the dirty part of a log, the cleaner must know the offset of the last record. Keys
 may have any length, so the map stores digests of 16 bytes. `key_digests` makes them. The digest
-gives a slot number. The key is stored in this slot, or if it is taken, in the next free one.
+gives a slot number. The key is stored in this slot, or if the slot is taken, in the next free one.
 
-The table is three columns of numpy, and keys are put and looked up many at a time, because the loop
-over the records is what a pass spends its time on.
+The table is three columns of numpy. Keys are put and looked up many at a time, because a pass
+spends most of its time in the loop over the records.
 """
 
 import hashlib
@@ -98,9 +98,9 @@ class OffsetMap:
         self.latest_offset = -1
 
     def put(self, digests: Digests, offsets: Int64s, most: int) -> int:
-        """Note the offset of each key, in order: of equal keys the last one counts.
+        """Record the offset of each key, in order: of equal keys the last one counts.
 
-        Stops before the first key that comes when `most` entries are taken. Returns how many keys
+        The method stops when `most` entries are taken and a new key comes. It returns how many keys
         were put. O(keys).
         """
         most = min(most, self.slots - 1)
@@ -144,10 +144,10 @@ class OffsetMap:
         return found
 
     def _claim(self, digests: Digests) -> tuple[Int64s, Bools]:
-        """Return the slot of each key, and for which slots this call was the first to take them.
+        """Return the slot of each key, and for each key whether it has just taken a free slot.
 
-        A free slot may be wanted by several keys at once. Each writes its digest there, and the
-        one whose digest stays has it.
+        Several keys may want the same free slot at once. Each key writes its digest there. The key
+        whose digest remains gets the slot, and the other keys try the next slot.
         """
         count = len(digests.high)
         owned: Int64s = np.zeros(count, np.int64)
