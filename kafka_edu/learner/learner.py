@@ -52,7 +52,8 @@ KEPT_VARIABLES: Final = ("PATH", "HOME", "LANG", "LC_ALL", "LC_CTYPE", "TMPDIR")
 
 
 class LearnerFailure(Exception):
-    """The learner's code raised, did not return, ended its process, or gave an invalid answer.
+    """The learner's code raised an exception, did not return, ended its process, or gave an invalid
+    answer.
 
     A `line` or `column` of 0 means unknown. Columns count from 1.
     """
@@ -135,7 +136,7 @@ class LearnerObject:
     def __del__(self) -> None:
         """Let the learner's process drop the object too.
 
-        A broker makes one for each waiting request.
+        A broker makes one object for each waiting request.
         """
         self._learner.forget(self._process, self._number)
 

@@ -36,8 +36,8 @@ CASES: Final = {
 class LearnerDelayedFetch(DelayedFetch):
     """A fetch that completes when the learner's code says so.
 
-    The broker carries out a wrong answer if it is possible: then the consumer gets its response too
-    early, or waits for fetch.max.wait.ms. It is an error of the learner if an answer is no case, or
+    The broker uses a wrong answer if possible: then the consumer gets its response too early, or
+    waits for fetch.max.wait.ms. It is an error in the learner's code if an answer is not a case, or
     names another partition. The shipped condition then decides. The time-out is always the shipped
     one.
     """

@@ -26,10 +26,10 @@ State = dict[str, object]
 class LearnerDelayedProduce(DelayedProduce):
     """A produce that completes when the learner's code has decided about each partition.
 
-    The broker carries out a wrong answer if it is possible: then the producer gets its
-    acknowledgement too early, or waits until its time-out. It is an error of the learner if an
-    answer names another partition, omits one, or names an unknown error. The shipped condition then
-    decides. The time-out is always the shipped one, which sends the response.
+    The broker uses a wrong answer if possible: then the producer gets its acknowledgement too
+    early, or waits until its time-out. It is an error in the learner's code if an answer names
+    another partition, omits one, or names an unknown error. The shipped condition then decides. The
+    time-out is always the shipped one, which sends the response.
     """
 
     __slots__ = ("_code", "_failed", "_learner", "_replicas")

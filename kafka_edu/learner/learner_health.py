@@ -2,8 +2,8 @@
 
 A target is an address behind the proxy. A wrong state is used: a target that is Down too early gets
 no clients although it answers, and a target that stays Up too long gets clients although it does
-not answer. If an answer is no state, that is an error of the learner. The shipped code then goes
-on, with all results seen so far.
+not answer. If an answer is not a state, that is an error in the learner's code. The shipped code
+then takes over, with all results seen so far.
 """
 
 from collections.abc import Callable

@@ -51,7 +51,7 @@ NO_JAIL: Final = 97
 NAMESPACES: Final = "namespaces"
 USER: Final = "user"
 FOLDER_BYTES: Final = 16 << 20
-#: The limits of one submission for the whole grade, besides the limit of processor time.
+#: The limits of one submission for the whole grade, in addition to processor time.
 LIMITS: Final = (
     (resource.RLIMIT_AS, 512 << 20),
     (resource.RLIMIT_FSIZE, 4 << 20),

@@ -1,8 +1,8 @@
 """Exercise 14-1 in a live consumer: a learner's Commits says which offsets the program commits.
 
 The learner sees partitions as texts. A wrong offset is committed: records are then lost, or come
-again. An answer that is no dict from a partition of this consumer to an offset is an error of the
-learner. The shipped class then goes on: it got the same calls, and knows what was committed.
+again. An answer that is no dict from a partition of this consumer to an offset is an error in the
+learner's code. The shipped class then takes over. It got the same calls, so its state is complete.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -79,7 +79,7 @@ class LearnerProgress(RecordProgress):
         method: str,
         argument: object,
     ) -> dict[TopicPartition, int]:
-        """Return the learner's offsets, or ours after an error of the learner."""
+        """Return the learner's offsets, or ours after an error in the learner's code."""
         if self._part.is_out:
             return ours
         try:

@@ -41,8 +41,8 @@ class LearnerTimer(SystemTimer):
     timer, `advance_clock` moves this timer's hand to the present time, and not only to the last due
     bucket.
 
-    A wrong answer is carried out if it is possible: a task then runs early or late. It is an error
-    of the learner if the learner's object forgets a task, or names a place where no bucket can be.
+    A wrong answer is used if possible: a task then runs early or late. It is an error in the
+    learner's code if the learner's object forgets a task, or names a place where no bucket can be.
     From then on the shipped code manages those tasks.
     """
 

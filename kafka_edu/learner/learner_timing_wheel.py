@@ -85,8 +85,8 @@ class LearnerTimingWheel(SlotsTimingWheel):
     bucket is due at 240 ms. The buckets, the higher wheels and the queue are the shipped ones. The
     learner's object holds only numbers.
 
-    If no wheel could carry out an answer, that is an error of the learner, and the shipped code
-    places the task. A wrong answer is carried out if it is possible. Tasks then run early or late.
+    It is an error in the learner's code if no wheel could use an answer. The shipped code then
+    places the task. A wrong answer is used if possible. Tasks then run early or late.
     """
 
     __slots__ = ("_code", "_learner")

@@ -65,7 +65,7 @@ class MemoryCgroup:
                 return
             except OSError:
                 if time.monotonic() > until_s:
-                    return  # it has no processes of its own in a moment, and costs nothing
+                    return  # its processes are ending; an empty cgroup is harmless
                 time.sleep(0.01)  # the kernel does not say when the last process has left
             else:
                 return

@@ -60,7 +60,7 @@ class ConnectionQuotas:
         return self.is_protected(listener) or self.total < self.limits.max_connections
 
     def why_full(self, listener: str) -> str:
-        """Return the limit that the listener has reached, as a text for people."""
+        """Return the limit that the listener has reached, as readable text."""
         own = self.limits.max_per_listener.get(listener, self.limits.max_connections)
         if self._listeners[listener] >= own:
             return (

@@ -10,7 +10,7 @@ survives a kill -9. Long frames are cut. When a file has half of the allowed siz
 (`kafka_edu.protocol.secrets`).
 
 If the file cannot be written, or a frame cannot be decoded, the capture ends with an event. The
-requests go on.
+requests are handled as usual.
 """
 
 import logging

@@ -7,7 +7,7 @@ all the memory that it needs. So the sum can exceed the bound by one request, wh
 socket.request.max.bytes.
 
 When no memory is left, no connection may begin another request. A connection in the middle of a
-request goes on, because only complete requests free their memory.
+request continues, because only complete requests free their memory.
 
 Unlike in Kafka, one huge request does not make all other requests wait. A request below
 `SMALL_REQUEST_BYTES` waits only if the small requests alone have used up the bound. So the sum is

@@ -5,7 +5,7 @@ Processors put requests in, and handlers take them out. All of them share one bo
 connections. Then the TCP buffers fill up, and the clients must wait too. A response goes back to
 the processor that owns the connection.
 
-Next, for a request: `KafkaRequestHandler`; for a response: `Processor.process_new_responses`.
+Next, for a request: `KafkaRequestHandlerPool`; for a response: `Processor.process_new_responses`.
 """
 
 import asyncio
