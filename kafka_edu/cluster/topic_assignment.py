@@ -73,7 +73,7 @@ class TopicAssignment(NamedTuple):
     ) -> "TopicAssignment":
         """Return the assignment of a new topic. `replicas` is partition → brokers.
 
-        No reassignment is running in it.
+        The result contains no reassignment.
         """
         return cls(
             topic_id,

@@ -62,7 +62,7 @@ class ControllerConfig(NamedTuple):
     """The broker's settings that concern the controller; each field names its key."""
 
     inter_broker_listener_name: str
-    """The name of the listener that brokers use among each other (inter.broker.listener.name)."""
+    """The listener for connections between brokers (inter.broker.listener.name)."""
     control_plane_listener_name: str | None
     """The listener only for the controller's requests, if any (control.plane.listener.name)."""
     unclean_leader_election_enable: bool
@@ -450,7 +450,7 @@ class ActiveController:
         await self._on_new_partition_creation(list(added))
 
     async def _on_new_partition_creation(self, partitions: list[TopicPartition]) -> None:
-        """Take new partitions from NonExistent over New to Online.
+        """Take new partitions from NonExistent through New to Online.
 
         Partitions and replicas change state in turn, because a replica can become New only before
         its partition has a leader.

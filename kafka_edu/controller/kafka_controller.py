@@ -533,7 +533,8 @@ class KafkaController:
     async def _carry_out(self, candidate: Candidate, came: Came) -> bool:
         """Do each operation that the candidate returns, until it waits or leads.
 
-        Return False if the candidate decides no more; then the controller must decide by itself.
+        Return False if the candidate makes no more decisions. Then the controller must decide by
+        itself.
         """
         for _ in range(MOST_STEPS):
             match candidate.next(came):

@@ -108,14 +108,14 @@ class PartitionReassignments:
     async def resume(self) -> None:
         """Continue the running reassignments; begin those in /admin/reassign_partitions.
 
-        A new controller calls this method at its election. The running ones are in the topics'
-        znodes.
+        A new controller calls this method at its election. The running reassignments are in the
+        topics' znodes.
         """
         await self._reassign(self._running(), "controller")
         await self.order()
 
     async def brokers_started(self, broker_ids: Iterable[int]) -> None:
-        """Begin the reassignments again that wait for one of these brokers.
+        """Begin again the reassignments that wait for one of these brokers.
 
         A broker that was dead may never have received the request to create its new replicas.
         """
@@ -165,8 +165,8 @@ class PartitionReassignments:
     def note_isr_change(self, tp: TopicPartition) -> bool:
         """Record that the watch of a partition's state znode has fired.
 
-        Returns whether the caller must queue an event. This is so only for the first call since the
-        last `isr_changed`.
+        Returns whether the caller must queue an event. That is true only for the first call since
+        the last `isr_changed`.
         """
         first = not self._isr_changes
         self._isr_changes[tp] = None
@@ -268,7 +268,7 @@ class PartitionReassignments:
         return there
 
     async def _in_sync(self, partitions: Sequence[TopicPartition]) -> list[TopicPartition]:
-        """Return the partitions whose whole target is in the ISR, by the state in ZooKeeper.
+        """Return the partitions whose whole target is in the ISR, according to ZooKeeper.
 
         The state znode of each partition is also watched for its next change.
         """

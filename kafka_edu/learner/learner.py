@@ -141,7 +141,7 @@ class LearnerObject:
         self._learner.forget(self._process, self._number)
 
     def call(self, method: str, *arguments: object) -> object:
-        """Call a method and return its answer, with tuples in place of lists.
+        """Call a method and return its answer, with tuples instead of lists.
 
         Raises LearnerFailure.
         """
@@ -272,7 +272,7 @@ class Learner:
         return LearnerObject(self, process, number)
 
     def run(self, *arguments: object) -> object:
-        """Call the learner's function and return its answer, with tuples in place of lists.
+        """Call the learner's function and return its answer, with tuples instead of lists.
 
         Raises LearnerFailure.
         """
@@ -415,7 +415,7 @@ def _number(value: object) -> int:
 
 
 def _how_it_ended(code: int) -> str:
-    """Return in brackets how a process ended. Empty if `close` killed it."""
+    """Return, in brackets, how a process ended. Empty if `close` killed it."""
     if code == -signal.SIGKILL:
         return ""
     number = -code if code < 0 else code - 128

@@ -1,6 +1,6 @@
 """Exercise 05-1 in a live broker: a learner's Candidate decides how to become the controller.
 
-The broker uses a wrong answer if possible: if a candidate waits where it should try to be elected,
+The broker uses a wrong answer if possible: if a candidate waits when it should try to be elected,
 the cluster has no controller. It is an error in the learner's code if an answer is not an
 operation, if the candidate becomes controller without an election, or if the steps never end. After
 such an error the broker's own election decides, because the learner's code no longer knows what has
@@ -35,7 +35,9 @@ class LearnerCandidate:
         self._part = LearnerPart(code, broker_id)
 
     def next(self, came: Came) -> Operation | None:
-        """Return the learner's next operation. Return None after the first error of the learner."""
+        """Return the learner's next operation. Return None after the first error in the learner's
+        code.
+        """
         if self._part.is_out:
             return None
         try:

@@ -93,7 +93,7 @@ class LearnerReplicaFetcher(ReplicaFetcher):
         return super().fetch_request(now_ms)
 
     def _take_over(self) -> None:
-        """Begin again with all partitions by the shipped rules, after an error in the learner's
+        """Begin again with all partitions and the shipped rules, after an error in the learner's
         code.
         """
         theirs, self._theirs = self._theirs, {}

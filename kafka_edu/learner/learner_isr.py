@@ -2,8 +2,8 @@
 
 A wrong answer is used: a follower that joins too early is in the ISR without all committed records,
 and a follower that never leaves holds up all producers with acks=all. It is an error in the
-learner's code if an answer names a broker that is no member, or is not true or false. The shipped
-code then answers.
+learner's code if an answer names a broker that is not in the ISR, or is not true or false. The
+shipped code then answers.
 """
 
 from collections.abc import Callable, Iterable

@@ -133,7 +133,7 @@ def raise_loopback() -> None:
 
 
 def enter_new_root(top: str, file: str, uid: int) -> str:
-    """Replace the file system by a new one. Return the path of the learner's file in it."""
+    """Replace the file system with a new one. Return the path of the learner's file in it."""
     root = begin_root(top, FOLDER_BYTES)
     bind_library(root)
     return finish_root(top, root, file, uid)

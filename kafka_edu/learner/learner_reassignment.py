@@ -2,9 +2,9 @@
 
 It decides which brokers take part, how long the reassignment waits, and in which order its steps
 are done. The learner's code is called for the labs' topics only. The controller follows its answer
-if possible: a reassignment that stops an old replica too early has fewer copies for a time. It is
-an error in the learner's code if sets are no assignment, if a step does not exist, or if the steps
-never end. The shipped code then finishes the reassignment.
+if possible: if a reassignment stops an old replica too early, the partition has fewer copies for a
+time. It is an error in the learner's code if the sets are not a valid assignment, if a step does
+not exist, or if the steps never end. The shipped code then finishes the reassignment.
 """
 
 from collections.abc import Callable, Sequence
@@ -74,7 +74,7 @@ class LearnerReassignments(PartitionReassignments):
             return assignment
 
     def _checked_sets(self, sets: object) -> ReplicaAssignment:
-        """Return the learner's sets as an assignment. Raises LearnerError if they are none."""
+        """Return the learner's sets as an assignment. Raises LearnerError if they are not valid."""
         match sets:
             case (tuple(replicas), tuple(adding), tuple(removing)):
                 every = (*replicas, *adding, *removing)

@@ -18,7 +18,7 @@ from kafka_edu.replication.replica_selector import (
 
 
 class LearnerReplicaSelector(RackAwareReplicaSelector):
-    """Calls the learner's object. A broker has one."""
+    """Calls the learner's object. Each broker has one object."""
 
     def __init__(self, code: LearnerCode) -> None:
         self._code = code

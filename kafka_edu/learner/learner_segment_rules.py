@@ -1,5 +1,5 @@
 """Exercise 09-2 in a live broker: a learner's SegmentRules decides when a log's active segment
-rolls, and which of its oldest segments retention takes.
+rolls, and which of its oldest segments retention deletes.
 
 A wrong answer is used: segments become too large or too small, and records are deleted too early or
 never. It is an error in the learner's code if an answer cannot be used, because a batch does not

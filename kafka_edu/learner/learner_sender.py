@@ -1,5 +1,5 @@
 """Exercise 12-3 in a live producer: a learner's InFlight decides which batch may be sent when, and
-what becomes of a batch that a broker refused.
+what happens to a batch that a broker refused.
 
 The shipped sender keeps the queues, the connections and their limit. It calls the learner's code
 for the first batch of each queue, and after each answer of a broker. A wrong answer is used: a

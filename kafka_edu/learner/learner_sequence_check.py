@@ -2,12 +2,13 @@
 written.
 
 The learner keeps the last batches itself. Before each call, its object gets the batches that were
-written since the last call. If they do not continue those that it knows, because the log was
-truncated or opened, a new object gets all batches that the broker remembers.
+written since the last call. If these batches do not continue the batches that the object knows,
+because the log was truncated or opened, a new object gets all batches that the broker remembers.
 
-It is called for topics whose names begin with `lab-`. A batch that should be refused is written if
-the learner says so. It is an error in the learner's code to refuse a batch that is in order, or to
-name an offset at which the broker remembers no batch. The shipped check then answers.
+The learner's code is called for topics whose names begin with `lab-`. A batch that should be
+refused is written if the learner says so. It is an error in the learner's code to refuse a batch
+that is in order, or to name an offset at which the broker remembers no batch. The shipped check
+then answers.
 """
 
 from collections.abc import Callable, Iterable

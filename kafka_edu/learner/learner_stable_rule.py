@@ -5,10 +5,10 @@ While transactions hold the last stable offset back, each call gets a new object
 which first learns of these transactions in the order of the log: which were opened, and which were
 ended by a marker that is not replicated yet.
 
-It is called for topics whose names begin with `lab-`. A wrong answer is used if possible: readers
-then see records of open or aborted transactions, or wait too long. It is an error in the learner's
-code if an offset lies above the high watermark, or if an aborted transaction is named that is not
-in the index. The shipped rule then answers.
+The learner's code is called for topics whose names begin with `lab-`. A wrong answer is used if
+possible: readers then see records of open or aborted transactions, or wait too long. It is an error
+in the learner's code if an offset lies above the high watermark, or if an aborted transaction is
+named that is not in the index. The shipped rule then answers.
 """
 
 from collections.abc import Callable, Mapping

@@ -43,7 +43,7 @@ def adapt(code: LearnerCode) -> Callable[[TransactionState, TransactionRequest],
 def _ask(
     code: LearnerCode, state: TransactionState, request: TransactionRequest, ours: Decision
 ) -> Decision:
-    """Return the learner's decision. Raises LearnerError if it cannot be carried out."""
+    """Return the learner's decision. Raises LearnerError if it cannot be used."""
     answer = code.ask(code.make(), "next", str(state), str(request))
     if isinstance(ours, Errors):
         if isinstance(answer, str) and answer in REFUSALS:

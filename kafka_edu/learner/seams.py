@@ -19,9 +19,9 @@ The learner's file is never imported here. It runs in a separate process
 (`kafka_edu.learner.learner`). So it cannot reach the adapter, the counts of failures, or the events
 by which it is judged. Its exceptions are reported as the learner's, with file and line.
 
-A call blocks the broker's loop, so it may use less time than in the public tests (`LIVE_CALL`). The
-shipped code answers in place of a call that failed. After three failures (`FAILURES_ALLOWED`) the
-learner's process ends, and from then on only the shipped code is used.
+A call blocks the broker's loop, so it may use less time than in the public tests (`LIVE_CALL`). If
+a call fails, the shipped code answers. After three failures (`FAILURES_ALLOWED`) the learner's
+process ends, and from then on only the shipped code is used.
 """
 
 import importlib

@@ -4,8 +4,6 @@
 An index is a file of fixed-size entries, mapped into memory. A look-up is a binary search in the
 page cache, and an append writes a few bytes into the page cache. Neither needs a system call. When
 a segment becomes active, its index file gets the full length that it may need
-page cache, and an append writes a few bytes into the page cache. Neither needs a system call. When
-a segment becomes active, its index file gets the full length that it may need
 (segment.index.bytes), so the mapping need not grow. When the segment is rolled or closed, the file
 is cut after its last entry. After a crash the file still has its full length, with zeros after the
 last entry. If the broker finds these zeros at its next start, it builds the index again.

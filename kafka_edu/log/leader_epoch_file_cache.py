@@ -60,8 +60,7 @@ class LeaderEpochFileCache:
     Replacing a file takes long on a busy disk, even without fsync. So with `later` a worker writes
     the file: after a new epoch, or when the log start has moved. After a truncation at the end the
     file is written at once. Otherwise recovery would keep the entries of the part that was cut off,
-    because recovery only adds entries.
-    off, because it only adds entries. `write`, `flush` and `close` may be called from any thread.
+    because recovery only adds entries. `write`, `flush` and `close` may be called from any thread.
     """
 
     def __init__(self, path: str, file_system: FileSystem) -> None:

@@ -204,7 +204,7 @@ class Log:
 
     @property
     def size(self) -> int:
-        """Return the bytes of batches in all segments. O(segments)."""
+        """Return the number of bytes of batches in all segments. O(segments)."""
         return self._segments.size
 
     @property
@@ -712,7 +712,7 @@ class Log:
         """Return the aborted transactions that overlap the records `data`, which `read` returned
         for `start_offset`.
 
-        Because the index is sparse, some of these transactions may lie a little behind the records.
+        Because the index is sparse, some of these transactions may lie a little after the records.
         Raises CorruptIndexError.
         """
         with self.storage():
@@ -934,8 +934,8 @@ class Log:
     def rename_deleted_segments(self) -> None:
         """Rename the files of removed segments to `.deleted`, the oldest segment first.
 
-        In this order a kill in between leaves no gap in the log. Raises OSError. May be called from
-        any thread.
+        Because of this order, a kill between two renames leaves no gap in the log. Raises OSError.
+        May be called from any thread.
         """
         while self.unrenamed_segments:
             with self._renaming:

@@ -529,7 +529,8 @@ class _LogLoader:
         """Return whether batches at the end of the segment are missing.
 
         A power failure may cut a file at the end of a batch, and keep the next segment, which
-        begins at `after`. Compaction leaves such gaps too, so in a compacted log a gap is no loss.
+        begins at `after`. Compaction leaves such gaps too, so in a compacted log a gap does not
+        mean a loss.
         """
         end = segment.next_offset()
         if self._config.compact or end >= after:

@@ -146,7 +146,7 @@ class LogManager:
         self.cleaner_runs = False
         """Whether log.cleaner.enable is on.
 
-        Only then a pause of cleaning also stops retention, as in Kafka.
+        Only if it is on, a pause of cleaning also stops retention, as in Kafka.
         """
         self._preferred_log_dirs: dict[TopicPartition, str] = {}
         self._offline: dict[str, None] = {}

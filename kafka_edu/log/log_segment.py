@@ -256,7 +256,7 @@ class LogSegment:
     def position_of(self, offset: int) -> int | None:
         """Return the position of the batch that contains `offset`, or of the next batch after it.
 
-        None if there is none in this segment. O(log index) and a walk over a few batches.
+        None if this segment has no such batch. O(log index) and a walk over a few batches.
         """
         position = self._positions.get(offset)
         if position is not None:

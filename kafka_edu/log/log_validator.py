@@ -251,9 +251,9 @@ def check_leader_batches(records: memoryview, next_offset: int) -> list[tuple[in
 
 
 def _refuse_second_batch(records: Buffer, size: int) -> None:
-    """Raise InvalidRecordError if the first batch is followed by another whole one.
+    """Raise InvalidRecordError if the first batch is followed by another whole batch.
 
-    A partial batch after the first one is no error; it is not stored.
+    A partial batch after the first one is not an error, and is not stored.
     """
     left = len(records) - size
     if (
@@ -437,7 +437,7 @@ def _with_times(
 
 
 def _old_produce(records: Buffer, config: LogConfig) -> OldProduce | None:
-    """Read and check a Produce v0–2 in format v0 or v1. The single records are checked later.
+    """Read and check a Produce v0–2 in format v0 or v1. Its records are checked later.
 
     None if there is no whole message.
     """

@@ -254,7 +254,7 @@ class ProducerStateManager:
         """Process a marker, which ends the producer's transaction if one is open.
 
         For an abort marker, return the entry for the transaction index. A control batch whose
-        records were removed by compaction ends nothing.
+        records were removed by compaction does not end a transaction.
         """
         if marker is None:
             return None
@@ -279,7 +279,8 @@ class ProducerStateManager:
         )
 
     def first_unstable(self, high_watermark: int) -> int | None:
-        """Return the offset at which the last stable offset has to stop, by this log's rule.
+        """Return the offset at which the last stable offset has to stop, according to this log's
+        rule.
 
         None if nothing holds it back from the high watermark.
         """

@@ -10,7 +10,8 @@ listener, the acceptors stop accepting, and further clients wait in the kernel's
 
 If there are several listeners, the listener between brokers is protected, so that many clients
 cannot cut the brokers off from each other. It accepts connections above max.connections. For each
-such connection, the broker closes one of another listener: the one that was silent for longest.
+such connection, the broker closes the connection of another listener that has been silent for the
+longest time.
 """
 
 from collections import Counter
@@ -100,6 +101,6 @@ class ConnectionQuotas:
     def excess(self) -> int:
         """The number of connections above max.connections; 0 if there are none.
 
-        There are some if the protected listener accepted them, or if the limit was lowered.
+        There can be some if the protected listener accepted them, or if the limit was lowered.
         """
         return max(self.total - self.limits.max_connections, 0)

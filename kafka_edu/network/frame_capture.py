@@ -190,7 +190,7 @@ class FrameCapture:
         )
 
     def unreadable(self, connection_id: str, client_id: str, data: bytes) -> None:
-        """Capture bytes that are no valid request: a forbidden size, or a broken header.
+        """Capture bytes that are not a valid request: a forbidden size, or a broken header.
 
         `data` begins with the size field. `client_id` is from the connection's previous request.
         """
@@ -198,7 +198,9 @@ class FrameCapture:
             self._try(lambda: self._unreadable(connection_id, client_id, data))
 
     def _try(self, capture: Callable[[], None]) -> None:
-        """Capture one frame. If that raises an exception, the capture ends; the request goes on."""
+        """Capture one frame. If that raises an exception, the capture ends, and the request is
+        handled as usual.
+        """
         if self._ended:
             return
         try:

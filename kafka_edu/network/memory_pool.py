@@ -33,7 +33,7 @@ class MemoryPool:
     """The memory for requests, in bytes. The SocketServer owns it, and all connections share it.
 
     Connections with small requests and connections with large requests wait in two queues. In each
-    queue the one that has waited longest is served first.
+    queue the connection that has waited longest is served first.
     """
 
     def __init__(self, size: int) -> None:

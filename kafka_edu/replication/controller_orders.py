@@ -69,7 +69,7 @@ class Moves(Protocol):
     """The moves of replicas between this broker's log dirs (ReplicaAlterLogDirsManager)."""
 
     def resume(self, partition: Partition) -> None:
-        """Go on with the move of a partition that has a future log."""
+        """Continue the move of a partition that has a future log."""
         ...
 
     def stop(self, topic_partition: TopicPartition, reason: str) -> None: ...

@@ -50,7 +50,6 @@ class DeleteRecordsStatus:
 
 class DelayedDeleteRecords(DelayedOperation):
     """A DeleteRecords request that waits until the live replicas have deleted the records.
-    A DeleteRecords request that waits until the live replicas have deleted the records.
 
     The low watermark is the least log start offset of the leader and its live followers. The
     request is done when each partition's low watermark has reached the required offset. A partition
@@ -60,7 +59,6 @@ class DelayedDeleteRecords(DelayedOperation):
     takes over the leader's log start when it comes back. A partition that still waits at the
     time-out gets REQUEST_TIMED_OUT, although the leader has deleted its records. Next hop: the
     handler's `respond`.
-    `respond`.
     """
 
     __slots__ = ("_metadata_cache", "_partitions", "_respond", "_statuses")

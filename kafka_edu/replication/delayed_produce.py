@@ -64,7 +64,7 @@ class ProducePartitionStatus:
         self.log_start_offset = log_start_offset
         self.message = message
         self.record_errors: tuple[RecordError, ...] = ()
-        """The invalid records because of which the batch was refused (KIP-467)."""
+        """The invalid records that made the leader refuse the batch (KIP-467)."""
         self.acks_pending = False
 
     @classmethod

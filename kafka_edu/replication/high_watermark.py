@@ -180,7 +180,7 @@ class HighWatermark:
         return False
 
     def follow(self, log: Log, leader_high_watermark: int, leader_epoch: int) -> int:
-        """As a follower, set the HW to the leader's HW, but at most to the own log end. Return the
+        """As a follower, set the HW to the leader's HW, but at most to this log's end. Return the
         HW.
         """
         offset = self._rule.of_follower(

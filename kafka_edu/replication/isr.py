@@ -64,7 +64,7 @@ def may_join_isr(log_end_offset: int, high_watermark: int, leader_epoch_start_of
     The follower must have all committed records, because otherwise the high watermark would fall.
     It must also have reached the first offset of this leader's epoch. Before that point, the end of
     its log may come from an older leader and be truncated later. Also, the new leader's high
-    watermark may still be lower than the high watermark of the older leader was (KAFKA-6361).
+    watermark may still be lower than the older leader's high watermark was (KAFKA-6361).
     """
     return log_end_offset >= high_watermark and log_end_offset >= leader_epoch_start_offset
 

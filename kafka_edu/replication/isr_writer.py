@@ -138,7 +138,7 @@ class IsrUpdates:
 
 
 class IsrWriter:
-    """Writes proposed ISRs to ZooKeeper. Each write is a task of its own."""
+    """Writes proposed ISRs to ZooKeeper. Each write is a separate task."""
 
     def __init__(
         self,

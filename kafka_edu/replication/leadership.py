@@ -44,7 +44,7 @@ class Leadership:
 
     def changed(self, leaders: Iterable[Partition], followers: Iterable[Partition]) -> None:
         """Notify the listeners after a LeaderAndIsr request was carried out: first about the
-        partitions that this broker newly leads, then about those that it follows.
+        partitions that this broker newly leads, then about the partitions that it follows.
 
         O(partitions).
         """

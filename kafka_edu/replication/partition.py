@@ -126,7 +126,7 @@ class Partition:
         append is emitted even at level `state`.
         """
         self.committed_alone = -1
-        """The HW at the moment when this replica ceased to be leader and only member of the ISR.
+        """The HW at the moment when this replica stopped being leader and only member of the ISR.
         All records committed until then lie below it. -1 if this does not apply.
         """
         self._isr_checked_ms = 0

@@ -71,7 +71,7 @@ class ReplicaAlterLogDirsManager:
         self._threads: dict[int, _Running] = {}
         self._of: dict[TopicPartition, ReplicaAlterLogDirsThread] = {}
         self._ending: dict[asyncio.Task[None], None] = {}
-        """Tasks that are ending: cancelled ones, and those that give up a copy."""
+        """Tasks that are ending: cancelled tasks, and tasks that delete a copy."""
         log_manager.on_truncation(self.mark_for_truncation)
         log_manager.on_future_log_lost(self._future_log_lost)
         partitions.on_offline(partial(self.stop, reason="the log dir of the replica has failed"))

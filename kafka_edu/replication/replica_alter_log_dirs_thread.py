@@ -17,8 +17,8 @@ a piece from the disk, and the event loop appends it to the future log. Then oth
 only a few bytes are left to copy, the event loop reads them itself, from the page cache. Nobody can
 append to the current log between this read and the swap, so the copy catches up even under load.
 
-At first the copy is only in the page cache. So it is flushed before the swap, except if the current
-log was not flushed that far either. Thus a power failure cannot lose a record that was on the disk
+At first the copy is only in the page cache. So it is flushed before the swap, unless the current
+log itself was not flushed that far. So a power failure cannot lose a record that was on the disk
 before the move. Kafka does not flush here.
 
 In Kafka this is a thread, here it is a task. The swap itself is

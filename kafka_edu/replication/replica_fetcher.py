@@ -239,7 +239,7 @@ class ReplicaFetcher:
             )
 
     def resume_delayed(self, now_ms: int) -> None:
-        """Fetch those partitions again whose waiting time after an error is over."""
+        """Fetch again the partitions whose waiting time after an error is over."""
         for tp, state in list(self._delayed.items()):
             if state.delayed_until_ms <= now_ms:
                 del self._delayed[tp]
@@ -251,8 +251,8 @@ class ReplicaFetcher:
 
     @property
     def next_resume_ms(self) -> int | None:
-        """The monotonic ms at which the first waiting partition can be fetched again; None without
-        one.
+        """The monotonic ms at which the first waiting partition can be fetched again; None if none
+        waits.
         """
         return min((state.delayed_until_ms for state in self._delayed.values()), default=None)
 

@@ -95,10 +95,9 @@ class ReplicaLogDirs:
         INVALID_TOPIC_EXCEPTION       the topic's name is too long for the name of a copy's folder
         LOG_DIR_NOT_FOUND             the broker has no such dir
         KAFKA_STORAGE_ERROR           a log dir of the broker has failed
-            UNKNOWN_TOPIC_OR_PARTITION    the partition does not exist; if it is created here, it
-            uses the dir
-            REPLICA_NOT_AVAILABLE         no replica is here; if one comes, it will be created in
-            the dir
+        UNKNOWN_TOPIC_OR_PARTITION    the partition does not exist; if it comes here later, it gets
+                                      the wanted dir
+        REPLICA_NOT_AVAILABLE         no replica is here; if one comes later, it gets the wanted dir
 
         An order for a third dir cancels the move to the second dir and deletes that copy. An order
         for the replica's present dir cancels its move.

@@ -4,7 +4,7 @@
     2. Put neighbouring segments into groups. Each group must fit into one segment.
     3. Copy each group into a segment `.cleaned`, without the records that are no longer needed.
 
-The caller then replaces the old segments by the cleaned ones. The segments that a pass reads are
+The caller then replaces the old segments with the cleaned ones. The segments that a pass reads are
 not written to any more, so the pass may run in another process. If it is killed, `.cleaned` files
 remain, which the next start removes. The pass blocks. O(bytes of the log).
 """

@@ -99,7 +99,7 @@ class LogCleaner:
         log_manager.on_cleaning_paused(self.manager.disturb)
         log_manager.on_replacement(self._replaced)
         self._unwritten: dict[str, None] = {}
-        """Log dirs whose checkpoint a replica has left or entered."""
+        """Log dirs from which or to which a log has moved, so their checkpoint must be written."""
 
     async def start(self) -> None:
         """Read the checkpoints, and start the tasks."""

@@ -51,7 +51,7 @@ def key_digests(data: bytes, begin: Int64s, end: Int64s) -> Digests:
     At least `SLACK` bytes of any value must follow the last key. `data` is not copied.
 
     A key of up to 15 bytes is its own digest: the key, zeros, and its length plus 1. For a longer
-    key, the first 15 bytes of its MD5 and 0xFF follow each other. Two long keys with the same 120
+    key, the digest is the first 15 bytes of its MD5, and then 0xFF. Two long keys with the same 120
     bits are so unlikely that the map does not check for them; Kafka compares 128 bits.
     """
     digests = np.zeros((len(begin), DIGEST_BYTES), np.uint8)

@@ -70,8 +70,8 @@ def give_way(autogroup: Path) -> None:
 
     Many Linux systems schedule by session: each session is an autogroup, all autogroups get the
     same share of a core, and a nice value counts only inside its own autogroup. There a nice
-    cleaner in the broker's session gets as much of a core as a producer in another session: 50 %
-    of a core that both want. So this process begins a session of its own, and gives that autogroup
+    cleaner in the broker's session gets as much of a core as a producer in another session: 50 % of
+    a core that both want. So this process begins a new session, and gives the session's autogroup
     the nice value too. Then it gets 10 %.
     """
     if not autogroup.exists():
