@@ -26,7 +26,7 @@ from typing import NamedTuple
 
 
 class ReplicaAssignment(NamedTuple):
-    """The replicas of one partition, and during a reassignment those that are added and removed."""
+    """The replicas of one partition, and during a reassignment the added and removed replicas."""
 
     replicas: tuple[int, ...]
     adding_replicas: tuple[int, ...] = ()

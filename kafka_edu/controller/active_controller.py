@@ -213,7 +213,7 @@ class ActiveController:
     # Brokers.
 
     async def broker_change(self) -> None:
-        """Compare the brokers in ZooKeeper with the known ones, and react to each difference.
+        """Compare the brokers in ZooKeeper with the known brokers, and react to each difference.
 
         If a known broker has a higher epoch now, it has restarted in the meantime. It is handled as
         a failed broker first, and then as a started one.

@@ -155,7 +155,7 @@ class ApiPartitionReassignment(NamedTuple):
 class ListPartitionReassignments(NamedTuple):
     """A client requests the list of partitions that are being reassigned.
 
-    Only those in `partitions` are listed; None means all.
+    Only the reassignments of `partitions` are listed; None means all.
     """
 
     partitions: tuple[TopicPartition, ...] | None

@@ -32,7 +32,7 @@ class ReassignmentResult(NamedTuple):
 
 
 class ReassignmentPlan(NamedTuple):
-    """The reassignments that are accepted, and the errors of those that are refused."""
+    """The reassignments that are accepted, and the errors of the refused reassignments."""
 
     accepted: dict[TopicPartition, ReplicaAssignment]
     refused: dict[TopicPartition, ReassignmentResult]

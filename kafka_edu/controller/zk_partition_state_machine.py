@@ -109,7 +109,7 @@ class ZkPartitionStateMachine:
         *,
         allow_unclean: bool = False,
     ) -> list[TopicPartition]:
-        """Take `partitions` to the state `target`; return those that reached it.
+        """Take `partitions` to the state `target`; return the partitions that reached it.
 
         `strategy` is used for partitions that become Online and have had a leader before. With
         `allow_unclean`, a replica outside the ISR may be elected, also if the topic's config

@@ -173,7 +173,7 @@ def folder_for_everybody() -> Path | None:
 class Learner:
     """Runs a learner's file in a process.
 
-    If the process was ended, the next `make` starts a new one.
+    If the process was ended, the next `make` starts a new process.
 
     The process works in a separate folder, which is removed when the process ends. It can read that
     folder, the learner's file and Python's library, and no other file (`learner_wall`).

@@ -27,7 +27,7 @@ class LearnerAssignor:
         partitions_per_topic: Mapping[str, int],
         subscriptions: Mapping[str, MemberSubscription],
     ) -> Assignment:
-        """Return the learner's assignment, or the shipped one if that is not possible."""
+        """Return the learner's assignment, or the shipped assignment if that is not possible."""
         if not self.code.retired and self.can_ask(subscriptions):
             try:
                 assignment = self.ask(partitions_per_topic, subscriptions)

@@ -14,7 +14,9 @@ from kafka_edu.learner.seams import LearnerCode, LearnerError
 
 
 class LearnerHealth(Health):
-    """Calls the learner's object. The shipped one gets the same calls, so that it can take over."""
+    """Calls the learner's object. The shipped object gets the same calls, so that it can take
+    over.
+    """
 
     def __init__(
         self, code: LearnerCode, down_after: int = DOWN_AFTER, up_after: int = UP_AFTER

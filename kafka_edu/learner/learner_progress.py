@@ -1,6 +1,6 @@
 """Exercise 14-1 in a live consumer: a learner's Commits says which offsets the program commits.
 
-The learner sees partitions as texts. A wrong offset is committed: records are then lost, or come
+The learner sees partitions as texts. A wrong offset is committed: records are then lost, or read
 again. An answer that is not a dict from a partition of this consumer to an offset is an error in
 the learner's code. The shipped class then takes over. It got the same calls, so its state is
 complete.

@@ -45,7 +45,7 @@ class LearnerShutdownSteps:
     def next(self, came: Came) -> Operation:
         """Return the learner's next operation.
 
-        After the learner's first error, return the shipped one.
+        After the first error in the learner's code, return the shipped operation.
         """
         if self._ours is None and not self._code.retired:
             try:

@@ -82,8 +82,8 @@ class LearnerTimingWheel(SlotsTimingWheel):
 
     The learner's answer has three numbers: the level from 1, the slot from 0, and the ms that are
     left when that bucket is due. For a deadline of 450 ms at time 0, the answer is (3, 1, 210): the
-    bucket is due at 240 ms. The buckets, the higher wheels and the queue are the shipped ones. The
-    learner's object holds only numbers.
+    bucket is due at 240 ms. The buckets, the higher wheels and the queue come from the shipped
+    code. The learner's object holds only numbers.
 
     It is an error in the learner's code if no wheel could use an answer. The shipped code then
     places the task. A wrong answer is used if possible. Tasks then run early or late.

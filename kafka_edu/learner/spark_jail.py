@@ -10,7 +10,7 @@ ARGUMENT …`. That process starts its own JVM and its Python workers. It has:
 * *namespaces*, as in `learner_jail`. The loopback interface is a new one. A process outside may
   open ports of brokers there;
 * *a new file system*: Python's library, Java, PySpark and the packages that it uses, and this
-  project's code for jobs are there to be read. The job can write into /work and /tmp, a file
+  project's code for jobs can be read. The job can write into /work and /tmp, a file
   system in memory of 256 MB, and into the folders that are given for its results;
 * *a user id* without any right of root, and `no_new_privs`.
 

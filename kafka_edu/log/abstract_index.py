@@ -11,7 +11,7 @@ last entry. If the broker finds these zeros at its next start, it builds the ind
 The long file is sparse: the disk has not reserved space for its pages yet. If the disk is full,
 storing into such a mapped page kills the process (SIGBUS). So each page is written once by pwrite
 before its first entry. If the disk is full, this write fails with an OSError, which takes the log
-dir offline. This costs one more system call for every 512 entries.
+dir offline. This needs one more system call for every 512 entries.
 """
 
 import mmap

@@ -85,7 +85,7 @@ class LeaderEpochFileCache:
     def assign(self, epoch: int, start_offset: int, *, later: bool = False) -> None:
         """Record that the leader of `epoch` writes from `start_offset` on. Mostly O(1).
 
-        Entries that contradict this are removed: those with a later epoch or a later offset. With
+        Entries that contradict this are removed: entries with a later epoch or a later offset. With
         `later` the file is not written now, but by the next call of `write`.
         """
         assert epoch >= 0, epoch

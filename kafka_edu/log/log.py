@@ -14,7 +14,7 @@ settled. Without such a transaction it is the HW.
 
 Times on one core for a batch of 64 KiB: an append as leader takes about 30 µs, of which the CRC and
 the write take 25 µs; a read takes 1 to 10 µs. The broker's loop owns the log. Only flushing
-segments, and renaming and removing the files of old ones, happen in worker threads. Next hop:
+segments, and renaming and removing the files of old segments, happen in worker threads. Next hop:
 LogValidator, then LogSegment. Since 3.1 Kafka has two classes for this: LocalLog for the segments,
 UnifiedLog for the rest.
 """
@@ -268,7 +268,7 @@ class Log:
         """Turn an OSError in the `with` block into KAFKA_STORAGE_ERROR, and take the log dir
         offline.
 
-        For rare calls only, because it costs 1 µs.
+        Use it for rare calls only, because it takes 1 µs.
         """
         try:
             yield
@@ -665,10 +665,10 @@ class Log:
 
         It has at most `max_length` bytes, and no record at or above the offset `max_offset` (the HW
         or LSO). The first batch may begin below `start_offset`, and the last one may be cut off.
-        With `min_one_message` the first batch is whole, however large. Raises OFFSET_OUT_OF_RANGE.
-        If there is something to read, a negative `max_length` raises UNKNOWN_SERVER_ERROR, as in
-        Kafka. Takes about 1 µs at the end of the log, and 10 µs elsewhere for the index and one or
-        two headers. Records are not read.
+        With `min_one_message` the first batch is never cut off, however large it is. Raises
+        OFFSET_OUT_OF_RANGE. If there is something to read, a negative `max_length` raises
+        UNKNOWN_SERVER_ERROR, as in Kafka. Takes about 1 µs at the end of the log, and 10 µs
+        elsewhere for the index and one or two headers. Records are not read.
         """
         log_end = self.log_end_offset
         if not self.log_start_offset <= start_offset <= log_end:
@@ -880,7 +880,7 @@ class Log:
         """Delete the segments that retention allows (`deletable_segments`), and return their
         number.
 
-        If all segments are to be deleted, a new one is created first. O(segments).
+        If all segments are to be deleted, a new segment is created first. O(segments).
         """
         with self.storage():
             reasons = self.deletion_reasons(now_ms)

@@ -272,7 +272,7 @@ class _LogLoader:
         for name in self._file_system.list(self._directory):
             if (
                 name.endswith((DELETED_SUFFIX, CLEANED_SUFFIX, _TMP_SUFFIX))
-                or name == MOVING_TO_FILE  # a move that goes on writes it again
+                or name == MOVING_TO_FILE  # a move that continues writes it again
             ):
                 base = offset_of(name)
                 if base is not None and name.endswith(DELETED_SUFFIX):

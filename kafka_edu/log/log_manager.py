@@ -879,7 +879,7 @@ class LogManager:
             await work()
             self._tasks.pop(
                 name, None
-            )  # not in the callback: work that comes before it must start a new task
+            )  # at once: work that comes before the callback needs a new task
 
         task = self._tasks[name] = asyncio.get_running_loop().create_task(run(), name=name)
         task.add_done_callback(lambda done: self._ended(name, done))

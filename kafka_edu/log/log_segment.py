@@ -87,7 +87,8 @@ class LogSegment:
         self.base_offset = base_offset
         self.suffix = suffix
         """The suffix of the file names: `.deleted` before the files are removed, `.cleaned` and
-        then `.swap` for a compacted segment that has not replaced the old ones yet; else empty.
+        then `.swap` for a compacted segment that has not replaced the old segments yet; otherwise
+        empty.
         """
         self._index_interval_bytes = index_interval_bytes
         self.created_ms = now_ms
@@ -197,7 +198,7 @@ class LogSegment:
 
     def append_batches(self, data: Buffer, batches: Sequence[tuple[int, BatchHeader]]) -> int:
         """Write several batches, which follow each other in `data`, in one call. Return the
-        position of the first one.
+        position of the first batch.
         """
         position = self._write((data,))
         try:
@@ -273,8 +274,8 @@ class LogSegment:
         """Return the part of the file that begins with the batch containing `start_offset`.
 
         It ends before `max_position` and has at most `max_size` bytes. None if there is nothing to
-        read. With `min_one_message` the first batch is whole, however large. At most one header is
-        read. The result is a FileRegion, which the network layer sends with sendfile.
+        read. With `min_one_message` the first batch is never cut off, however large it is. At most
+        one header is read. The result is a FileRegion, which the network layer sends with sendfile.
         """
         start = self._positions.get(start_offset)
         if start is None:
@@ -444,8 +445,8 @@ class LogSegment:
         on_batch: Callable[[BatchHeader, memoryview], None],
         following: int | None = None,
     ) -> tuple[int, str]:
-        """Check every batch, call `on_batch` for each good one, and cut off everything after the
-        last good one.
+        """Check every batch, call `on_batch` for each valid batch, and cut off everything after the
+        last valid batch.
 
         `following` is the base offset of the next segment: no batch reaches into it. Returns how
         many bytes were cut off, and what was found there ("" if none were).
@@ -489,8 +490,8 @@ class LogSegment:
         return (size - valid, f"at byte {valid:,}: {reason}") if valid < size else (0, "")
 
     def truncate_to(self, offset: int, max_index_bytes: int, now_ms: int) -> int:
-        """Cut off the batch that contains `offset` and all later ones. Return the number of bytes
-        cut off.
+        """Cut off the batch that contains `offset` and all later batches. Return the number of
+        bytes cut off.
 
         The segment is active afterwards.
         """

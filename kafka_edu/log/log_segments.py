@@ -61,7 +61,7 @@ class LogSegments(Sequence[LogSegment]):
         return bisect_right(self._bases, offset) - 1
 
     def from_offset(self, offset: int) -> list[LogSegment]:
-        """Return the segment that contains `offset`, and all later ones."""
+        """Return the segment that contains `offset`, and all later segments."""
         return self._segments[max(self.floor(offset), 0) :]
 
     def append(self, segment: LogSegment) -> None:
@@ -128,9 +128,9 @@ class LogSegments(Sequence[LogSegment]):
         """Return the aborted transactions that overlap the records `data`, read for `start_offset`.
 
         They come from the transaction index of the records' segment, and from those of later
-        segments, until an entry shows that no later one can matter. The end of the records is known
-        as a byte position. The sparse offset index turns it into an offset at the end or a little
-        after it. O(entries) of these indexes.
+        segments, until an entry shows that no later entry can matter. The end of the records is
+        known as a byte position. The sparse offset index turns it into an offset at the end or a
+        little after it. O(entries) of these indexes.
         """
         place = data.fetch_offset_metadata
         i = self.floor(place.segment_base_offset)

@@ -15,8 +15,8 @@ gets:
     a timestamp below -1, if the records are packed again     UNKNOWN_SERVER_ERROR
 
 Kafka unpacks every compressed batch and checks every record. This broker unpacks compressed batches
-too (in C), because data that cannot be unpacked would stop the consumers. But checking the records
-costs 1 µs each in Python. So the broker checks them only in a small batch (WALK_LIMIT), or if the
+too (in C), because data that cannot be unpacked would stop the consumers. But checking a record
+takes 1 µs in Python. So the broker checks them only in a small batch (WALK_LIMIT), or if the
 topic's configuration requires it. A compacted topic refuses a record without a key. With
 message.timestamp.difference.max.ms a record with a wrong timestamp is refused.
 
@@ -338,9 +338,9 @@ def _look_inside(
 ) -> ValidBatch | int:
     """Unpack the batch, and check its records if that is necessary.
 
-    Return a new batch if the topic has another codec, else the latest timestamp of the records. If
-    the records are not checked, the timestamp is that of the header. As in Kafka, timestamps below
-    -1 do not count. Without a valid timestamp the result is -1.
+    Return a new batch if the topic has another codec; otherwise return the latest timestamp of the
+    records. If the records are not checked, the timestamp is that of the header. As in Kafka,
+    timestamps below -1 do not count. Without a valid timestamp the result is -1.
     """
     codec = header.compression
     body = decompress(codec, rest) if codec else bytes(rest)

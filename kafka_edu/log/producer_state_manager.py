@@ -438,7 +438,7 @@ class ProducerStateManager:
             )
 
     def _clear(self) -> None:
-        """Forget the whole state, also transactions whose markers are not replicated yet.
+        """Forget the whole state, including transactions whose markers are not replicated yet.
 
         That is safe. A log is truncated at or above its high watermark. A recovered log belongs to
         a follower at first.

@@ -1,8 +1,8 @@
 """Capture the frames of chosen clients in a file, for the wire microscope (`edu.capture.*`).
 
-While nothing is captured, a processor has no FrameCapture, and each request only costs one check.
-During a capture, a request of a client that was not chosen costs 0.15 µs. A request of a chosen
-client costs 12 µs if it has 1 KB, and 0.3 ms if 64 KiB of it are kept.
+While nothing is captured, a processor has no FrameCapture, and each request only needs one check.
+During a capture, a request of a client that was not chosen takes 0.15 µs more. A request of a
+chosen client takes 12 µs more if it has 1 KB, and 0.3 ms more if 64 KiB of it are kept.
 
 Each frame of the chosen clients is written at once. So readers of the file see it at once, and it
 survives a kill -9. Long frames are cut. When a file has half of the allowed size, it is renamed to

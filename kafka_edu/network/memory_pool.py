@@ -66,7 +66,7 @@ class MemoryPool:
         if size < SMALL_REQUEST_BYTES:
             self.available_to_small += size
         if self._giving or not (self._waiting or self._small_waiting):
-            return  # a connection that goes on called this: the loop below is running already
+            return  # a resumed connection called this: the loop below is running already
         self._giving = True
         try:
             while self._small_waiting and self.available_to_small > 0:

@@ -155,7 +155,7 @@ class RequestMetrics:
 
     def _count_client(self, request: Request, key: int, end_ns: int) -> None:
         """Count a produce (0) or a consumer's fetch (1) by its client id. O(1), except for a new
-        client id beyond MOST_CLIENTS, which costs a search of all of them (25 µs).
+        client id beyond MOST_CLIENTS, which needs a search of all client ids (25 µs).
         """
         name = request.header.client_id or ""
         client = self._clients.get(name)

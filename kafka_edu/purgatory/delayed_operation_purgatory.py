@@ -177,8 +177,8 @@ class DelayedOperationPurgatory(Generic[Operation]):
         """Try all operations that wait under `key`, because an event of this key has happened.
 
         Returns how many operations were completed, by this event and by the events that it caused.
-        An inner call, inside another check, returns 0; the outer check does its work before it
-        returns. O(operations under the key).
+        A call inside another check returns 0, and the outer check does its work before the outer
+        check returns. O(operations under the key).
         """
         if key not in self._watchers:
             return 0

@@ -160,7 +160,7 @@ def inner_records(message: LegacyMessage) -> list[Record]:
 class OldProduce(NamedTuple):
     """The decoded records of a Produce v0–2.
 
-    The records are numbered from 0. `magic` and `compression` are those that the producer used.
+    The records are numbered from 0. `magic` and `compression` are the producer's values.
     `largest_message` is in bytes.
     """
 

@@ -28,7 +28,7 @@ class DelayedFetch(DelayedOperation):
     """A fetch that waits until at least `min_bytes` can be sent.
 
     A follower may read to the LEO, a consumer to the HW (with read_committed to the LSO). The sizes
-    come from positions in the segment, so each partition costs only one subtraction. A partition
+    come from positions in the segment, so each partition needs only one subtraction. A partition
     that is throttled for this follower does not count.
 
     The fetch also completes in these cases: (A) this broker no longer leads a partition; (B) this

@@ -45,7 +45,7 @@ class DelayedOperations:
     higher LEO, and a DeleteRecords for a higher low watermark.
 
     A fetch of a session waits under the session's key, because waiting under the keys of a thousand
-    partitions would cost too much. Each partition keeps a list of the sessions that have read it to
+    partitions would take too long. Each partition keeps a list of the sessions that have read it to
     its end, and wakes their fetches.
     """
 

@@ -109,8 +109,8 @@ class DelayedProduce(DelayedOperation):
         super().__init__(timeout_ms)
         self._statuses = statuses
         self._news: Partition | None = None
-        """A partition that had no acknowledged acks=all produce in its leader epoch before this
-        request; None if there is none.
+        """A partition of the request that had no acknowledged acks=all produce in its leader epoch
+        before; None if there is no such partition.
         """
         self._partitions = partitions
         self._respond = respond

@@ -134,7 +134,7 @@ class FullFetchContext:
 
 class IncrementalFetchContext:
     """A fetch that names only the partitions that have changed. It reads all changed partitions of
-    the session, and the response lists only those with news.
+    the session, and the response lists only partitions with news.
     """
 
     error: Final = Errors.NONE

@@ -8,7 +8,7 @@ watermark).
 
 The value itself belongs to the log (`Log.high_watermark_metadata`, as in Kafka since 2.4), because
 retention, truncation and the last stable offset need it there. Every move passes through
-`HighWatermark._set`, except those by truncation.
+`HighWatermark._set`, except moves by truncation.
 """
 
 from collections.abc import Collection, Iterable

@@ -58,8 +58,9 @@ class ReplicaLogDirs:
     ) -> dict[str, tuple[Errors, dict[str, list[ReplicaInfo]]]]:
         """Return for each log dir: (error, topic → replicas).
 
-        If `wanted` is None, all replicas are listed; else only those in `wanted`, and other topics
-        have empty lists. A failed dir has the error KAFKA_STORAGE_ERROR. O(logs × segments).
+        If `wanted` is None, all replicas are listed. Otherwise only the replicas of `wanted` are
+        listed, and other topics have empty lists. A failed dir has the error KAFKA_STORAGE_ERROR.
+        O(logs × segments).
         """
         manager = self._log_manager
         described: dict[str, tuple[Errors, dict[str, list[ReplicaInfo]]]] = {}

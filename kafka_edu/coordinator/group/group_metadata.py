@@ -1,16 +1,16 @@
 """One group: its members, its generation, its protocol and its offsets.
 
 (Kafka: GroupMetadata.scala; book 001, 002 §6.) This module only keeps the data of a group;
-GroupCoordinator decides when they change. Each kind of change has one method, which also emits the
+GroupCoordinator decides when the data change. Each kind of change has one method, which also emits the
 event of that change.
 
 - generation: a number that grows by one in each rebalance. A member with another generation has
   missed a rebalance (ILLEGAL_GENERATION).
 - leader: the member that makes the assignment for all members, usually the first one. The
   coordinator does not need to understand the assignment.
-- protocol: an assignor that all members support, chosen by vote. Each member votes for the one that
-  it prefers. For example, A prefers range, B and C prefer sticky, and all support both. Then sticky
-  is chosen, with 2 of 3 votes.
+- protocol: an assignor that all members support, chosen by vote. Each member votes for the assignor
+  that it prefers. For example, A prefers range, B and C prefer sticky, and all support both. Then
+  sticky is chosen, with 2 of 3 votes.
 - pending members: clients that received a member id and have not joined with it yet (KIP-394). A
   rebalance waits for them too.
 - static members: a table of instance id → member id (KIP-345).
@@ -370,9 +370,9 @@ class GroupMetadata:
     def select_protocol(self) -> str:
         """Return the protocol that the members choose by vote; the group must have a member.
 
-        Each member votes for the one that it prefers, among those that all members support. The
-        protocol with the most votes wins. If two have the same number, the one that got a vote
-        first wins.
+        Each member votes for the protocol that it prefers among the protocols that all members
+        support. The protocol with the most votes wins. If two protocols have the same number of
+        votes, the one that got its first vote earlier wins.
         """
         count = len(self.members)
         candidates = frozenset(

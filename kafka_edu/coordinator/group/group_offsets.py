@@ -1,4 +1,4 @@
-"""The committed offsets of a group, and those that are being written.
+"""The committed offsets of a group, and the offsets that are being written.
 
 (Kafka: the offset half of GroupMetadata.scala; KIP-98, KIP-211, KIP-447.) A commit is *prepared*
 before it is appended to the log. It becomes *valid* when the log has it. So an offset that a client

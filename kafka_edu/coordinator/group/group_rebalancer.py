@@ -330,7 +330,7 @@ class GroupRebalancer:
         self._rebalances.try_complete_else_watch(delayed, (SyncKey(group.group_id),))
 
     def synced(self, group: GroupMetadata, member_id: str) -> None:
-        """Record that a member has sent SyncGroup; the last one completes the DelayedSync."""
+        """Record that a member has sent SyncGroup. The last member completes the DelayedSync."""
         group.pending_sync_members.pop(member_id, None)
         if not group.pending_sync_members:
             self._rebalances.check_and_complete(SyncKey(group.group_id))

@@ -469,8 +469,8 @@ def _may_be(metadata: TransactionMetadata, expected: ProducerIdAndEpoch) -> bool
     """Return whether a producer with `expected` may own the transactional id (KIP-360).
 
     Its epoch is checked later. The result is True in three cases. The transactional id was created
-    just now, because the old one had expired. Or the producer id is the current one. Or it is the
-    previous one, which was replaced because its epochs were used up.
+    just now, because the old one had expired. Or the producer id is the current id. Or it is the
+    previous id, which was replaced because its epochs were used up.
     """
     return (
         metadata.producer_epoch == NO_PRODUCER_EPOCH

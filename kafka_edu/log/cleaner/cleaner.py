@@ -117,7 +117,7 @@ class Cleaner:
     def clean(self) -> CleanResult:
         """Clean the segments, and return the result.
 
-        If it raises OSError, the old segments are unchanged, and the unfinished new ones are
+        If it raises OSError, the old segments are unchanged, and the unfinished new segments are
         removed.
         """
         self._remove_cleaned()  # an interrupted pass may have left some files

@@ -98,7 +98,8 @@ class OffsetMap:
         self.latest_offset = -1
 
     def put(self, digests: Digests, offsets: Int64s, most: int) -> int:
-        """Record the offset of each key, in order: of equal keys the last one counts.
+        """Record the offset of each key, in order. If a key occurs several times, its last offset
+        counts.
 
         The method stops when `most` entries are taken and a new key comes. It returns how many keys
         were put. O(keys).
@@ -110,7 +111,7 @@ class OffsetMap:
             digests, offsets = Digests(digests.high[:rows], digests.low[:rows]), offsets[:rows]
         if rows:
             at, is_new = self._claim(digests)
-            self._offsets[at] = offsets  # of equal slots the last one stays
+            self._offsets[at] = offsets  # for equal slots, the last offset stays
             self.entries += int(np.count_nonzero(is_new))
         return rows
 
