@@ -1,8 +1,8 @@
 """One group: its members, its generation, its protocol and its offsets.
 
 (Kafka: GroupMetadata.scala; book 001, 002 §6.) This module only keeps the data of a group;
-GroupCoordinator decides when the data change. Each kind of change has one method, which also emits the
-event of that change.
+GroupCoordinator decides when the data change. Each kind of change has one method, which also emits
+the event of that change.
 
 - generation: a number that grows by one in each rebalance. A member with another generation has
   missed a rebalance (ILLEGAL_GENERATION).
